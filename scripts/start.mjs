@@ -1,0 +1,12 @@
+// `npm start`: installs what is missing, then runs the service under Bun with a demo lakehouse on the very first start.
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
+
+ensureInstalled()
+const service = spawn(runtimePath('bun'), [join(root, 'src', 'main.ts'), ...process.argv.slice(2)], {
+  stdio: 'inherit',
+  env: { LOCKHOUSE_DEMO: '1', ...process.env },
+})
+for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => service.kill(signal))
+service.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))

@@ -1,0 +1,53 @@
+// `npm test`: installs what is missing and runs the suite under Bun and under Node, then adds up both.
+// `npm run test:interop` runs the projects that need Python, Java or minutes: `node scripts/test.mjs --project interop …`.
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
+
+ensureInstalled()
+const args = process.argv.slice(2)
+const interop = args.includes('--project')
+const selection = interop ? args : ['--project', 'suite', ...args]
+const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
+const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
+const runtimes = interop ? ['bun'] : ['bun', 'node']
+const total = { passed: 0, failed: 0, skipped: 0 }
+
+for (const name of runtimes) {
+  const runtime = runtimePath(name)
+  if (!runtime) {
+    console.log(`\nThe suite was not run under Node: it needs Node 22 or newer, this is ${process.version}.`)
+    continue
+  }
+  console.log(`\n# ${name}`)
+  const report = join(reports, `${name}.json`)
+  const flags = name === 'bun' ? ['--bun', vitest] : ['--disable-warning=ExperimentalWarning', vitest]
+  const run = spawnSync(
+    runtime,
+    [...flags, 'run', ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
+    { cwd: root, stdio: 'inherit' },
+  )
+  const counts = readCounts(report)
+  total.passed += counts.passed
+  total.failed += counts.failed
+  total.skipped += counts.skipped
+  if (run.status !== 0 && counts.failed === 0) total.failed += 1
+}
+rmSync(reports, { recursive: true, force: true })
+console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
+process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0)
+
+function readCounts(path) {
+  try {
+    const report = JSON.parse(readFileSync(path, 'utf8'))
+    return {
+      passed: report.numPassedTests,
+      failed: report.numFailedTests,
+      skipped: report.numPendingTests + report.numTodoTests,
+    }
+  } catch {
+    return { passed: 0, failed: 1, skipped: 0 }
+  }
+}

@@ -1,0 +1,51 @@
+import type { PartitionSpec } from '../iceberg/partitioning.ts'
+import type { Schema } from '../iceberg/schema.ts'
+import type { SortOrder } from '../iceberg/sort-order.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+
+export interface CreateTableOptions {
+  readonly schema: Schema
+  readonly partitionSpec?: PartitionSpec
+  readonly sortOrder?: SortOrder
+  /** Default: `<warehouse>/<namespace levels>/<name>`. */
+  readonly location?: string
+  readonly properties?: Readonly<Record<string, string>>
+  /** Default 2. */
+  readonly formatVersion?: 2 | 3
+}
+
+export interface CommitRequest {
+  readonly requirements: readonly TableRequirement[]
+  readonly updates: readonly TableUpdate[]
+  /**
+   * Called with the location of the new metadata file after it is written and before the pointer moves,
+   * so that a crash in between can be told from a finished commit.
+   */
+  readonly onStaged?: (metadataLocation: string) => Promise<void>
+}
+
+/**
+ * Where tables are found and committed. Errors are `IcebergError`: `NO_SUCH_NAMESPACE`, `NO_SUCH_TABLE`,
+ * `TABLE_EXISTS`, `COMMIT_CONFLICT` (nothing happened), `COMMIT_STATE_UNKNOWN` (delete nothing), and those of FileIO.
+ */
+export interface Catalog {
+  /** The name that other systems must use for the same catalog. */
+  readonly name: string
+  /** Base location of new tables. */
+  readonly warehouse: string
+  /** Resolves when the catalog answers. */
+  ping(): Promise<void>
+  createNamespace(namespace: readonly string[]): Promise<void>
+  listNamespaces(): Promise<readonly (readonly string[])[]>
+  /** All tables, or those of one namespace, sorted by name; loads no metadata. */
+  listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
+  loadTable(identifier: TableIdentifier): Promise<Table>
+  createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
+  registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table>
+  /** Forgets the table; its files stay. */
+  dropTable(identifier: TableIdentifier): Promise<void>
+  /** Checks requirements against the fresh table, applies the updates and swaps the pointer atomically. */
+  commit(identifier: TableIdentifier, request: CommitRequest): Promise<Table>
+  close(): Promise<void>
+}

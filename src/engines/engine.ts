@@ -1,0 +1,89 @@
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import type { DataFile } from '../iceberg/manifest.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
+import type { FileScanTask } from '../iceberg/scan.ts'
+import type { Schema } from '../iceberg/schema.ts'
+import type { SortOrder } from '../iceberg/sort-order.ts'
+
+export interface EngineProgress {
+  readonly rowsDone: number
+  readonly rowsTotal: number
+}
+
+export interface EngineRunOptions {
+  /** Aborting stops the work within moments; everything written so far is removed; rejects with `CANCELLED`. */
+  readonly signal?: AbortSignal
+  readonly onProgress?: (progress: EngineProgress) => void
+}
+
+/** Where and how output data files are written. */
+export interface OutputSpec {
+  readonly schema: Schema
+  readonly partitionSpec: PartitionSpec
+  readonly formatVersion: 1 | 2 | 3
+  readonly targetFileSizeBytes: number
+  /** Table properties (`write.parquet.*`, `write.metadata.metrics.*`). */
+  readonly properties: Readonly<Record<string, string>>
+  /** Location for the n-th new file of a partition. */
+  readonly newDataLocation: (partition: PartitionTuple, index: number) => string
+}
+
+export interface RewriteTask {
+  readonly io: FileIO
+  readonly metadata: TableMetadata
+  /** Files to merge with the deletes that apply to each; all of one partition when `partition` is given. */
+  readonly inputs: readonly FileScanTask[]
+  /** The partition that all rows belong to under `output.partitionSpec`; undefined: computed from the rows. */
+  readonly partition?: PartitionTuple
+  readonly output: OutputSpec
+  /** Sort rows; default keeps the order of `inputs` and of the rows in them. */
+  readonly sortOrder?: SortOrder
+}
+
+export interface RewriteResult {
+  /** New data files, ready for a manifest; content `data`, spec and partition set. */
+  readonly files: readonly DataFile[]
+  /** Rows physically in the inputs. */
+  readonly rowsRead: number
+  /** Rows removed by position deletes, deletion vectors and equality deletes, counted independently of `rowsWritten`. */
+  readonly rowsDeleted: number
+  /** Rows physically in the outputs, counted from their footers. */
+  readonly rowsWritten: number
+}
+
+export interface AppendTask {
+  readonly io: FileIO
+  /**
+   * A SELECT in the engine's SQL whose result columns are named by field id (`c<id>`), one per top-level column of
+   * `output.schema`. Only for trusted callers (demo lakehouse, tests, pipelines).
+   */
+  readonly query: string
+  readonly output: OutputSpec
+}
+
+export interface ReadTask {
+  readonly io: FileIO
+  readonly metadata: TableMetadata
+  /** Schema to project to. */
+  readonly schema: Schema
+  readonly inputs: readonly FileScanTask[]
+  readonly limit?: number
+}
+
+/**
+ * Executes work on rows. Rows never enter JavaScript but in `readRows`. Errors are `IcebergError`:
+ * `UNSUPPORTED` before anything is written (ORC, encrypted, types that cannot be written faithfully),
+ * `CORRUPT_FILE`, `FILE_NOT_FOUND`, `NO_SPACE`, `CANCELLED`, `ENGINE_FAILED`. A failed run leaves no file behind.
+ */
+export interface Engine {
+  readonly name: string
+  rewrite(task: RewriteTask, options?: EngineRunOptions): Promise<RewriteResult>
+  append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
+  /** Rows with deletes applied, as JSON-ready objects keyed by column name: 64-bit, decimals and times as strings, bytes as hex. */
+  readRows(task: ReadTask, options?: EngineRunOptions): AsyncIterable<Readonly<Record<string, unknown>>>
+  /** Number of rows with deletes applied. */
+  countRows(task: ReadTask, options?: EngineRunOptions): Promise<number>
+  ping(): Promise<void>
+  close(): Promise<void>
+}

@@ -1,0 +1,38 @@
+import { defineConfig } from 'vitest/config'
+
+const shared = { pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 60_000 }
+
+/** `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes. */
+export default defineConfig({
+  test: {
+    maxWorkers: 2,
+    projects: [
+      {
+        test: {
+          ...shared,
+          name: 'suite',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/interop/**', 'test/faults/**'],
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'interop',
+          include: ['test/interop/**/*.test.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'faults',
+          include: ['test/faults/**/*.test.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+        },
+      },
+    ],
+  },
+})
