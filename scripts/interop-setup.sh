@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# Installs what the interop tests and benches compare us with: PyIceberg and PySpark in a virtual environment, the
+# Iceberg runtime for Spark and the SQLite driver for its JDBC catalog. Needs Python 3.11, a JDK 17 and Maven, and uses
+# the package registries that pip and Maven are configured with. Prints the environment on standard output:
+#   eval "$(scripts/interop-setup.sh)"
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+cache="$PWD/.cache/interop"
+requirements="test/interop/python/requirements.txt"
+iceberg_version="${ICEBERG_VERSION:-1.11.0}"
+runtime="iceberg-spark-runtime-4.0_2.13"
+sqlite_version="${SQLITE_JDBC_VERSION:-3.50.3.0}"
+python="${PYTHON:-$(command -v python3.11 || command -v python3)}"
+
+mkdir -p "$cache"
+
+if ! cmp -s "$requirements" "$cache/requirements.installed"; then
+  "$python" -m venv --clear "$cache/venv" >&2
+  "$cache/venv/bin/pip" install --quiet --requirement "$requirements" >&2
+  cp "$requirements" "$cache/requirements.installed"
+fi
+
+# Copies an artifact out of Maven's own store, fetching it when it is not there yet.
+jar() {
+  local coordinates="$1" target="$2"
+  if [ ! -s "$target" ]; then
+    mvn --quiet --batch-mode dependency:get "-Dartifact=$coordinates" -Dtransitive=false >&2
+    mvn --quiet --batch-mode dependency:copy "-Dartifact=$coordinates" "-DoutputDirectory=$cache" \
+      -Dmdep.overWriteReleases=false >&2
+  fi
+  [ -s "$target" ] || { echo "interop-setup: $coordinates is not in $cache" >&2; exit 1; }
+}
+
+jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_version.jar"
+jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
+
+printf 'export LOCKHOUSE_PYTHON=%q\n' "$cache/venv/bin/python"
+printf 'export ICEBERG_SPARK_JAR=%q\n' "$cache/$runtime-$iceberg_version.jar"
+printf 'export SQLITE_JDBC_JAR=%q\n' "$cache/sqlite-jdbc-$sqlite_version.jar"

@@ -1,0 +1,49 @@
+import { Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
+import { secureHeaders } from 'hono/secure-headers'
+import { DomainError } from './domain/errors.ts'
+import type { AppEnv } from './middleware/app-env.ts'
+import { authenticate, type TokenCheck } from './middleware/authenticate.ts'
+import { createErrorHandler } from './middleware/error-handler.ts'
+import { frontend, type StaticFiles } from './middleware/frontend.ts'
+import { HttpError } from './middleware/http-error.ts'
+import { requestLog } from './middleware/request-log.ts'
+import { mountRoutes } from './routes/mount-routes.ts'
+import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
+import type { Logger } from './services/logger.ts'
+
+/** Everything the app needs; `context.ts` makes it. */
+export interface AppContext extends RouteDeps {
+  readonly log: Logger
+  readonly authMode: 'token' | 'off'
+  readonly checkToken: TokenCheck
+  readonly newRequestId: () => string
+  readonly staticFiles: StaticFiles
+}
+
+const MAX_BODY_BYTES = 2 ** 20
+
+/** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
+export function createApp(context: AppContext): Hono<AppEnv> {
+  const app = new Hono<AppEnv>()
+  app.onError(createErrorHandler(context.log))
+  app.notFound((c) => {
+    throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+  })
+  app.use(requestLog(context))
+  app.use(
+    secureHeaders({
+      contentSecurityPolicy: { defaultSrc: ["'self'"], objectSrc: ["'none'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
+      strictTransportSecurity: false,
+    }),
+  )
+  app.use(frontend(context.staticFiles))
+  app.use('/api/*', authenticate({ mode: context.authMode, checkToken: context.checkToken }))
+  app.use('/api/*', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
+  mountRoutes(app, allRoutes(context))
+  return app
+}
+
+function refuseLargeBody(): never {
+  throw new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${MAX_BODY_BYTES} bytes`)
+}

@@ -1,0 +1,99 @@
+import type { Env } from './env.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+
+/** Settings of the process (contract, section 4); sizes in bytes, paths as given. */
+export interface Config {
+  readonly port: number
+  readonly host: string
+  /** State database, embedded warehouse and scratch space. */
+  readonly home: string
+  readonly adminToken: string | undefined
+  readonly authMode: 'token' | 'off'
+  /** As set, against the working directory; undefined: the built frontend beside `src`. */
+  readonly frontendDir: string | undefined
+  readonly allowedOrigins: readonly string[]
+  readonly logLevel: LogLevel
+  readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
+  /** Whether the first start makes a demo lakehouse. */
+  readonly demo: boolean
+}
+
+/** A setting with a wrong value; the message names it in one line. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
+const DEFAULT_MEMORY_LIMIT = '1GB'
+
+/** Turns the environment into a checked configuration; throws {@link ConfigError} on a wrong or contradictory value. */
+export function parseConfig(env: Env): Config {
+  const config: Config = {
+    port: integer(env, 'PORT', { fallback: 3000, min: 0, max: 65_535 }),
+    host: env['HOST'] ?? '127.0.0.1',
+    home: env['LOCKHOUSE_HOME'] ?? './data',
+    adminToken: adminToken(env),
+    authMode: oneOf(env, 'AUTH_MODE', { values: ['token', 'off'], fallback: 'token' }),
+    frontendDir: env['FRONTEND_DIR'],
+    allowedOrigins: (env['ALLOWED_ORIGINS'] ?? 'http://localhost:5173').split(',').map((origin) => origin.trim()),
+    logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
+    engine: {
+      memoryLimitBytes: byteSize(env, 'ENGINE_MEMORY_LIMIT', DEFAULT_MEMORY_LIMIT),
+      threads: env['ENGINE_THREADS'] ? integer(env, 'ENGINE_THREADS', { fallback: 1, min: 1, max: 1024 }) : undefined,
+    },
+    demo: oneOf(env, 'LOCKHOUSE_DEMO', { values: ['0', '1'], fallback: '0' }) === '1',
+  }
+  if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
+    throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)
+  }
+  if (env['DATABASE_URL']) {
+    throw new ConfigError('DATABASE_URL is not supported yet: the state lives in SQLite under LOCKHOUSE_HOME')
+  }
+  return config
+}
+
+function adminToken(env: Env): string | undefined {
+  const token = env['LOCKHOUSE_ADMIN_TOKEN']
+  if (token !== undefined && !/^[\x21-\x7e]{16,512}$/.test(token)) {
+    throw new ConfigError('LOCKHOUSE_ADMIN_TOKEN must be 16 to 512 printable characters without spaces')
+  }
+  return token
+}
+
+function integer(env: Env, name: string, rule: { fallback: number; min: number; max: number }): number {
+  const text = env[name]
+  if (text === undefined) return rule.fallback
+  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+  if (value >= rule.min && value <= rule.max) return value
+  throw new ConfigError(`${name} must be a whole number from ${rule.min} to ${rule.max}, not ${JSON.stringify(text)}`)
+}
+
+function oneOf<T extends string>(env: Env, name: string, rule: { values: readonly T[]; fallback: T }): T {
+  const text = env[name] ?? rule.fallback
+  const found = rule.values.find((value) => value === text)
+  if (found !== undefined) return found
+  throw new ConfigError(`${name} must be one of ${rule.values.join(', ')}, not ${JSON.stringify(text)}`)
+}
+
+const UNITS: Readonly<Record<string, number>> = {
+  B: 1,
+  KB: 1e3,
+  MB: 1e6,
+  GB: 1e9,
+  TB: 1e12,
+  KIB: 2 ** 10,
+  MIB: 2 ** 20,
+  GIB: 2 ** 30,
+  TIB: 2 ** 40,
+}
+
+function byteSize(env: Env, name: string, fallback: string): number {
+  const text = env[name] ?? fallback
+  const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?I?B)$/i.exec(text.trim())
+  const unit = match ? UNITS[(match[2] ?? '').toUpperCase()] : undefined
+  const bytes = match && unit ? Math.floor(Number(match[1]) * unit) : 0
+  if (bytes >= 64 * 2 ** 20) return bytes
+  throw new ConfigError(`${name} must be a size of at least 64MiB such as 512MB or 2GiB, not ${JSON.stringify(text)}`)
+}

@@ -1,0 +1,30 @@
+/** Closed list of what the service refuses, apart from the codes of the table format (`IcebergErrorCode`). */
+export type DomainErrorCode =
+  | 'INVALID_REQUEST' // malformed, wrong type, missing or unknown field
+  | 'UNAUTHENTICATED'
+  | 'FORBIDDEN'
+  | 'NOT_FOUND'
+  | 'CONFLICT'
+  | 'PLAN_STALE' // the table moved since the plan was made
+  | 'UNPROCESSABLE'
+  | 'CATALOG_NOT_CONFIGURED'
+  | 'SHUTTING_DOWN'
+
+/** Where in a request something is wrong; `path` is the field, dotted. */
+export interface FieldError {
+  readonly path: string
+  readonly message: string
+}
+
+/** A refusal of the service; `code` is stable, `message` is for people. */
+export class DomainError extends Error {
+  override readonly name = 'DomainError'
+  readonly code: DomainErrorCode
+  readonly fields: readonly FieldError[]
+
+  constructor(code: DomainErrorCode, message: string, options?: { cause?: unknown; fields?: readonly FieldError[] }) {
+    super(message, options)
+    this.code = code
+    this.fields = options?.fields ?? []
+  }
+}

@@ -1,0 +1,17 @@
+/** Roles in ascending order: a higher one can do all that a lower one can (contract, section 3). */
+export const ROLES = ['Auditor', 'DataEngineer', 'LeadDataEngineer'] as const
+
+export type Role = (typeof ROLES)[number]
+
+/** The authenticated caller. */
+export interface Caller {
+  readonly user: string
+  readonly role: Role
+  /** How the caller proved who it is. */
+  readonly via: 'token' | 'off'
+}
+
+/** Whether `role` is `minimum` or higher. */
+export function hasRole(role: Role, minimum: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(minimum)
+}

@@ -1,0 +1,98 @@
+import type { Context } from 'hono'
+import { DomainError, type FieldError } from '../domain/errors.ts'
+import { IcebergError } from '../iceberg/errors.ts'
+import type { Problem } from '../schemas/common.ts'
+import type { Logger } from '../services/logger.ts'
+import type { AppEnv } from './app-env.ts'
+import { HttpError } from './http-error.ts'
+
+/** The status of every error code: the only place where codes and statuses meet (contract, section 2). */
+export const STATUS: Readonly<Record<Problem['code'], number>> = {
+  INVALID_REQUEST: 400,
+  INVALID_ARGUMENT: 400,
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  NOT_FOUND: 404,
+  NO_SUCH_NAMESPACE: 404,
+  NO_SUCH_TABLE: 404,
+  NO_SUCH_COLUMN: 404,
+  NO_SUCH_SNAPSHOT: 404,
+  METHOD_NOT_ALLOWED: 405,
+  CONFLICT: 409,
+  PLAN_STALE: 409,
+  TABLE_EXISTS: 409,
+  FILE_EXISTS: 409,
+  COMMIT_CONFLICT: 409,
+  CANCELLED: 409,
+  PRECONDITION_FAILED: 412,
+  PAYLOAD_TOO_LARGE: 413,
+  UNSUPPORTED_MEDIA_TYPE: 415,
+  UNPROCESSABLE: 422,
+  INVALID_METADATA: 422,
+  CORRUPT_FILE: 422,
+  UNSUPPORTED: 422,
+  FILE_NOT_FOUND: 422,
+  SCHEMA_CHANGE_REFUSED: 422,
+  GC_DISABLED: 422,
+  ROWS_NOT_CONSERVED: 422,
+  INTERNAL: 500,
+  NO_SPACE: 503,
+  IO_FAILED: 503,
+  ENGINE_FAILED: 503,
+  CATALOG_NOT_CONFIGURED: 503,
+  SHUTTING_DOWN: 503,
+  COMMIT_STATE_UNKNOWN: 503,
+}
+
+interface Refusal {
+  readonly code: Problem['code']
+  readonly detail: string
+  readonly status?: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly fields?: readonly FieldError[]
+}
+
+/** Turns anything thrown into a problem document (RFC 9457); what is not a known refusal is logged and says nothing. */
+export function createErrorHandler(log: Logger) {
+  return function handleError(error: Error, c: Context<AppEnv>): Response {
+    const requestId = c.get('requestId')
+    const refusal = describe(error)
+    if (refusal.code === 'INTERNAL') log.error('request failed', { request_id: requestId, error })
+    else log.debug('request refused', { request_id: requestId, error })
+    return problemResponse(refusal, requestId)
+  }
+}
+
+function describe(error: Error): Refusal {
+  if (error instanceof HttpError) {
+    return { code: error.code, detail: error.message, status: error.status, headers: error.headers }
+  }
+  if (error instanceof DomainError) {
+    const headers = error.code === 'UNAUTHENTICATED' ? { 'WWW-Authenticate': 'Bearer realm="lockhouse"' } : {}
+    return { code: error.code, detail: error.message, headers, fields: error.fields }
+  }
+  if (error instanceof IcebergError) return { code: error.code, detail: error.message }
+  return { code: 'INTERNAL', detail: 'an unexpected error; the log has it under this request id' }
+}
+
+/** A problem document as a response. */
+function problemResponse(refusal: Refusal, requestId: string): Response {
+  const status = refusal.status ?? STATUS[refusal.code]
+  const problem: Problem = {
+    type: `urn:lockhouse:error:${refusal.code.toLowerCase().replaceAll('_', '-')}`,
+    title: title(refusal.code),
+    status,
+    detail: refusal.detail,
+    code: refusal.code,
+    success: false,
+    request_id: requestId,
+    ...(refusal.fields?.length ? { errors: [...refusal.fields] } : {}),
+  }
+  const headers = { ...refusal.headers, 'Content-Type': 'application/problem+json' }
+  return new Response(JSON.stringify(problem), { status, headers })
+}
+
+function title(code: Problem['code']): string {
+  const words = code.toLowerCase().replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}

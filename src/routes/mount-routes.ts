@@ -1,0 +1,92 @@
+import { Hono, type Context } from 'hono'
+import type { z } from 'zod'
+import { DomainError } from '../domain/errors.ts'
+import type { AppEnv } from '../middleware/app-env.ts'
+import { requireRole } from '../middleware/require-role.ts'
+import { HttpError } from '../middleware/http-error.ts'
+import type { Route, RouteAnswer } from './route.ts'
+
+/** Mounts a table of routes: guard, validation, handler; other methods of a known path answer 405 with `Allow`. */
+export function mountRoutes(app: Hono<AppEnv>, routes: readonly Route[]): void {
+  for (const route of routes) {
+    app.on(route.method.toUpperCase(), honoPath(route.path), requireRole(route.minRole), (c) => runRoute(route, c))
+  }
+  for (const [path, allowed] of methodsByPath(routes)) {
+    app.all(honoPath(path), () => {
+      throw new HttpError(405, 'METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
+    })
+  }
+}
+
+async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
+  const input = {
+    params: parse(route.params, c.req.param(), 'path'),
+    query: parse(route.query, singleValues(c), 'query'),
+    body: route.body ? parse(route.body, await readJson(c), 'body') : undefined,
+    caller: c.get('caller'),
+    requestId: c.get('requestId'),
+    headers: c.req.raw.headers,
+    signal: c.req.raw.signal,
+  }
+  const answer = await route.handle(input as never)
+  return answer instanceof Response ? answer : respond(answer)
+}
+
+function respond({ status, body, headers }: RouteAnswer): Response {
+  if (status === 204) return new Response(null, { status, headers: { ...headers } })
+  return Response.json(body, { status, headers: { ...headers } })
+}
+
+function parse(schema: z.ZodType | undefined, value: unknown, where: string): unknown {
+  if (!schema) return undefined
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const fields = result.error.issues.flatMap((issue) => {
+    const path = issue.path.map(String).join('.')
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+    return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'unknown field' }))
+  })
+  const first = fields[0]
+  throw new DomainError('INVALID_REQUEST', `${where}: ${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, {
+    fields,
+  })
+}
+
+function singleValues(c: Context<AppEnv>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(c.req.queries()).map(([name, values]) => {
+      if (values.length === 1) return [name, values[0] ?? '']
+      throw new DomainError('INVALID_REQUEST', `query: ${name}: given more than once`, {
+        fields: [{ path: name, message: 'given more than once' }],
+      })
+    }),
+  )
+}
+
+async function readJson(c: Context<AppEnv>): Promise<unknown> {
+  const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
+  const text = await c.req.text()
+  if (type !== 'application/json' && (text !== '' || type)) {
+    throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must be application/json')
+  }
+  if (text === '') return {}
+  try {
+    return JSON.parse(text)
+  } catch (cause) {
+    throw new DomainError('INVALID_REQUEST', 'the body is not valid JSON', { cause })
+  }
+}
+
+function honoPath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+function methodsByPath(routes: readonly Route[]): Map<string, string> {
+  const methods = new Map<string, string>()
+  for (const { path, method } of routes) {
+    const known = methods.get(path)
+    const names = method === 'get' ? 'GET, HEAD' : method.toUpperCase()
+    methods.set(path, known ? `${known}, ${names}` : names)
+  }
+  return methods
+}

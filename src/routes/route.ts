@@ -1,0 +1,57 @@
+import type { z } from 'zod'
+import type { Caller, Role } from '../domain/roles.ts'
+
+/** What a handler is given: everything parsed and checked, nothing of the framework. */
+export interface RouteInput<Params, Query, Body> {
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  /** Undefined only on routes that anyone may call. */
+  readonly caller: Caller | undefined
+  readonly requestId: string
+  readonly headers: Headers
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+}
+
+/** A JSON answer; `undefined` body for 204. A handler may also answer with a whole Response, such as a stream. */
+export interface RouteAnswer {
+  readonly status: 200 | 201 | 202 | 204 | 503
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface ResponseSpec {
+  readonly description: string
+  readonly schema?: z.ZodType
+  /** Default `application/json`. */
+  readonly contentType?: string
+}
+
+/** One endpoint: the only place where its path, minimum role, shapes and handler stand together. */
+export interface RouteSpec<Params, Query, Body> {
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  /** As in OpenAPI: `/api/table/{table_name}/schema`. */
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  /** `none`: no credential is asked for. */
+  readonly minRole: Role | 'none'
+  readonly params?: z.ZodType<Params>
+  readonly query?: z.ZodType<Query>
+  readonly body?: z.ZodType<Body>
+  readonly responses: Readonly<Record<number, ResponseSpec>>
+  readonly handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteAnswer | Response>
+}
+
+/** A route whose shapes are forgotten, as the table of all routes holds it. */
+export type Route = Omit<RouteSpec<unknown, unknown, unknown>, 'handle'> & {
+  readonly handle: (input: RouteInput<never, never, never>) => Promise<RouteAnswer | Response>
+}
+
+/** Defines a route; its handler is typed by the schemas that stand beside it. */
+export function route<Params = undefined, Query = undefined, Body = undefined>(
+  spec: RouteSpec<Params, Query, Body>,
+): Route {
+  return spec as unknown as Route
+}

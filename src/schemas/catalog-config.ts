@@ -1,0 +1,32 @@
+import { z } from 'zod'
+
+const name = z.string().min(1).max(255)
+
+/** Catalog configuration (spec, section 2); secret values of `extra_props` are shown as `***`. */
+export const catalogConfig = z
+  .object({
+    configured: z.boolean(),
+    catalog_type: z.enum(['sql', 'rest', 'hadoop']).nullable(),
+    warehouse: z.string().nullable(),
+    catalog_name: z.string().nullable(),
+    uri: z.string().nullable(),
+    extra_props: z.record(z.string(), z.string()),
+  })
+  .meta({ id: 'CatalogConfig' })
+
+/** `"***"` keeps the stored value of an extra property; `env:NAME` is read from the server's environment when opened. */
+export const setCatalogConfigRequest = z.strictObject({
+  configured: z.boolean().optional().meta({ description: 'Ignored: an answer of GET can be sent back as it is' }),
+  catalog_type: z.enum(['sql', 'rest', 'hadoop']),
+  warehouse: z.string().min(1).max(4000),
+  catalog_name: name,
+  uri: z.string().max(4000).nullable().optional(),
+  extra_props: z.record(z.string().max(500), z.string().max(10_000)).optional(),
+})
+
+export const setCatalogConfigResult = z
+  .object({ success: z.literal(true), config: catalogConfig })
+  .meta({ id: 'CatalogConfigResult' })
+
+export type CatalogConfig = z.infer<typeof catalogConfig>
+export type SetCatalogConfigRequest = z.infer<typeof setCatalogConfigRequest>

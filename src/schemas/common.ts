@@ -1,0 +1,83 @@
+import { z } from 'zod'
+
+/** Qualified table name: namespace levels and name joined by dots, such as `sales.orders`. */
+export const tableName = z
+  .string()
+  .min(3)
+  .max(1000)
+  .regex(/^[^./\\\p{Cc}]+(\.[^./\\\p{Cc}]+)+$/u, 'must be namespace.name, levels joined by dots')
+  .meta({ description: 'Qualified table name, namespace levels joined by dots', example: 'demo.orders' })
+
+/** RFC 3339 time in UTC with milliseconds. */
+export const timestamp = z.iso.datetime().meta({ example: '2026-11-20T10:00:00.000Z' })
+
+/** A 64-bit snapshot id as decimal text: it exceeds what JSON numbers carry exactly. */
+export const snapshotId = z
+  .string()
+  .regex(/^\d{1,19}$/, 'must be a snapshot id, decimal digits in a string')
+  .meta({ example: '6816997371555012807' })
+
+export const count = z.int().min(0)
+export const bytes = z.int().min(0)
+
+/** Query of a paged list (contract, section 1). */
+export const pageQuery = z.strictObject({
+  page_size: z.coerce.number().int().min(1).max(1000).optional(),
+  page_token: z.string().max(2000).optional(),
+})
+
+export const nextPageToken = z.string().nullable()
+
+/** Every code that an error of the interface can carry. */
+export const ERROR_CODES = [
+  'INVALID_REQUEST',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'METHOD_NOT_ALLOWED',
+  'CONFLICT',
+  'PLAN_STALE',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'UNPROCESSABLE',
+  'PRECONDITION_FAILED',
+  'CATALOG_NOT_CONFIGURED',
+  'SHUTTING_DOWN',
+  'INTERNAL',
+  'INVALID_ARGUMENT',
+  'INVALID_METADATA',
+  'CORRUPT_FILE',
+  'UNSUPPORTED',
+  'FILE_NOT_FOUND',
+  'FILE_EXISTS',
+  'NO_SPACE',
+  'IO_FAILED',
+  'NO_SUCH_NAMESPACE',
+  'NO_SUCH_TABLE',
+  'TABLE_EXISTS',
+  'NO_SUCH_COLUMN',
+  'NO_SUCH_SNAPSHOT',
+  'SCHEMA_CHANGE_REFUSED',
+  'GC_DISABLED',
+  'COMMIT_CONFLICT',
+  'COMMIT_STATE_UNKNOWN',
+  'ROWS_NOT_CONSERVED',
+  'ENGINE_FAILED',
+  'CANCELLED',
+] as const
+
+/** Problem details (RFC 9457) with the service's additions (contract, section 2). */
+export const problem = z
+  .object({
+    type: z.string(),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    detail: z.string(),
+    code: z.enum(ERROR_CODES),
+    success: z.literal(false),
+    request_id: z.string(),
+    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem' })
+
+export type Problem = z.infer<typeof problem>

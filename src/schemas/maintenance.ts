@@ -1,0 +1,78 @@
+import { z } from 'zod'
+import { snapshotId, tableName, timestamp } from './common.ts'
+
+/** Fields that every maintenance and evolve request takes (contract, section 1, "Preview"). */
+const preview = {
+  table: tableName,
+  dry_run: z.boolean().optional(),
+  plan_id: z.string().max(100).optional(),
+}
+
+const positive = z.int().min(1)
+
+/** Options and defaults of Iceberg's `rewrite_data_files`. */
+export const compactRequest = z.strictObject({
+  ...preview,
+  strategy: z.enum(['binpack', 'sort']).optional(),
+  sort_order: z.string().max(4000).optional(),
+  where: z.string().max(4000).optional(),
+  target_file_size_bytes: positive.optional(),
+  min_file_size_bytes: z.int().min(0).optional(),
+  max_file_size_bytes: positive.optional(),
+  min_input_files: positive.optional(),
+  rewrite_all: z.boolean().optional(),
+  delete_file_threshold: positive.optional(),
+  delete_ratio_threshold: z.number().gt(0).max(1).optional(),
+  max_files_to_rewrite: positive.optional(),
+  partial_progress: z.boolean().optional(),
+})
+
+/** Options and defaults of Iceberg's `expire_snapshots`. */
+export const expireRequest = z.strictObject({
+  ...preview,
+  older_than: timestamp.optional(),
+  retain_last: positive.optional(),
+  snapshot_ids: z.array(snapshotId).min(1).max(10_000).optional(),
+  clean_expired_metadata: z.boolean().optional(),
+})
+
+const columnName = z.string().min(1).max(1000)
+
+export const addColumnRequest = z.strictObject({
+  ...preview,
+  name: columnName.meta({ description: 'A dotted name adds into a struct' }),
+  type: z.string().min(1).max(10_000).meta({ example: 'STRING' }),
+  after: columnName.optional(),
+  first: z.literal(true).optional(),
+  comment: z.string().max(10_000).nullable().optional(),
+})
+
+export const renameColumnRequest = z.strictObject({ ...preview, name: columnName, new_name: columnName })
+
+export const dropColumnRequest = z.strictObject({ ...preview, name: columnName })
+
+/** Options of Iceberg's `rewrite_manifests`. */
+export const rewriteManifestsRequest = z.strictObject({ ...preview })
+
+/** Options of Iceberg's `remove_orphan_files`: never younger than 24 hours, 3 days by default. */
+export const removeOrphansRequest = z.strictObject({ ...preview, older_than: timestamp.optional() })
+
+/** Iceberg's `rollback_to_snapshot`. */
+export const rollbackRequest = z.strictObject({ ...preview, snapshot_id: snapshotId })
+
+export const operationResult = z
+  .object({
+    success: z.literal(true),
+    operation: z.string(),
+    operation_id: z.string().nullable().meta({ description: 'null for a preview, which runs nothing' }),
+    table: z.string(),
+    details_json: z.string().meta({ description: 'A JSON document encoded as a string' }),
+    plan_id: z.string().optional(),
+  })
+  .meta({ id: 'TableOperationResult' })
+
+export type CompactRequest = z.infer<typeof compactRequest>
+export type ExpireRequest = z.infer<typeof expireRequest>
+export type AddColumnRequest = z.infer<typeof addColumnRequest>
+export type RenameColumnRequest = z.infer<typeof renameColumnRequest>
+export type DropColumnRequest = z.infer<typeof dropColumnRequest>

@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { count, bytes, nextPageToken, pageQuery, snapshotId, timestamp } from './common.ts'
+
+export const operationParams = z.strictObject({ operation_id: z.string().max(100) })
+
+export const OPERATION_STATES = ['running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const
+
+export const listOperationsQuery = pageQuery.extend({
+  table: z.string().max(1000).optional(),
+  state: z.enum(OPERATION_STATES).optional(),
+})
+
+export const operation = z
+  .object({
+    id: z.string(),
+    operation: z.string(),
+    table: z.string(),
+    state: z.enum(OPERATION_STATES),
+    requested_by: z.string(),
+    request: z.unknown(),
+    progress: z
+      .object({ files_done: count, files_total: count, bytes_done: bytes, bytes_total: bytes })
+      .nullable(),
+    base_snapshot_id: snapshotId.nullable(),
+    snapshot_id: snapshotId.nullable(),
+    health_before: z.unknown().nullable(),
+    health_after: z.unknown().nullable(),
+    result: z.unknown().nullable(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    bytes_read: bytes.nullable(),
+    bytes_written: bytes.nullable(),
+    duration_ms: z.number().nullable(),
+    created_at: timestamp,
+    finished_at: timestamp.nullable(),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'Operation' })
+
+export const operationList = z
+  .object({ success: z.literal(true), operations: z.array(operation), next_page_token: nextPageToken })
+  .meta({ id: 'OperationList' })
+
+export const operationAccepted = z
+  .object({ success: z.literal(true), operation: z.string(), operation_id: z.string(), table: z.string(), state: z.literal('running') })
+  .meta({ id: 'OperationAccepted' })
+
+export type Operation = z.infer<typeof operation>

@@ -1,0 +1,32 @@
+const LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** Writes structured log lines: one JSON object each, with `time`, `level`, `message` and the given fields. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+/** A logger that hands finished lines to `write` and drops those below `level`. */
+export function createLogger(level: (typeof LEVELS)[number], write: (line: string) => void): Logger {
+  const at = (name: (typeof LEVELS)[number]) => (message: string, fields?: LogFields) => {
+    if (LEVELS.indexOf(name) < LEVELS.indexOf(level)) return
+    write(JSON.stringify({ time: new Date().toISOString(), level: name, message, ...fields }, printable))
+  }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+function printable(_key: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString()
+  if (value instanceof Error) return describeError(value)
+  return value
+}
+
+/** An error as log fields: name, code, message, stack, and its cause. */
+function describeError(error: Error): LogFields {
+  const code = 'code' in error ? { code: error.code } : {}
+  return { name: error.name, ...code, message: error.message, stack: error.stack, cause: error.cause }
+}
