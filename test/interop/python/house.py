@@ -1,0 +1,32 @@
+"""The SQL catalog that PyIceberg and the service share: one SQLite file, one warehouse directory."""
+
+import json
+import os
+import sys
+import warnings
+
+os.environ.setdefault("TZ", "UTC")
+warnings.filterwarnings("ignore")
+
+from pyiceberg.catalog.sql import SqlCatalog  # noqa: E402
+
+
+def arguments():
+    """The JSON object given as the first argument (or on standard input when it is `-`)."""
+    return json.loads(sys.stdin.read() if sys.argv[1] == "-" else sys.argv[1])
+
+
+def catalog(options):
+    """Opens (or makes) the catalog; `uri`, `warehouse`, `name` as the service is configured."""
+    return SqlCatalog(
+        options.get("name", "lockhouse"),
+        uri=options["uri"],
+        warehouse=options["warehouse"],
+        **{"downcast-ns-timestamp-to-us-on-write": "true"},
+    )
+
+
+def answer(value):
+    """Prints the result, the only thing on standard output."""
+    json.dump(value, sys.stdout, ensure_ascii=True)
+    sys.stdout.write("\n")
