@@ -1,6 +1,104 @@
+import { IcebergError } from '../errors.ts'
+import { JsonParser } from './json-parser.ts'
+
 /** A JSON value whose integers are exact: those outside ±(2^53-1) are bigint, all others number. */
 export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject
 
 export interface JsonObject {
   [key: string]: JsonValue
+}
+
+/**
+ * Deepest nesting that is read or written. Table metadata needs about twice the depth of its deepest column;
+ * Java's reader stops at 1000 too.
+ */
+export const MAX_JSON_DEPTH = 1000
+
+/**
+ * Parses one JSON document (RFC 8259) without rounding integers: table metadata holds 64-bit ids as bare numbers.
+ *
+ * Bytes must be UTF-8. Throws `CORRUPT_FILE` with line and column for anything that is not strict JSON, for numbers
+ * beyond the range of a double, and for nesting deeper than {@link MAX_JSON_DEPTH}. Of repeated keys the last wins,
+ * as in the readers of other Iceberg implementations.
+ */
+export function parseJson(text: string | Uint8Array): JsonValue {
+  return new JsonParser(typeof text === 'string' ? text : decodeUtf8(text), MAX_JSON_DEPTH).parse()
+}
+
+/**
+ * Prints a JSON value; bigint becomes digits. With `indent` above 0, one member a line.
+ *
+ * Throws `INVALID_ARGUMENT` for what JSON cannot hold (NaN, Infinity, undefined), naming the place.
+ */
+export function stringifyJson(value: JsonValue, indent = 0): string {
+  return printValue(value, { step: ' '.repeat(indent), margin: '\n', path: [] })
+}
+
+function decodeUtf8(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch (cause) {
+    throw new IcebergError('CORRUPT_FILE', 'JSON document is not valid UTF-8.', { cause })
+  }
+}
+
+interface PrintState {
+  readonly step: string
+  /** Line break and indentation at the current depth. */
+  readonly margin: string
+  /** Keys that lead to the current value, for messages. */
+  readonly path: (string | number)[]
+}
+
+function printValue(value: JsonValue, state: PrintState): string {
+  switch (typeof value) {
+    case 'string':
+      return JSON.stringify(value)
+    case 'number':
+      return printNumber(value, state)
+    case 'bigint':
+      return value.toString()
+    case 'boolean':
+      return value ? 'true' : 'false'
+    case 'object':
+      return value === null ? 'null' : printContainer(value, state)
+    default:
+      throw notJson(typeof value, state)
+  }
+}
+
+function printNumber(value: number, state: PrintState): string {
+  if (!Number.isFinite(value)) throw notJson(String(value), state)
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+function printContainer(value: JsonValue[] | JsonObject, state: PrintState): string {
+  if (state.path.length >= MAX_JSON_DEPTH) throw notJson(`nesting deeper than ${MAX_JSON_DEPTH}`, state)
+  const inner = { ...state, margin: state.margin + state.step }
+  const members = Array.isArray(value) ? printElements(value, inner) : printMembers(value, inner)
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  if (members.length === 0) return open + close
+  if (state.step === '') return open + members.join(',') + close
+  return open + inner.margin + members.join(`,${inner.margin}`) + state.margin + close
+}
+
+function printElements(array: JsonValue[], state: PrintState): string[] {
+  return array.map((element, index) => printAt(element, index, state))
+}
+
+function printMembers(object: JsonObject, state: PrintState): string[] {
+  const colon = state.step === '' ? ':' : ': '
+  return Object.entries(object).map(([key, member]) => JSON.stringify(key) + colon + printAt(member, key, state))
+}
+
+function printAt(value: JsonValue, key: string | number, state: PrintState): string {
+  state.path.push(key)
+  const text = printValue(value, state)
+  state.path.pop()
+  return text
+}
+
+function notJson(what: string, state: PrintState): IcebergError {
+  const place = state.path.length === 0 ? 'the top' : `"${state.path.slice(0, 20).join('.')}"`
+  return new IcebergError('INVALID_ARGUMENT', `JSON cannot hold ${what} (at ${place}).`)
 }

@@ -1,0 +1,53 @@
+import { IcebergError } from '../errors.ts'
+
+/** What was being done to a location when an operating-system call failed. */
+export interface IoAttempt {
+  readonly action: 'read' | 'write' | 'list' | 'delete' | 'look up'
+  readonly location: string
+}
+
+/**
+ * Turns an operating-system error into an `IcebergError`: `FILE_NOT_FOUND`, `FILE_EXISTS`, `NO_SPACE`,
+ * or `IO_FAILED` with words that say what to do. Errors that are `IcebergError` already pass unchanged.
+ */
+export function toIoError(error: unknown, { action, location }: IoAttempt): IcebergError {
+  if (error instanceof IcebergError) return error
+  const options = { cause: error }
+  switch (errnoCode(error)) {
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return new IcebergError('FILE_NOT_FOUND', `There is no file ${location}.`, options)
+    case 'EEXIST':
+      return new IcebergError('FILE_EXISTS', `The file ${location} exists already.`, options)
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return new IcebergError('NO_SPACE', `No space is left to write ${location}; free some and try again.`, options)
+    default:
+      return new IcebergError('IO_FAILED', `Could not ${action} ${location}: ${reasonOf(error)}.`, options)
+  }
+}
+
+/** The `code` of a Node-style system error (`ENOENT`, …), or undefined. */
+export function errnoCode(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return undefined
+  return typeof error.code === 'string' ? error.code : undefined
+}
+
+function reasonOf(error: unknown): string {
+  switch (errnoCode(error)) {
+    case 'EACCES':
+    case 'EPERM':
+      return 'permission denied; check the owner and mode of the file and its folder'
+    case 'EROFS':
+      return 'the file system is read-only'
+    case 'EISDIR':
+      return 'it is a folder, not a file'
+    case 'EMFILE':
+    case 'ENFILE':
+      return 'too many open files'
+    case 'ENAMETOOLONG':
+      return 'the name is too long'
+    default:
+      return error instanceof Error ? error.message : String(error)
+  }
+}

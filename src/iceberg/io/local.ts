@@ -1,0 +1,244 @@
+import { constants } from 'node:fs'
+import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+
+import { IcebergError } from '../errors.ts'
+import type { FileIO, FileStatus } from './file-io.ts'
+import { errnoCode, toIoError } from './io-error.ts'
+import type { IoAttempt } from './io-error.ts'
+import { isWithin, pathOfLocation } from './local-location.ts'
+import { assertRange } from './read-range.ts'
+
+export interface LocalFileIOOptions {
+  /** Folders that may be touched, as locations; default: everything. Checked on the path's text; links are followed. */
+  readonly roots?: readonly string[]
+}
+
+/**
+ * Files of this machine: absolute paths, `file:/p` and `file:///p`.
+ *
+ * New files are written under a hidden temporary name in the target folder, flushed to the disk, and only then
+ * linked (`create`) or renamed (`write`) to their name, so that a crash leaves at most a `.tmp-…` file behind.
+ * `link()` makes `create` exclusive between processes; file systems without hard links get `IO_FAILED`.
+ */
+export class LocalFileIO implements FileIO {
+  readonly #roots: readonly string[] | undefined
+
+  constructor(options: LocalFileIOOptions = {}) {
+    this.#roots = options.roots?.map(pathOfLocation)
+  }
+
+  async read(location: string): Promise<Uint8Array> {
+    const path = this.#path(location)
+    const bytes = await attempt({ action: 'read', location }, readFile(path))
+    return new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+
+  async readRange(location: string, offset: number, length: number): Promise<Uint8Array> {
+    const path = this.#path(location)
+    return attempt({ action: 'read', location }, readPart(path, { location, offset, length }))
+  }
+
+  async create(location: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(location)
+    await attempt({ action: 'write', location }, placeBytes(path, bytes, linkInto))
+  }
+
+  async write(location: string, bytes: Uint8Array): Promise<void> {
+    const path = this.#path(location)
+    await attempt({ action: 'write', location }, placeBytes(path, bytes, rename))
+  }
+
+  async stat(location: string): Promise<FileStatus | undefined> {
+    const found = await statFile(this.#path(location), location)
+    return found
+  }
+
+  async *list(location: string): AsyncGenerator<FileStatus> {
+    const path = this.#path(location)
+    yield* listBelow(path, location.replace(/\/+$/, ''))
+  }
+
+  async delete(location: string): Promise<void> {
+    const path = this.#path(location)
+    await attempt({ action: 'delete', location }, ignoring(['ENOENT', 'ENOTDIR'], unlink(path)))
+  }
+
+  localPath(location: string): string {
+    return this.#path(location)
+  }
+
+  async moveIn(localPath: string, location: string): Promise<void> {
+    const path = this.#path(location)
+    await attempt({ action: 'read', location: localPath }, syncFile(localPath))
+    await attempt({ action: 'write', location }, placeFile(localPath, path))
+    await attempt({ action: 'delete', location: localPath }, unlink(localPath))
+  }
+
+  #path(location: string): string {
+    const path = pathOfLocation(location)
+    if (this.#roots !== undefined && !this.#roots.some((root) => isWithin(path, root))) {
+      throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
+    }
+    return path
+  }
+}
+
+async function attempt<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw toIoError(error, what)
+  }
+}
+
+async function ignoring(codes: readonly string[], work: Promise<void>): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    if (!codes.includes(errnoCode(error) ?? '')) throw error
+  }
+}
+
+interface Part {
+  readonly location: string
+  readonly offset: number
+  readonly length: number
+}
+
+async function readPart(path: string, part: Part): Promise<Uint8Array> {
+  assertRange(part)
+  const handle = await open(path, 'r')
+  try {
+    // The size is checked first because a length from a broken footer may be larger than the memory.
+    assertRange(part, (await handle.stat()).size)
+    const bytes = new Uint8Array(part.length)
+    let done = 0
+    while (done < part.length) {
+      const { bytesRead } = await handle.read(bytes, done, part.length - done, part.offset + done)
+      if (bytesRead === 0) assertRange(part, part.offset + done)
+      done += bytesRead
+    }
+    return bytes
+  } finally {
+    await handle.close()
+  }
+}
+
+async function statFile(path: string, location: string): Promise<FileStatus | undefined> {
+  try {
+    const found = await stat(path)
+    return found.isFile() ? { location, sizeBytes: found.size, modifiedAtMs: found.mtimeMs } : undefined
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoCode(error) ?? '')) return undefined
+    throw toIoError(error, { action: 'look up', location })
+  }
+}
+
+/** Files below `path`, named below `location` as the caller wrote it. Links to folders are not followed: they may loop. */
+async function* listBelow(path: string, location: string): AsyncGenerator<FileStatus> {
+  for (const entry of await readFolder(path, location)) {
+    const childPath = join(path, entry.name)
+    const childLocation = `${location}/${entry.name}`
+    if (entry.isDirectory()) {
+      yield* listBelow(childPath, childLocation)
+    } else {
+      const status = await statFile(childPath, childLocation)
+      if (status !== undefined) yield status
+    }
+  }
+}
+
+async function readFolder(path: string, location: string) {
+  try {
+    return await readdir(path, { withFileTypes: true })
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes(errnoCode(error) ?? '')) return []
+    throw toIoError(error, { action: 'list', location })
+  }
+}
+
+type Place = (temporary: string, path: string) => Promise<void>
+
+async function placeBytes(path: string, bytes: Uint8Array, place: Place): Promise<void> {
+  const folder = dirname(path)
+  await makeFolder(folder)
+  const temporary = join(folder, temporaryName())
+  try {
+    await writeDurably(temporary, bytes)
+    await place(temporary, path)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+  await syncFolder(folder)
+}
+
+async function placeFile(source: string, path: string): Promise<void> {
+  const folder = dirname(path)
+  await makeFolder(folder)
+  try {
+    await link(source, path)
+  } catch (error) {
+    // Another file system, or one that refuses to link files of other owners: copy next to the target first.
+    if (!['EXDEV', 'EPERM'].includes(errnoCode(error) ?? '')) throw error
+    await copyInto(source, path)
+  }
+  await syncFolder(folder)
+}
+
+async function copyInto(source: string, path: string): Promise<void> {
+  const temporary = join(dirname(path), temporaryName())
+  try {
+    await copyFile(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
+    await syncFile(temporary)
+    await linkInto(temporary, path)
+  } finally {
+    await rm(temporary, { force: true })
+  }
+}
+
+async function linkInto(temporary: string, path: string): Promise<void> {
+  try {
+    await link(temporary, path)
+  } catch (error) {
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoCode(error) ?? '')) throw error
+    const advice = 'its file system has no hard links, which are needed to create a file exactly once'
+    throw new IcebergError('IO_FAILED', `Could not write ${path}: ${advice}.`, { cause: error })
+  }
+}
+
+function temporaryName(): string {
+  return `.tmp-${crypto.randomUUID()}`
+}
+
+async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
+  const handle = await open(path, 'wx')
+  try {
+    await handle.writeFile(bytes)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const handle = await open(path, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/** A new name is durable only when its folder is flushed; some file systems refuse to flush folders. */
+async function syncFolder(path: string): Promise<void> {
+  await ignoring(['EINVAL', 'ENOTSUP', 'EISDIR', 'EPERM'], syncFile(path))
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  const firstMade = await mkdir(folder, { recursive: true })
+  if (firstMade === undefined) return
+  const parents = []
+  for (let made = folder; isWithin(made, firstMade); made = dirname(made)) parents.push(dirname(made))
+  for (const parent of parents) await syncFolder(parent)
+}
