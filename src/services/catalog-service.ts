@@ -1,0 +1,122 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { CatalogConfig, SetCatalogConfigRequest } from '../schemas/catalog-config.ts'
+
+/** A catalog configuration as it is stored; `extraProps` may hold `env:NAME` references. */
+export interface CatalogSettings {
+  readonly catalogType: 'sql' | 'rest' | 'hadoop'
+  readonly warehouse: string
+  readonly catalogName: string
+  readonly uri: string | null
+  readonly extraProps: Readonly<Record<string, string>>
+}
+
+export interface CatalogServiceDeps {
+  /** Opens a catalog; throws `IcebergError` when it cannot be used. */
+  readonly openCatalog: (settings: CatalogSettings) => Promise<Catalog>
+  readonly loadSettings: () => Promise<CatalogSettings | undefined>
+  readonly saveSettings: (settings: CatalogSettings) => Promise<void>
+}
+
+/** Holds the configured catalog and replaces it without a gap (contract, section 5). */
+export interface CatalogService {
+  /** The open catalog; `CATALOG_NOT_CONFIGURED` when there is none. */
+  current(): Catalog
+  /** Opens what is stored; a catalog that cannot be opened leaves the service up, and the reason in `problem`. */
+  openStored(): Promise<void>
+  /** Why there is no catalog although one is configured. */
+  problem(): unknown
+  describe(): CatalogConfig
+  /** Opens the new catalog before it replaces the old one; on failure the old one stays. */
+  configure(request: SetCatalogConfigRequest): Promise<CatalogConfig>
+  close(): Promise<void>
+}
+
+const REDACTED = '***'
+const HARMLESS = /^(allowed-locations|io-impl|s3\.(region|endpoint|path-style-access)|client\.region|header\.accept)$/
+
+/** A catalog service over the stored settings; call `openStored` before use. */
+export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
+  let settings: CatalogSettings | undefined
+  let catalog: Catalog | undefined
+  let problem: unknown
+  const retired: Catalog[] = [] // work that began on a replaced catalog finishes on it
+
+  return {
+    current() {
+      if (catalog) return catalog
+      const reason = settings ? 'the configured catalog could not be opened' : 'no catalog is configured'
+      throw new DomainError('CATALOG_NOT_CONFIGURED', `${reason}: set one with PUT /api/config`)
+    },
+    async openStored() {
+      settings = await deps.loadSettings()
+      if (!settings) return
+      try {
+        catalog = await deps.openCatalog(settings)
+      } catch (error) {
+        problem = error
+      }
+    },
+    problem: () => problem,
+    describe: () => describeSettings(settings),
+    async configure(request) {
+      const next = merge(request, settings)
+      const opened = await deps.openCatalog(next)
+      try {
+        await opened.ping()
+        await deps.saveSettings(next)
+      } catch (error) {
+        await opened.close()
+        throw error
+      }
+      if (catalog) retired.push(catalog)
+      catalog = opened
+      settings = next
+      problem = undefined
+      return describeSettings(settings)
+    },
+    async close() {
+      const open = catalog ? [catalog, ...retired] : retired
+      catalog = undefined
+      await Promise.all(open.map((one) => one.close()))
+    },
+  }
+}
+
+function merge(request: SetCatalogConfigRequest, previous: CatalogSettings | undefined): CatalogSettings {
+  const extraProps = Object.entries(request.extra_props ?? {}).map(([key, value]) => {
+    if (value !== REDACTED) return [key, value]
+    const kept = previous?.extraProps[key]
+    if (kept !== undefined) return [key, kept]
+    throw new DomainError('INVALID_REQUEST', `extra_props.${key}: there is no stored value to keep`, {
+      fields: [{ path: `extra_props.${key}`, message: 'there is no stored value to keep' }],
+    })
+  })
+  return {
+    catalogType: request.catalog_type,
+    warehouse: request.warehouse,
+    catalogName: request.catalog_name,
+    uri: request.uri ?? null,
+    extraProps: Object.fromEntries(extraProps),
+  }
+}
+
+function describeSettings(settings: CatalogSettings | undefined): CatalogConfig {
+  const shown = Object.entries(settings?.extraProps ?? {}).map(([key, value]) => [
+    key,
+    HARMLESS.test(key) || value.startsWith('env:') ? value : REDACTED,
+  ])
+  return {
+    configured: settings !== undefined,
+    catalog_type: settings?.catalogType ?? null,
+    warehouse: settings?.warehouse ?? null,
+    catalog_name: settings?.catalogName ?? null,
+    uri: settings ? redactUri(settings.uri) : null,
+    extra_props: Object.fromEntries(shown),
+  }
+}
+
+/** A URI without the password it may carry. */
+function redactUri(uri: string | null): string | null {
+  return uri === null ? null : uri.replace(/^([\w+:.-]+:\/\/[^/@:]*):[^/@]*@/, `$1:${REDACTED}@`)
+}
