@@ -1,0 +1,48 @@
+import { answerSafely, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import { sqliteDialect } from './sqlite.ts'
+
+/** The part of `Bun.serve`'s server that is used here. */
+interface BunServer {
+  readonly port: number
+  requestIP(request: Request): { readonly address: string } | null
+  stop(closeActiveConnections: boolean): Promise<void>
+}
+
+interface BunGlobal {
+  serve(options: {
+    readonly fetch: (request: Request, server: BunServer) => Promise<Response>
+    readonly error: (error: unknown) => Response
+    readonly hostname: string
+    readonly port: number
+    readonly idleTimeout: number
+    readonly development: boolean
+  }): BunServer
+}
+
+/** Bun: `Bun.serve` and Bun's `node:sqlite`. */
+export const bunRuntime: Runtime = {
+  name: 'bun',
+  openSqlite: sqliteDialect,
+  serve: serveWithBun,
+}
+
+async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
+  const server = bun().serve({
+    fetch: (request, self) => answerSafely(options, request, { remoteAddress: self.requestIP(request)?.address }),
+    error: (error) => {
+      options.onError?.(error)
+      return new Response('Internal Server Error', { status: 500 })
+    },
+    hostname: options.hostname,
+    port: options.port,
+    idleTimeout: 0, // the default cuts a quiet event stream after 10 s
+    development: false,
+  })
+  return { port: server.port, stop: (graceful) => server.stop(!graceful) }
+}
+
+function bun(): BunGlobal {
+  const found = (globalThis as { readonly Bun?: BunGlobal }).Bun
+  if (found === undefined) throw new Error('This module runs under Bun only')
+  return found
+}

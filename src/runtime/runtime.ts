@@ -1,0 +1,55 @@
+import type { Dialect } from 'kysely'
+
+import type { SqliteOptions } from './sqlite.ts'
+
+/** What the runtime knows about the connection of a request; handed to `fetch` as its second argument. */
+export interface ConnectionInfo {
+  readonly remoteAddress: string | undefined
+}
+
+export interface ServeOptions {
+  readonly fetch: (request: Request, connection: ConnectionInfo) => Response | Promise<Response>
+  readonly hostname: string
+  /** 0: any free port. */
+  readonly port: number
+  /** Called with what `fetch` threw; the client gets a bare 500. */
+  readonly onError?: (error: unknown) => void
+}
+
+export interface RunningServer {
+  readonly port: number
+  /**
+   * Refuses new connections at once. Graceful: resolves when the requests under way are answered;
+   * otherwise they are cut. May be called again, to cut a graceful stop short.
+   */
+  stop(graceful: boolean): Promise<void>
+}
+
+/** The few things that differ between JavaScript runtimes. */
+export interface Runtime {
+  readonly name: 'bun' | 'node'
+  /** A Kysely dialect over a SQLite file; see {@link SqliteOptions}. */
+  openSqlite(path: string, options?: SqliteOptions): Dialect
+  /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
+  serve(options: ServeOptions): Promise<RunningServer>
+}
+
+/** The runtime that this process runs on; loads only the code for it. */
+export async function detectRuntime(): Promise<Runtime> {
+  if ('Bun' in globalThis) return (await import('./bun.ts')).bunRuntime
+  return (await import('./node.ts')).nodeRuntime
+}
+
+/** Answers with `fetch`; what it throws goes to `onError` and never to the client. */
+export async function answerSafely(
+  options: ServeOptions,
+  request: Request,
+  connection: ConnectionInfo,
+): Promise<Response> {
+  try {
+    return await options.fetch(request, connection)
+  } catch (error) {
+    options.onError?.(error)
+    return new Response('Internal Server Error', { status: 500 })
+  }
+}

@@ -1,0 +1,27 @@
+/** What a database refused, in the same words for every driver. */
+export type DatabaseErrorCode =
+  | 'UNIQUE_VIOLATION' // a row with this key exists
+  | 'CONSTRAINT_VIOLATION' // any other constraint
+  | 'BUSY' // another process holds the lock for too long; nothing happened
+  | 'READ_ONLY'
+  | 'FULL' // no space, or a size limit
+  | 'CORRUPT' // not a database, or a damaged one
+  | 'CANNOT_OPEN'
+  | 'NEWER_VERSION' // written by a newer release
+  | 'FAILED'
+
+/** An error of a database driver; the driver's own error is the cause. Messages never hold SQL text or parameters. */
+export class DatabaseError extends Error {
+  override readonly name = 'DatabaseError'
+  readonly code: DatabaseErrorCode
+
+  constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Whether `error` says that a row with the same key exists. */
+export function isUniqueViolation(error: unknown): boolean {
+  return error instanceof DatabaseError && error.code === 'UNIQUE_VIOLATION'
+}

@@ -1,0 +1,5 @@
+import { initial } from './0001-initial.ts'
+import type { Migration } from './migration.ts'
+
+/** Every migration by its number, in order and without gaps. */
+export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([[1, initial]])

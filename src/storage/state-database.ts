@@ -1,0 +1,93 @@
+import { type Dialect, Kysely, SqliteAdapter, sql } from 'kysely'
+
+import { DatabaseError, isUniqueViolation } from './database-error.ts'
+import { MIGRATIONS } from './migrations/all.ts'
+import type { Migration, MigrationContext } from './migrations/migration.ts'
+import type { StateTables } from './schema.ts'
+
+interface MigrationTables {
+  readonly _migrations: { version: number; name: string; applied_at: string }
+}
+
+/**
+ * Opens the state database and brings its schema up to date, each migration in one transaction.
+ * Throws `DatabaseError`; `NEWER_VERSION`, with nothing changed, when a newer release wrote it.
+ */
+export async function openStateDatabase(dialect: Dialect, now: Date = new Date()): Promise<Kysely<StateTables>> {
+  const db = new Kysely<StateTables>({ dialect })
+  try {
+    await migrate(db as unknown as Kysely<MigrationTables>, MIGRATIONS, now)
+    return db
+  } catch (error) {
+    await db.destroy()
+    throw error
+  }
+}
+
+/** Applies the migrations that a database lacks; see {@link openStateDatabase}. */
+export async function migrate(
+  db: Kysely<MigrationTables>,
+  migrations: ReadonlyMap<number, Migration>,
+  now: Date,
+): Promise<void> {
+  const context = migrationContext(db)
+  await context.strict(migrationsTable(db)).execute()
+  const newest = Math.max(...migrations.keys())
+  const applied = await appliedVersion(db)
+  if (applied > newest) {
+    throw new DatabaseError(
+      'NEWER_VERSION',
+      `The state database has schema version ${applied}, this release knows ${newest}: run the newer release, ` +
+        'or restore a backup from before the upgrade',
+    )
+  }
+  for (let version = applied + 1; version <= newest; version++) {
+    const migration = migrations.get(version)
+    if (migration === undefined) throw new DatabaseError('FAILED', `There is no migration number ${version}`)
+    await applyOnce(db, { version, migration, context, now })
+  }
+}
+
+function migrationsTable(db: Kysely<MigrationTables>) {
+  return db.schema
+    .createTable('_migrations')
+    .ifNotExists()
+    .addColumn('version', 'integer', (column) => column.primaryKey().notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('applied_at', 'text', (column) => column.notNull())
+}
+
+async function appliedVersion(db: Kysely<MigrationTables>): Promise<number> {
+  const row = await db.selectFrom('_migrations').select('version').orderBy('version', 'desc').limit(1).executeTakeFirst()
+  return row?.version ?? 0
+}
+
+interface Step {
+  readonly version: number
+  readonly migration: Migration
+  readonly context: MigrationContext
+  readonly now: Date
+}
+
+/** The version row goes in first: of two processes that start together, one waits or fails there, before any DDL. */
+async function applyOnce(db: Kysely<MigrationTables>, step: Step): Promise<void> {
+  try {
+    await db.transaction().execute(async (trx) => {
+      await trx
+        .insertInto('_migrations')
+        .values({ version: step.version, name: step.migration.name, applied_at: step.now.toISOString() })
+        .execute()
+      await step.migration.up(trx as unknown as Kysely<unknown>, step.context)
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error) || (await appliedVersion(db)) < step.version) throw error
+  }
+}
+
+function migrationContext(db: Kysely<MigrationTables>): MigrationContext {
+  const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter
+  return {
+    int64: isSqlite ? 'integer' : 'bigint',
+    strict: (table) => (isSqlite ? table.modifyEnd(sql`strict`) : table),
+  }
+}
