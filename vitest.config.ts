@@ -1,6 +1,8 @@
 import { defineConfig } from 'vitest/config'
 
-const shared = { pool: 'forks' as const, testTimeout: 60_000, hookTimeout: 60_000 }
+// Under Bun 1.4 vitest's forks do not start: its watchdog needs `ChildProcess.channel.unref`.
+const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
+const shared = { pool, testTimeout: 60_000, hookTimeout: 60_000 }
 
 /** `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes. */
 export default defineConfig({

@@ -16,6 +16,7 @@ interface BunGlobal {
     readonly port: number
     readonly idleTimeout: number
     readonly development: boolean
+    readonly reusePort: boolean
   }): BunServer
 }
 
@@ -37,6 +38,7 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
     port: options.port,
     idleTimeout: 0, // the default cuts a quiet event stream after 10 s
     development: false,
+    reusePort: false, // without this, development: false lets a second process listen on the same port
   })
   return { port: server.port, stop: (graceful) => server.stop(!graceful) }
 }

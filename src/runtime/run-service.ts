@@ -1,0 +1,85 @@
+import { resolve } from 'node:path'
+import { createApp } from '../app.ts'
+import { ConfigError, type Config } from '../config/config.ts'
+import type { Env } from '../config/env.ts'
+import { createContext } from '../context.ts'
+import { createLogger } from '../services/logger.ts'
+import type { RunningServer, Runtime } from './runtime.ts'
+import { openStaticFiles } from './static-files.ts'
+
+export interface RunServiceOptions {
+  readonly config: Config
+  readonly env: Env
+  readonly runtime: Runtime
+}
+
+/** How long a graceful stop waits for work under way. */
+const SHUTDOWN_LIMIT_MS = 20_000
+
+/** Runs the service until SIGTERM or SIGINT; a second signal ends it at once. Resolves when it listens. */
+export async function runService({ config, env, runtime }: RunServiceOptions): Promise<void> {
+  const log = createLogger(config.logLevel, (line) => process.stdout.write(`${line}\n`))
+  const context = await createContext({ config, env, runtime, log })
+  const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
+  const server = await listen(runtime, {
+    config,
+    fetch: (request) => app.fetch(request),
+    onError: (error) => log.error('unhandled error', { error }),
+  })
+  announce(config, server.port, context.firstToken)
+  let stopping = false
+  const stop = (signal: string): void => {
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info('stopping', { signal })
+    setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    shutDown(server, context.close).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error('stop failed', { error })
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => stop('SIGINT'))
+  await context.begin()
+}
+
+async function shutDown(server: RunningServer, close: () => Promise<void>): Promise<void> {
+  const answered = server.stop(true)
+  await close()
+  await answered
+}
+
+/** An explicit folder is meant against the working directory; the default stands beside `src` (spec, section 1). */
+function frontendFolders(config: Config): string[] {
+  const fallback = resolve(import.meta.dirname, '../../public')
+  if (config.frontendDir !== undefined) return [resolve(config.frontendDir), fallback]
+  return [resolve(import.meta.dirname, '../../frontend/dist'), fallback]
+}
+
+interface ListenOptions {
+  readonly config: Config
+  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly onError: (error: unknown) => void
+}
+
+async function listen(runtime: Runtime, { config, fetch, onError }: ListenOptions): Promise<RunningServer> {
+  try {
+    return await runtime.serve({ fetch, hostname: config.host, port: config.port, onError })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
+      throw new ConfigError(`PORT ${config.port} on HOST ${config.host} cannot be used (${error.code})`)
+    }
+    throw error
+  }
+}
+
+function announce(config: Config, port: number, firstToken: string | undefined): void {
+  const base = `http://${config.host === '127.0.0.1' ? 'localhost' : config.host}:${port}/`
+  if (config.authMode === 'off') {
+    console.log('WARNING: AUTH_MODE=off, every caller is LeadDataEngineer')
+  }
+  console.log(`Lockhouse is ready: ${firstToken === undefined ? base : `${base}#token=${firstToken}`}`)
+}
