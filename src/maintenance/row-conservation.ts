@@ -1,0 +1,55 @@
+import type { RewriteResult } from '../engines/engine.ts'
+import { IcebergError } from '../iceberg/errors.ts'
+import type { FileScanTask } from '../iceberg/scan.ts'
+import { deleteFileKey, isDeletionVector } from './delete-scope.ts'
+
+/** Rows a rewrite read, dropped because they were deleted, and wrote. */
+export interface RowCounts {
+  readonly rowsRead: number
+  readonly rowsDeleted: number
+  readonly rowsWritten: number
+}
+
+/**
+ * Proves that a rewrite lost and invented no row: manifests, engine and new files must agree, and only rows that a
+ * delete file names may be gone. Throws `ROWS_NOT_CONSERVED` with the numbers.
+ */
+export function checkRowConservation(inputs: readonly FileScanTask[], result: RewriteResult): void {
+  const { rowsRead, rowsDeleted, rowsWritten } = result
+  for (const count of [rowsRead, rowsDeleted, rowsWritten]) {
+    if (!Number.isSafeInteger(count) || count < 0) throw violated(`${count} is no row count`, result)
+  }
+  if (rowsRead - rowsDeleted !== rowsWritten) throw violated('rows read - rows deleted differs from rows written', result)
+  const recorded = sum(result.files, (file) => file.recordCount)
+  if (recorded !== rowsWritten) throw violated(`the new files hold ${recorded} rows`, result)
+  const expected = sum(inputs, (task) => task.dataFile.recordCount)
+  if (expected !== rowsRead) throw violated(`the manifests promise ${expected} rows in the replaced files`, result)
+  checkDeletedRows(inputs, result)
+}
+
+function checkDeletedRows(inputs: readonly FileScanTask[], result: RewriteResult): void {
+  const deletes = new Map(inputs.flatMap((task) => task.deletes.map(({ file }) => [deleteFileKey(file), file] as const)))
+  if (deletes.size === 0 && result.rowsDeleted > 0) throw violated('no delete file applies to the replaced files', result)
+  const files = [...deletes.values()]
+  if (files.some((file) => file.content === 'equality-deletes')) return
+  const named = sum(files, (file) => file.recordCount)
+  if (result.rowsDeleted > named) throw violated(`the delete files name only ${named} rows`, result)
+  // a deletion vector names every position once, all of them inside the file
+  if (files.every(isDeletionVector) && result.rowsDeleted !== named) {
+    throw violated(`the deletion vectors name ${named} rows`, result)
+  }
+}
+
+function violated(what: string, { rowsRead, rowsDeleted, rowsWritten }: RowCounts): IcebergError {
+  return new IcebergError(
+    'ROWS_NOT_CONSERVED',
+    `the rewrite was abandoned and nothing was changed: ${what} ` +
+      `(rows read ${rowsRead}, deleted ${rowsDeleted}, written ${rowsWritten})`,
+  )
+}
+
+function sum<T>(items: readonly T[], value: (item: T) => number): number {
+  let total = 0
+  for (const item of items) total += value(item)
+  return total
+}
