@@ -1,0 +1,43 @@
+import type { CatalogService } from '../services/catalog-service.ts'
+import type { HealthService } from '../services/health-service.ts'
+import type { MaintenanceService } from '../services/maintenance-service.ts'
+import type { OperationService } from '../services/operation-service.ts'
+import type { TableService } from '../services/table-service.ts'
+import { configRoutes } from './config-routes.ts'
+import { healthRoutes } from './health-routes.ts'
+import { maintenanceRoutes } from './maintenance-routes.ts'
+import { createOpenApiDocument } from './openapi-document.ts'
+import { operationRoutes } from './operation-routes.ts'
+import { type Route, route } from './route.ts'
+import { tableRoutes } from './table-routes.ts'
+
+/** The services that the routes call. */
+export interface RouteDeps {
+  readonly version: string
+  readonly health: HealthService
+  readonly catalog: CatalogService
+  readonly tables: TableService
+  readonly maintenance: MaintenanceService
+  readonly operations: OperationService
+}
+
+/** Every route of the service: the one table that the guard, the OpenAPI document and the tests read. */
+export function allRoutes(deps: RouteDeps): Route[] {
+  const routes = [
+    ...healthRoutes(deps),
+    ...tableRoutes(deps),
+    ...maintenanceRoutes(deps),
+    ...operationRoutes(deps),
+    ...configRoutes(deps),
+  ]
+  const openApi = route({
+    method: 'get',
+    path: '/api/openapi.json',
+    operationId: 'getOpenApi',
+    summary: 'This document',
+    minRole: 'none',
+    responses: { 200: { description: 'OpenAPI 3.1' } },
+    handle: async () => ({ status: 200, body: createOpenApiDocument([...routes, openApi], deps.version) }),
+  })
+  return [...routes, openApi]
+}

@@ -1,0 +1,52 @@
+import { liveness, serviceHealth } from '../schemas/service-health.ts'
+import { whoAmI } from '../schemas/auth.ts'
+import type { HealthService } from '../services/health-service.ts'
+import { type Route, route } from './route.ts'
+
+/** Health of the service (spec, section 4), and who the caller is. */
+export function healthRoutes({ health }: { readonly health: HealthService }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/health',
+      operationId: 'getServiceHealth',
+      summary: 'Health of the service and what it stands on',
+      minRole: 'none',
+      responses: { 200: { description: 'Up; `degraded` when a part fails', schema: serviceHealth } },
+      handle: async () => ({ status: 200, body: await health.check() }),
+    }),
+    route({
+      method: 'get',
+      path: '/api/health/live',
+      operationId: 'getLiveness',
+      summary: 'Whether the process answers',
+      minRole: 'none',
+      responses: { 200: { description: 'It does', schema: liveness } },
+      handle: async () => ({ status: 200, body: { status: 'ok' } }),
+    }),
+    route({
+      method: 'get',
+      path: '/api/health/ready',
+      operationId: 'getReadiness',
+      summary: 'Whether the service can take work',
+      minRole: 'none',
+      responses: {
+        200: { description: 'It can', schema: serviceHealth },
+        503: { description: 'It cannot, and why', schema: serviceHealth },
+      },
+      handle: async () => {
+        const body = await health.check()
+        return { status: body.status === 'ok' ? 200 : 503, body }
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/auth/me',
+      operationId: 'whoAmI',
+      summary: 'The caller, as the service sees it',
+      minRole: 'Auditor',
+      responses: { 200: { description: 'User and role', schema: whoAmI } },
+      handle: async ({ caller }) => ({ status: 200, body: caller }),
+    }),
+  ]
+}

@@ -1,0 +1,131 @@
+import type { z } from 'zod'
+import type { Role } from '../domain/roles.ts'
+import {
+  addColumnRequest,
+  compactRequest,
+  dropColumnRequest,
+  expireRequest,
+  operationResult,
+  removeOrphansRequest,
+  renameColumnRequest,
+  rewriteManifestsRequest,
+  rollbackRequest,
+} from '../schemas/maintenance.ts'
+import { operationAccepted } from '../schemas/operations.ts'
+import type { MaintenanceKind, MaintenanceRequest, MaintenanceService } from '../services/maintenance-service.ts'
+import { type Route, type RouteAnswer, type RouteInput, route } from './route.ts'
+
+interface MaintenanceEndpoint {
+  readonly path: string
+  readonly kind: MaintenanceKind
+  readonly operationId: string
+  readonly summary: string
+  readonly minRole: Role
+  readonly body: z.ZodType<MaintenanceRequest>
+}
+
+const ENDPOINTS: readonly MaintenanceEndpoint[] = [
+  {
+    path: '/api/compact',
+    kind: 'compact',
+    operationId: 'compactTable',
+    summary: 'Rewrite small files and files with deletes into fewer, larger ones',
+    minRole: 'DataEngineer',
+    body: compactRequest,
+  },
+  {
+    path: '/api/expire',
+    kind: 'expire',
+    operationId: 'expireSnapshots',
+    summary: 'Expire old snapshots and delete the files that only they reach',
+    minRole: 'DataEngineer',
+    body: expireRequest,
+  },
+  {
+    path: '/api/evolve/add-column',
+    kind: 'add_column',
+    operationId: 'addColumn',
+    summary: 'Add an optional column, or a field of a struct',
+    minRole: 'DataEngineer',
+    body: addColumnRequest,
+  },
+  {
+    path: '/api/evolve/rename-column',
+    kind: 'rename_column',
+    operationId: 'renameColumn',
+    summary: 'Rename a column; its data and its id stay',
+    minRole: 'DataEngineer',
+    body: renameColumnRequest,
+  },
+  {
+    path: '/api/evolve/drop-column',
+    kind: 'drop_column',
+    operationId: 'dropColumn',
+    summary: 'Drop a column that nothing in the table depends on',
+    minRole: 'DataEngineer',
+    body: dropColumnRequest,
+  },
+  {
+    path: '/api/rewrite-manifests',
+    kind: 'rewrite_manifests',
+    operationId: 'rewriteManifests',
+    summary: 'Merge manifests to their target size',
+    minRole: 'DataEngineer',
+    body: rewriteManifestsRequest,
+  },
+  {
+    path: '/api/remove-orphans',
+    kind: 'remove_orphans',
+    operationId: 'removeOrphanFiles',
+    summary: 'Delete files below the table that no snapshot reaches; never younger than 24 hours',
+    minRole: 'LeadDataEngineer',
+    body: removeOrphansRequest,
+  },
+  {
+    path: '/api/rollback',
+    kind: 'rollback',
+    operationId: 'rollbackToSnapshot',
+    summary: 'Make an earlier snapshot current again',
+    minRole: 'LeadDataEngineer',
+    body: rollbackRequest,
+  },
+]
+
+const RESPONSES = {
+  200: { description: 'The outcome, or with `dry_run` what it would be', schema: operationResult },
+  202: { description: 'Under way (`Prefer: respond-async`); `Location` is the operation', schema: operationAccepted },
+}
+
+/** Table operations (spec, section 4; contract, section 5): all take the same preview, plan and waiting options. */
+export function maintenanceRoutes({ maintenance }: { readonly maintenance: MaintenanceService }): Route[] {
+  return ENDPOINTS.map(({ kind, ...endpoint }) =>
+    route({
+      method: 'post',
+      ...endpoint,
+      responses: RESPONSES,
+      handle: (input) => runMaintenance(maintenance, kind, input),
+    }),
+  )
+}
+
+async function runMaintenance(
+  maintenance: MaintenanceService,
+  kind: MaintenanceKind,
+  { body, caller, requestId, headers }: RouteInput<undefined, undefined, MaintenanceRequest>,
+): Promise<RouteAnswer> {
+  if (!caller) throw new Error('a route with a minimum role has a caller')
+  const context = { caller, requestId }
+  if (body.dry_run) return { status: 200, body: await maintenance.preview(kind, body, context) }
+  const { id, done } = await maintenance.start(kind, body, context)
+  if (!prefersAsync(headers)) return { status: 200, body: await done }
+  return {
+    status: 202,
+    headers: { Location: `/api/operations/${id}`, 'Preference-Applied': 'respond-async' },
+    body: { success: true, operation: kind, operation_id: id, table: body.table, state: 'running' },
+  }
+}
+
+/** Whether the client asks not to wait (RFC 7240, section 4.1). */
+function prefersAsync(headers: Headers): boolean {
+  return (headers.get('prefer') ?? '').split(',').some((preference) => preference.trim() === 'respond-async')
+}

@@ -1,0 +1,62 @@
+import { listOperationsQuery, operation, operationList, operationParams } from '../schemas/operations.ts'
+import type { OperationService } from '../services/operation-service.ts'
+import { toOperation } from '../services/operation-view.ts'
+import { type Route, route } from './route.ts'
+import { eventStream } from './event-stream.ts'
+
+/** The operation ledger (contract, section 1, "Long work"). */
+export function operationRoutes({ operations }: { readonly operations: OperationService }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/operations',
+      operationId: 'listOperations',
+      summary: 'What ran, by whom, and what came of it; newest first',
+      minRole: 'Auditor',
+      query: listOperationsQuery,
+      responses: { 200: { description: 'A page of operations', schema: operationList } },
+      handle: async ({ query: { table, state, ...paging } }) => {
+        const filter = { ...(table === undefined ? {} : { table }), ...(state === undefined ? {} : { state }) }
+        const { items, next_page_token } = await operations.list(filter, paging)
+        return { status: 200, body: { success: true, operations: items.map(toOperation), next_page_token } }
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/operations/{operation_id}',
+      operationId: 'getOperation',
+      summary: 'State, progress and result of an operation',
+      minRole: 'Auditor',
+      params: operationParams,
+      responses: { 200: { description: 'The operation', schema: operation } },
+      handle: async ({ params }) => ({ status: 200, body: toOperation(await operations.find(params.operation_id)) }),
+    }),
+    route({
+      method: 'delete',
+      path: '/api/operations/{operation_id}',
+      operationId: 'cancelOperation',
+      summary: 'Cancel a running operation; what it committed stays',
+      minRole: 'DataEngineer',
+      params: operationParams,
+      responses: { 200: { description: 'The operation, ended', schema: operation } },
+      handle: async ({ params }) => ({ status: 200, body: toOperation(await operations.cancel(params.operation_id)) }),
+    }),
+    route({
+      method: 'get',
+      path: '/api/operations/{operation_id}/events',
+      operationId: 'watchOperation',
+      summary: 'The operation now and after each change, as server-sent events, until it has ended',
+      minRole: 'Auditor',
+      params: operationParams,
+      responses: { 200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation } },
+      handle: async ({ params, signal }) => {
+        await operations.find(params.operation_id)
+        return eventStream(signal, async function* (streamSignal) {
+          for await (const record of operations.watch(params.operation_id, streamSignal)) {
+            yield { event: 'operation', data: toOperation(record) }
+          }
+        })
+      },
+    }),
+  ]
+}

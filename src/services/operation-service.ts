@@ -1,0 +1,212 @@
+import { DomainError } from '../domain/errors.ts'
+import type { IdSource } from '../domain/ids.ts'
+import type { Caller } from '../domain/roles.ts'
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import type { StoredJson } from '../storage/json-column.ts'
+import type { OperationDetails, OperationProgress, OperationRecord } from '../storage/operation-record.ts'
+import type { OperationFilter, OperationOutcome, OperationStore } from '../storage/operation-store.ts'
+import { decodeCursor, encodeCursor } from '../storage/page.ts'
+import type { Logger } from './logger.ts'
+import { pageLimit, refusePageToken, type ListPage, type PageQuery } from './paging.ts'
+import { createTableLock } from './table-lock.ts'
+
+export interface OperationServiceDeps {
+  readonly operations: OperationStore
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+/** What work is given while it runs. */
+export interface OperationHandle {
+  readonly id: string
+  /** Aborted by a cancellation or by shutdown. */
+  readonly signal: AbortSignal
+  /** Reports how far it is; written to the ledger at most twice a second. */
+  progress(progress: OperationProgress): void
+  /** Records what a restart after a crash must know; resolves when it is durable. */
+  record(details: OperationDetails): Promise<void>
+}
+
+/** Work on one table, as a request asked for it. */
+export interface OperationWork<T extends StoredJson> {
+  readonly kind: string
+  readonly table: string
+  readonly caller: Caller
+  readonly requestId: string
+  readonly request: StoredJson
+  readonly run: (handle: OperationHandle) => Promise<{ readonly result: T; readonly details: OperationDetails }>
+}
+
+export interface StartedOperation<T> {
+  readonly id: string
+  /** Resolves with the work's result, or rejects with its error, after the ledger has the outcome. */
+  readonly done: Promise<T>
+}
+
+/** Runs work on tables, one at a time per table, and keeps the ledger of it. */
+export interface OperationService {
+  start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>>
+  /** Throws `NOT_FOUND`. */
+  find(id: string): Promise<OperationRecord>
+  /** Newest first. */
+  list(filter: OperationFilter, page: PageQuery): Promise<ListPage<OperationRecord>>
+  /** Asks a running operation to stop; what was committed stays. Throws `NOT_FOUND`, or `CONFLICT` when it has ended. */
+  cancel(id: string): Promise<OperationRecord>
+  /** The operation now and after each change, until it has ended. */
+  watch(id: string, signal: AbortSignal): AsyncIterable<OperationRecord>
+  /** Refuses new work, aborts what runs and resolves when it has stopped. */
+  shutDown(): Promise<void>
+}
+
+const PROGRESS_INTERVAL_MS = 500
+
+interface Running {
+  readonly abort: AbortController
+  readonly done: Promise<unknown>
+}
+
+/** Operations over a ledger. */
+export function createOperationService(deps: OperationServiceDeps): OperationService {
+  const lock = createTableLock()
+  const running = new Map<string, Running>()
+  const changes = createChangeSignal()
+  let shuttingDown = false
+
+  async function start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>> {
+    if (shuttingDown) throw new DomainError('SHUTTING_DOWN', 'the service is shutting down')
+    const id = deps.newId('op')
+    await deps.operations.insert({
+      id,
+      kind: work.kind,
+      table: work.table,
+      state: 'running',
+      requestedBy: work.caller.user,
+      requestId: work.requestId,
+      request: work.request,
+      createdAt: deps.now().toISOString(),
+    })
+    const abort = new AbortController()
+    const handle = createHandle(id, abort.signal)
+    const done = runToOutcome(work, handle).finally(() => {
+      running.delete(id)
+      changes.notify(id)
+    })
+    running.set(id, { abort, done: done.catch(() => undefined) })
+    done.catch(() => undefined) // a caller that answered 202 does not wait
+    return { id, done }
+  }
+
+  async function runToOutcome<T extends StoredJson>(work: OperationWork<T>, handle: OperationHandle): Promise<T> {
+    const startedAt = deps.now()
+    const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
+      const finishedAt = deps.now()
+      const durationMs = finishedAt.getTime() - startedAt.getTime()
+      await deps.operations.finish(handle.id, { ...outcome, finishedAt: finishedAt.toISOString(), durationMs })
+    }
+    try {
+      const { result, details } = await lock.run(work.table, handle.signal, async () => {
+        await handle.record({ startedAt: deps.now().toISOString() })
+        return work.run(handle)
+      })
+      await finish({ ...details, state: 'succeeded', result })
+      return result
+    } catch (error) {
+      await finish(describeFailure(error))
+      deps.log.warn('operation failed', { operation_id: handle.id, kind: work.kind, table: work.table, error })
+      throw handle.signal.aborted && !(error instanceof IcebergError)
+        ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
+        : error
+    }
+  }
+
+  function createHandle(id: string, signal: AbortSignal): OperationHandle {
+    let writtenAt = 0
+    return {
+      id,
+      signal,
+      progress(progress) {
+        const now = deps.now().getTime()
+        if (now - writtenAt < PROGRESS_INTERVAL_MS) return
+        writtenAt = now
+        deps.operations.updateProgress(id, progress).then(
+          () => changes.notify(id),
+          (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
+        )
+      },
+      async record(details) {
+        await deps.operations.update(id, details)
+        changes.notify(id)
+      },
+    }
+  }
+
+  async function find(id: string): Promise<OperationRecord> {
+    const operation = await deps.operations.find(id)
+    if (!operation) throw new DomainError('NOT_FOUND', `no operation ${id}`)
+    return operation
+  }
+
+  return {
+    start,
+    find,
+    async list(filter, query) {
+      const after = query.page_token === undefined ? undefined : (decodeCursor(query.page_token) ?? refusePageToken())
+      const page = await deps.operations.list(filter, { limit: pageLimit(query), ...(after ? { after } : {}) })
+      return { items: page.items, next_page_token: page.next ? encodeCursor(page.next) : null }
+    },
+    async cancel(id) {
+      const operation = await find(id)
+      const live = running.get(id)
+      if (!live) throw new DomainError('CONFLICT', `operation ${id} has ended: it is ${operation.state}`)
+      live.abort.abort(new IcebergError('CANCELLED', `operation ${id} was cancelled`))
+      await live.done
+      return find(id)
+    },
+    async *watch(id, signal) {
+      while (true) {
+        const changed = changes.next(id, signal)
+        const operation = await find(id)
+        yield operation
+        if (!running.has(id)) return
+        await changed
+        if (signal.aborted) return
+      }
+    },
+    async shutDown() {
+      shuttingDown = true
+      const live = [...running.values()]
+      for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
+      await Promise.all(live.map(({ done }) => done))
+    },
+  }
+}
+
+function describeFailure(error: unknown): Pick<OperationOutcome, 'state' | 'error'> {
+  const known = error instanceof IcebergError || error instanceof DomainError
+  const described = known
+    ? { code: error.code, message: error.message }
+    : { code: 'INTERNAL', message: 'an unexpected error; the log has it under this operation id' }
+  if (isIcebergError(error, 'CANCELLED')) return { state: 'cancelled', error: described }
+  if (isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) return { state: 'unknown', error: described }
+  return { state: 'failed', error: described }
+}
+
+/** Wakes those who wait for the next change of a key. */
+function createChangeSignal() {
+  const waiting = new Map<string, Set<() => void>>()
+  return {
+    notify(key: string): void {
+      const wake = waiting.get(key)
+      waiting.delete(key)
+      for (const resolve of wake ?? []) resolve()
+    },
+    next(key: string, signal: AbortSignal): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const wake = waiting.get(key) ?? new Set()
+      waiting.set(key, wake.add(resolve))
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      return promise
+    },
+  }
+}

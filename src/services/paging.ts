@@ -1,0 +1,54 @@
+import { DomainError } from '../domain/errors.ts'
+
+/** Query of a paged list, as it came. */
+export interface PageQuery {
+  readonly page_size?: number | undefined
+  readonly page_token?: string | undefined
+}
+
+export interface ListPage<T> {
+  readonly items: readonly T[]
+  readonly next_page_token: string | null
+}
+
+/** How many items a list without `page_size` has at most (contract, section 1). */
+const UNPAGED_LIMIT = 10_000
+
+/** The number of items that a page may have. */
+export function pageLimit(query: PageQuery): number {
+  return query.page_size ?? UNPAGED_LIMIT
+}
+
+/** Throws the refusal of a page token that was not given out by the list it came with. */
+export function refusePageToken(): never {
+  throw new DomainError('INVALID_REQUEST', 'page_token: not a token of this list', {
+    fields: [{ path: 'page_token', message: 'not a token of this list' }],
+  })
+}
+
+/**
+ * A page of a list that is in memory. `version` names the state of the list: a token of another state is refused,
+ * so that no item is shown twice or left out.
+ */
+export function pageOfList<T>(items: readonly T[], query: PageQuery, version: string): ListPage<T> {
+  const limit = pageLimit(query)
+  const start = query.page_token === undefined ? 0 : decodeOffset(query.page_token, version)
+  const end = start + limit
+  return { items: items.slice(start, end), next_page_token: end < items.length ? encodeOffset(end, version) : null }
+}
+
+function encodeOffset(offset: number, version: string): string {
+  const bytes = new TextEncoder().encode(JSON.stringify([offset, version]))
+  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_')
+}
+
+function decodeOffset(token: string, version: string): number {
+  try {
+    const bytes = Uint8Array.from(atob(token.replaceAll('-', '+').replaceAll('_', '/')), (char) => char.charCodeAt(0))
+    const value: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    if (Array.isArray(value) && Number.isSafeInteger(value[0]) && value[0] > 0 && value[1] === version) return value[0]
+  } catch {
+    // not one of ours: refused below
+  }
+  return refusePageToken()
+}
