@@ -39,8 +39,8 @@ describe('runtime port', async () => {
   })
 
   it('finishes requests under way on a graceful stop and refuses new ones', async () => {
-    const started = Promise.withResolvers<void>()
-    const release = Promise.withResolvers<void>()
+    const started = deferred()
+    const release = deferred()
     const [server, url] = await serve({
       fetch: async () => {
         started.resolve()
@@ -66,7 +66,7 @@ describe('runtime port', async () => {
   })
 
   it('cuts requests under way on a hard stop, also after a graceful one began', async () => {
-    const started = Promise.withResolvers<void>()
+    const started = deferred()
     const [server, url] = await serve({
       fetch: () => {
         started.resolve()
@@ -84,8 +84,8 @@ describe('runtime port', async () => {
   })
 
   it('tells the app when the client goes away', async () => {
-    const aborted = Promise.withResolvers<void>()
-    const started = Promise.withResolvers<void>()
+    const aborted = deferred()
+    const started = deferred()
     const [, url] = await serve({
       fetch: (request) => {
         request.signal.addEventListener('abort', () => aborted.resolve())
@@ -124,3 +124,11 @@ describe('runtime port', async () => {
     await expect(second).rejects.toMatchObject({ code: 'EADDRINUSE' })
   })
 })
+
+function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
+  let resolve = (): void => {}
+  const promise = new Promise<void>((done) => {
+    resolve = done
+  })
+  return { promise, resolve }
+}
