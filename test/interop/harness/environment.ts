@@ -1,0 +1,39 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+/** The repository's root folder. */
+export const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
+
+/** Python with the packages of `python/requirements.txt`, or undefined; `scripts/interop-setup.sh` prints it. */
+export const PYTHON = existing('LOCKHOUSE_PYTHON')
+
+/** The Iceberg runtime for Spark, or undefined. */
+export const SPARK_JAR = existing('ICEBERG_SPARK_JAR')
+
+/** The SQLite driver with which Spark opens the service's own catalog, or undefined. */
+export const SQLITE_JDBC_JAR = existing('SQLITE_JDBC_JAR')
+
+function existing(name: string): string | undefined {
+  const path = process.env[name]
+  if (!path) return undefined
+  if (!existsSync(path)) throw new Error(`${name} is set to ${path}, which does not exist`)
+  return path
+}
+
+/** Whether PyIceberg can run here; says so when it cannot, because a silent skip looks like a pass. */
+export function pyicebergAvailable(suite: string): boolean {
+  if (PYTHON) return true
+  skipLoudly(suite, 'LOCKHOUSE_PYTHON')
+  return false
+}
+
+/** Whether Spark can run here; says so when it cannot. */
+export function sparkAvailable(suite: string): boolean {
+  if (PYTHON && SPARK_JAR) return true
+  skipLoudly(suite, PYTHON ? 'ICEBERG_SPARK_JAR' : 'LOCKHOUSE_PYTHON')
+  return false
+}
+
+function skipLoudly(suite: string, variable: string): void {
+  process.stderr.write(`\nSKIPPED: ${suite}: ${variable} is not set; run eval "$(scripts/interop-setup.sh)" first\n`)
+}

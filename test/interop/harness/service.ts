@@ -1,0 +1,175 @@
+import { spawn, type ChildProcessByStdio } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
+import type { Readable } from 'node:stream'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { OutputTail } from './child-output.ts'
+import { REPOSITORY } from './environment.ts'
+
+const TOKEN = 'lh_interop_0123456789abcdef0123456789abcdef'
+
+export interface ServiceOptions {
+  /** LOCKHOUSE_HOME; survives restarts. */
+  readonly home: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** An answer of the service; `body` is parsed JSON, or `{text}` when it is none. */
+export interface Answer {
+  readonly status: number
+  readonly contentType: string
+  readonly body: Readonly<Record<string, unknown>>
+  readonly headers: Headers
+}
+
+/** Catalog settings as PUT /api/config takes them. */
+export interface CatalogSettings {
+  readonly catalog_type: 'sql' | 'hadoop'
+  readonly warehouse: string
+  readonly catalog_name: string
+  readonly uri?: string
+}
+
+/** The real service in a process of its own, used from outside over HTTP. */
+export class Service {
+  readonly port: number
+  readonly #child: ChildProcessByStdio<null, Readable, Readable>
+  readonly #log: OutputTail
+
+  private constructor(port: number, child: ChildProcessByStdio<null, Readable, Readable>) {
+    this.port = port
+    this.#child = child
+    this.#log = new OutputTail(child.stdout, child.stderr)
+  }
+
+  /** Starts the service on a free port and waits for the first 200. */
+  static async start(options: ServiceOptions): Promise<Service> {
+    const port = await freePort()
+    const child = spawn(`${REPOSITORY}/node_modules/.bin/bun`, ['src/main.ts'], {
+      cwd: REPOSITORY,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        ...process.env,
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        LOCKHOUSE_HOME: options.home,
+        LOCKHOUSE_ADMIN_TOKEN: TOKEN,
+        LOG_LEVEL: 'warn',
+        ...options.env,
+      },
+    })
+    const service = new Service(port, child)
+    await service.#untilReady()
+    return service
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
+  /** The last of what the service printed. */
+  get log(): string {
+    return this.#log.text
+  }
+
+  get(path: string): Promise<Answer> {
+    return this.#request('GET', path)
+  }
+
+  post(path: string, body: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer> {
+    return this.#request('POST', path, body, headers)
+  }
+
+  put(path: string, body: unknown): Promise<Answer> {
+    return this.#request('PUT', path, body)
+  }
+
+  /** Opens another catalog. */
+  async configure(catalog: CatalogSettings): Promise<void> {
+    const answer = await this.put('/api/config', catalog)
+    if (answer.status !== 200) throw new Error(`PUT /api/config: ${answer.status} ${JSON.stringify(answer.body)}`)
+  }
+
+  /** POST that must succeed; answers the body with `details_json` decoded as `details`. */
+  async operate(path: string, body: unknown): Promise<Record<string, unknown> & { details: Record<string, unknown> }> {
+    const answer = await this.post(path, body)
+    if (answer.status !== 200) {
+      throw new Error(`POST ${path} ${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.body)}\n${this.log}`)
+    }
+    return { ...answer.body, details: JSON.parse(String(answer.body['details_json'])) }
+  }
+
+  /** GET that must succeed. */
+  async read<T>(path: string): Promise<T> {
+    const answer = await this.get(path)
+    if (answer.status !== 200) {
+      throw new Error(`GET ${path}: ${answer.status} ${JSON.stringify(answer.body)}\n${this.log}`)
+    }
+    return answer.body as T
+  }
+
+  /** Ends the process at once, as a power cut would. */
+  async kill(): Promise<void> {
+    await this.#end('SIGKILL')
+  }
+
+  /** Asks the service to stop. */
+  async stop(): Promise<void> {
+    await this.#end('SIGTERM')
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const closed = once(this.#child, 'exit')
+    this.#child.kill(signal)
+    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 20_000)
+    await closed
+    clearTimeout(timer)
+  }
+
+  async #untilReady(): Promise<void> {
+    const deadline = Date.now() + 60_000
+    for (;;) {
+      if (this.#child.exitCode !== null) throw new Error(`the service ended at start:\n${this.log}`)
+      if (Date.now() > deadline) throw new Error(`the service did not answer within a minute:\n${this.log}`)
+      const response = await fetch(`http://127.0.0.1:${this.port}/api/health/live`).catch(() => undefined)
+      if (response?.status === 200) return
+      await sleep(20)
+    }
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: {
+        Authorization: `Bearer ${TOKEN}`,
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const content = await response.text()
+    const contentType = response.headers.get('content-type') ?? ''
+    return {
+      status: response.status,
+      contentType,
+      headers: response.headers,
+      body: contentType.includes('json') && content ? JSON.parse(content) : { text: content },
+    }
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
