@@ -2,7 +2,7 @@ import { IcebergError } from '../iceberg/errors.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
 import { currentSpec } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
-import { partitionKey, partitionType } from '../iceberg/partitioning.ts'
+import { isUnpartitioned, partitionKey, partitionType } from '../iceberg/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
@@ -156,7 +156,7 @@ function groupByPartition(
   tasks: readonly FileScanTask[],
 ): Iterable<PartitionFiles> {
   const types = partitionType(spec, metadata.schemas)
-  const unpartitioned = spec.fields.every((field) => field.transform.kind === 'void')
+  const unpartitioned = isUnpartitioned(spec)
   const wholeTable = unpartitioned ? partitionKey(spec, types, spec.fields.map(() => null)) : undefined
   const byKey = new Map<string, PartitionFiles>()
   for (const task of tasks) {

@@ -1,5 +1,5 @@
+import { mapBounded } from '../iceberg/bounded-map.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
-import { forEachBounded } from './bounded-concurrency.ts'
 
 /** A file that could not be deleted, and why. */
 export interface DeletionFailure {
@@ -8,38 +8,38 @@ export interface DeletionFailure {
 }
 
 export interface DeletionReport {
-  readonly deleted: number
+  readonly deleted: readonly string[]
   readonly failures: readonly DeletionFailure[]
 }
 
-export interface DeleteFilesOptions {
-  /** Deletes that run at the same time; default 8. */
-  readonly concurrency?: number
-  /** Aborting leaves the rest undeleted; they are reported as failures. */
-  readonly signal?: AbortSignal
-  readonly onDeleted?: (location: string) => void
-}
+/** Files that are deleted at the same time. */
+const CONCURRENT_DELETES = 8
 
-/** Deletes files, several at a time. A file that is missing is fine; one that cannot be deleted is reported, not thrown. */
-export async function deleteFiles(
-  io: FileIO,
-  locations: Iterable<string>,
-  options: DeleteFilesOptions = {},
-): Promise<DeletionReport> {
-  let deleted = 0
+/** Deletes files, several at a time. A missing file is fine; one that cannot be deleted is reported, not thrown. */
+export async function deleteFiles(io: FileIO, locations: readonly string[]): Promise<DeletionReport> {
+  const deleted: string[] = []
   const failures: DeletionFailure[] = []
-  await forEachBounded(locations, options.concurrency ?? 8, async (location) => {
-    if (options.signal?.aborted) {
-      failures.push({ location, reason: 'cancelled before it was deleted' })
-      return
-    }
+  await mapBounded(locations, CONCURRENT_DELETES, async (location) => {
     try {
       await io.delete(location)
-      deleted += 1
-      options.onDeleted?.(location)
+      deleted.push(location)
     } catch (error) {
       failures.push({ location, reason: error instanceof Error ? error.message : String(error) })
     }
   })
   return { deleted, failures }
+}
+
+/** Total size in bytes of files that still exist; undefined when there are more than `limit` to ask for. */
+export async function totalSizeBytes(
+  io: FileIO,
+  locations: readonly string[],
+  limit: number,
+): Promise<number | undefined> {
+  if (locations.length > limit) return undefined
+  const sizes = await mapBounded(locations, CONCURRENT_DELETES, async (location) => {
+    const status = await io.stat(location)
+    return status?.sizeBytes ?? 0
+  })
+  return sizes.reduce((total, size) => total + size, 0)
 }

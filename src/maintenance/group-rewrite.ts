@@ -1,4 +1,5 @@
 import type { Engine, EngineProgress, OutputSpec } from '../engines/engine.ts'
+import { mapBounded } from '../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import { newDataLocation } from '../iceberg/locations.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
@@ -8,7 +9,7 @@ import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { PrimitiveType } from '../iceberg/types.ts'
-import { forEachBounded } from './bounded-concurrency.ts'
+
 import type { CompactionGroup } from './compaction-planner.ts'
 import { deleteFiles } from './file-deletion.ts'
 import { checkRowConservation } from './row-conservation.ts'
@@ -57,7 +58,7 @@ export async function rewriteGroups(input: RewriteGroupsInput): Promise<RewriteG
   const stop = new AbortController()
   const signal = input.signal === undefined ? stop.signal : AbortSignal.any([input.signal, stop.signal])
   try {
-    await forEachBounded(input.groups, input.concurrency, async (group) => {
+    await mapBounded(input.groups, input.concurrency, async (group) => {
       try {
         throwIfCancelled(signal)
         rewritten.push(await rewriteGroup(input, group, signal))

@@ -46,7 +46,7 @@ interface BoundCondition {
 type TypedCondition =
   | { readonly kind: 'compare'; readonly operator: ComparisonOperator; readonly value: Value }
   | { readonly kind: 'in'; readonly values: readonly Value[] }
-  | { readonly kind: 'is-null' | 'not-null' }
+  | { readonly kind: 'null-test'; readonly isNull: boolean }
 
 function bindCondition(condition: WhereCondition, metadata: TableMetadata): BoundCondition {
   const field = findField(currentSchema(metadata), condition.column)
@@ -72,7 +72,7 @@ function typeCondition(condition: WhereCondition, type: PrimitiveType): TypedCon
     case 'in':
       return { kind: 'in', values: condition.literals.map((literal) => parseLiteral(literal, type, condition.column)) }
     default:
-      return { kind: condition.kind }
+      return { kind: 'null-test', isNull: condition.isNull }
   }
 }
 
@@ -80,8 +80,7 @@ function typeCondition(condition: WhereCondition, type: PrimitiveType): TypedCon
 function compileTest(field: PartitionField, type: PrimitiveType, condition: TypedCondition): Test | undefined {
   const { transform } = field
   if (transform.kind === 'void' || transform.kind === 'unknown') return undefined
-  if (condition.kind === 'is-null') return (value) => value === null
-  if (condition.kind === 'not-null') return (value) => value !== null
+  if (condition.kind === 'null-test') return (value) => (value === null) === condition.isNull
   const resultType = transformResultType(transform, type)
   const project = (value: Value): Value => {
     const projected = applyTransform(transform, type, value)

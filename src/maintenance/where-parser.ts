@@ -12,7 +12,7 @@ export interface WhereLiteral {
 export type WhereCondition =
   | { readonly kind: 'compare'; readonly column: string; readonly operator: ComparisonOperator; readonly literal: WhereLiteral }
   | { readonly kind: 'in'; readonly column: string; readonly literals: readonly WhereLiteral[] }
-  | { readonly kind: 'is-null' | 'not-null'; readonly column: string }
+  | { readonly kind: 'null-test'; readonly column: string; readonly isNull: boolean }
 
 interface Token {
   readonly kind: 'name' | 'text' | 'number' | 'symbol'
@@ -41,9 +41,9 @@ function readCondition(tokens: TokenReader): WhereCondition {
   const column = tokens.next('a column name')
   if (column.kind !== 'name') throw refused(`"${column.text}" stands where a column name should`)
   if (tokens.takeKeyword('IS')) {
-    const kind = tokens.takeKeyword('NOT') ? 'not-null' : 'is-null'
+    const isNull = !tokens.takeKeyword('NOT')
     tokens.expectKeyword('NULL')
-    return { kind, column: column.text }
+    return { kind: 'null-test', column: column.text, isNull }
   }
   if (tokens.takeKeyword('IN')) return { kind: 'in', column: column.text, literals: readList(tokens) }
   const operator = asOperator(tokens.next('an operator'))

@@ -1,0 +1,151 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { commitTable } from '../catalog/commit-table.ts'
+import { IcebergError } from '../iceberg/errors.ts'
+import { currentSchema } from '../iceberg/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import { walkFields } from '../iceberg/schema.ts'
+import type { Schema } from '../iceberg/schema.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { parseTypeText } from '../iceberg/type-text.ts'
+import { formatType } from '../iceberg/type-names.ts'
+import { addColumn, dropColumn, renameColumn } from '../iceberg/update/schema-update.ts'
+import type { SchemaChange } from '../iceberg/update/schema-update.ts'
+import { requireUnchanged } from './operation-hooks.ts'
+import type { OperationHooks } from './operation-hooks.ts'
+import { throwIfCancelled } from './group-rewrite.ts'
+
+/** A change of one column; dotted names reach into structs. */
+export type ColumnChange =
+  | {
+      readonly kind: 'add_column'
+      readonly name: string
+      /** As a person writes it: `STRING`, `decimal(10, 2)`, `struct<a: int>`. */
+      readonly type: string
+      readonly after?: string
+      readonly first?: boolean
+      readonly comment?: string
+    }
+  | { readonly kind: 'rename_column'; readonly name: string; readonly newName: string }
+  | { readonly kind: 'drop_column'; readonly name: string }
+
+/** A column that an evolution is about to touch. */
+export interface TouchedColumn {
+  readonly kind: ColumnChange['kind']
+  readonly name: string
+  readonly fieldId: number
+}
+
+export interface EvolveHooks extends OperationHooks {
+  /** Before every attempt; throws when somebody depends on the column. */
+  readonly checkUsers?: (column: TouchedColumn) => Promise<void>
+}
+
+export interface EvolveInput {
+  readonly catalog: Catalog
+  readonly identifier: TableIdentifier
+  readonly change: ColumnChange
+  /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
+  readonly expectedMetadataLocation?: string
+  readonly hooks?: EvolveHooks
+  readonly signal?: AbortSignal
+}
+
+/** A column in a schema, nested ones by dotted path. */
+export interface ColumnDetails {
+  readonly id: number
+  readonly path: string
+  readonly type: string
+  readonly nullable: boolean
+  readonly comment: string | null
+}
+
+/** Outcome of a schema evolution, or of its dry run. */
+export interface EvolveDetails {
+  readonly field_id: number
+  readonly schema_id_before: number
+  readonly schema_id: number
+  readonly columns_before: readonly ColumnDetails[]
+  readonly columns: readonly ColumnDetails[]
+  readonly base_snapshot_id: string | null
+  readonly snapshot_id: string | null
+}
+
+/** What a change of a column would make of the schema; changes nothing. Errors as {@link runEvolve}. */
+export async function previewEvolve(input: EvolveInput): Promise<EvolveDetails> {
+  const table = await input.catalog.loadTable(input.identifier)
+  requireUnchanged(table, input.expectedMetadataLocation)
+  const change = await stageColumnChange(table, input)
+  return describe(table.metadata, change.schema, change.fieldId)
+}
+
+/**
+ * Adds, renames or drops a column by field id; data files stay as they are.
+ * Errors: `SCHEMA_CHANGE_REFUSED`, `NO_SUCH_COLUMN`, `INVALID_ARGUMENT`, `PLAN_STALE`, those of the catalog.
+ */
+export async function runEvolve(input: EvolveInput): Promise<EvolveDetails> {
+  const { catalog, identifier, hooks, signal } = input
+  let staged: { readonly before: TableMetadata; readonly fieldId: number } | undefined
+  const { table } = await commitTable(
+    catalog,
+    identifier,
+    async (fresh) => {
+      requireUnchanged(fresh, input.expectedMetadataLocation)
+      throwIfCancelled(signal)
+      const { requirements, updates, fieldId } = await stageColumnChange(fresh, input)
+      staged = { before: fresh.metadata, fieldId }
+      return { requirements, updates, writtenFiles: [] }
+    },
+    { ...(signal && { signal }), ...(hooks?.onStaged && { onStaged: hooks.onStaged }) },
+  )
+  if (staged === undefined) throw new IcebergError('COMMIT_STATE_UNKNOWN', 'the schema was committed without a change')
+  return describe(staged.before, currentSchema(table.metadata), staged.fieldId)
+}
+
+async function stageColumnChange(table: Table, { change, hooks }: EvolveInput): Promise<SchemaChange> {
+  const staged = planColumnChange(table.metadata, change)
+  await hooks?.checkUsers?.({ kind: change.kind, name: change.name, fieldId: staged.fieldId })
+  return staged
+}
+
+function planColumnChange(metadata: TableMetadata, change: ColumnChange): SchemaChange {
+  switch (change.kind) {
+    case 'add_column': {
+      const { name, after, first, comment } = change
+      return addColumn(metadata, {
+        name,
+        type: parseTypeText(change.type),
+        ...(after === undefined ? {} : { after }),
+        ...(first === undefined ? {} : { first }),
+        ...(comment === undefined ? {} : { doc: comment }),
+      })
+    }
+    case 'rename_column':
+      return renameColumn(metadata, { name: change.name, newName: change.newName })
+    case 'drop_column':
+      return dropColumn(metadata, { name: change.name })
+  }
+}
+
+function describe(before: TableMetadata, after: Schema, fieldId: number): EvolveDetails {
+  const snapshotId = before.currentSnapshotId?.toString() ?? null
+  return {
+    field_id: fieldId,
+    schema_id_before: before.currentSchemaId,
+    schema_id: after.schemaId,
+    columns_before: describeColumns(currentSchema(before)),
+    columns: describeColumns(after),
+    base_snapshot_id: snapshotId,
+    snapshot_id: snapshotId,
+  }
+}
+
+/** Columns of a schema with nested ones by dotted path, in order, types as Iceberg writes them. */
+export function describeColumns(schema: Schema): ColumnDetails[] {
+  return [...walkFields(schema)].map(({ field, path }) => ({
+    id: field.id,
+    path,
+    type: formatType(field.type),
+    nullable: !field.required,
+    comment: field.doc ?? null,
+  }))
+}
