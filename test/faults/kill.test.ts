@@ -1,0 +1,164 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { OperationsAnswer } from '../interop/harness/answers.ts'
+import { openLakehouse } from '../interop/harness/lakehouse.ts'
+import { Service, type CatalogSettings } from '../interop/harness/service.ts'
+import { IndependentReader, localPath, metadataLocationOf, reachableFiles } from './harness/independent-reader.ts'
+import { createOrders, KEPT_COLUMNS } from './harness/orders-table.ts'
+
+/** Kills in all; the full run of a release sets KILL_ROUNDS=100. */
+const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30)
+
+/** Repeats a run: the moments are drawn from this number. */
+const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
+
+const TABLE = 'faults.orders'
+
+const WORK = {
+  compact: (service: Service) => service.post('/api/compact', { table: TABLE, rewrite_all: true }),
+  expire: (service: Service) =>
+    service.post('/api/expire', { table: TABLE, older_than: new Date().toISOString(), retain_last: 1 }),
+  async evolve(service: Service) {
+    await service.post('/api/evolve/add-column', { table: TABLE, name: 'note', type: 'STRING', after: 'id' })
+    await service.post('/api/evolve/rename-column', { table: TABLE, name: 'customer', new_name: 'client' })
+    return service.post('/api/evolve/drop-column', { table: TABLE, name: 'comment' })
+  },
+} as const
+
+type Kind = keyof typeof WORK
+const KINDS = Object.keys(WORK) as Kind[]
+
+describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kill-'))
+  const live = `${folder}/live`
+  const tableFolder = `${live}/warehouse/faults/orders`
+  const random = randomNumbers(SEED)
+  const durations: Record<Kind, number> = { compact: 0, expire: 0, evolve: 0 }
+  const outcomes: Record<string, number> = {}
+  let reader: IndependentReader
+  let rows: string
+
+  const start = () => Service.start({ home: `${live}/home` })
+  const pointer = () => metadataLocationOf(`${live}/catalog.db`, 'faults', 'orders')
+  const fingerprint = () => reader.fingerprint(pointer(), KEPT_COLUMNS)
+
+  function restore(): void {
+    rmSync(live, { recursive: true, force: true })
+    cpSync(`${folder}/seed`, live, { recursive: true })
+  }
+
+  beforeAll(async () => {
+    reader = await IndependentReader.open()
+    await seed(live)
+    rows = await fingerprint()
+    cpSync(live, `${folder}/seed`, { recursive: true })
+    for (const kind of KINDS) {
+      restore()
+      durations[kind] = await measure(await start(), kind)
+      expect(await fingerprint()).toBe(rows)
+    }
+    process.stdout.write(`\nkill -9: ${ROUNDS} rounds, KILL_SEED=${SEED}, whole runs ${JSON.stringify(durations)} ms\n`)
+  }, 180_000)
+
+  afterAll(() => {
+    reader?.close()
+    rmSync(folder, { recursive: true, force: true })
+    process.stdout.write(`kill -9: state of the last operation after the restart: ${JSON.stringify(outcomes)}\n`)
+  })
+
+  const rounds = Array.from({ length: ROUNDS }, (_, round) => {
+    const kind = KINDS[round % KINDS.length] as Kind
+    return { round, kind, moment: random() }
+  })
+
+  it.each(rounds)('round $round: $kind, $moment of the way', async ({ kind, moment }) => {
+    restore()
+    const killed = await start()
+    const work = WORK[kind](killed).catch(() => undefined)
+    await sleep(moment * 1.1 * durations[kind])
+    await killed.kill()
+    await work
+    expect(await fingerprint(), 'rows after the kill').toBe(rows)
+
+    const service = await start()
+    try {
+      const last = await settledOperation(service)
+      outcomes[`${kind} ${last}`] = (outcomes[`${kind} ${last}`] ?? 0) + 1
+      expect(await fingerprint(), 'rows after the restart').toBe(rows)
+      await expectNoLeftovers(service)
+      const again = await WORK[kind](service)
+      expect(again.status, JSON.stringify(again.body)).toBeLessThan(500)
+      if (kind !== 'evolve') expect(again.status, JSON.stringify(again.body)).toBe(200)
+      expect(await fingerprint(), 'rows after doing it again').toBe(rows)
+    } finally {
+      await service.stop()
+    }
+  })
+
+  async function expectNoLeftovers(service: Service): Promise<void> {
+    const reachable = await reachableFiles(pointer())
+    const lost = [...reachable].filter((path) => !filesBelow(tableFolder).includes(path))
+    expect(lost, 'files that the table needs').toEqual([])
+    const left = filesBelow(tableFolder).filter((path) => !reachable.has(path))
+    if (left.length === 0) return
+    const reports = JSON.stringify((await service.get('/api/operations')).body)
+    expect(left.filter((path) => !reports.includes(path)), 'left over and not reported').toEqual([])
+  }
+})
+
+/** Makes the table, and a state directory whose service knows the catalog. */
+async function seed(live: string): Promise<void> {
+  mkdirSync(live)
+  const house = await openLakehouse(live)
+  await createOrders(house, { name: 'orders', appends: 36, rowsPerAppend: 4000, filesWithDeletes: 6 })
+  await house.close()
+  await configureOnce(live, house.settings)
+}
+
+async function configureOnce(live: string, settings: CatalogSettings): Promise<void> {
+  const service = await Service.start({ home: `${live}/home` })
+  await service.configure(settings)
+  await service.stop()
+}
+
+async function measure(service: Service, kind: Kind): Promise<number> {
+  const started = performance.now()
+  const answer = await WORK[kind](service)
+  const elapsed = performance.now() - started
+  await service.stop()
+  if (answer.status !== 200) throw new Error(`${kind}: ${answer.status} ${JSON.stringify(answer.body)}\n${service.log}`)
+  return Math.round(elapsed)
+}
+
+/** State of the newest operation once none runs any more; none may run for longer than a moment after a start. */
+async function settledOperation(service: Service): Promise<string> {
+  const deadline = Date.now() + 10_000
+  for (;;) {
+    const { operations } = await service.read<OperationsAnswer>('/api/operations')
+    const running = operations.filter((operation) => operation.state === 'running')
+    if (running.length === 0) return operations[0]?.state ?? 'none'
+    if (Date.now() > deadline) throw new Error(`still running after the restart: ${JSON.stringify(running)}`)
+    await sleep(50)
+  }
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => localPath(join(entry.parentPath, entry.name)))
+}
+
+/** Numbers from 0 to 1, the same for the same seed (xorshift). */
+function randomNumbers(seed: number): () => number {
+  let state = (seed ^ 0x9e3779b9) >>> 0 || 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    state >>>= 0
+    return Math.round((state / 2 ** 32) * 1000) / 1000
+  }
+}
