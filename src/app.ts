@@ -7,9 +7,11 @@ import { authenticate, type TokenCheck } from './middleware/authenticate.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { HttpError } from './middleware/http-error.ts'
+import { idempotency } from './middleware/idempotency.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { mountRoutes } from './routes/mount-routes.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
+import type { IdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 
 /** Everything the app needs; `context.ts` makes it. */
@@ -18,6 +20,7 @@ export interface AppContext extends RouteDeps {
   readonly authMode: 'token' | 'off'
   readonly checkToken: TokenCheck
   readonly newRequestId: () => string
+  readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
 }
 
@@ -40,6 +43,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use(frontend(context.staticFiles))
   app.use('/api/*', authenticate({ mode: context.authMode, checkToken: context.checkToken }))
   app.use('/api/*', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
+  app.use('/api/*', idempotency(context.idempotency))
   mountRoutes(app, allRoutes(context))
   return app
 }

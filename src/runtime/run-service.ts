@@ -4,6 +4,7 @@ import { ConfigError, type Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { createContext } from '../context.ts'
 import { createLogger } from '../services/logger.ts'
+import { prepareHome } from './home.ts'
 import type { RunningServer, Runtime } from './runtime.ts'
 import { openStaticFiles } from './static-files.ts'
 
@@ -19,14 +20,14 @@ const SHUTDOWN_LIMIT_MS = 20_000
 /** Runs the service until SIGTERM or SIGINT; a second signal ends it at once. Resolves when it listens. */
 export async function runService({ config, env, runtime }: RunServiceOptions): Promise<void> {
   const log = createLogger(config.logLevel, (line) => process.stdout.write(`${line}\n`))
-  const context = await createContext({ config, env, runtime, log })
+  const context = await createContext({ config, env, runtime, log, home: await prepareHome(config.home) })
+  await context.reconcile()
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
   const server = await listen(runtime, {
     config,
     fetch: (request) => app.fetch(request),
     onError: (error) => log.error('unhandled error', { error }),
   })
-  announce(config, server.port, context.firstToken)
   let stopping = false
   const stop = (signal: string): void => {
     if (stopping) process.exit(1)
@@ -43,7 +44,8 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
-  await context.begin()
+  await context.makeDemo()
+  announce(config, server.port, context.firstToken)
 }
 
 async function shutDown(server: RunningServer, close: () => Promise<void>): Promise<void> {

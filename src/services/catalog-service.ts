@@ -1,21 +1,15 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogSettings } from '../catalog/catalog-settings.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../schemas/catalog-config.ts'
-
-/** A catalog configuration as it is stored; `extraProps` may hold `env:NAME` references. */
-export interface CatalogSettings {
-  readonly catalogType: 'sql' | 'rest' | 'hadoop'
-  readonly warehouse: string
-  readonly catalogName: string
-  readonly uri: string | null
-  readonly extraProps: Readonly<Record<string, string>>
-}
+import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 
 export interface CatalogServiceDeps {
   /** Opens a catalog; throws `IcebergError` when it cannot be used. */
   readonly openCatalog: (settings: CatalogSettings) => Promise<Catalog>
-  readonly loadSettings: () => Promise<CatalogSettings | undefined>
-  readonly saveSettings: (settings: CatalogSettings) => Promise<void>
+  readonly store: CatalogSettingsStore
+  /** What the very first start works on. */
+  readonly initial: CatalogSettings
 }
 
 /** Holds the configured catalog and replaces it without a gap (contract, section 5). */
@@ -49,8 +43,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       throw new DomainError('CATALOG_NOT_CONFIGURED', `${reason}: set one with PUT /api/config`)
     },
     async openStored() {
-      settings = await deps.loadSettings()
-      if (!settings) return
+      settings = await deps.store.load(deps.initial)
       try {
         catalog = await deps.openCatalog(settings)
       } catch (error) {
@@ -64,7 +57,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       const opened = await deps.openCatalog(next)
       try {
         await opened.ping()
-        await deps.saveSettings(next)
+        await deps.store.save(next)
       } catch (error) {
         await opened.close()
         throw error

@@ -1,7 +1,7 @@
-import type { Caller } from '../domain/roles.ts'
-import { ROLES, type Role } from '../domain/roles.ts'
 import type { IdSource } from '../domain/ids.ts'
+import { type Caller, ROLES, type Role } from '../domain/roles.ts'
 import type { TokenStore } from '../storage/token-store.ts'
+import { sha256Hex } from './sha256.ts'
 
 export interface TokenServiceDeps {
   readonly tokens: TokenStore
@@ -26,7 +26,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
   const insertAdmin = async (token: string): Promise<void> => {
     await deps.tokens.insert({
       id: deps.newId('tok'),
-      tokenSha256: await sha256(token),
+      tokenSha256: await sha256Hex(token),
       user: 'admin',
       role: 'LeadDataEngineer',
       name: 'first start',
@@ -35,14 +35,14 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
   }
   return {
     async check(token) {
-      const found = await deps.tokens.findByHash(await sha256(token))
+      const found = await deps.tokens.findByHash(await sha256Hex(token))
       if (!found || found.revokedAt !== undefined || !isRole(found.role)) return undefined
       if (found.expiresAt !== undefined && found.expiresAt <= deps.now().toISOString()) return undefined
       return { user: found.user, role: found.role, via: 'token' }
     },
     async ensureAdminToken(configured) {
       if (configured !== undefined) {
-        if (!(await deps.tokens.findByHash(await sha256(configured)))) await insertAdmin(configured)
+        if (!(await deps.tokens.findByHash(await sha256Hex(configured)))) await insertAdmin(configured)
         return undefined
       }
       if (!(await deps.tokens.isEmpty())) return undefined
@@ -55,11 +55,6 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
 
 function isRole(text: string): text is Role {
   return ROLES.some((role) => role === text)
-}
-
-async function sha256(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function toBase64Url(bytes: Uint8Array): string {

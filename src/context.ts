@@ -1,0 +1,155 @@
+import type { AppContext } from './app.ts'
+import { openCatalog } from './catalog/open-catalog.ts'
+import type { Config } from './config/config.ts'
+import type { Env } from './config/env.ts'
+import { createIdSource } from './domain/ids.ts'
+import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
+import type { Engine } from './engines/engine.ts'
+import { createLazyEngine } from './engines/lazy-engine.ts'
+import type { Runtime } from './runtime/runtime.ts'
+import { createCatalogSettingsStore } from './services/catalog-settings-store.ts'
+import { createCatalogService } from './services/catalog-service.ts'
+import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
+import { createHealthService } from './services/health-service.ts'
+import { createIdempotencyService } from './services/idempotency-service.ts'
+import type { Logger } from './services/logger.ts'
+import { createMaintenanceService } from './services/maintenance-service.ts'
+import { createOperationService } from './services/operation-service.ts'
+import { createReconciler } from './services/reconciler.ts'
+import { createTableService } from './services/table-service.ts'
+import { createTokenService } from './services/token-service.ts'
+import { createIdempotencyStore } from './storage/idempotency-store.ts'
+import { createOperationStore } from './storage/operation-store.ts'
+import { createPlanStore } from './storage/plan-store.ts'
+import { createSettingsStore } from './storage/settings-store.ts'
+import { openStateDatabase } from './storage/state-database.ts'
+import { createTokenStore } from './storage/token-store.ts'
+import { VERSION } from './version.ts'
+
+/** Places of the service's own state on this machine; the runtime prepares and holds them. */
+export interface Home {
+  /** Whether there was no state before this start. */
+  readonly isNew: boolean
+  readonly stateDatabase: string
+  /** The embedded catalog, which other systems may open too. */
+  readonly catalogDatabase: string
+  /** The embedded warehouse, as a URI. */
+  readonly warehouse: string
+  readonly scratch: string
+  readonly release: () => void
+}
+
+export interface ContextOptions {
+  readonly config: Config
+  readonly home: Home
+  readonly env: Env
+  readonly runtime: Runtime
+  readonly log: Logger
+  /** Replaces parts in tests. */
+  readonly overrides?: {
+    readonly now?: () => Date
+    /** Wraps the engine, to make it misbehave. */
+    readonly wrapEngine?: (engine: Engine) => Engine
+  }
+}
+
+export interface Context {
+  readonly app: Omit<AppContext, 'staticFiles'>
+  /** The token of the first start, to be shown once; undefined afterwards. */
+  readonly firstToken: string | undefined
+  /** Settles what a crash left in the ledger; to be done before requests are taken. */
+  reconcile(): Promise<void>
+  /** Makes the demo lakehouse when the state is new and the configuration asks for it. */
+  makeDemo(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The only composition root: configuration and runtime in, services out. Throws when the state cannot be opened. */
+export async function createContext(options: ContextOptions): Promise<Context> {
+  const { config, home, runtime, log } = options
+  const now = options.overrides?.now ?? (() => new Date())
+  const startedAtMs = performance.now()
+  const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+  const newId = createIdSource(() => now().getTime(), randomBytes)
+  const db = await openStateDatabase(runtime.openSqlite(home.stateDatabase), now())
+  const operationStore = createOperationStore(db)
+  const idempotencyStore = createIdempotencyStore(db)
+  await idempotencyStore.releaseAll() // the only process on this database: what was running is not any more
+  const engine = openEngine(options)
+  const catalog = createCatalogService({
+    store: createCatalogSettingsStore(createSettingsStore(db), now),
+    initial: {
+      catalogType: 'sql',
+      warehouse: home.warehouse,
+      catalogName: 'lockhouse',
+      uri: `sqlite:///${home.catalogDatabase}`,
+      extraProps: {},
+    },
+    openCatalog: (settings) =>
+      openCatalog(settings, {
+        openSqlite: (path) => runtime.openSqlite(path, { keepJournalMode: path !== home.catalogDatabase }),
+        readSecret: (name) => options.env[name],
+      }),
+  })
+  await catalog.openStored()
+  if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
+
+  const tokens = createTokenService({ tokens: createTokenStore(db), newId, now, randomBytes })
+  const tables = createTableService({ catalog, now })
+  const operations = createOperationService({ operations: operationStore, newId, now, log })
+  const maintenance = createMaintenanceService({
+    catalog,
+    engine,
+    operations,
+    tables,
+    plans: createPlanStore(db),
+    newId,
+    now,
+  })
+  const reconciler = createReconciler({ catalog, operations: operationStore, now, log })
+  const health = createHealthService({
+    version: VERSION,
+    startedAtMs,
+    nowMs: () => performance.now(),
+    checks: {
+      state: async () => void (await operationStore.list({}, { limit: 1 })),
+      catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),
+      engine: () => engine.ping(),
+      cluster: async () => 'not_configured',
+    },
+  })
+  return {
+    app: {
+      version: VERSION,
+      log,
+      authMode: config.authMode,
+      checkToken: (token) => tokens.check(token),
+      newRequestId: () => newId('req'),
+      idempotency: createIdempotencyService(idempotencyStore, now),
+      health,
+      catalog,
+      tables,
+      maintenance,
+      operations,
+    },
+    firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
+    reconcile: () => reconciler.run(),
+    async makeDemo() {
+      if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, now, log })
+    },
+    async close() {
+      await operations.shutDown()
+      await Promise.all([engine.close(), catalog.close()])
+      await db.destroy()
+      home.release()
+    },
+  }
+}
+
+function openEngine({ config, home, overrides }: ContextOptions): Engine {
+  const { memoryLimitBytes, threads } = config.engine
+  const engine = createLazyEngine('duckdb', () =>
+    createDuckDbEngine({ scratchDir: home.scratch, memoryLimitBytes, ...(threads === undefined ? {} : { threads }) }),
+  )
+  return overrides?.wrapEngine?.(engine) ?? engine
+}

@@ -1,0 +1,24 @@
+import type { Engine } from './engine.ts'
+
+/** An engine that is opened at its first use; an opening that failed is tried again at the next. */
+export function createLazyEngine(name: string, open: () => Promise<Engine>): Engine {
+  let opened: Promise<Engine> | undefined
+  const engine = (): Promise<Engine> => {
+    opened ??= open().catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
+    return opened
+  }
+  return {
+    name,
+    rewrite: async (task, options) => (await engine()).rewrite(task, options),
+    append: async (task, options) => (await engine()).append(task, options),
+    countRows: async (task, options) => (await engine()).countRows(task, options),
+    async *readRows(task, options) {
+      yield* (await engine()).readRows(task, options)
+    },
+    ping: async () => (await engine()).ping(),
+    close: async () => (await opened)?.close(),
+  }
+}

@@ -1,0 +1,36 @@
+import type { Claim, IdempotencyStore, StoredAnswer } from '../storage/idempotency-store.ts'
+import { sha256Hex } from './sha256.ts'
+
+/** A request that carries an `Idempotency-Key`. */
+export interface KeyedCall {
+  readonly user: string
+  readonly key: string
+  readonly method: string
+  readonly path: string
+  readonly body: string
+}
+
+/** Makes a repeated request have one effect (contract, section 1, "Retries"): keys are per user and kept 24 h. */
+export interface IdempotencyService {
+  /** Claims the key for this call, or tells what became of the earlier one. */
+  begin(call: KeyedCall): Promise<Claim>
+  /** Keeps the answer for repetitions, when repeating could not change it; gives the key back otherwise. */
+  end(call: KeyedCall, answer: StoredAnswer): Promise<void>
+}
+
+/** Refusals that the same request will always get. */
+const DETERMINISTIC_REFUSALS: ReadonlySet<number> = new Set([400, 404, 422])
+
+/** Idempotency over a store. */
+export function createIdempotencyService(store: IdempotencyStore, now: () => Date): IdempotencyService {
+  return {
+    async begin({ body, ...call }) {
+      return store.claim({ ...call, bodySha256: await sha256Hex(body) }, now())
+    },
+    async end({ user, key }, answer) {
+      const final = answer.status < 300 || DETERMINISTIC_REFUSALS.has(answer.status)
+      if (final) await store.complete(user, key, answer)
+      else await store.release(user, key)
+    },
+  }
+}

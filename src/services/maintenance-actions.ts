@@ -1,0 +1,128 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import type { Engine } from '../engines/engine.ts'
+import type { TableIdentifier } from '../iceberg/table.ts'
+import { planTableCompaction, runCompaction } from '../maintenance/compaction.ts'
+import { describeCompactionPlan } from '../maintenance/compaction-result.ts'
+import { type ColumnChange, previewEvolve, runEvolve } from '../maintenance/evolve.ts'
+import { previewExpiry, runExpiry } from '../maintenance/expiry.ts'
+import { type OperationHooks, requireUnchanged } from '../maintenance/operation-hooks.ts'
+import { previewRemoveOrphans, runRemoveOrphans } from '../maintenance/orphan-files.ts'
+import { previewRewriteManifests, runRewriteManifests } from '../maintenance/rewrite-manifests.ts'
+import { previewRollback, runRollback } from '../maintenance/rollback.ts'
+import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../schemas/maintenance.ts'
+import type { StoredJson } from '../storage/json-column.ts'
+import type { OperationHandle } from './operation-service.ts'
+
+/** What changes a table. */
+export type MaintenanceKind =
+  | 'compact'
+  | 'expire'
+  | 'add_column'
+  | 'rename_column'
+  | 'drop_column'
+  | 'rewrite_manifests'
+  | 'remove_orphans'
+  | 'rollback'
+
+/** Options of an action under their wire names, without `table`, `dry_run` and `plan_id`. */
+export type MaintenanceOptions = Readonly<Record<string, StoredJson | undefined>>
+
+export interface ActionInput {
+  readonly catalog: Catalog
+  readonly engine: Engine
+  readonly identifier: TableIdentifier
+  readonly request: MaintenanceOptions
+  /** The time that ages are measured from; when a plan is applied, the time of the plan. */
+  readonly nowMs: number
+  /** Set when a plan is applied: the table must still be this one. */
+  readonly expectedMetadataLocation?: string
+}
+
+/** Outcome of an action, in the column names of Iceberg's procedures. */
+export interface ActionOutcome {
+  readonly base_snapshot_id: string | null
+  readonly snapshot_id: string | null
+  readonly rewritten_bytes_count?: number
+  readonly added_bytes_count?: number
+}
+
+interface Action {
+  /** What the action would do; changes nothing. */
+  preview(input: ActionInput): Promise<ActionOutcome>
+  run(input: ActionInput, handle: OperationHandle): Promise<ActionOutcome>
+}
+
+/** Every maintenance action by its name in the ledger. */
+export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
+  compact: {
+    async preview({ catalog, identifier, request, expectedMetadataLocation }) {
+      const table = await catalog.loadTable(identifier)
+      requireUnchanged(table, expectedMetadataLocation)
+      return describeCompactionPlan(await planTableCompaction(table, request))
+    },
+    run: (input, handle) =>
+      runCompaction({
+        ...input,
+        operationId: handle.id,
+        signal: handle.signal,
+        hooks: {
+          ...ledgerHooks(handle),
+          onProgress: ({ filesDone, filesTotal, bytesDone, bytesTotal }) =>
+            handle.progress({
+              files_done: filesDone,
+              files_total: filesTotal,
+              bytes_done: bytesDone,
+              bytes_total: bytesTotal,
+            }),
+        },
+      }),
+  },
+  expire: {
+    preview: (input) => previewExpiry(input),
+    run: (input, handle) => runExpiry({ ...input, signal: handle.signal, hooks: ledgerHooks(handle) }),
+  },
+  add_column: evolution((request: Omit<AddColumnRequest, 'table'>) => ({
+    kind: 'add_column',
+    name: request.name,
+    type: request.type,
+    ...(request.after === undefined ? {} : { after: request.after }),
+    ...(request.first === undefined ? {} : { first: request.first }),
+    ...(typeof request.comment === 'string' ? { comment: request.comment } : {}),
+  })),
+  rename_column: evolution((request: Omit<RenameColumnRequest, 'table'>) => ({
+    kind: 'rename_column',
+    name: request.name,
+    newName: request.new_name,
+  })),
+  drop_column: evolution((request: Omit<DropColumnRequest, 'table'>) => ({ kind: 'drop_column', name: request.name })),
+  rewrite_manifests: {
+    preview: (input) => previewRewriteManifests(input),
+    run: (input, handle) =>
+      runRewriteManifests({ ...input, operationId: handle.id, signal: handle.signal, hooks: ledgerHooks(handle) }),
+  },
+  remove_orphans: {
+    preview: (input) => previewRemoveOrphans(input),
+    run: (input, handle) => runRemoveOrphans({ ...input, signal: handle.signal }),
+  },
+  rollback: {
+    preview: (input) => previewRollback(input),
+    run: (input, handle) => runRollback({ ...input, signal: handle.signal, hooks: ledgerHooks(handle) }),
+  },
+}
+
+function evolution<R>(toChange: (request: R) => ColumnChange): Action {
+  const change = (input: ActionInput): ColumnChange => toChange(input.request as R) // validated by the route's schema
+  return {
+    preview: (input) => previewEvolve({ ...input, change: change(input) }),
+    run: (input, handle) =>
+      runEvolve({ ...input, change: change(input), signal: handle.signal, hooks: ledgerHooks(handle) }),
+  }
+}
+
+/** Records in the ledger what a restart after a crash must know. */
+function ledgerHooks(handle: OperationHandle): OperationHooks {
+  return {
+    onCleanup: (cleanup) => handle.record({ cleanup }),
+    onStaged: (stagedMetadataLocation) => handle.record({ stagedMetadataLocation }),
+  }
+}

@@ -1,0 +1,203 @@
+import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { IdSource } from '../domain/ids.ts'
+import type { Caller } from '../domain/roles.ts'
+import type { Engine } from '../engines/engine.ts'
+import type { Table } from '../iceberg/table.ts'
+import { PlanStaleError } from '../maintenance/operation-hooks.ts'
+
+import type { StoredJson } from '../storage/json-column.ts'
+import type { PlanStore } from '../storage/plan-store.ts'
+import type { CatalogService } from './catalog-service.ts'
+import {
+  type ActionInput,
+  type ActionOutcome,
+  MAINTENANCE_ACTIONS,
+  type MaintenanceKind,
+  type MaintenanceOptions,
+} from './maintenance-actions.ts'
+import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
+import type { TableService } from './table-service.ts'
+
+export type { MaintenanceKind }
+
+/** A request to change a table; the options stand beside these fields under their wire names. */
+export interface MaintenanceRequest {
+  readonly table: string
+  readonly dry_run?: boolean | undefined
+  readonly plan_id?: string | undefined
+}
+
+/** Who asks, in which request. */
+export interface RequestContext {
+  readonly caller: Caller
+  readonly requestId: string
+}
+
+/** Answer of every table operation (spec, section 2; contract, section 5). */
+export interface OperationAnswer {
+  readonly success: true
+  readonly operation: MaintenanceKind
+  readonly operation_id: string | null
+  readonly table: string
+  readonly details_json: string
+  readonly plan_id?: string
+}
+
+export interface MaintenanceServiceDeps {
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly operations: OperationService
+  readonly tables: TableService
+  readonly plans: PlanStore
+  readonly newId: IdSource
+  readonly now: () => Date
+}
+
+/** Changes tables: previews, applies plans, and runs actions through the ledger. */
+export interface MaintenanceService {
+  /** What the action would do, and a plan id under which exactly that can be applied; changes nothing. */
+  preview(kind: MaintenanceKind, request: MaintenanceRequest, context: RequestContext): Promise<OperationAnswer>
+  /** Starts the action; `PLAN_STALE` when it applies a plan and the table has moved. */
+  start(
+    kind: MaintenanceKind,
+    request: MaintenanceRequest,
+    context: RequestContext,
+  ): Promise<StartedOperation<OperationAnswer>>
+}
+
+/** Table maintenance over a catalog and an engine. */
+export function createMaintenanceService(deps: MaintenanceServiceDeps): MaintenanceService {
+  return {
+    preview: (kind, request, context) => preview(deps, { kind, request, context }),
+    start: (kind, request, context) => start(deps, { kind, request, context }),
+  }
+}
+
+interface Call {
+  readonly kind: MaintenanceKind
+  readonly request: MaintenanceRequest
+  readonly context: RequestContext
+}
+
+async function preview(deps: MaintenanceServiceDeps, { kind, request, context }: Call): Promise<OperationAnswer> {
+  const input = await actionInput(deps, kind, request)
+  const catalog = deps.catalog.current()
+  const { metadataLocation } = await catalog.loadTable(input.identifier)
+  const pinned = { ...input, expectedMetadataLocation: input.expectedMetadataLocation ?? metadataLocation }
+  const details = await refuseStale(() => MAINTENANCE_ACTIONS[kind].preview(pinned))
+  const planId = deps.newId('plan')
+  const now = deps.now()
+  await deps.plans.deleteExpired(now)
+  await deps.plans.insert({
+    id: planId,
+    kind,
+    table: request.table,
+    baseMetadataLocation: pinned.expectedMetadataLocation,
+    request: input.request as StoredJson,
+    plan: { now_ms: input.nowMs },
+    createdBy: context.caller.user,
+    createdAt: now.toISOString(),
+  })
+  return { ...answer(kind, request, details), operation_id: null, plan_id: planId }
+}
+
+async function start(deps: MaintenanceServiceDeps, call: Call): Promise<StartedOperation<OperationAnswer>> {
+  const { kind, request, context } = call
+  const input = await actionInput(deps, kind, request)
+  const { id, done } = await deps.operations.start({
+    kind,
+    table: formatIdentifier(input.identifier),
+    caller: context.caller,
+    requestId: context.requestId,
+    request: { ...request } as StoredJson,
+    run: (handle) => runAction(deps, { call, input, handle }),
+  })
+  return { id, done: done.then((details) => ({ ...answer(kind, request, details), operation_id: id })) }
+}
+
+interface ActionRun {
+  readonly call: Call
+  readonly input: ActionInput
+  readonly handle: OperationHandle
+}
+
+async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: ActionRun) {
+  const startedAt = deps.now().getTime()
+  const { table } = call.request
+  const base = await input.catalog.loadTable(input.identifier)
+  const before = await healthOf(deps, base)
+  const baseSnapshotId = base.metadata.currentSnapshotId?.toString()
+  await handle.record({
+    baseMetadataLocation: base.metadataLocation,
+    ...(before === undefined ? {} : { healthBefore: before }),
+    ...(baseSnapshotId === undefined ? {} : { baseSnapshotId }),
+  })
+  const outcome = await refuseStale(() => MAINTENANCE_ACTIONS[call.kind].run(input, handle))
+  const after = await healthOf(deps, await input.catalog.loadTable(input.identifier))
+  const result = {
+    ...outcome,
+    table,
+    duration_ms: deps.now().getTime() - startedAt,
+    before: before ?? null,
+    after: after ?? null,
+  } as unknown as StoredJson & object
+  return {
+    result,
+    details: {
+      ...(after === undefined ? {} : { healthAfter: after }),
+      ...(outcome.snapshot_id === null ? {} : { snapshotId: outcome.snapshot_id }),
+      bytesRead: outcome.rewritten_bytes_count ?? 0,
+      bytesWritten: outcome.added_bytes_count ?? 0,
+    },
+  }
+}
+
+/** The health that the ledger keeps; undefined when the table cannot be measured, which must not stop a repair. */
+async function healthOf(deps: MaintenanceServiceDeps, table: Table): Promise<StoredJson | undefined> {
+  return deps.tables.healthDigest(table).catch(() => undefined)
+}
+
+function answer(kind: MaintenanceKind, request: MaintenanceRequest, details: ActionOutcome | StoredJson) {
+  return {
+    success: true as const,
+    operation: kind,
+    table: request.table,
+    details_json: JSON.stringify(details),
+  }
+}
+
+/** The action's input: from the request, or from the plan that it names. */
+async function actionInput(
+  deps: MaintenanceServiceDeps,
+  kind: MaintenanceKind,
+  request: MaintenanceRequest,
+): Promise<ActionInput> {
+  const { table, dry_run: _, plan_id: planId, ...options } = request
+  const common = { catalog: deps.catalog.current(), engine: deps.engine, identifier: parseIdentifier(table) }
+  const given = options as MaintenanceOptions
+  if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }
+  const plan = await deps.plans.find(planId, deps.now())
+  if (!plan || plan.kind !== kind || plan.table !== table) {
+    throw new DomainError('NOT_FOUND', `no plan ${planId} for ${kind} of ${table}; plans are kept for 24 hours`)
+  }
+  const planned = plan.request as MaintenanceOptions
+  for (const [field, value] of Object.entries(given)) {
+    if (value !== undefined && JSON.stringify(value) !== JSON.stringify(planned[field])) {
+      throw new DomainError('INVALID_REQUEST', `${field}: differs from the plan`, {
+        fields: [{ path: field, message: 'differs from the plan' }],
+      })
+    }
+  }
+  const { now_ms: nowMs } = plan.plan as { readonly now_ms: number }
+  return { ...common, request: planned, nowMs, expectedMetadataLocation: plan.baseMetadataLocation }
+}
+
+async function refuseStale<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof PlanStaleError) throw new DomainError('PLAN_STALE', error.message, { cause: error })
+    throw error
+  }
+}

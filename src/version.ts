@@ -1,0 +1,2 @@
+/** Version of the service, that of `package.json`. */
+export const VERSION = '0.1.0'
