@@ -1,13 +1,14 @@
 import { IcebergError } from '../iceberg/errors.ts'
+import { referencedDataFile } from '../iceberg/file-scope.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
 import { currentSpec } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import { isUnpartitioned, partitionKey, partitionType } from '../iceberg/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
-import type { FileScanTask } from '../iceberg/scan.ts'
+import type { DeleteFileRef, FileScanTask } from '../iceberg/scan.ts'
+import { fileKey } from '../iceberg/file-scope.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
 import type { CompactionOptions } from './compaction-options.ts'
-import { deleteFileKey, fileScopedDeleteRecords } from './delete-scope.ts'
 import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from './file-selection.ts'
 import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
 import { compilePartitionFilter } from './partition-filter.ts'
@@ -124,7 +125,7 @@ export function sumGroups(groups: readonly CompactionGroup[]): CompactionTotals 
     outputs += group.expectedOutputFiles
     for (const task of group.inputs) {
       records += task.dataFile.recordCount
-      for (const { file } of task.deletes) deletes.add(deleteFileKey(file))
+      for (const { file } of task.deletes) deletes.add(fileKey(file))
     }
   }
   return { groups: groups.length, files, bytes, records, deleteFiles: deletes.size, expectedOutputFiles: outputs }
@@ -231,4 +232,11 @@ function describeUnsupported(file: DataFile, alsoAllowed: 'parquet' | 'puffin'):
   if (file.fileFormat === 'parquet' || file.fileFormat === alsoAllowed) return undefined
   const what = file.content === 'data' ? 'data file' : 'delete file'
   return `${what} ${file.filePath} is ${file.fileFormat.toUpperCase()}; only Parquet files can be rewritten`
+}
+
+/** Records in the deletes that belong to one data file alone, as `delete_ratio_threshold` counts them. */
+function fileScopedDeleteRecords(deletes: readonly DeleteFileRef[]): number {
+  let records = 0
+  for (const { file } of deletes) if (referencedDataFile(file) !== undefined) records += file.recordCount
+  return records
 }

@@ -5,6 +5,7 @@ import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import { planFiles } from '../iceberg/scan.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
+import { fileKey } from '../iceberg/file-scope.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { stageRewrite } from '../iceberg/update/snapshot-producer.ts'
 import { parseCompactionOptions } from './compaction-options.ts'
@@ -14,7 +15,6 @@ import { CompactionProgressMeter } from './compaction-progress.ts'
 import type { CompactionProgress } from './compaction-progress.ts'
 import { CompactionTally } from './compaction-result.ts'
 import type { CompactionDetails } from './compaction-result.ts'
-import { deleteFileKey } from './delete-scope.ts'
 import { discardRewritten, rewriteGroups, throwIfCancelled } from './group-rewrite.ts'
 import type { RewrittenGroup } from './group-rewrite.ts'
 import { requireUnchanged } from './operation-hooks.ts'
@@ -48,7 +48,7 @@ export async function planTableCompaction(
 ): Promise<CompactionPlan> {
   const { metadata } = table
   const options = parseCompactionOptions(request, metadata.properties)
-  const tasks = metadata.currentSnapshotId === undefined ? [] : await planFiles(table)
+  const tasks = await planFiles(table)
   return planCompaction({ metadata, tasks, options })
 }
 
@@ -96,7 +96,7 @@ async function compactInBatches(run: CompactionRun, table: Table): Promise<void>
     try {
       await compactGroups(run, table, batch)
     } catch (error) {
-      if (isIcebergError(error, 'CANCELLED') || isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) throw error
+      if (isIcebergError(error, 'CANCELLED') || !certainlyFailed(error)) throw error
       run.tally.failed(batch.map((group) => ({ group, error })))
     }
   }
@@ -218,11 +218,16 @@ async function commitOrExplain(
     )
   } catch (error) {
     if (error instanceof RewriteRefused) return error.conflict
-    if (!isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) await discardRewritten(start, rewritten)
+    if (staged === undefined || certainlyFailed(error)) await discardRewritten(start, rewritten)
     throw error
   }
   if (staged !== undefined) tally.committed(rewritten, staged)
   return undefined
+}
+
+/** Any error but those below may have come after the pointer moved; then the new files may be live already. */
+function certainlyFailed(error: unknown): boolean {
+  return isIcebergError(error) && error.code !== 'COMMIT_STATE_UNKNOWN'
 }
 
 /** Snapshot that the inputs were read from; new files carry its sequence number, so later equality deletes still apply. */
@@ -248,8 +253,8 @@ async function findTouched(
 function isTouched(planned: FileScanTask, fresh: ReadonlyMap<string, FileScanTask>): boolean {
   const now = fresh.get(planned.dataFile.filePath)
   if (now === undefined) return true
-  const known = new Set(planned.deletes.map(({ file }) => deleteFileKey(file)))
-  return now.deletes.some(({ file }) => file.content === 'position-deletes' && !known.has(deleteFileKey(file)))
+  const known = new Set(planned.deletes.map(({ file }) => fileKey(file)))
+  return now.deletes.some(({ file }) => file.content === 'position-deletes' && !known.has(fileKey(file)))
 }
 
 /** Plans what is left of the conflicting groups' files, with the same options, from the table as it is now. */
@@ -259,13 +264,13 @@ async function replan(
   conflicting: readonly CompactionGroup[],
 ): Promise<readonly CompactionGroup[]> {
   const wanted = new Set(conflicting.flatMap((group) => group.inputs.map((task) => task.dataFile.filePath)))
-  const tasks = table.metadata.currentSnapshotId === undefined ? [] : await planFiles(table)
+  const tasks = await planFiles(table)
   const remaining = tasks.filter((task) => wanted.has(task.dataFile.filePath))
   return planCompaction({ metadata: table.metadata, tasks: remaining, options: run.plan.options }).groups
 }
 
 async function liveTasks({ catalog, identifier }: RunCompactionInput): Promise<ReadonlyMap<string, FileScanTask>> {
   const table = await catalog.loadTable(identifier)
-  const tasks = table.metadata.currentSnapshotId === undefined ? [] : await planFiles(table)
+  const tasks = await planFiles(table)
   return new Map(tasks.map((task) => [task.dataFile.filePath, task]))
 }

@@ -138,7 +138,7 @@ function literalToJson({ quoted, text }: WhereLiteral, type: PrimitiveType): Jso
     case 'double':
       return requireMatch(!quoted && Number.isFinite(Number(text)), () => Number(text))
     case 'decimal':
-      return padDecimal(text, type.scale)
+      return requireMatch(!quoted, () => padDecimal(text, type.scale))
     case 'boolean':
       return requireMatch(!quoted && (text === 'true' || text === 'false'), () => text === 'true')
     case 'timestamp':

@@ -1,7 +1,8 @@
 import type { RewriteResult } from '../engines/engine.ts'
 import { IcebergError } from '../iceberg/errors.ts'
+import { isDeletionVector } from '../iceberg/puffin/deletion-vector.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
-import { deleteFileKey, isDeletionVector } from './delete-scope.ts'
+import { fileKey } from '../iceberg/file-scope.ts'
 
 /** Rows a rewrite read, dropped because they were deleted, and wrote. */
 export interface RowCounts {
@@ -28,7 +29,7 @@ export function checkRowConservation(inputs: readonly FileScanTask[], result: Re
 }
 
 function checkDeletedRows(inputs: readonly FileScanTask[], result: RewriteResult): void {
-  const deletes = new Map(inputs.flatMap((task) => task.deletes.map(({ file }) => [deleteFileKey(file), file] as const)))
+  const deletes = new Map(inputs.flatMap((task) => task.deletes.map(({ file }) => [fileKey(file), file] as const)))
   if (deletes.size === 0 && result.rowsDeleted > 0) throw violated('no delete file applies to the replaced files', result)
   const files = [...deletes.values()]
   if (files.some((file) => file.content === 'equality-deletes')) return
