@@ -127,6 +127,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       newRequestId: () => newId('req'),
       idempotency: createIdempotencyService(idempotencyStore, now),
       health,
+      tokens,
       catalog,
       tables,
       maintenance,
@@ -135,7 +136,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => reconciler.run(),
     async makeDemo() {
-      if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, now, log })
+      if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
     },
     async close() {
       await operations.shutDown()

@@ -3,6 +3,8 @@ import type { HealthService } from '../services/health-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import type { TableService } from '../services/table-service.ts'
+import type { TokenService } from '../services/token-service.ts'
+import { authRoutes } from './auth-routes.ts'
 import { configRoutes } from './config-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
@@ -15,6 +17,7 @@ import { tableRoutes } from './table-routes.ts'
 export interface RouteDeps {
   readonly version: string
   readonly health: HealthService
+  readonly tokens: TokenService
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly maintenance: MaintenanceService
@@ -23,14 +26,15 @@ export interface RouteDeps {
 
 /** Every route of the service: the one table that the guard, the OpenAPI document and the tests read. */
 export function allRoutes(deps: RouteDeps): Route[] {
-  const routes = [
+  const routes: Route[] = [
     ...healthRoutes(deps),
+    ...authRoutes(deps),
     ...tableRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
     ...configRoutes(deps),
   ]
-  const openApi = route({
+  const openApi: Route = route({
     method: 'get',
     path: '/api/openapi.json',
     operationId: 'getOpenApi',

@@ -1,9 +1,8 @@
 import { liveness, serviceHealth } from '../schemas/service-health.ts'
-import { whoAmI } from '../schemas/auth.ts'
 import type { HealthService } from '../services/health-service.ts'
 import { type Route, route } from './route.ts'
 
-/** Health of the service (spec, section 4), and who the caller is. */
+/** Health of the service (spec, section 4). */
 export function healthRoutes({ health }: { readonly health: HealthService }): Route[] {
   return [
     route({
@@ -38,15 +37,6 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
         const body = await health.check()
         return { status: body.status === 'ok' ? 200 : 503, body }
       },
-    }),
-    route({
-      method: 'get',
-      path: '/api/auth/me',
-      operationId: 'whoAmI',
-      summary: 'The caller, as the service sees it',
-      minRole: 'Auditor',
-      responses: { 200: { description: 'User and role', schema: whoAmI } },
-      handle: async ({ caller }) => ({ status: 200, body: caller }),
     }),
   ]
 }

@@ -5,6 +5,7 @@ import { planTableCompaction, runCompaction } from '../maintenance/compaction.ts
 import { describeCompactionPlan } from '../maintenance/compaction-result.ts'
 import { type ColumnChange, previewEvolve, runEvolve } from '../maintenance/evolve.ts'
 import { previewExpiry, runExpiry } from '../maintenance/expiry.ts'
+import { readSnapshotId } from '../maintenance/expiry-options.ts'
 import { type OperationHooks, requireUnchanged } from '../maintenance/operation-hooks.ts'
 import { previewRemoveOrphans, runRemoveOrphans } from '../maintenance/orphan-files.ts'
 import { previewRewriteManifests, runRewriteManifests } from '../maintenance/rewrite-manifests.ts'
@@ -105,9 +106,19 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
     run: (input, handle) => runRemoveOrphans({ ...input, signal: handle.signal }),
   },
   rollback: {
-    preview: (input) => previewRollback(input),
-    run: (input, handle) => runRollback({ ...input, signal: handle.signal, hooks: ledgerHooks(handle) }),
+    preview: (input) => previewRollback({ ...input, snapshotId: targetSnapshot(input) }),
+    run: (input, handle) =>
+      runRollback({
+        ...input,
+        snapshotId: targetSnapshot(input),
+        signal: handle.signal,
+        hooks: ledgerHooks(handle),
+      }),
   },
+}
+
+function targetSnapshot({ request }: ActionInput): bigint {
+  return readSnapshotId(request['snapshot_id'], 'snapshot_id')
 }
 
 function evolution<R>(toChange: (request: R) => ColumnChange): Action {

@@ -4,8 +4,6 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Table } from '../iceberg/table.ts'
-import { PlanStaleError } from '../maintenance/operation-hooks.ts'
-
 import type { StoredJson } from '../storage/json-column.ts'
 import type { PlanStore } from '../storage/plan-store.ts'
 import type { CatalogService } from './catalog-service.ts'
@@ -85,7 +83,7 @@ async function preview(deps: MaintenanceServiceDeps, { kind, request, context }:
   const catalog = deps.catalog.current()
   const { metadataLocation } = await catalog.loadTable(input.identifier)
   const pinned = { ...input, expectedMetadataLocation: input.expectedMetadataLocation ?? metadataLocation }
-  const details = await refuseStale(() => MAINTENANCE_ACTIONS[kind].preview(pinned))
+  const details = await MAINTENANCE_ACTIONS[kind].preview(pinned)
   const planId = deps.newId('plan')
   const now = deps.now()
   await deps.plans.deleteExpired(now)
@@ -133,8 +131,8 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
     ...(before === undefined ? {} : { healthBefore: before }),
     ...(baseSnapshotId === undefined ? {} : { baseSnapshotId }),
   })
-  const outcome = await refuseStale(() => MAINTENANCE_ACTIONS[call.kind].run(input, handle))
-  const after = await healthOf(deps, await input.catalog.loadTable(input.identifier))
+  const outcome = await MAINTENANCE_ACTIONS[call.kind].run(input, handle)
+  const after = await currentHealth(deps, input)
   const result = {
     ...outcome,
     table,
@@ -156,6 +154,15 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
 /** The health that the ledger keeps; undefined when the table cannot be measured, which must not stop a repair. */
 async function healthOf(deps: MaintenanceServiceDeps, table: Table): Promise<StoredJson | undefined> {
   return deps.tables.healthDigest(table).catch(() => undefined)
+}
+
+/** The health after an action; undefined when it cannot be told, for what is committed is no failure. */
+async function currentHealth(deps: MaintenanceServiceDeps, input: ActionInput): Promise<StoredJson | undefined> {
+  try {
+    return await healthOf(deps, await input.catalog.loadTable(input.identifier))
+  } catch {
+    return undefined
+  }
 }
 
 function answer(kind: MaintenanceKind, request: MaintenanceRequest, details: ActionOutcome | StoredJson) {
@@ -191,13 +198,4 @@ async function actionInput(
   }
   const { now_ms: nowMs } = plan.plan as { readonly now_ms: number }
   return { ...common, request: planned, nowMs, expectedMetadataLocation: plan.baseMetadataLocation }
-}
-
-async function refuseStale<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof PlanStaleError) throw new DomainError('PLAN_STALE', error.message, { cause: error })
-    throw error
-  }
 }

@@ -1,0 +1,60 @@
+import { createdToken, createTokenRequest, tokenList, tokenParams, whoAmI } from '../schemas/auth.ts'
+import { pageQuery } from '../schemas/common.ts'
+import type { TokenService } from '../services/token-service.ts'
+import { nextPageLink } from './next-page-link.ts'
+import { type Route, route } from './route.ts'
+
+/** Who the caller is, and the tokens that callers use (contract, section 3). */
+export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/auth/me',
+      operationId: 'whoAmI',
+      summary: 'The caller, as the service sees it',
+      minRole: 'Auditor',
+      responses: { 200: { description: 'User and role', schema: whoAmI } },
+      handle: async ({ caller }) => ({ status: 200, body: caller }),
+    }),
+    route({
+      method: 'get',
+      path: '/api/auth/tokens',
+      operationId: 'listTokens',
+      summary: 'Tokens, newest first, without their secrets',
+      minRole: 'LeadDataEngineer',
+      query: pageQuery,
+      responses: { 200: { description: 'A page of tokens; the next one is in `Link`', schema: tokenList } },
+      handle: async ({ query }) => {
+        const { items, next_page_token } = await tokens.list(query)
+        return { status: 200, body: items, headers: nextPageLink('/api/auth/tokens', query, next_page_token) }
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/api/auth/tokens',
+      operationId: 'createToken',
+      summary: 'Make a token for a user with a role',
+      minRole: 'LeadDataEngineer',
+      body: createTokenRequest,
+      responses: { 201: { description: 'The token, shown once', schema: createdToken } },
+      handle: async ({ body }) => ({
+        status: 201,
+        body: await tokens.create(body),
+        headers: { 'Cache-Control': 'no-store' },
+      }),
+    }),
+    route({
+      method: 'delete',
+      path: '/api/auth/tokens/{token_id}',
+      operationId: 'revokeToken',
+      summary: 'End a token at once',
+      minRole: 'LeadDataEngineer',
+      params: tokenParams,
+      responses: { 204: { description: 'It is of no use any more' } },
+      handle: async ({ params }) => {
+        await tokens.revoke(params.token_id)
+        return { status: 204 }
+      },
+    }),
+  ]
+}

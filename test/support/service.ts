@@ -1,0 +1,105 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Hono } from 'hono'
+import { createApp } from '../../src/app.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { type Context, type ContextOptions, createContext } from '../../src/context.ts'
+import type { AppEnv } from '../../src/middleware/app-env.ts'
+import { prepareHome } from '../../src/runtime/home.ts'
+import { detectRuntime } from '../../src/runtime/runtime.ts'
+import { createLogger } from '../../src/services/logger.ts'
+
+export const ADMIN_TOKEN = 'lh_test-admin-token-0123456789'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  readonly body: any
+}
+
+export interface CallOptions {
+  readonly body?: unknown
+  /** Raw text instead of JSON. */
+  readonly text?: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** `null`: no credential. */
+  readonly token?: string | null
+}
+
+/** The real service in this process over a folder of its own: real SQLite, real files, real engine; no sockets. */
+export interface TestService {
+  readonly app: Hono<AppEnv>
+  readonly context: Context
+  readonly folder: string
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  get(path: string, options?: CallOptions): Promise<Answer>
+  post(path: string, body: unknown, options?: CallOptions): Promise<Answer>
+  /** Stops and starts again on the same folder. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface TestServiceOptions {
+  readonly env?: Readonly<Record<string, string>>
+  readonly overrides?: ContextOptions['overrides']
+}
+
+/** Starts a {@link TestService}. */
+export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
+  const folder = await mkdtemp(join(tmpdir(), 'lockhouse-service-'))
+  const env = { LOCKHOUSE_HOME: join(folder, 'home'), LOCKHOUSE_ADMIN_TOKEN: ADMIN_TOKEN, ...options.env }
+  let { app, context } = await open(env, options)
+  const call = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
+    const token = given.token === undefined ? ADMIN_TOKEN : given.token
+    const body = given.text ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
+    const response = await app.request(path, {
+      method,
+      headers: {
+        ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
+        ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+        ...given.headers,
+      },
+      ...(body === undefined ? {} : { body }),
+    })
+    const text = await response.text()
+    const json = response.headers.get('content-type')?.includes('json') && text !== ''
+    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+  }
+  return {
+    get app() {
+      return app
+    },
+    get context() {
+      return context
+    },
+    folder,
+    call,
+    get: (path, given) => call('GET', path, given),
+    post: (path, body, given) => call('POST', path, { ...given, body }),
+    async restart() {
+      await context.close()
+      ;({ app, context } = await open(env, options))
+    },
+    async close() {
+      await context.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function open(env: Readonly<Record<string, string>>, options: TestServiceOptions) {
+  const config = parseConfig({ LOG_LEVEL: 'silent', ...env })
+  const context = await createContext({
+    config,
+    env,
+    runtime: await detectRuntime(),
+    home: await prepareHome(config.home),
+    log: createLogger(config.logLevel, () => undefined),
+    ...(options.overrides ? { overrides: options.overrides } : {}),
+  })
+  await context.reconcile()
+  await context.makeDemo()
+  return { context, app: createApp({ ...context.app, staticFiles: async () => undefined }) }
+}
