@@ -20,7 +20,8 @@ export interface CommitRequest {
   readonly updates: readonly TableUpdate[]
   /**
    * Called with the location of the new metadata file after it is written and before the pointer moves,
-   * so that a crash in between can be told from a finished commit.
+   * so that a crash in between can be told from a finished commit. Where the file is the pointer (hadoop), it is
+   * called before the file is written, and the file may turn out to be somebody else's: look for the snapshot.
    */
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }
@@ -36,12 +37,16 @@ export interface Catalog {
   readonly warehouse: string
   /** Resolves when the catalog answers. */
   ping(): Promise<void>
+  /** Creates a namespace and with it its parents; an existing one is fine. */
   createNamespace(namespace: readonly string[]): Promise<void>
+  /** Parents included, sorted. */
   listNamespaces(): Promise<readonly (readonly string[])[]>
   /** All tables, or those of one namespace, sorted by name; loads no metadata. */
   listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
+  /** The namespace must exist. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
+  /** Adopts a table by its metadata file; `TABLE_EXISTS` also when another name has this file. */
   registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table>
   /** Forgets the table; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>

@@ -1,3 +1,4 @@
+import { basename } from 'node:path'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 
 import { type Dialect, SqliteDialect, type SqliteDatabase, type SqliteStatement } from 'kysely'
@@ -38,7 +39,7 @@ function openDatabase(path: string, options: SqliteOptions): DatabaseSync {
     return database
   } catch (error) {
     database?.close()
-    throw databaseError(error, `Cannot open the SQLite database ${path}`)
+    throw databaseError(error, `Cannot open the SQLite database ${basename(path)}`)
   }
 }
 

@@ -25,6 +25,8 @@ export interface FileIO {
   stat(location: string): Promise<FileStatus | undefined>
   /** All files below a location, recursively, in no order; nothing when there is no such folder. */
   list(location: string): AsyncIterable<FileStatus>
+  /** Names of the folders right below a location, in no order; absent where only `list` can tell. */
+  listFolders?(location: string): Promise<readonly string[]>
   /** Deletes a file; a missing one is fine. */
   delete(location: string): Promise<void>
   /** A path on this machine where an engine can open the file as it is, or undefined when it must be copied out. */

@@ -59,6 +59,11 @@ export class LocalFileIO implements FileIO {
     yield* listBelow(path, location.replace(/\/+$/, ''))
   }
 
+  async listFolders(location: string): Promise<readonly string[]> {
+    const entries = await readFolder(this.#path(location), location)
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  }
+
   async delete(location: string): Promise<void> {
     const path = this.#path(location)
     await attempt({ action: 'delete', location }, ignoring(['ENOENT', 'ENOTDIR'], unlink(path)))

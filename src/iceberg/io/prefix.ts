@@ -1,4 +1,5 @@
 import type { FileIO, FileStatus } from './file-io.ts'
+import { folderNames } from './folder-names.ts'
 
 /** Locations that start with `from` are found under `to`. */
 export interface PrefixMapping {
@@ -49,6 +50,10 @@ export class PrefixFileIO implements FileIO {
       const below = status.location.startsWith(`${inner}/`) ? status.location.slice(inner.length) : undefined
       yield below === undefined ? status : { ...status, location: asked + below }
     }
+  }
+
+  async listFolders(location: string): Promise<readonly string[]> {
+    return folderNames(this.#inner, this.#map(location))
   }
 
   async delete(location: string): Promise<void> {

@@ -1,0 +1,111 @@
+import { isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+
+/** The current metadata file of a table folder. */
+export interface HadoopVersion {
+  readonly location: string
+  /**
+   * The N of `vN.metadata.json`; undefined for the name of a metastore catalog (`NNNNN-uuid.metadata.json`), which
+   * can be read but has no next version that only one committer can take.
+   */
+  readonly version: number | undefined
+}
+
+/** Endings of a version's metadata file, in the order in which Iceberg's own catalog looks for them. */
+const SUFFIXES = ['.metadata.json', '.gz.metadata.json', '.metadata.json.gz'] as const
+
+const VERSION_NAME = /^v(\d{1,15})(?:\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)$/
+const METASTORE_NAME = /^(\d{1,15})-.+\.metadata\.json(?:\.gz)?$/
+const MAX_HINT_BYTES = 256
+
+/**
+ * The current version of the table in `metadataFolder` (Iceberg spec, "File System Tables"): the hint's, or any newer
+ * one that follows it without a gap; without a usable hint, the highest in the folder. Undefined when there is none.
+ */
+export async function findHadoopVersion(io: FileIO, metadataFolder: string): Promise<HadoopVersion | undefined> {
+  const hint = await readHint(io, metadataFolder)
+  if (hint !== undefined) {
+    const hinted = /^\d{1,15}$/.test(hint)
+      ? await probeFrom(io, metadataFolder, Number(hint))
+      : await namedFile(io, metadataFolder, hint)
+    if (hinted !== undefined) return hinted
+  }
+  return highestVersion(io, metadataFolder)
+}
+
+/** Location of the hint that a finished commit leaves; readers do without. */
+export function hintLocation(metadataFolder: string): string {
+  return `${metadataFolder}/version-hint.text`
+}
+
+async function readHint(io: FileIO, metadataFolder: string): Promise<string | undefined> {
+  try {
+    const status = await io.stat(hintLocation(metadataFolder))
+    if (status === undefined || status.sizeBytes > MAX_HINT_BYTES) return undefined
+    return new TextDecoder().decode(await io.read(hintLocation(metadataFolder))).trim()
+  } catch (error) {
+    // Replaced or removed between the two calls.
+    if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
+    throw error
+  }
+}
+
+async function probeFrom(io: FileIO, folder: string, start: number): Promise<HadoopVersion | undefined> {
+  let found: HadoopVersion | undefined
+  for (let version = start; ; version++) {
+    const location = await versionFile(io, folder, version)
+    if (location === undefined) return found
+    found = { location, version }
+  }
+}
+
+/** The metadata file of a version, under any of its names. */
+export async function versionFile(io: FileIO, folder: string, version: number): Promise<string | undefined> {
+  for (const suffix of SUFFIXES) {
+    const location = `${folder}/v${version}${suffix}`
+    if ((await io.stat(location)) !== undefined) return location
+  }
+  return undefined
+}
+
+/** Some writers put the name of the metadata file, without its ending, into the hint. */
+async function namedFile(io: FileIO, folder: string, hint: string): Promise<HadoopVersion | undefined> {
+  if (!/^\w[\w.-]*$/.test(hint)) return undefined
+  const location = `${folder}/${hint.replace(/\.metadata\.json$/, '')}.metadata.json`
+  if ((await io.stat(location)) === undefined) return undefined
+  const version = VERSION_NAME.exec(location.slice(folder.length + 1))?.[1]
+  return version === undefined ? { location, version: undefined } : probeFrom(io, folder, Number(version))
+}
+
+interface Candidate {
+  readonly location: string
+  readonly number: number
+  readonly modifiedAtMs: number
+}
+
+async function highestVersion(io: FileIO, folder: string): Promise<HadoopVersion | undefined> {
+  let version: Candidate | undefined
+  let metastore: Candidate | undefined
+  for await (const file of io.list(folder)) {
+    const name = file.location.slice(folder.length + 1)
+    version = higher(version, candidate(file, VERSION_NAME.exec(name)))
+    metastore = higher(metastore, candidate(file, METASTORE_NAME.exec(name)))
+  }
+  if (version !== undefined) return { location: version.location, version: version.number }
+  return metastore && { location: metastore.location, version: undefined }
+}
+
+function candidate(
+  file: { readonly location: string; readonly modifiedAtMs: number },
+  match: RegExpExecArray | null,
+): Candidate | undefined {
+  if (match?.[1] === undefined) return undefined
+  return { location: file.location, number: Number(match[1]), modifiedAtMs: file.modifiedAtMs }
+}
+
+/** Of two files with one number, a metastore catalog keeps the one that it wrote last, as far as can be told. */
+function higher(a: Candidate | undefined, b: Candidate | undefined): Candidate | undefined {
+  if (a === undefined || b === undefined) return a ?? b
+  if (a.number !== b.number) return a.number > b.number ? a : b
+  return a.modifiedAtMs >= b.modifiedAtMs ? a : b
+}

@@ -1,0 +1,139 @@
+import { IcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
+import { commitBySwap, type TablePointer } from './commit-swap.ts'
+import { loadTableAt } from './metadata-file.ts'
+import { type NewTable, stageNewTable } from './new-table.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  checkNewIdentifier,
+  formatIdentifier,
+  formatNamespace,
+  parseIdentifier,
+  withParents,
+} from './table-identifier.ts'
+
+export interface MemoryCatalogOptions {
+  readonly name: string
+  readonly warehouse: string
+  readonly io: FileIO
+}
+
+/** A catalog that lives as long as this object; for tests and for embedding. Its tables' files are `io`'s. */
+export function createMemoryCatalog(options: MemoryCatalogOptions): Catalog {
+  return new MemoryCatalog(options)
+}
+
+class MemoryCatalog implements Catalog {
+  readonly name: string
+  readonly warehouse: string
+  readonly #io: FileIO
+  readonly #namespaces = new Set<string>()
+  readonly #locations = new Map<string, string>()
+  readonly #pointer: TablePointer
+
+  constructor(options: MemoryCatalogOptions) {
+    this.name = options.name
+    this.warehouse = options.warehouse.replace(/\/+$/, '')
+    this.#io = options.io
+    this.#pointer = {
+      io: options.io,
+      failuresAreFinal: true,
+      read: async (identifier) => this.#location(identifier),
+      swap: async (identifier, expected, next) => this.#swap(identifier, expected, next),
+    }
+  }
+
+  async ping(): Promise<void> {}
+
+  async createNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    this.#namespaces.add(formatNamespace(namespace))
+  }
+
+  async listNamespaces(): Promise<readonly (readonly string[])[]> {
+    return withParents(this.#namespaces)
+  }
+
+  async listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]> {
+    if (namespace !== undefined && namespace.length > 0) this.#requireNamespace(namespace)
+    const all = [...this.#locations.keys()].sort().map(parseIdentifier)
+    if (namespace === undefined) return all
+    return all.filter((table) => formatNamespace(table.namespace) === formatNamespace(namespace))
+  }
+
+  async loadTable(identifier: TableIdentifier): Promise<Table> {
+    return loadTableAt(this.#io, identifier, this.#location(identifier))
+  }
+
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+    this.#requireFree(identifier)
+    const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')
+    const created = await stageNewTable(this.#io, identifier, { ...options, location })
+    return this.#add(created)
+  }
+
+  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+    this.#requireFree(identifier)
+    const taken = [...this.#locations].find(([, location]) => location === metadataLocation)
+    if (taken !== undefined) {
+      throw new IcebergError('TABLE_EXISTS', `${metadataLocation} is registered already, as ${taken[0]}.`)
+    }
+    const table = await loadTableAt(this.#io, identifier, metadataLocation)
+    return this.#add({ table, discard: async () => {} })
+  }
+
+  async dropTable(identifier: TableIdentifier): Promise<void> {
+    this.#location(identifier)
+    this.#locations.delete(formatIdentifier(identifier))
+  }
+
+  async commit(identifier: TableIdentifier, request: CommitRequest): Promise<Table> {
+    return commitBySwap(this.#pointer, identifier, request)
+  }
+
+  async close(): Promise<void> {}
+
+  #location(identifier: TableIdentifier): string {
+    checkIdentifier(identifier)
+    const location = this.#locations.get(formatIdentifier(identifier))
+    if (location !== undefined) return location
+    throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
+  }
+
+  #swap(identifier: TableIdentifier, expected: string, next: string): boolean {
+    const key = formatIdentifier(identifier)
+    if (this.#locations.get(key) !== expected) return false
+    this.#locations.set(key, next)
+    return true
+  }
+
+  async #add(created: NewTable): Promise<Table> {
+    const key = formatIdentifier(created.table.identifier)
+    if (this.#locations.has(key)) {
+      await created.discard()
+      throw tableExists(created.table.identifier)
+    }
+    this.#locations.set(key, created.table.metadataLocation)
+    return created.table
+  }
+
+  #requireFree(identifier: TableIdentifier): void {
+    checkNewIdentifier(identifier)
+    this.#requireNamespace(identifier.namespace)
+    if (this.#locations.has(formatIdentifier(identifier))) throw tableExists(identifier)
+  }
+
+  #requireNamespace(namespace: readonly string[]): void {
+    checkNamespace(namespace)
+    const name = formatNamespace(namespace)
+    const found = [...this.#namespaces].some((candidate) => candidate === name || candidate.startsWith(`${name}.`))
+    if (!found) throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${name}.`)
+  }
+}
+
+function tableExists(identifier: TableIdentifier): IcebergError {
+  return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} exists already.`)
+}

@@ -1,0 +1,56 @@
+import { gzipSync } from 'node:zlib'
+
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { formatIdentifier } from './table-identifier.ts'
+
+/** Loads the table whose pointer is `metadataLocation`. Throws `FILE_NOT_FOUND` naming the table when it dangles. */
+export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+  let bytes: Uint8Array
+  try {
+    bytes = await io.read(metadataLocation)
+  } catch (cause) {
+    if (!isIcebergError(cause, 'FILE_NOT_FOUND')) throw cause
+    const message = `The catalog says that ${formatIdentifier(identifier)} is at ${metadataLocation}, which does not exist.`
+    throw new IcebergError('FILE_NOT_FOUND', message, { cause })
+  }
+  return { identifier, metadataLocation, metadata: parseTableMetadata(bytes), io }
+}
+
+/** Bytes of a metadata file under a name with the given suffix (`.metadata.json`, or `.gz.metadata.json`: compressed). */
+export function metadataFileBytes(metadata: TableMetadata, suffix: string): Uint8Array {
+  const bytes = serializeTableMetadata(metadata)
+  return suffix.includes('.gz') ? gzipSync(bytes) : bytes
+}
+
+/** Ending of the metadata files of a table, by `write.metadata.compression-codec` (`none` or `gzip`). */
+export function metadataFileSuffix(metadata: TableMetadata): string {
+  const codec = (metadata.properties['write.metadata.compression-codec'] ?? 'none').toLowerCase()
+  if (codec === 'none') return '.metadata.json'
+  if (codec === 'gzip') return '.gz.metadata.json'
+  throw new IcebergError('UNSUPPORTED', `write.metadata.compression-codec is "${codec}": only none and gzip exist.`)
+}
+
+/**
+ * Name of the metadata file after the one at `location` in a metastore catalog: `<NNNNN>-<uuid>` and the suffix
+ * (Iceberg spec, "Metastore Tables"). 0 follows a name without a version.
+ */
+export function nextMetastoreFileName(location: string | undefined, suffix: string): string {
+  const fileName = location?.slice(location.lastIndexOf('/') + 1) ?? ''
+  const version = /^v?(\d{1,9})[-.]/.exec(fileName)?.[1]
+  const next = version === undefined ? 0 : Number(version) + 1
+  return `${String(next).padStart(5, '0')}-${crypto.randomUUID()}${suffix}`
+}
+
+/** Deletes files whose loss harms nobody; a file that stays is only garbage, so errors are not the caller's. */
+export async function deleteQuietly(io: FileIO, locations: Iterable<string>): Promise<void> {
+  for (const location of locations) {
+    try {
+      await io.delete(location)
+    } catch {
+      // Orphan removal finds it later.
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import { newMetadataFileLocation } from '../iceberg/locations.ts'
+import { createTableMetadata } from '../iceberg/metadata-builder.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { CreateTableOptions } from './catalog.ts'
+import { deleteQuietly, metadataFileBytes, metadataFileSuffix, nextMetastoreFileName } from './metadata-file.ts'
+
+/** A table whose files exist and that no catalog knows yet. */
+export interface NewTable {
+  readonly table: Table
+  /** Removes the files again when the catalog certainly does not know the table. */
+  discard(): Promise<void>
+}
+
+/** The first metadata of a table. */
+export function newTableMetadata(options: CreateTableOptions & { readonly location: string }): TableMetadata {
+  return createTableMetadata({
+    ...options,
+    formatVersion: options.formatVersion ?? 2,
+    properties: options.properties ?? {},
+    uuid: crypto.randomUUID(),
+    nowMs: Date.now(),
+  })
+}
+
+/** Writes the first metadata file of a table of a metastore catalog. */
+export async function stageNewTable(
+  io: FileIO,
+  identifier: TableIdentifier,
+  options: CreateTableOptions & { readonly location: string },
+): Promise<NewTable> {
+  const metadata = newTableMetadata(options)
+  const suffix = metadataFileSuffix(metadata)
+  const metadataLocation = newMetadataFileLocation(metadata, nextMetastoreFileName(undefined, suffix))
+  await io.create(metadataLocation, metadataFileBytes(metadata, suffix))
+  return {
+    table: { identifier, metadataLocation, metadata, io },
+    discard: () => deleteQuietly(io, [metadataLocation]),
+  }
+}

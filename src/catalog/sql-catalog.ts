@@ -1,0 +1,263 @@
+import type { Kysely } from 'kysely'
+
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { Catalog, CreateTableOptions } from './catalog.ts'
+import { commitBySwap, type TablePointer } from './commit-swap.ts'
+import { loadTableAt } from './metadata-file.ts'
+import { type NewTable, stageNewTable } from './new-table.ts'
+import { createSqlNamespaces, type SqlNamespaces } from './sql-namespaces.ts'
+import {
+  failuresAreFinal,
+  listCatalogNames,
+  onlyTables,
+  prepareSqlCatalog,
+  type SqlCatalogTables,
+  type SqlCatalogVersion,
+} from './sql-tables.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  checkNewIdentifier,
+  formatIdentifier,
+  formatNamespace,
+  parseNamespace,
+} from './table-identifier.ts'
+
+export interface SqlCatalogOptions {
+  readonly db: Kysely<SqlCatalogTables>
+  /** Rows are keyed by it: other systems see the same tables only under the same name. */
+  readonly name: string
+  readonly warehouse: string
+  readonly io: FileIO
+}
+
+/** A catalog in the JDBC catalog's tables. */
+export interface SqlCatalog extends Catalog {
+  /** The catalog names that have anything in this database, sorted: an empty catalog may just have a wrong name. */
+  listCatalogNames(): Promise<readonly string[]>
+}
+
+/**
+ * The Iceberg JDBC catalog (V0 and V1) over Kysely: the same rows that Java's JdbcCatalog and PyIceberg's SqlCatalog
+ * read and write. Views are hidden. Closing destroys `db`.
+ */
+export function createSqlCatalog(options: SqlCatalogOptions): SqlCatalog {
+  return new SqlCatalogImpl(options)
+}
+
+class SqlCatalogImpl implements SqlCatalog {
+  readonly name: string
+  readonly warehouse: string
+  readonly #db: Kysely<SqlCatalogTables>
+  readonly #io: FileIO
+  readonly #namespaces: SqlNamespaces
+  readonly #pointer: TablePointer
+  #version: Promise<SqlCatalogVersion> | undefined
+
+  constructor(options: SqlCatalogOptions) {
+    this.name = options.name
+    this.warehouse = options.warehouse.replace(/\/+$/, '')
+    this.#db = options.db
+    this.#io = options.io
+    this.#namespaces = createSqlNamespaces(options.db, options.name)
+    this.#pointer = {
+      io: options.io,
+      failuresAreFinal: failuresAreFinal(options.db),
+      read: (identifier) => this.#read(identifier),
+      swap: (identifier, expected, next) => this.#swap(identifier, expected, next),
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.#prepare()
+    await query(() => this.#db.selectFrom('iceberg_tables').select('catalog_name').limit(1).execute())
+  }
+
+  async listCatalogNames(): Promise<readonly string[]> {
+    await this.#prepare()
+    return query(() => listCatalogNames(this.#db))
+  }
+
+  async createNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    await this.#prepare()
+    await query(() => this.#namespaces.create(namespace))
+  }
+
+  async listNamespaces(): Promise<readonly (readonly string[])[]> {
+    await this.#prepare()
+    return query(() => this.#namespaces.list())
+  }
+
+  async listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]> {
+    const version = await this.#prepare()
+    if (namespace !== undefined && namespace.length > 0) await this.#requireNamespace(namespace)
+    let rows = this.#db.selectFrom('iceberg_tables').select(['table_namespace', 'table_name'])
+    rows = rows.where('catalog_name', '=', this.name).where(onlyTables(version))
+    if (namespace !== undefined) rows = rows.where('table_namespace', '=', formatNamespace(namespace))
+    const found = await query(() => rows.orderBy('table_namespace').orderBy('table_name').execute())
+    return found.map((row) => ({ namespace: parseNamespace(row.table_namespace), name: row.table_name }))
+  }
+
+  async loadTable(identifier: TableIdentifier): Promise<Table> {
+    return loadTableAt(this.#io, identifier, await this.#read(identifier))
+  }
+
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+    checkNewIdentifier(identifier)
+    await this.#prepare()
+    await this.#requireNamespace(identifier.namespace)
+    await this.#requireFree(identifier)
+    const parent = await query(() => this.#namespaces.location(identifier.namespace))
+    const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
+    const location = options.location ?? `${base.replace(/\/+$/, '')}/${identifier.name}`
+    return this.#insert(await stageNewTable(this.#io, identifier, { ...options, location }))
+  }
+
+  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+    checkNewIdentifier(identifier)
+    await this.#prepare()
+    await this.#requireNamespace(identifier.namespace)
+    await this.#requireFree(identifier)
+    await this.#requireUnregistered(metadataLocation)
+    const table = await loadTableAt(this.#io, identifier, metadataLocation)
+    return this.#insert({ table, discard: async () => {} })
+  }
+
+  async dropTable(identifier: TableIdentifier): Promise<void> {
+    const version = await this.#prepare()
+    const row = this.#db.deleteFrom('iceberg_tables').where('catalog_name', '=', this.name)
+    const named = row.where('table_namespace', '=', formatNamespace(identifier.namespace))
+    const deletion = named.where('table_name', '=', identifier.name).where(onlyTables(version))
+    const result = await query(() => deletion.executeTakeFirst())
+    if (result.numDeletedRows === 0n) throw await this.#noSuchTable(identifier)
+  }
+
+  async commit(identifier: TableIdentifier, request: Parameters<Catalog['commit']>[1]): Promise<Table> {
+    return commitBySwap(this.#pointer, identifier, request)
+  }
+
+  async close(): Promise<void> {
+    await this.#db.destroy()
+  }
+
+  #prepare(): Promise<SqlCatalogVersion> {
+    this.#version ??= query(() => prepareSqlCatalog(this.#db)).catch((error: unknown) => {
+      this.#version = undefined // a later call tries again
+      throw error
+    })
+    return this.#version
+  }
+
+  async #read(identifier: TableIdentifier): Promise<string> {
+    checkIdentifier(identifier)
+    const version = await this.#prepare()
+    const row = await query(() => this.#rowOf(identifier).where(onlyTables(version)).executeTakeFirst())
+    if (row === undefined) throw await this.#noSuchTable(identifier)
+    if (row.metadata_location !== null) return row.metadata_location
+    const message = `The catalog has ${formatIdentifier(identifier)} without a metadata location.`
+    throw new IcebergError('INVALID_METADATA', message)
+  }
+
+  #rowOf(identifier: TableIdentifier) {
+    const rows = this.#db.selectFrom('iceberg_tables').select(['metadata_location'])
+    const named = rows.where('catalog_name', '=', this.name).where('table_name', '=', identifier.name)
+    return named.where('table_namespace', '=', formatNamespace(identifier.namespace))
+  }
+
+  async #swap(identifier: TableIdentifier, expected: string, next: string): Promise<boolean> {
+    const version = await this.#prepare()
+    const result = await this.#db
+      .updateTable('iceberg_tables')
+      .set({ metadata_location: next, previous_metadata_location: expected })
+      .where('catalog_name', '=', this.name)
+      .where('table_namespace', '=', formatNamespace(identifier.namespace))
+      .where('table_name', '=', identifier.name)
+      .where('metadata_location', '=', expected)
+      .where(onlyTables(version))
+      .executeTakeFirst()
+    return result.numUpdatedRows === 1n
+  }
+
+  async #insert(created: NewTable): Promise<Table> {
+    const { table } = created
+    try {
+      if (!(await this.#insertRow(table.identifier, table.metadataLocation))) throw tableExists(table.identifier)
+      return table
+    } catch (error) {
+      if (!isIcebergError(error, 'TABLE_EXISTS') && (await this.#wasInserted(table, error))) return table
+      await created.discard()
+      throw error
+    }
+  }
+
+  /** After an error of the INSERT: whether it happened. Throws `COMMIT_STATE_UNKNOWN` when that cannot be told. */
+  async #wasInserted({ identifier, metadataLocation }: Table, cause: unknown): Promise<boolean> {
+    try {
+      return (await this.#read(identifier)) === metadataLocation
+    } catch (error) {
+      if (isIcebergError(error, 'NO_SUCH_TABLE') && this.#pointer.failuresAreFinal) return false
+      const message = `It is not known whether ${formatIdentifier(identifier)} was created; no file was deleted.`
+      throw new IcebergError('COMMIT_STATE_UNKNOWN', message, { cause })
+    }
+  }
+
+  /** False when there is a table or a view of that name. */
+  async #insertRow(identifier: TableIdentifier, metadataLocation: string): Promise<boolean> {
+    const version = await this.#prepare()
+    const row = {
+      catalog_name: this.name,
+      table_namespace: formatNamespace(identifier.namespace),
+      table_name: identifier.name,
+      metadata_location: metadataLocation,
+      previous_metadata_location: null,
+      ...(version === 'V1' ? { iceberg_type: 'TABLE' } : {}),
+    }
+    const insert = this.#db.insertInto('iceberg_tables').values(row)
+    const result = await query(() => insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst())
+    return result.numInsertedOrUpdatedRows === 1n
+  }
+
+  async #requireFree(identifier: TableIdentifier): Promise<void> {
+    if ((await query(() => this.#rowOf(identifier).executeTakeFirst())) !== undefined) throw tableExists(identifier)
+  }
+
+  /** Under two names, maintenance of one would delete files of the other. */
+  async #requireUnregistered(metadataLocation: string): Promise<void> {
+    const rows = this.#db.selectFrom('iceberg_tables').select(['table_namespace', 'table_name'])
+    const row = await query(() => rows.where('metadata_location', '=', metadataLocation).executeTakeFirst())
+    if (row === undefined) return
+    const name = `${row.table_namespace}.${row.table_name}`
+    throw new IcebergError('TABLE_EXISTS', `${metadataLocation} is registered already, as ${name}.`)
+  }
+
+  async #requireNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    if (await query(() => this.#namespaces.exists(namespace))) return
+    throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${formatNamespace(namespace)}.`)
+  }
+
+  async #noSuchTable(identifier: TableIdentifier): Promise<IcebergError> {
+    const names = await query(() => listCatalogNames(this.#db))
+    const others = names.length > 0 && !names.includes(this.name) ? names.map((name) => `"${name}"`).join(', ') : ''
+    const hint = others === '' ? '' : ` The catalog "${this.name}" is empty; this database holds ${others}.`
+    return new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.${hint}`)
+  }
+}
+
+/** Driver errors in the words of a catalog; for everything but the swap, whose caller finds out what happened. */
+async function query<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (cause) {
+    if (isIcebergError(cause)) throw cause
+    const detail = cause instanceof Error ? ` (${cause.message})` : ''
+    throw new IcebergError('IO_FAILED', `The catalog database did not answer${detail}.`, { cause })
+  }
+}
+
+function tableExists(identifier: TableIdentifier): IcebergError {
+  return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} exists already, as a table or a view.`)
+}

@@ -1,0 +1,81 @@
+import { IcebergError } from '../iceberg/errors.ts'
+import type { TableIdentifier } from '../iceberg/table.ts'
+
+/** The column width of the JDBC catalog's tables, for the whole dotted namespace and for a table name. */
+const MAX_LENGTH = 255
+
+/**
+ * A table name as users write it: namespace levels and name joined by dots.
+ * Throws `INVALID_ARGUMENT` for names that cannot be a table's; see {@link checkName}.
+ */
+export function parseIdentifier(text: string): TableIdentifier {
+  const levels = text.split('.')
+  const name = levels.pop() ?? ''
+  const identifier = { namespace: levels, name }
+  checkIdentifier(identifier)
+  return identifier
+}
+
+/** Namespace levels joined by dots, as users and the JDBC catalog write them. */
+export function formatNamespace(namespace: readonly string[]): string {
+  return namespace.join('.')
+}
+
+/** Levels of a dotted namespace; none for the empty text. */
+export function parseNamespace(text: string): readonly string[] {
+  return text === '' ? [] : text.split('.')
+}
+
+/** Levels of each dotted name and of its parents, each once, sorted. */
+export function withParents(names: Iterable<string>): readonly (readonly string[])[] {
+  const all = new Set<string>()
+  for (const name of names) {
+    const levels = parseNamespace(name)
+    for (let depth = 1; depth <= levels.length; depth++) all.add(formatNamespace(levels.slice(0, depth)))
+  }
+  return [...all].sort().map(parseNamespace)
+}
+
+/** The inverse of {@link parseIdentifier}. */
+export function formatIdentifier(identifier: TableIdentifier): string {
+  return formatNamespace([...identifier.namespace, identifier.name])
+}
+
+/** Throws `INVALID_ARGUMENT` unless every level and the name are legal. */
+export function checkIdentifier(identifier: TableIdentifier): void {
+  for (const level of identifier.namespace) checkName(level)
+  checkName(identifier.name)
+  if (formatNamespace(identifier.namespace).length > MAX_LENGTH) throw invalid('A namespace', 'is too long')
+}
+
+/** Throws `INVALID_ARGUMENT` unless the namespace has a level and all are legal. */
+export function checkNamespace(namespace: readonly string[]): void {
+  if (namespace.length === 0) throw new IcebergError('INVALID_ARGUMENT', 'A namespace needs at least one level.')
+  for (const level of namespace) checkName(level)
+  if (formatNamespace(namespace).length > MAX_LENGTH) throw invalid('A namespace', 'is too long')
+}
+
+/** As {@link checkIdentifier}, for a table that is about to be made: it needs a namespace, too. */
+export function checkNewIdentifier(identifier: TableIdentifier): void {
+  checkIdentifier(identifier)
+  if (identifier.namespace.length === 0) {
+    throw invalid(`"${identifier.name}"`, 'has no namespace: write it as namespace.table')
+  }
+}
+
+/**
+ * Refuses what would be another place when it becomes part of a path (separators, `.` and `..`, which cannot be without
+ * a dot), or could not be written as dotted text again.
+ */
+function checkName(name: string): void {
+  const shown = JSON.stringify(name.slice(0, 80))
+  if (name === '') throw invalid('A namespace level or table name', 'is empty')
+  if (name.length > MAX_LENGTH) throw invalid(shown, 'is too long')
+  if (/[./\\]/.test(name)) throw invalid(shown, 'contains a dot or a path separator')
+  if (/\p{Cc}/u.test(name)) throw invalid(shown, 'contains a control character')
+  if (name.trim() !== name) throw invalid(shown, 'starts or ends with a space')
+}
+
+function invalid(what: string, why: string): IcebergError {
+  return new IcebergError('INVALID_ARGUMENT', `${what} ${why}.`)
+}
