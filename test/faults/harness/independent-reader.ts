@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api'
 import avsc from 'avsc'
+import type { TableFiles } from './corruptions.ts'
 
 /**
  * Reads tables with none of the service's code: the pointer from SQLite, metadata as JSON, Avro through avsc, rows
@@ -99,16 +100,34 @@ export async function reachableFiles(metadataLocation: string): Promise<Set<stri
   return new Set([...found].map(localPath))
 }
 
+/** Paths of the current snapshot's files. */
+export async function tableFiles(metadataLocation: string): Promise<TableFiles> {
+  const metadata = readMetadata(metadataLocation)
+  const manifestList = currentSnapshot(metadata)?.['manifest-list'] ?? ''
+  const manifests = await avroRecords(manifestList)
+  const { data, deletes } = await liveFiles(metadataLocation)
+  return {
+    metadata: localPath(metadataLocation),
+    manifestList: localPath(manifestList),
+    manifests: manifests.map((manifest) => localPath(String(manifest['manifest_path']))),
+    data: data.map((file) => file.path),
+    positionDeletes: deletes,
+  }
+}
+
+function currentSnapshot(metadata: Metadata) {
+  return (metadata.snapshots ?? []).find(
+    (snapshot) => String(snapshot['snapshot-id']) === String(metadata['current-snapshot-id']),
+  )
+}
+
 interface LiveFile {
   readonly path: string
   readonly records: number
 }
 
 async function liveFiles(metadataLocation: string): Promise<{ data: LiveFile[]; deletes: string[] }> {
-  const metadata = readMetadata(metadataLocation)
-  const current = (metadata.snapshots ?? []).find(
-    (snapshot) => String(snapshot['snapshot-id']) === String(metadata['current-snapshot-id']),
-  )
+  const current = currentSnapshot(readMetadata(metadataLocation))
   const data: LiveFile[] = []
   const deletes: string[] = []
   if (!current) return { data, deletes }
