@@ -33,8 +33,9 @@ export function idempotency(service: IdempotencyService) {
       const value = c.res.headers.get(name)
       return value === null ? [] : [[name, value] as const]
     })
+    // An answer that must not be stored (a new token) is not: its key is free again.
+    if (c.res.headers.get('cache-control') === 'no-store') return service.forget(call)
     const text = await c.res.clone().text()
-    await service.end(call, { status: c.res.status, headers: Object.fromEntries(headers), body: text })
-    return undefined
+    return service.end(call, { status: c.res.status, headers: Object.fromEntries(headers), body: text })
   })
 }

@@ -16,6 +16,8 @@ export interface IdempotencyService {
   begin(call: KeyedCall): Promise<Claim>
   /** Keeps the answer for repetitions, when repeating could not change it; gives the key back otherwise. */
   end(call: KeyedCall, answer: StoredAnswer): Promise<void>
+  /** Gives the key back without keeping an answer. */
+  forget(call: KeyedCall): Promise<void>
 }
 
 /** Refusals that the same request will always get. */
@@ -32,5 +34,6 @@ export function createIdempotencyService(store: IdempotencyStore, now: () => Dat
       if (final) await store.complete(user, key, answer)
       else await store.release(user, key)
     },
+    forget: ({ user, key }) => store.release(user, key),
   }
 }
