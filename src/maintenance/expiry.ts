@@ -15,6 +15,7 @@ import { parseExpiryOptions } from './expiry-options.ts'
 import type { ExpiryOptions } from './expiry-options.ts'
 import { deleteFiles, totalSizeBytes } from './file-deletion.ts'
 import type { DeletionFailure } from './file-deletion.ts'
+import { requireGcEnabled } from './gc-guard.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
 import { requireUnchanged } from './operation-hooks.ts'
 import type { OperationHooks } from './operation-hooks.ts'
@@ -139,8 +140,8 @@ const NO_FILES: UnreachableFiles = {
 
 /** Which snapshots and refs of a table expire. Pure. Errors as {@link runExpiry}. */
 export function planTableExpiry(metadata: TableMetadata, options: ExpiryOptions, nowMs: number): ExpiryPlan {
-  const { cleanExpiredMetadata, ...rest } = options
-  return planExpiry(metadata, { nowMs, ...rest, cleanExpiredMetadata })
+  requireGcEnabled(metadata, 'expire snapshots')
+  return planExpiry(metadata, { nowMs, ...options })
 }
 
 async function stageExpiry(table: Table, options: ExpiryOptions, input: ExpiryInput): Promise<StagedExpiry> {

@@ -18,11 +18,15 @@ export interface OperationHooks {
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }
 
-/** Throws `PLAN_STALE` when `expected` is given and is not the table's current metadata file. */
+/** The table is not the one that a plan was made from. */
+export class PlanStaleError extends DomainError {
+  constructor(table: Table) {
+    const name = formatIdentifier(table.identifier)
+    super('PLAN_STALE', `table ${name} has changed since the plan was made; make a new plan`)
+  }
+}
+
+/** Throws {@link PlanStaleError} when `expected` is given and is not the table's current metadata file. */
 export function requireUnchanged(table: Table, expected: string | undefined): void {
-  if (expected === undefined || table.metadataLocation === expected) return
-  throw new DomainError(
-    'PLAN_STALE',
-    `table ${formatIdentifier(table.identifier)} has changed since the plan was made; make a new plan`,
-  )
+  if (expected !== undefined && table.metadataLocation !== expected) throw new PlanStaleError(table)
 }

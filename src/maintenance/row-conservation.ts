@@ -1,8 +1,8 @@
 import type { RewriteResult } from '../engines/engine.ts'
 import { IcebergError } from '../iceberg/errors.ts'
+import { fileKey } from '../iceberg/file-scope.ts'
 import { isDeletionVector } from '../iceberg/puffin/deletion-vector.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
-import { fileKey } from '../iceberg/file-scope.ts'
 
 /** Rows a rewrite read, dropped because they were deleted, and wrote. */
 export interface RowCounts {

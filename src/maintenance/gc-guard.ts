@@ -1,0 +1,11 @@
+import { IcebergError } from '../iceberg/errors.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+
+/** Throws `GC_DISABLED` when the table says that its files may belong to another one (`gc.enabled=false`). */
+export function requireGcEnabled(metadata: TableMetadata, action: string): void {
+  if (metadata.properties['gc.enabled']?.toLowerCase() !== 'false') return
+  throw new IcebergError(
+    'GC_DISABLED',
+    `cannot ${action}: the table has gc.enabled=false, so its files may belong to another table`,
+  )
+}

@@ -1,0 +1,195 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { formatIdentifier } from '../catalog/table-identifier.ts'
+import { IcebergError } from '../iceberg/errors.ts'
+import type { FileStatus } from '../iceberg/io/file-io.ts'
+import { isBelow, sameLocation } from '../iceberg/location-identity.ts'
+import { ownedFolders } from '../iceberg/locations.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { readTimestamp } from './expiry-options.ts'
+import { deleteFiles } from './file-deletion.ts'
+import type { DeletionFailure } from './file-deletion.ts'
+import { requireGcEnabled } from './gc-guard.ts'
+import { throwIfCancelled } from './group-rewrite.ts'
+import { requireUnchanged } from './operation-hooks.ts'
+import { findUnreachable } from './reachable-files.ts'
+
+export interface RemoveOrphansInput {
+  readonly catalog: Catalog
+  readonly identifier: TableIdentifier
+  /** `older_than`, RFC 3339; default 3 days before `nowMs`, never within its last 24 hours. */
+  readonly request: Readonly<Record<string, unknown>>
+  /** The time that ages are measured from; when a plan is applied, the time of the plan. */
+  readonly nowMs: number
+  /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
+  readonly expectedMetadataLocation?: string
+  readonly signal?: AbortSignal
+}
+
+/** Outcome of an orphan removal, or of its dry run; the first 1,000 files are listed. */
+export interface RemoveOrphansDetails {
+  readonly orphan_files_count: number
+  readonly orphan_file_locations: readonly string[]
+  readonly deleted_files_count: number
+  readonly freed_bytes: number
+  readonly failed_deletions_count: number
+  readonly failed_deletions: readonly DeletionFailure[]
+  readonly base_snapshot_id: string | null
+  readonly snapshot_id: string | null
+}
+
+const DAY_MS = 86_400_000
+const DEFAULT_AGE_MS = 3 * DAY_MS
+/** Younger files may belong to a writer that has not committed yet. */
+const MIN_AGE_MS = DAY_MS
+const MAX_LISTED = 1000
+
+/** Which files would be removed; changes nothing. Errors as {@link runRemoveOrphans}. */
+export async function previewRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
+  const { table, orphans } = await findOrphans(input)
+  const bytes = orphans.reduce((total, { sizeBytes }) => total + sizeBytes, 0)
+  return details(table, { orphans, deleted: orphans.length, bytes, failures: [] })
+}
+
+/**
+ * Deletes files below the table's location that nothing in the table reaches and that are old enough. Files of tables
+ * inside the location, hidden files and the version hint stay. The table is read again before the first deletion.
+ *
+ * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `PLAN_STALE`, `UNSUPPORTED` when another table shares the location, those
+ * of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
+ */
+export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
+  const { table, orphans } = await findOrphans(input)
+  throwIfCancelled(input.signal)
+  const fresh = await input.catalog.loadTable(input.identifier)
+  const confirmed = await confirmOrphans(fresh, table, orphans)
+  throwIfCancelled(input.signal)
+  const report = await deleteFiles(
+    table.io,
+    confirmed.map(({ location }) => location),
+  )
+  const gone = new Set(report.deleted)
+  const bytes = confirmed.reduce((total, file) => total + (gone.has(file.location) ? file.sizeBytes : 0), 0)
+  return details(table, { orphans: confirmed, deleted: gone.size, bytes, failures: report.failures })
+}
+
+interface FoundOrphans {
+  readonly table: Table
+  readonly orphans: readonly FileStatus[]
+}
+
+/** Lists first and loads the table after, so that a file committed in between is seen as reachable. */
+async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
+  const cutoffMs = readCutoff(input)
+  const before = await input.catalog.loadTable(input.identifier)
+  requireUnchanged(before, input.expectedMetadataLocation)
+  requireGcEnabled(before.metadata, 'remove orphan files')
+  await refuseSharedLocation(input.catalog, before)
+  const files = await listOldFiles(before, cutoffMs, input.signal)
+  const table = await input.catalog.loadTable(input.identifier)
+  const unreachable = new Set(await findUnreachable(table, files.map(({ location }) => location)))
+  return { table, orphans: files.filter(({ location }) => unreachable.has(location)) }
+}
+
+/** A second look: still unreachable when the table has moved, still there, not written anew. */
+async function confirmOrphans(
+  fresh: Table,
+  seen: Table,
+  orphans: readonly FileStatus[],
+): Promise<readonly FileStatus[]> {
+  const locations = orphans.map(({ location }) => location)
+  const moved = fresh.metadataLocation !== seen.metadataLocation
+  const unreachable = new Set(moved ? await findUnreachable(fresh, locations) : locations)
+  const confirmed: FileStatus[] = []
+  for (const file of orphans) {
+    const now = unreachable.has(file.location) ? await fresh.io.stat(file.location) : undefined
+    if (now?.modifiedAtMs === file.modifiedAtMs) confirmed.push(file)
+  }
+  return confirmed
+}
+
+function readCutoff({ request, nowMs }: RemoveOrphansInput): number {
+  for (const field of Object.keys(request)) {
+    if (field !== 'older_than') {
+      throw new IcebergError('INVALID_ARGUMENT', `${field} is not an option of orphan removal`)
+    }
+  }
+  const cutoffMs = readTimestamp(request, 'older_than') ?? nowMs - DEFAULT_AGE_MS
+  if (cutoffMs <= nowMs - MIN_AGE_MS) return cutoffMs
+  throw new IcebergError(
+    'INVALID_ARGUMENT',
+    'older_than must be at least 24 hours ago: younger files may belong to a writer that has not committed yet',
+  )
+}
+
+async function listOldFiles(
+  table: Table,
+  cutoffMs: number,
+  signal: AbortSignal | undefined,
+): Promise<readonly FileStatus[]> {
+  const { location } = table.metadata
+  const files: FileStatus[] = []
+  const nestedTables = new Set<string>()
+  for await (const file of table.io.list(location)) {
+    throwIfCancelled(signal)
+    const nested = nestedTableFolder(file.location, location)
+    if (nested !== undefined) nestedTables.add(nested)
+    if (file.modifiedAtMs < cutoffMs && !isKept(file.location, location)) files.push(file)
+  }
+  const folders = [...nestedTables]
+  return files.filter((file) => !folders.some((folder) => isBelow(file.location, folder)))
+}
+
+/** The folder of a table inside this one's location, told by a metadata file that is not in our own metadata folder. */
+function nestedTableFolder(file: string, tableLocation: string): string | undefined {
+  const match = /^(.*)\/metadata\/(?:[^/]*\.metadata\.json(?:\.gz)?|version-hint\.text)$/.exec(file)
+  const folder = match?.[1]
+  return folder === undefined || sameLocation(folder, tableLocation.replace(/\/+$/, '')) ? undefined : folder
+}
+
+/** Hidden files and folders belong to other systems, and the version hint to a Hadoop catalog. */
+function isKept(file: string, tableLocation: string): boolean {
+  const relative = file.slice(tableLocation.length).split('/')
+  const hidden = relative.some((segment) => /^[._]/.test(segment) && !segment.includes('='))
+  return hidden || file.endsWith('/metadata/version-hint.text')
+}
+
+/** A table whose folders overlap with ours may own files below our location that we know nothing of. */
+async function refuseSharedLocation(catalog: Catalog, table: Table): Promise<void> {
+  const own = table.metadata.location
+  const ownName = formatIdentifier(table.identifier)
+  for (const identifier of await catalog.listTables()) {
+    const name = formatIdentifier(identifier)
+    if (name === ownName) continue
+    const other = await catalog.loadTable(identifier)
+    const shares = ownedFolders(other.metadata).some(
+      (folder) => sameLocation(folder, own) || isBelow(folder, own) || isBelow(own, folder),
+    )
+    if (shares) {
+      throw new IcebergError(
+        'UNSUPPORTED',
+        `cannot remove orphan files of ${ownName}: table ${name} keeps files in the same folders`,
+      )
+    }
+  }
+}
+
+interface OrphanOutcome {
+  readonly orphans: readonly FileStatus[]
+  readonly deleted: number
+  readonly bytes: number
+  readonly failures: readonly DeletionFailure[]
+}
+
+function details(table: Table, { orphans, deleted, bytes, failures }: OrphanOutcome): RemoveOrphansDetails {
+  const snapshotId = table.metadata.currentSnapshotId?.toString() ?? null
+  return {
+    orphan_files_count: orphans.length,
+    orphan_file_locations: orphans.slice(0, MAX_LISTED).map(({ location }) => location),
+    deleted_files_count: deleted,
+    freed_bytes: bytes,
+    failed_deletions_count: failures.length,
+    failed_deletions: failures.slice(0, MAX_LISTED),
+    base_snapshot_id: snapshotId,
+    snapshot_id: snapshotId,
+  }
+}
