@@ -1,4 +1,5 @@
 import { IcebergError } from './errors.ts'
+import { locationKey } from './location-identity.ts'
 import type { DataFile } from './manifest.ts'
 import type { TableMetadata } from './metadata.ts'
 import { isUnpartitioned, partitionKey, partitionType } from './partitioning.ts'
@@ -7,6 +8,12 @@ import type { PrimitiveType } from './types.ts'
 
 /** Reserved field id of the `file_path` column of position delete files (spec, "Reserved Field IDs"). */
 const DELETE_FILE_PATH_ID = 2_147_483_546
+
+/** What tells one live file entry from another: its location, and for deletion vectors their place in the file. */
+export function fileKey(file: DataFile): string {
+  const key = locationKey(file.filePath)
+  return file.contentOffset === undefined ? key : `${key}#${file.contentOffset}`
+}
 
 /** The one data file that a delete file is about, or undefined when it may be about several. */
 export function referencedDataFile(file: DataFile): string | undefined {

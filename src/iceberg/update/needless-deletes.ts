@@ -1,0 +1,34 @@
+import { referencedDataFile } from '../file-scope.ts'
+import type { PartitionScopes } from '../file-scope.ts'
+import { locationKey } from '../location-identity.ts'
+import type { ManifestEntry } from '../manifest.ts'
+import type { LiveData } from './live-data.ts'
+
+/** The data files that a rewrite leaves behind: those that stay, and those it adds. */
+export interface RemainingData {
+  readonly staying: LiveData
+  /** Partition keys of the added files. */
+  readonly addedScopes: ReadonlySet<string>
+  /** Data sequence number of all added files. */
+  readonly addedSequenceNumber: number
+  readonly scopes: PartitionScopes
+}
+
+/**
+ * Whether no remaining data file can need a delete file any more, so that dropping it brings no row back:
+ * deletes that name a data file when that file is gone; other position deletes when no file of their partition is old
+ * enough (they name files that existed, so added files do not count); equality deletes when no file in their scope,
+ * added ones included, is older.
+ */
+export function isNeedless({ dataFile, sequenceNumber }: ManifestEntry, remaining: RemainingData): boolean {
+  const { staying, scopes } = remaining
+  const path = referencedDataFile(dataFile)
+  if (path !== undefined) return !staying.referenced.has(locationKey(path))
+  const scope = scopes.keyOf(dataFile)
+  const oldestInScope = staying.oldestByScope.get(scope) ?? Infinity
+  if (dataFile.content === 'position-deletes') return oldestInScope > sequenceNumber
+  const isGlobal = scopes.isGlobal(dataFile)
+  const meetsAdded = isGlobal ? remaining.addedScopes.size > 0 : remaining.addedScopes.has(scope)
+  const oldestAdded = meetsAdded ? remaining.addedSequenceNumber : Infinity
+  return Math.min(isGlobal ? staying.oldest : oldestInScope, oldestAdded) >= sequenceNumber
+}
