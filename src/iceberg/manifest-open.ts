@@ -1,0 +1,33 @@
+import { headerText, isEncryptedStream, openAvroContainer } from './avro/container-reader.ts'
+import type { AvroContainer } from './avro/container-reader.ts'
+import { IcebergError } from './errors.ts'
+import { parseJson } from './json/lossless-json.ts'
+import type { ManifestFile } from './manifest.ts'
+import type { TableMetadata } from './metadata.ts'
+import { parsePartitionFields } from './partitioning.ts'
+import type { PartitionSpec } from './partitioning.ts'
+
+/** Opens a manifest and checks what its line in the manifest list says about it. */
+export function openManifest(bytes: Uint8Array, manifest: ManifestFile): AvroContainer {
+  if (manifest.keyMetadata !== undefined && isEncryptedStream(bytes)) {
+    throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted.`)
+  }
+  // A file that ends exactly between two blocks is valid Avro: only its length tells that entries are missing.
+  if (bytes.length < manifest.manifestLength) {
+    const lengths = `has ${bytes.length} bytes instead of ${manifest.manifestLength}`
+    throw new IcebergError('CORRUPT_FILE', `The manifest ${manifest.manifestPath} is cut off: it ${lengths}.`)
+  }
+  return openAvroContainer(bytes, `manifest ${manifest.manifestPath}`)
+}
+
+/** The partition spec of a manifest: from the table, or else (a spec that was removed) from the manifest's own header. */
+export function findSpec(container: AvroContainer, specId: number, metadata?: TableMetadata): PartitionSpec {
+  const known = metadata?.partitionSpecs.find((spec) => spec.specId === specId)
+  if (known !== undefined) return known
+  const text = headerText(container.header, 'partition-spec')
+  const fields = text === undefined ? undefined : parseJson(text)
+  if (!Array.isArray(fields)) {
+    throw new IcebergError('INVALID_METADATA', `The ${container.label} uses the unknown partition spec ${specId}.`)
+  }
+  return { specId, fields: parsePartitionFields(fields, `partition spec of the ${container.label}`) }
+}

@@ -1,0 +1,222 @@
+import type { AvroRecord, AvroSchema } from './avro/avro-schema.ts'
+import type { ByteCursor } from './avro/byte-cursor.ts'
+import { headerText, openAvroContainer } from './avro/container-reader.ts'
+import type { AvroContainer } from './avro/container-reader.ts'
+import { countReader } from './avro/readers.ts'
+import { compileRecord, nestedFields, optionalField, requiredField, wrongType } from './avro/record-reader.ts'
+import type { FieldBinding, Reader } from './avro/record-reader.ts'
+import { compileSkipper } from './avro/skipper.ts'
+import { parseJson } from './json/lossless-json.ts'
+import { contentReader, statusReader } from './manifest-fields.ts'
+import { findSpec, openManifest } from './manifest-open.ts'
+import { partitionReader } from './manifest-partition.ts'
+import type { EntryStatus, FileContent, ManifestFile } from './manifest.ts'
+import type { TableMetadata } from './metadata.ts'
+import { partitionKey, partitionType } from './partitioning.ts'
+import type { PartitionSpec } from './partitioning.ts'
+import { parseSchema } from './schema.ts'
+import type { Schema } from './schema.ts'
+
+/** Live files of one kind: their number, their bytes (of a deletion vector: its own, not the Puffin file's), their rows. */
+export interface ContentTotals {
+  count: number
+  bytes: number
+  records: number
+}
+
+/** Live files of one partition; `files`, `bytes` and `records` are about data files. */
+export interface PartitionTotals {
+  files: number
+  bytes: number
+  records: number
+  deleteFiles: number
+}
+
+/** What a manifest says about its live (existing and added) files, without the files themselves. */
+export interface ManifestTotals {
+  readonly dataFiles: Readonly<ContentTotals>
+  readonly positionDeletes: Readonly<ContentTotals>
+  readonly equalityDeletes: Readonly<ContentTotals>
+  readonly deletionVectors: Readonly<ContentTotals>
+  /** Sizes in bytes of the live data files, in file order. */
+  readonly sizes: Float64Array
+  /** By the key of `partitionKey`. */
+  readonly partitionKeys: ReadonlyMap<string, Readonly<PartitionTotals>>
+}
+
+/**
+ * Adds up the live files of a manifest, reading nothing but statuses, sizes and partitions: for table health.
+ *
+ * With a context, the manifest is checked against its line in the manifest list, and partition keys use the table's
+ * schemas; without, the manifest's own header. Errors are those of `readManifest`.
+ */
+export function readManifestTotals(
+  bytes: Uint8Array,
+  context: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata } = {},
+): ManifestTotals {
+  const { manifest } = context
+  const container = manifest === undefined ? openAvroContainer(bytes, 'manifest') : openManifest(bytes, manifest)
+  const collector = new TotalsCollector()
+  const keys = partitionKeyReader(container, context)
+  const draft: TotalsDraft = { status: 'existing', content: 'data', puffin: false, size: 0, records: 0, blob: -1, key: '' }
+  const readEntry = compileRecord(container.schema, totalsBindings(keys))
+  container.forEachRecord((cursor) => {
+    draft.content = 'data'
+    draft.blob = -1
+    readEntry(cursor, draft)
+    if (draft.status !== 'deleted') collector.add(draft)
+  })
+  return collector.totals()
+}
+
+interface TotalsDraft {
+  status: EntryStatus
+  content: FileContent
+  puffin: boolean
+  size: number
+  records: number
+  /** Length of a deletion vector's blob; -1 when there is none. */
+  blob: number
+  key: string
+}
+
+function totalsBindings(keys: (schema: AvroSchema) => Reader<string>): FieldBinding<TotalsDraft>[] {
+  return [
+    requiredField(0, ['status'], { read: statusReader, set: (draft, value) => (draft.status = value) }),
+    nestedFields(2, ['data_file'], [
+      optionalField<TotalsDraft, FileContent>(134, ['content'], {
+        read: contentReader,
+        set: (draft, value) => (draft.content = value),
+      }),
+      requiredField(101, ['file_format'], { read: puffinReader, set: (draft, value) => (draft.puffin = value) }),
+      requiredField(102, ['partition'], { read: keys, set: (draft, value) => (draft.key = value) }),
+      requiredField(103, ['record_count'], { read: countReader, set: (draft, value) => (draft.records = value) }),
+      requiredField(104, ['file_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.size = value) }),
+      optionalField(145, ['content_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.blob = value) }),
+    ]),
+  ]
+}
+
+class TotalsCollector {
+  readonly #data: ContentTotals = { count: 0, bytes: 0, records: 0 }
+  readonly #positions: ContentTotals = { count: 0, bytes: 0, records: 0 }
+  readonly #equality: ContentTotals = { count: 0, bytes: 0, records: 0 }
+  readonly #vectors: ContentTotals = { count: 0, bytes: 0, records: 0 }
+  readonly #partitions = new Map<string, PartitionTotals>()
+  #sizes = new Float64Array(256)
+
+  add(draft: TotalsDraft): void {
+    const partition = this.#partition(draft.key)
+    if (draft.content === 'data') {
+      this.#addSize(draft.size)
+      addTo(this.#data, draft.size, draft.records)
+      partition.files++
+      partition.bytes += draft.size
+      partition.records += draft.records
+      return
+    }
+    partition.deleteFiles++
+    if (draft.content === 'equality-deletes') addTo(this.#equality, draft.size, draft.records)
+    else if (draft.puffin) addTo(this.#vectors, draft.blob < 0 ? draft.size : draft.blob, draft.records)
+    else addTo(this.#positions, draft.size, draft.records)
+  }
+
+  totals(): ManifestTotals {
+    return {
+      dataFiles: this.#data,
+      positionDeletes: this.#positions,
+      equalityDeletes: this.#equality,
+      deletionVectors: this.#vectors,
+      sizes: this.#sizes.slice(0, this.#data.count),
+      partitionKeys: this.#partitions,
+    }
+  }
+
+  #partition(key: string): PartitionTotals {
+    const known = this.#partitions.get(key)
+    if (known !== undefined) return known
+    const made = { files: 0, bytes: 0, records: 0, deleteFiles: 0 }
+    this.#partitions.set(key, made)
+    return made
+  }
+
+  #addSize(size: number): void {
+    const { count } = this.#data
+    if (count === this.#sizes.length) {
+      const grown = new Float64Array(count * 2)
+      grown.set(this.#sizes)
+      this.#sizes = grown
+    }
+    this.#sizes[count] = size
+  }
+}
+
+function addTo(totals: ContentTotals, bytes: number, records: number): void {
+  totals.count++
+  totals.bytes += bytes
+  totals.records += records
+}
+
+/** Whether the file format is `puffin`, told by its second letter without making a string. */
+function puffinReader(schema: AvroSchema): Reader<boolean> {
+  if (schema.kind !== 'string') throw wrongType(schema, 'string')
+  return (cursor) => {
+    const length = cursor.readNumber()
+    const second = cursor.bytes[cursor.pos + 1]
+    cursor.skip(length)
+    return length === 6 && (second === 0x55 || second === 0x75)
+  }
+}
+
+/** Reads partition records as keys; equal bytes, which are most neighbours, are decoded only once. */
+function partitionKeyReader(
+  container: AvroContainer,
+  context: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata },
+): (schema: AvroSchema) => Reader<string> {
+  return (schema) => {
+    const spec = specFor(container, schema, context)
+    const types = partitionType(spec, context.metadata?.schemas ?? headerSchemas(container))
+    const readTuple = partitionReader(spec, types)(schema)
+    const skip = compileSkipper(schema)
+    const known = new Map<string, string>()
+    return (cursor) => {
+      const start = cursor.pos
+      skip(cursor)
+      const raw = rawText(cursor, start)
+      const cached = known.get(raw)
+      if (cached !== undefined) return cached
+      cursor.pos = start
+      const key = partitionKey(spec, types, readTuple(cursor))
+      known.set(raw, key)
+      return key
+    }
+  }
+}
+
+function rawText(cursor: ByteCursor, start: number): string {
+  return start === cursor.pos ? '' : cursor.bytes.toString('latin1', start, cursor.pos)
+}
+
+function specFor(
+  container: AvroContainer,
+  schema: AvroSchema,
+  { manifest, metadata }: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata },
+): PartitionSpec {
+  const specId = manifest?.partitionSpecId ?? Number(headerText(container.header, 'partition-spec-id') ?? 0)
+  if (metadata !== undefined || container.header.has('partition-spec')) return findSpec(container, specId, metadata)
+  if (schema.kind !== 'record') throw wrongType(schema, 'record')
+  return specOfRecord(schema, specId)
+}
+
+/** A spec with the fields of a partition record, for manifests that do not say what their spec is. */
+function specOfRecord(schema: AvroRecord, specId: number): PartitionSpec {
+  const fields = schema.fields.map(({ name, fieldId }, index) => {
+    return { name, fieldId: fieldId ?? 1000 + index, sourceId: 0, transform: { kind: 'unknown' as const, text: 'unknown' } }
+  })
+  return { specId, fields }
+}
+
+function headerSchemas(container: AvroContainer): readonly Schema[] {
+  const text = headerText(container.header, 'schema')
+  return text === undefined ? [] : [parseSchema(parseJson(text), `schema of the ${container.label}`)]
+}
