@@ -1,5 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
 /** Files of a table, by their role. */
 export interface TableFiles {
@@ -51,13 +50,6 @@ export function editMetadata(path: string, change: (text: string) => string): vo
   const after = change(before)
   if (after === before) throw new Error(`the edit changed nothing in ${path}`)
   writeFileSync(path, after)
-}
-
-/** Sizes and names below a folder, for messages. */
-export function listing(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .map((entry) => join(entry.parentPath, entry.name))
-    .map((path) => `${path} ${statSync(path).size}`)
 }
 
 function edit(path: string, change: (bytes: Buffer) => Uint8Array): void {

@@ -5,7 +5,7 @@ import type { DataFile } from '../../../src/iceberg/manifest.ts'
 import { planFiles } from '../../../src/iceberg/scan.ts'
 import { parseSchema } from '../../../src/iceberg/schema.ts'
 import type { Table } from '../../../src/iceberg/table.ts'
-import { stageRowDelta } from '../../../src/iceberg/update/snapshot-producer.ts'
+import { stageRowDelta } from '../../../src/iceberg/update/stage-row-delta.ts'
 import type { Lakehouse } from '../../interop/harness/lakehouse.ts'
 import { localPath } from './independent-reader.ts'
 

@@ -8,7 +8,7 @@ import { newDataLocation } from '../../../src/iceberg/locations.ts'
 import { currentSchema, currentSpec } from '../../../src/iceberg/metadata.ts'
 import { partitionPath, partitionType } from '../../../src/iceberg/partitioning.ts'
 import type { Table, TableIdentifier } from '../../../src/iceberg/table.ts'
-import { stageAppend } from '../../../src/iceberg/update/snapshot-producer.ts'
+import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
 import { sqliteDialect } from '../../../src/runtime/sqlite.ts'
 import type { CatalogSettings } from './service.ts'
 

@@ -1,0 +1,92 @@
+// Start of the service: from spawn to the first 200, and memory at rest.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median, megabytes, note, printTable, ratio, seconds } from './support/report.ts'
+import { processMemory } from './support/process-memory.ts'
+import { withWorkFolder } from './support/work-folder.ts'
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const BUN = `${ROOT}node_modules/.bin/bun`
+const RUNS = Number(process.env['BENCH_RUNS'] ?? 11)
+const IDLE_MS = 3000
+
+interface Start {
+  readonly ms: number
+  readonly rss: number
+}
+
+const BARE = "Bun.serve({ port: Number(process.env.PORT), fetch: () => new Response('ok') })"
+
+await withWorkFolder('start', async (folder) => {
+  const measured: Record<'bare' | 'fresh' | 'again', Start[]> = { bare: [], fresh: [], again: [] }
+  for (let run = 0; run <= RUNS; run++) {
+    const home = `${folder}/home-${run}`
+    mkdirSync(home)
+    const bare = await measureStart([BUN, '-e', BARE], home)
+    const fresh = await measureStart([BUN, 'src/main.ts'], home)
+    const again = await measureStart([BUN, 'src/main.ts'], home)
+    note(`run ${run}: bare ${bare.ms.toFixed(0)} ms, fresh ${fresh.ms.toFixed(0)} ms, again ${again.ms.toFixed(0)} ms`)
+    if (run === 0) continue // the file cache is cold
+    measured.bare.push(bare)
+    measured.fresh.push(fresh)
+    measured.again.push(again)
+  }
+  const row = (title: string, starts: readonly Start[]) => [
+    title,
+    seconds(starts.map((start) => start.ms)),
+    `${Math.max(...starts.map((start) => start.ms)).toFixed(0)} ms`,
+    ratio(measured.bare.map((start) => start.ms), starts.map((start) => start.ms)),
+    megabytes(median(starts.map((start) => start.rss))),
+  ]
+  printTable(
+    `Start, ${RUNS} runs: spawn to the first 200 of GET /api/health, and resident memory ${IDLE_MS / 1000} s later`,
+    ['', 'median', 'slowest', 'against a bare Bun.serve', 'idle memory'],
+    [
+      row('bare `Bun.serve`', measured.bare),
+      row('first start (new state directory)', measured.fresh),
+      row('later start', measured.again),
+    ],
+  )
+})
+
+async function measureStart(command: readonly string[], home: string): Promise<Start> {
+  const port = await freePort()
+  const started = performance.now()
+  const child = spawn(command[0] ?? '', command.slice(1), {
+    cwd: ROOT,
+    stdio: 'ignore',
+    env: { ...process.env, PORT: String(port), LOCKHOUSE_HOME: home, LOG_LEVEL: 'warn' },
+  })
+  const exited = once(child, 'exit')
+  try {
+    await firstOk(port, started)
+    const ms = performance.now() - started
+    await sleep(IDLE_MS)
+    return { ms, rss: processMemory(child.pid ?? -1).now }
+  } finally {
+    child.kill('SIGTERM')
+    await exited
+  }
+}
+
+async function firstOk(port: number, started: number): Promise<void> {
+  while (performance.now() - started < 30_000) {
+    const response = await fetch(`http://127.0.0.1:${port}/api/health`).catch(() => undefined)
+    if (response?.status === 200) return
+    await sleep(2)
+  }
+  throw new Error('no 200 within 30 s')
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
