@@ -1,6 +1,15 @@
 import { uniqueAvroNames } from './avro/avro-names.ts'
 import {
-  arrayType, bigLongType, bytesType, idMapType, intType, longType, recordType, stringType, writeOptional, writeRequired,
+  arrayType,
+  bigLongType,
+  bytesType,
+  idMapType,
+  intType,
+  longType,
+  recordType,
+  stringType,
+  writeOptional,
+  writeRequired,
 } from './avro/record-writer.ts'
 import type { WriteField, WriteType } from './avro/record-writer.ts'
 import { scalarType } from './avro/scalar-writer.ts'
@@ -63,7 +72,9 @@ function partitionField(spec: PartitionSpec, types: readonly PrimitiveType[]): F
     const avroName = names[index] ?? ''
     const name = { id: field.fieldId, name: avroName }
     const written = tupleField(name, types[index] ?? { kind: 'unknown' }, { index, defined })
-    return avroName === field.name ? written : { ...written, json: { ...written.json, 'iceberg-field-name': field.name } }
+    return avroName === field.name
+      ? written
+      : { ...written, json: { ...written.json, 'iceberg-field-name': field.name } }
   })
   const doc = 'Partition data tuple, schema based on the partition spec'
   return writeRequired({ id: 102, name: 'partition', doc }, recordType('r102', fields), (file) => file.partition)
@@ -84,68 +95,111 @@ const stringFallback: WriteType<Value> = { json: 'string', write: (sink, value) 
 const CONTENT_IDS: Readonly<Record<FileContent, number>> = { data: 0, 'position-deletes': 1, 'equality-deletes': 2 }
 
 const content = writeRequired<DataFile, number>(
-  { id: 134, name: 'content', doc: 'Contents of the file: 0=data, 1=position deletes, 2=equality deletes' }, intType,
+  { id: 134, name: 'content', doc: 'Contents of the file: 0=data, 1=position deletes, 2=equality deletes' },
+  intType,
   (file) => CONTENT_IDS[file.content],
 )
 const path = writeRequired<DataFile, string>(
-  { id: 100, name: 'file_path', doc: 'Location URI with FS scheme' }, stringType, (file) => file.filePath,
+  { id: 100, name: 'file_path', doc: 'Location URI with FS scheme' },
+  stringType,
+  (file) => file.filePath,
 )
 // Java and PyIceberg write upper case, and readers exist that know nothing else.
 const format = writeRequired<DataFile, string>(
-  { id: 101, name: 'file_format', doc: 'File format name: avro, orc, or parquet' }, stringType,
+  { id: 101, name: 'file_format', doc: 'File format name: avro, orc, or parquet' },
+  stringType,
   (file) => file.fileFormat.toUpperCase(),
 )
 const sizes: readonly FileField[] = [
-  writeRequired({ id: 103, name: 'record_count', doc: 'Number of records in the file' }, longType,
-    (file) => file.recordCount),
-  writeRequired({ id: 104, name: 'file_size_in_bytes', doc: 'Total file size in bytes' }, longType,
-    (file) => file.fileSizeInBytes),
+  writeRequired(
+    { id: 103, name: 'record_count', doc: 'Number of records in the file' },
+    longType,
+    (file) => file.recordCount,
+  ),
+  writeRequired(
+    { id: 104, name: 'file_size_in_bytes', doc: 'Total file size in bytes' },
+    longType,
+    (file) => file.fileSizeInBytes,
+  ),
 ]
 /** Required in v1, meaningless since: Java writes 64 MiB. */
 const blockSize = writeRequired<DataFile, number>({ id: 105, name: 'block_size_in_bytes' }, longType, () => 64 << 20)
 
 const metrics: readonly FileField[] = [
-  writeOptional({ id: 108, name: 'column_sizes', doc: 'Map of column id to total size on disk' },
-    idMapType(117, 118, longType), (file) => file.columnSizes),
-  writeOptional({ id: 109, name: 'value_counts', doc: 'Map of column id to total count, including null and NaN' },
-    idMapType(119, 120, longType), (file) => file.valueCounts),
-  writeOptional({ id: 110, name: 'null_value_counts', doc: 'Map of column id to null value count' },
-    idMapType(121, 122, longType), (file) => file.nullValueCounts),
-  writeOptional({ id: 137, name: 'nan_value_counts', doc: 'Map of column id to number of NaN values in the column' },
-    idMapType(138, 139, longType), (file) => file.nanValueCounts),
-  writeOptional({ id: 125, name: 'lower_bounds', doc: 'Map of column id to lower bound' },
-    idMapType(126, 127, bytesType), (file) => file.lowerBounds),
-  writeOptional({ id: 128, name: 'upper_bounds', doc: 'Map of column id to upper bound' },
-    idMapType(129, 130, bytesType), (file) => file.upperBounds),
+  writeOptional(
+    { id: 108, name: 'column_sizes', doc: 'Map of column id to total size on disk' },
+    idMapType(117, 118, longType),
+    (file) => file.columnSizes,
+  ),
+  writeOptional(
+    { id: 109, name: 'value_counts', doc: 'Map of column id to total count, including null and NaN' },
+    idMapType(119, 120, longType),
+    (file) => file.valueCounts,
+  ),
+  writeOptional(
+    { id: 110, name: 'null_value_counts', doc: 'Map of column id to null value count' },
+    idMapType(121, 122, longType),
+    (file) => file.nullValueCounts,
+  ),
+  writeOptional(
+    { id: 137, name: 'nan_value_counts', doc: 'Map of column id to number of NaN values in the column' },
+    idMapType(138, 139, longType),
+    (file) => file.nanValueCounts,
+  ),
+  writeOptional(
+    { id: 125, name: 'lower_bounds', doc: 'Map of column id to lower bound' },
+    idMapType(126, 127, bytesType),
+    (file) => file.lowerBounds,
+  ),
+  writeOptional(
+    { id: 128, name: 'upper_bounds', doc: 'Map of column id to upper bound' },
+    idMapType(129, 130, bytesType),
+    (file) => file.upperBounds,
+  ),
 ]
 const keyMetadata = writeOptional<DataFile, Uint8Array>(
-  { id: 131, name: 'key_metadata', doc: 'Encryption key metadata blob' }, bytesType, (file) => file.keyMetadata,
+  { id: 131, name: 'key_metadata', doc: 'Encryption key metadata blob' },
+  bytesType,
+  (file) => file.keyMetadata,
 )
 const splitOffsets = writeOptional<DataFile, readonly number[]>(
-  { id: 132, name: 'split_offsets', doc: 'Splittable offsets' }, arrayType(133, longType), (file) => file.splitOffsets,
+  { id: 132, name: 'split_offsets', doc: 'Splittable offsets' },
+  arrayType(133, longType),
+  (file) => file.splitOffsets,
 )
 const equalityIds = writeOptional<DataFile, readonly number[]>(
-  { id: 135, name: 'equality_ids', doc: 'Equality comparison field IDs' }, arrayType(136, intType),
+  { id: 135, name: 'equality_ids', doc: 'Equality comparison field IDs' },
+  arrayType(136, intType),
   (file) => file.equalityIds,
 )
 const sortOrder = writeOptional<DataFile, number>(
-  { id: 140, name: 'sort_order_id', doc: 'Sort order ID' }, intType, (file) => file.sortOrderId,
+  { id: 140, name: 'sort_order_id', doc: 'Sort order ID' },
+  intType,
+  (file) => file.sortOrderId,
 )
 const firstRowId = writeOptional<DataFile, number>(
-  { id: 142, name: 'first_row_id', doc: 'The first row ID assigned to the first row in the data file' }, longType,
+  { id: 142, name: 'first_row_id', doc: 'The first row ID assigned to the first row in the data file' },
+  longType,
   (file) => (file.content === 'data' ? file.firstRowId : undefined),
 )
 const referencedDataFile = writeOptional<DataFile, string>(
   {
-    id: 143, name: 'referenced_data_file',
+    id: 143,
+    name: 'referenced_data_file',
     doc: 'Fully qualified location (URI with FS scheme) of a data file that all deletes reference',
   },
   stringType,
   (file) => file.referencedDataFile,
 )
 const deletionVectorFields: readonly FileField[] = [
-  writeOptional({ id: 144, name: 'content_offset', doc: 'The offset in the file where the content starts' }, longType,
-    (file) => file.contentOffset),
-  writeOptional({ id: 145, name: 'content_size_in_bytes', doc: 'The length of referenced content stored in the file' },
-    longType, (file) => file.contentSizeInBytes),
+  writeOptional(
+    { id: 144, name: 'content_offset', doc: 'The offset in the file where the content starts' },
+    longType,
+    (file) => file.contentOffset,
+  ),
+  writeOptional(
+    { id: 145, name: 'content_size_in_bytes', doc: 'The length of referenced content stored in the file' },
+    longType,
+    (file) => file.contentSizeInBytes,
+  ),
 ]

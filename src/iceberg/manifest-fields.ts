@@ -1,4 +1,12 @@
-import { bytesReader, countReader, idMapReader, numberReader, stringReader, arrayReader, bigIntReader } from './avro/readers.ts'
+import {
+  bytesReader,
+  countReader,
+  idMapReader,
+  numberReader,
+  stringReader,
+  arrayReader,
+  bigIntReader,
+} from './avro/readers.ts'
 import { nestedFields, optionalField, requiredField } from './avro/record-reader.ts'
 import type { FieldBinding, Reader } from './avro/record-reader.ts'
 import type { AvroSchema } from './avro/avro-schema.ts'

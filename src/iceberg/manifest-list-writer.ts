@@ -1,6 +1,15 @@
 import { AvroContainerWriter } from './avro/container-writer.ts'
 import {
-  arrayType, bigLongType, booleanType, bytesType, intType, longType, recordType, stringType, writeOptional, writeRequired,
+  arrayType,
+  bigLongType,
+  booleanType,
+  bytesType,
+  intType,
+  longType,
+  recordType,
+  stringType,
+  writeOptional,
+  writeRequired,
 } from './avro/record-writer.ts'
 import type { WriteField, WriteType } from './avro/record-writer.ts'
 import { IcebergError } from './errors.ts'
@@ -59,8 +68,12 @@ function assignRowIds({ manifests, nextRowId }: ManifestListOptions): { manifest
 }
 
 type CountKey =
-  | 'addedFilesCount' | 'existingFilesCount' | 'deletedFilesCount'
-  | 'addedRowsCount' | 'existingRowsCount' | 'deletedRowsCount'
+  | 'addedFilesCount'
+  | 'existingFilesCount'
+  | 'deletedFilesCount'
+  | 'addedRowsCount'
+  | 'existingRowsCount'
+  | 'deletedRowsCount'
 
 function known(manifest: ManifestFile, key: CountKey): number {
   const value = manifest[key]
@@ -70,33 +83,54 @@ function known(manifest: ManifestFile, key: CountKey): number {
 }
 
 const path = writeRequired<ManifestFile, string>(
-  { id: 500, name: 'manifest_path', doc: 'Location URI with FS scheme' }, stringType, (manifest) => manifest.manifestPath,
+  { id: 500, name: 'manifest_path', doc: 'Location URI with FS scheme' },
+  stringType,
+  (manifest) => manifest.manifestPath,
 )
 const length = writeRequired<ManifestFile, number>(
-  { id: 501, name: 'manifest_length', doc: 'Total file size in bytes' }, longType, (manifest) => manifest.manifestLength,
+  { id: 501, name: 'manifest_length', doc: 'Total file size in bytes' },
+  longType,
+  (manifest) => manifest.manifestLength,
 )
 const spec = writeRequired<ManifestFile, number>(
-  { id: 502, name: 'partition_spec_id', doc: 'Spec ID used to write' }, intType, (manifest) => manifest.partitionSpecId,
+  { id: 502, name: 'partition_spec_id', doc: 'Spec ID used to write' },
+  intType,
+  (manifest) => manifest.partitionSpecId,
 )
 const snapshotName = { id: 503, name: 'added_snapshot_id', doc: 'Snapshot ID that added the manifest' }
 
 const summaryType: WriteType<FieldSummary> = recordType('r508', [
-  writeRequired({ id: 509, name: 'contains_null', doc: 'True if any file has a null partition value' }, booleanType,
-    (summary) => summary.containsNull),
-  writeOptional({ id: 518, name: 'contains_nan', doc: 'True if any file has a nan partition value' }, booleanType,
-    (summary) => summary.containsNan),
-  writeOptional({ id: 510, name: 'lower_bound', doc: 'Partition lower bound for all files' }, bytesType,
-    (summary) => summary.lowerBound),
-  writeOptional({ id: 511, name: 'upper_bound', doc: 'Partition upper bound for all files' }, bytesType,
-    (summary) => summary.upperBound),
+  writeRequired(
+    { id: 509, name: 'contains_null', doc: 'True if any file has a null partition value' },
+    booleanType,
+    (summary) => summary.containsNull,
+  ),
+  writeOptional(
+    { id: 518, name: 'contains_nan', doc: 'True if any file has a nan partition value' },
+    booleanType,
+    (summary) => summary.containsNan,
+  ),
+  writeOptional(
+    { id: 510, name: 'lower_bound', doc: 'Partition lower bound for all files' },
+    bytesType,
+    (summary) => summary.lowerBound,
+  ),
+  writeOptional(
+    { id: 511, name: 'upper_bound', doc: 'Partition upper bound for all files' },
+    bytesType,
+    (summary) => summary.upperBound,
+  ),
 ])
 
 const summaries = writeOptional<ManifestFile, readonly FieldSummary[]>(
-  { id: 507, name: 'partitions', doc: 'Summary for each partition' }, arrayType(508, summaryType),
+  { id: 507, name: 'partitions', doc: 'Summary for each partition' },
+  arrayType(508, summaryType),
   (manifest) => manifest.partitions,
 )
 const keyMetadata = writeOptional<ManifestFile, Uint8Array>(
-  { id: 519, name: 'key_metadata', doc: 'Encryption key metadata blob' }, bytesType, (manifest) => manifest.keyMetadata,
+  { id: 519, name: 'key_metadata', doc: 'Encryption key metadata blob' },
+  bytesType,
+  (manifest) => manifest.keyMetadata,
 )
 
 const fileCounts = [
@@ -131,14 +165,21 @@ function listFields(formatVersion: 1 | 2 | 3): WriteField<ManifestFile>[] {
     path,
     length,
     spec,
-    writeRequired<ManifestFile, number>({ id: 517, name: 'content', doc: 'Contents of the manifest: 0=data, 1=deletes' },
-      intType, (manifest) => (manifest.content === 'data' ? 0 : 1)),
     writeRequired<ManifestFile, number>(
-      { id: 515, name: 'sequence_number', doc: 'Sequence number when the manifest was added' }, longType,
-      (manifest) => manifest.sequenceNumber),
+      { id: 517, name: 'content', doc: 'Contents of the manifest: 0=data, 1=deletes' },
+      intType,
+      (manifest) => (manifest.content === 'data' ? 0 : 1),
+    ),
     writeRequired<ManifestFile, number>(
-      { id: 516, name: 'min_sequence_number', doc: 'Lowest sequence number in the manifest' }, longType,
-      (manifest) => manifest.minSequenceNumber),
+      { id: 515, name: 'sequence_number', doc: 'Sequence number when the manifest was added' },
+      longType,
+      (manifest) => manifest.sequenceNumber,
+    ),
+    writeRequired<ManifestFile, number>(
+      { id: 516, name: 'min_sequence_number', doc: 'Lowest sequence number in the manifest' },
+      longType,
+      (manifest) => manifest.minSequenceNumber,
+    ),
     writeRequired<ManifestFile, bigint>(snapshotName, bigLongType, (manifest) => manifest.addedSnapshotId),
     ...counts(fileCounts, intType, true),
     ...counts(rowCounts, longType, true),
@@ -149,7 +190,8 @@ function listFields(formatVersion: 1 | 2 | 3): WriteField<ManifestFile>[] {
 }
 
 const firstRowId = writeOptional<ManifestFile, number>(
-  { id: 520, name: 'first_row_id', doc: 'Starting row ID to assign to new rows in ADDED data files' }, longType,
+  { id: 520, name: 'first_row_id', doc: 'Starting row ID to assign to new rows in ADDED data files' },
+  longType,
   (manifest) => (manifest.content === 'data' ? manifest.firstRowId : undefined),
 )
 

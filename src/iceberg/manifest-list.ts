@@ -1,4 +1,12 @@
-import { arrayReader, bigIntReader, booleanReader, bytesReader, countReader, numberReader, stringReader } from './avro/readers.ts'
+import {
+  arrayReader,
+  bigIntReader,
+  booleanReader,
+  bytesReader,
+  countReader,
+  numberReader,
+  stringReader,
+} from './avro/readers.ts'
 import type { AvroSchema } from './avro/avro-schema.ts'
 import { openAvroContainer } from './avro/container-reader.ts'
 import { compileRecord, optionalField, requiredField } from './avro/record-reader.ts'
@@ -46,14 +54,20 @@ const emptyLine: Line = {
 const lineBindings: readonly FieldBinding<Line>[] = [
   requiredField(500, ['manifest_path'], { read: stringReader, set: (line, value) => (line.manifestPath = value) }),
   requiredField(501, ['manifest_length'], { read: countReader, set: (line, value) => (line.manifestLength = value) }),
-  requiredField(502, ['partition_spec_id'], { read: numberReader, set: (line, value) => (line.partitionSpecId = value) }),
+  requiredField(502, ['partition_spec_id'], {
+    read: numberReader,
+    set: (line, value) => (line.partitionSpecId = value),
+  }),
   optionalField(517, ['content'], { read: manifestContentReader, set: (line, value) => (line.content = value) }),
   optionalField(515, ['sequence_number'], { read: countReader, set: (line, value) => (line.sequenceNumber = value) }),
   optionalField(516, ['min_sequence_number'], {
     read: countReader,
     set: (line, value) => (line.minSequenceNumber = value),
   }),
-  optionalField(503, ['added_snapshot_id'], { read: bigIntReader, set: (line, value) => (line.addedSnapshotId = value) }),
+  optionalField(503, ['added_snapshot_id'], {
+    read: bigIntReader,
+    set: (line, value) => (line.addedSnapshotId = value),
+  }),
   count(504, ['added_files_count', 'added_data_files_count'], (line, value) => (line.addedFilesCount = value)),
   count(505, ['existing_files_count', 'existing_data_files_count'], (line, value) => (line.existingFilesCount = value)),
   count(506, ['deleted_files_count', 'deleted_data_files_count'], (line, value) => (line.deletedFilesCount = value)),
@@ -69,7 +83,11 @@ const lineBindings: readonly FieldBinding<Line>[] = [
 ]
 
 /** Some writers put -1 where they do not know a count. */
-function count(fieldId: number, names: readonly string[], set: (line: Line, value: number) => void): FieldBinding<Line> {
+function count(
+  fieldId: number,
+  names: readonly string[],
+  set: (line: Line, value: number) => void,
+): FieldBinding<Line> {
   return optionalField<Line, number>(fieldId, names, {
     read: numberReader,
     set: (line, value) => {
@@ -79,7 +97,10 @@ function count(fieldId: number, names: readonly string[], set: (line: Line, valu
 }
 
 const summaryBindings: readonly FieldBinding<Mutable<FieldSummary>>[] = [
-  requiredField(509, ['contains_null'], { read: booleanReader, set: (summary, value) => (summary.containsNull = value) }),
+  requiredField(509, ['contains_null'], {
+    read: booleanReader,
+    set: (summary, value) => (summary.containsNull = value),
+  }),
   optionalField(518, ['contains_nan'], { read: booleanReader, set: (summary, value) => (summary.containsNan = value) }),
   optionalField(510, ['lower_bound'], { read: bytesReader, set: (summary, value) => (summary.lowerBound = value) }),
   optionalField(511, ['upper_bound'], { read: bytesReader, set: (summary, value) => (summary.upperBound = value) }),

@@ -19,9 +19,9 @@ export function partitionReader(spec: PartitionSpec, types: readonly PrimitiveTy
     if (schema.kind !== 'record') throw wrongType(schema, 'record')
     const byName = !hasFieldIds(schema)
     const steps = schema.fields.map((field) => compileStep(field, { spec, types, byName }))
-    const width = spec.fields.length
+    const empty = spec.fields.map((): Value | null => null)
     return (cursor) => {
-      const tuple: (Value | null)[] = new Array<Value | null>(width).fill(null)
+      const tuple = empty.slice()
       for (const { read, slot } of steps) {
         const value = read(cursor)
         if (slot >= 0) tuple[slot] = value

@@ -53,7 +53,13 @@ function createInheritance(manifest: ManifestFile): (draft: EntryDraft) => Manif
     const sequenceNumber = draft.sequenceNumber ?? inheritedSequenceNumber(draft, manifest)
     // Writers before Iceberg 1.0 knew no file sequence number; then it always was the data sequence number.
     const inherited = status === 'added' ? manifest.sequenceNumber : sequenceNumber
-    return { status, snapshotId, sequenceNumber, fileSequenceNumber: draft.fileSequenceNumber ?? inherited, dataFile: file }
+    return {
+      status,
+      snapshotId,
+      sequenceNumber,
+      fileSequenceNumber: draft.fileSequenceNumber ?? inherited,
+      dataFile: file,
+    }
   }
 }
 

@@ -13,7 +13,7 @@ import { partitionReader } from './manifest-partition.ts'
 import type { EntryStatus, FileContent, ManifestFile } from './manifest.ts'
 import type { TableMetadata } from './metadata.ts'
 import { partitionKey, partitionType } from './partitioning.ts'
-import type { PartitionSpec } from './partitioning.ts'
+import type { PartitionSpec, PartitionTuple } from './partitioning.ts'
 import { parseSchema } from './schema.ts'
 import type { Schema } from './schema.ts'
 
@@ -26,6 +26,7 @@ export interface ContentTotals {
 
 /** Live files of one partition; `files`, `bytes` and `records` are about data files. */
 export interface PartitionTotals {
+  readonly tuple: PartitionTuple
   files: number
   bytes: number
   records: number
@@ -40,6 +41,8 @@ export interface ManifestTotals {
   readonly deletionVectors: Readonly<ContentTotals>
   /** Sizes in bytes of the live data files, in file order. */
   readonly sizes: Float64Array
+  /** For each entry of `sizes`, the position of its partition in `partitionKeys`. */
+  readonly partitionIndexes: Int32Array
   /** By the key of `partitionKey`. */
   readonly partitionKeys: ReadonlyMap<string, Readonly<PartitionTotals>>
 }
@@ -58,7 +61,15 @@ export function readManifestTotals(
   const container = manifest === undefined ? openAvroContainer(bytes, 'manifest') : openManifest(bytes, manifest)
   const collector = new TotalsCollector()
   const keys = partitionKeyReader(container, context)
-  const draft: TotalsDraft = { status: 'existing', content: 'data', puffin: false, size: 0, records: 0, blob: -1, key: '' }
+  const draft: TotalsDraft = {
+    status: 'existing',
+    content: 'data',
+    puffin: false,
+    size: 0,
+    records: 0,
+    blob: -1,
+    partition: NO_PARTITION,
+  }
   const readEntry = compileRecord(container.schema, totalsBindings(keys))
   container.forEachRecord((cursor) => {
     draft.content = 'data'
@@ -69,6 +80,14 @@ export function readManifestTotals(
   return collector.totals()
 }
 
+/** A partition as its entries name it. */
+interface PartitionName {
+  readonly key: string
+  readonly tuple: PartitionTuple
+}
+
+const NO_PARTITION: PartitionName = { key: '', tuple: [] }
+
 interface TotalsDraft {
   status: EntryStatus
   content: FileContent
@@ -77,23 +96,30 @@ interface TotalsDraft {
   records: number
   /** Length of a deletion vector's blob; -1 when there is none. */
   blob: number
-  key: string
+  partition: PartitionName
 }
 
-function totalsBindings(keys: (schema: AvroSchema) => Reader<string>): FieldBinding<TotalsDraft>[] {
+function totalsBindings(keys: (schema: AvroSchema) => Reader<PartitionName>): FieldBinding<TotalsDraft>[] {
   return [
     requiredField(0, ['status'], { read: statusReader, set: (draft, value) => (draft.status = value) }),
-    nestedFields(2, ['data_file'], [
-      optionalField<TotalsDraft, FileContent>(134, ['content'], {
-        read: contentReader,
-        set: (draft, value) => (draft.content = value),
-      }),
-      requiredField(101, ['file_format'], { read: puffinReader, set: (draft, value) => (draft.puffin = value) }),
-      requiredField(102, ['partition'], { read: keys, set: (draft, value) => (draft.key = value) }),
-      requiredField(103, ['record_count'], { read: countReader, set: (draft, value) => (draft.records = value) }),
-      requiredField(104, ['file_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.size = value) }),
-      optionalField(145, ['content_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.blob = value) }),
-    ]),
+    nestedFields(
+      2,
+      ['data_file'],
+      [
+        optionalField<TotalsDraft, FileContent>(134, ['content'], {
+          read: contentReader,
+          set: (draft, value) => (draft.content = value),
+        }),
+        requiredField(101, ['file_format'], { read: puffinReader, set: (draft, value) => (draft.puffin = value) }),
+        requiredField(102, ['partition'], { read: keys, set: (draft, value) => (draft.partition = value) }),
+        requiredField(103, ['record_count'], { read: countReader, set: (draft, value) => (draft.records = value) }),
+        requiredField(104, ['file_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.size = value) }),
+        optionalField(145, ['content_size_in_bytes'], {
+          read: countReader,
+          set: (draft, value) => (draft.blob = value),
+        }),
+      ],
+    ),
   ]
 }
 
@@ -102,13 +128,14 @@ class TotalsCollector {
   readonly #positions: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #equality: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #vectors: ContentTotals = { count: 0, bytes: 0, records: 0 }
-  readonly #partitions = new Map<string, PartitionTotals>()
+  readonly #partitions = new Map<string, { readonly index: number; readonly totals: PartitionTotals }>()
   #sizes = new Float64Array(256)
+  #indexes = new Int32Array(256)
 
   add(draft: TotalsDraft): void {
-    const partition = this.#partition(draft.key)
+    const { index, totals: partition } = this.#partition(draft.partition)
     if (draft.content === 'data') {
-      this.#addSize(draft.size)
+      this.#addSize(draft.size, index)
       addTo(this.#data, draft.size, draft.records)
       partition.files++
       partition.bytes += draft.size
@@ -128,26 +155,32 @@ class TotalsCollector {
       equalityDeletes: this.#equality,
       deletionVectors: this.#vectors,
       sizes: this.#sizes.slice(0, this.#data.count),
-      partitionKeys: this.#partitions,
+      partitionIndexes: this.#indexes.slice(0, this.#data.count),
+      partitionKeys: new Map(Array.from(this.#partitions, ([key, { totals }]) => [key, totals])),
     }
   }
 
-  #partition(key: string): PartitionTotals {
+  #partition({ key, tuple }: PartitionName): { readonly index: number; readonly totals: PartitionTotals } {
     const known = this.#partitions.get(key)
     if (known !== undefined) return known
-    const made = { files: 0, bytes: 0, records: 0, deleteFiles: 0 }
+    const totals = { tuple, files: 0, bytes: 0, records: 0, deleteFiles: 0 }
+    const made = { index: this.#partitions.size, totals }
     this.#partitions.set(key, made)
     return made
   }
 
-  #addSize(size: number): void {
+  #addSize(size: number, partitionIndex: number): void {
     const { count } = this.#data
     if (count === this.#sizes.length) {
       const grown = new Float64Array(count * 2)
       grown.set(this.#sizes)
       this.#sizes = grown
+      const grownIndexes = new Int32Array(count * 2)
+      grownIndexes.set(this.#indexes)
+      this.#indexes = grownIndexes
     }
     this.#sizes[count] = size
+    this.#indexes[count] = partitionIndex
   }
 }
 
@@ -172,13 +205,13 @@ function puffinReader(schema: AvroSchema): Reader<boolean> {
 function partitionKeyReader(
   container: AvroContainer,
   context: { readonly manifest?: ManifestFile; readonly metadata?: TableMetadata },
-): (schema: AvroSchema) => Reader<string> {
+): (schema: AvroSchema) => Reader<PartitionName> {
   return (schema) => {
     const spec = specFor(container, schema, context)
     const types = partitionType(spec, context.metadata?.schemas ?? headerSchemas(container))
     const readTuple = partitionReader(spec, types)(schema)
     const skip = compileSkipper(schema)
-    const known = new Map<string, string>()
+    const known = new Map<string, PartitionName>()
     return (cursor) => {
       const start = cursor.pos
       skip(cursor)
@@ -186,9 +219,10 @@ function partitionKeyReader(
       const cached = known.get(raw)
       if (cached !== undefined) return cached
       cursor.pos = start
-      const key = partitionKey(spec, types, readTuple(cursor))
-      known.set(raw, key)
-      return key
+      const tuple = readTuple(cursor)
+      const name = { key: partitionKey(spec, types, tuple), tuple }
+      known.set(raw, name)
+      return name
     }
   }
 }
@@ -211,7 +245,12 @@ function specFor(
 /** A spec with the fields of a partition record, for manifests that do not say what their spec is. */
 function specOfRecord(schema: AvroRecord, specId: number): PartitionSpec {
   const fields = schema.fields.map(({ name, fieldId }, index) => {
-    return { name, fieldId: fieldId ?? 1000 + index, sourceId: 0, transform: { kind: 'unknown' as const, text: 'unknown' } }
+    return {
+      name,
+      fieldId: fieldId ?? 1000 + index,
+      sourceId: 0,
+      transform: { kind: 'unknown' as const, text: 'unknown' },
+    }
   })
   return { specId, fields }
 }

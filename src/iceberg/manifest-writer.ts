@@ -56,7 +56,11 @@ export function writeManifest(options: ManifestOptions): { bytes: Uint8Array; ma
     writer.append((sink) => type.write(sink, row))
   }
   const bytes = writer.finish()
-  const partitions = summarizePartitions(spec, types, entries.map((entry) => entry.dataFile.partition))
+  const partitions = summarizePartitions(
+    spec,
+    types,
+    entries.map((entry) => entry.dataFile.partition),
+  )
   const manifest = { ...describe(options), ...countEntries(entries), manifestLength: bytes.length }
   return { bytes, manifest: partitions === undefined ? manifest : { ...manifest, partitions } }
 }

@@ -5,7 +5,14 @@ import { integerMember } from './avro-schema.ts'
 import type { AvroField, AvroPrimitiveKind, AvroSchema } from './avro-schema.ts'
 
 const PRIMITIVES: ReadonlySet<string> = new Set<AvroPrimitiveKind>([
-  'null', 'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string',
+  'null',
+  'boolean',
+  'int',
+  'long',
+  'float',
+  'double',
+  'bytes',
+  'string',
 ])
 
 /** References to named types may multiply a small schema into a huge one; no real schema comes near. */
@@ -142,7 +149,8 @@ function member(json: JsonObject, key: string): JsonValue {
 }
 
 function stringArray(json: JsonValue | undefined): string[] {
-  if (!Array.isArray(json) || !json.every((symbol) => typeof symbol === 'string')) throw broken('an enum has no symbols')
+  if (!Array.isArray(json) || !json.every((symbol) => typeof symbol === 'string'))
+    throw broken('an enum has no symbols')
   return json
 }
 

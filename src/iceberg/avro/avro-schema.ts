@@ -95,7 +95,9 @@ export function minimumSize(schema: AvroSchema): number {
 }
 
 /** A union of null and one other type: that type, and which branch is null; undefined for every other schema. */
-export function nullableOf(schema: AvroSchema): { readonly schema: AvroSchema; readonly nullBranch: 0 | 1 } | undefined {
+export function nullableOf(
+  schema: AvroSchema,
+): { readonly schema: AvroSchema; readonly nullBranch: 0 | 1 } | undefined {
   if (schema.kind !== 'union' || schema.branches.length !== 2) return undefined
   const [first, second] = schema.branches
   if (first === undefined || second === undefined) return undefined

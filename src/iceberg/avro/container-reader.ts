@@ -119,7 +119,8 @@ function readBlock(file: ByteCursor, sync: Uint8Array): { count: number; content
   const content = file.bytes.subarray(file.pos, file.pos + length)
   file.skip(length)
   const marker = file.bytes.subarray(file.pos, file.pos + SYNC_LENGTH)
-  if (!sync.every((byte, index) => marker[index] === byte)) throw file.corrupt('a block does not end with its sync marker')
+  if (!sync.every((byte, index) => marker[index] === byte))
+    throw file.corrupt('a block does not end with its sync marker')
   file.skip(SYNC_LENGTH)
   return { count, content }
 }

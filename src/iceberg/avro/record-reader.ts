@@ -25,13 +25,10 @@ export function requiredField<T, V>(
   names: readonly string[],
   { read, set }: { read: (schema: AvroSchema) => Reader<V>; set: (target: T, value: V) => void },
 ): FieldBinding<T> {
-  const bind = (schema: AvroSchema): Step<T> => {
-    const refuseNull: Step<T> = (cursor) => {
-      throw cursor.corrupt(`${names[0]} is null`)
-    }
-    return bindValue(schema, { read, set, onNull: refuseNull })
+  const onNull: Step<T> = (cursor) => {
+    throw cursor.corrupt(`${names[0]} is null`)
   }
-  return { fieldId, names, required: true, bind }
+  return { fieldId, names, required: true, bind: (schema) => bindValue(schema, { read, set, onNull }) }
 }
 
 /** A field that may be missing or null; then the target is left as it is. */

@@ -41,7 +41,7 @@ export function compileSkipper(schema: AvroSchema): Skipper {
 /** Compiles a run of values that follow each other; neighbouring varints become one step. */
 export function skipAll(schemas: readonly AvroSchema[]): Skipper {
   const steps: Skipper[] = []
-  for (let at = 0; at < schemas.length; ) {
+  for (let at = 0; at < schemas.length;) {
     const varints = countVarints(schemas, at)
     const schema = schemas[at]
     if (varints > 1) steps.push((cursor) => cursor.skipVarints(varints))
@@ -70,7 +70,8 @@ function compileUnion(schema: AvroUnion): Skipper {
 }
 
 function compileBlocks(schema: AvroArray | AvroMap): Skipper {
-  const item: readonly AvroSchema[] = schema.kind === 'map' ? [{ kind: 'string' }, schema.values] : flatten(schema.items)
+  const item: readonly AvroSchema[] =
+    schema.kind === 'map' ? [{ kind: 'string' }, schema.values] : flatten(schema.items)
   const minimum = item.reduce((sum, part) => sum + minimumSize(part), 0)
   const skipItems = compileItems(item)
   return (cursor) => {

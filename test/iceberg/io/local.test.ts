@@ -23,14 +23,27 @@ afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 describe('LocalFileIO locations', () => {
   it.each([
-    ['s3://bucket/x'], ['relative/x'], ['file:relative'], ['file://otherhost/x'], ['file:'], [''], ['http://h/x'], ['/a\0b'],
+    ['s3://bucket/x'],
+    ['relative/x'],
+    ['file:relative'],
+    ['file://otherhost/x'],
+    ['file:'],
+    [''],
+    ['http://h/x'],
+    ['/a\0b'],
   ])('refuses %j', async (location) => {
     await expect(io.read(location)).rejects.toThrow(withCode('INVALID_ARGUMENT'))
     expect(() => io.localPath(location)).toThrow(withCode('INVALID_ARGUMENT'))
   })
 
   it('takes every spelling of one path for the same file, percent signs as they are', () => {
-    for (const location of ['/a/b%20c', 'file:/a/b%20c', 'file:///a/b%20c', 'file://localhost/a/b%20c', 'FILE:/a/./x/../b%20c']) {
+    for (const location of [
+      '/a/b%20c',
+      'file:/a/b%20c',
+      'file:///a/b%20c',
+      'file://localhost/a/b%20c',
+      'FILE:/a/./x/../b%20c',
+    ]) {
       expect(io.localPath(location)).toBe('/a/b%20c')
     }
   })
@@ -38,7 +51,12 @@ describe('LocalFileIO locations', () => {
   it('stays inside its roots', async () => {
     const rooted = new LocalFileIO({ roots: [`file://${scratch}/in`] })
     await rooted.create(`${scratch}/in/ok`, bytes('x'))
-    const outside = [`${scratch}/in/../out`, `${scratch}/inside`, `file://${scratch}/in/../../etc/passwd`, '/etc/passwd']
+    const outside = [
+      `${scratch}/in/../out`,
+      `${scratch}/inside`,
+      `file://${scratch}/in/../../etc/passwd`,
+      '/etc/passwd',
+    ]
     for (const location of outside) {
       await expect(rooted.read(location)).rejects.toThrow(withCode('INVALID_ARGUMENT'))
       await expect(rooted.write(location, bytes('x'))).rejects.toThrow(withCode('INVALID_ARGUMENT'))

@@ -7,6 +7,8 @@ import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
 const corrupt = expect.objectContaining({ code: 'CORRUPT_FILE' })
 const bytes = (text: string) => new TextEncoder().encode(text)
 
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
+
 describe('parseJson', () => {
   it('keeps 64-bit ids exact and makes only unsafe integers bigint', () => {
     expect(parseJson('{"id": 6838723292707092922, "n": 9007199254740991, "m": 9007199254740992, "k": -1}')).toEqual({
@@ -25,9 +27,43 @@ describe('parseJson', () => {
   })
 
   it.each([
-    '', ' ', '{', '[', '[1,]', '{"a":1,}', '{"a"}', '{a:1}', "{'a':1}", '01', '+1', '.5', '1.', '1e', '-', '--1', '0x10',
-    'NaN', 'Infinity', 'nul', 'True', '"', '"a', '"\\x"', '"\\u12"', '"\t"', '"\n"', '1 2', '[1 2]', '{"a" 1}', '1e999',
-    '-1e999', '[1]]', '{}{}', '\u00a01', '[,1]', '// c\n1',
+    '',
+    ' ',
+    '{',
+    '[',
+    '[1,]',
+    '{"a":1,}',
+    '{"a"}',
+    '{a:1}',
+    "{'a':1}",
+    '01',
+    '+1',
+    '.5',
+    '1.',
+    '1e',
+    '-',
+    '--1',
+    '0x10',
+    'NaN',
+    'Infinity',
+    'nul',
+    'True',
+    '"',
+    '"a',
+    '"\\x"',
+    '"\\u12"',
+    '"\t"',
+    '"\n"',
+    '1 2',
+    '[1 2]',
+    '{"a" 1}',
+    '1e999',
+    '-1e999',
+    '[1]]',
+    '{}{}',
+    '\u00a01',
+    '[,1]',
+    '// c\n1',
   ])('refuses %j', (text) => {
     expect(() => parseJson(text)).toThrow(corrupt)
     expect(() => JSON.parse(text.replaceAll(/-?1e999/g, 'x'))).toThrow(SyntaxError)
@@ -38,7 +74,6 @@ describe('parseJson', () => {
   })
 
   it('bounds nesting and digits instead of overflowing the stack', () => {
-    const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth)
     expect(stringifyJson(parseJson(nested(MAX_JSON_DEPTH)))).toBe(nested(MAX_JSON_DEPTH))
     expect(() => parseJson(nested(MAX_JSON_DEPTH + 1))).toThrow(corrupt)
     expect(() => parseJson('{"a":'.repeat(1_000_000))).toThrow(corrupt)
@@ -101,7 +136,9 @@ describe('stringifyJson', () => {
     const { tree } = fc.letrec<{ tree: JsonValue; leaf: JsonValue }>((tie) => ({
       leaf: fc.oneof(
         fc.string({ unit: 'binary' }),
-        fc.double({ noNaN: true, noDefaultInfinity: true }).filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
+        fc
+          .double({ noNaN: true, noDefaultInfinity: true })
+          .filter((n) => !Number.isInteger(n) || Number.isSafeInteger(n)),
         fc.bigInt({ min: -(2n ** 127n), max: 2n ** 127n }).filter((n) => !Number.isSafeInteger(Number(n))),
         fc.boolean(),
         fc.constant(null),
@@ -143,7 +180,9 @@ function parseFinite(text: string): void {
 /** What JSON.parse gives, with integers that it rounded taken from the text again. */
 function asLossless(value: unknown, text: string): unknown {
   if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    const token = (text.match(/-?[0-9.eE+]+/g) ?? []).find((found) => Number(found) === value && /^-?[0-9]+$/.test(found))
+    const token = (text.match(/-?[0-9.eE+]+/g) ?? []).find(
+      (found) => Number(found) === value && /^-?[0-9]+$/.test(found),
+    )
     return token === undefined ? value : BigInt(token)
   }
   if (Array.isArray(value)) return value.map((element) => asLossless(element, text))
