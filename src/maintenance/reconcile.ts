@@ -1,0 +1,134 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
+import { isBelow } from '../iceberg/location-identity.ts'
+import { ownedFolders } from '../iceberg/locations.ts'
+import { parseTableMetadata } from '../iceberg/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { deleteFiles } from './file-deletion.ts'
+import type { DeletionFailure } from './file-deletion.ts'
+import { requireGcEnabled } from './gc-guard.ts'
+import type { OperationCleanup } from './operation-hooks.ts'
+import { findUnreachable } from './reachable-files.ts'
+
+export interface ReconcileInput {
+  readonly catalog: Catalog
+  readonly identifier: TableIdentifier
+  readonly operationId: string
+  /** What the ledger recorded through `OperationHooks.onStaged`, if it got there. */
+  readonly stagedMetadataLocation?: string
+  /** What the ledger recorded through `OperationHooks.onCleanup`, if it got there. */
+  readonly cleanup?: OperationCleanup
+}
+
+/** What became of an operation whose process died. */
+export type ReconciledOutcome =
+  | 'committed'
+  | 'not-committed'
+  | 'unknown' // the table's log does not reach back far enough; nothing was deleted
+  | 'no-such-table' // nothing was deleted
+
+export interface ReconcileResult {
+  readonly outcome: ReconciledOutcome
+  /** The newest snapshot that the operation made, if it made one. */
+  readonly snapshotId?: bigint
+  readonly deletedFiles: readonly string[]
+  readonly failedDeletions: readonly DeletionFailure[]
+}
+
+/** Summary entry by which snapshots name the operation that made them. */
+const OPERATION_ID_KEY = 'lockhouse.operation-id'
+
+/**
+ * Finds out whether an operation that died had committed, and cleans up after it: files it wrote and nothing reaches are
+ * deleted; an expiry that had committed finishes its deletions. Nothing that any snapshot reaches is ever deleted, and
+ * nothing at all when the outcome is unknown or the table cannot be read. Call it only when the operation surely ended.
+ * Errors: those of catalog, manifests and FileIO; calling it again later is safe.
+ */
+export async function reconcileOperation(input: ReconcileInput): Promise<ReconcileResult> {
+  const table = await loadIfPresent(input)
+  if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
+  const snapshotId = snapshotOf(table.metadata, input.operationId)
+  const pointer = await judgePointer(table, input.stagedMetadataLocation)
+  const outcome = pointer === 'not-committed' && snapshotId !== undefined ? 'committed' : pointer
+  const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
+  if (outcome === 'unknown') return { ...known, deletedFiles: [], failedDeletions: [] }
+  const leftovers = await findLeftovers(table, input, pointer)
+  const unreachable = leftovers.length === 0 ? [] : await findUnreachable(table, leftovers)
+  const { deleted, failures } = await deleteFiles(table.io, unreachable)
+  return { ...known, deletedFiles: deleted, failedDeletions: failures }
+}
+
+async function loadIfPresent({ catalog, identifier }: ReconcileInput): Promise<Table | undefined> {
+  try {
+    return await catalog.loadTable(identifier)
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
+    throw error
+  }
+}
+
+function snapshotOf({ snapshots }: TableMetadata, operationId: string): bigint | undefined {
+  return snapshots.findLast(({ summary }) => summary[OPERATION_ID_KEY] === operationId)?.snapshotId
+}
+
+type PointerVerdict = 'committed' | 'not-committed' | 'unknown'
+
+/** Whether the staged metadata file became current at some time: it is in the table's history of metadata files. */
+async function judgePointer(table: Table, staged: string | undefined): Promise<PointerVerdict> {
+  if (staged === undefined) return 'not-committed'
+  const history = [...table.metadata.metadataLog.map(({ metadataFile }) => metadataFile), table.metadataLocation]
+  if (history.includes(staged)) return 'committed'
+  const base = await baseOf(table, staged)
+  // without its base in the history there is no telling: the log may have been trimmed past both
+  return base !== undefined && history.includes(base) ? 'not-committed' : 'unknown'
+}
+
+/** The metadata file that a staged one would have replaced; undefined when the staged one is gone or unreadable. */
+async function baseOf(table: Table, staged: string): Promise<string | undefined> {
+  try {
+    const { metadataLog, tableUuid } = parseTableMetadata(await table.io.read(staged))
+    return tableUuid === table.metadata.tableUuid ? metadataLog.at(-1)?.metadataFile : undefined
+  } catch (error) {
+    // the catalog removes a staged file only after its commit has failed
+    if (isIcebergError(error, 'FILE_NOT_FOUND')) return table.metadataLocation
+    return undefined
+  }
+}
+
+/** Files that may be deleted if nothing reaches them. */
+async function findLeftovers(
+  table: Table,
+  { cleanup, stagedMetadataLocation }: ReconcileInput,
+  pointer: PointerVerdict,
+): Promise<readonly string[]> {
+  const leftovers = await listByPrefix(table, cleanup?.prefixes ?? [])
+  if (pointer === 'not-committed') {
+    return stagedMetadataLocation === undefined ? leftovers : [...leftovers, stagedMetadataLocation]
+  }
+  const expired = cleanup?.files ?? []
+  if (expired.length === 0) return leftovers
+  requireGcEnabled(table.metadata, 'finish an expiry')
+  const folders = ownedFolders(table.metadata)
+  return [...leftovers, ...expired.filter((file) => folders.some((folder) => isBelow(file, folder)))]
+}
+
+/** Files of the table whose names begin with one of the prefixes, wherever its layout puts them. */
+async function listByPrefix(table: Table, prefixes: readonly string[]): Promise<readonly string[]> {
+  const usable = prefixes.filter((prefix) => prefix !== '').map((prefix) => `${prefix}-`)
+  if (usable.length === 0) return []
+  const found = new Set<string>()
+  for (const folder of writtenFolders(table.metadata)) {
+    for await (const { location } of table.io.list(folder)) {
+      const name = location.slice(location.lastIndexOf('/') + 1)
+      if (usable.some((prefix) => name.startsWith(prefix))) found.add(location)
+    }
+  }
+  return [...found]
+}
+
+/** The folders that new files go to, without those inside another. */
+function writtenFolders(metadata: TableMetadata): readonly string[] {
+  const folders = ownedFolders(metadata)
+  return folders.filter((folder) => !folders.some((other) => other !== folder && isBelow(folder, other)))
+}
