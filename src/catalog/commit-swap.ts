@@ -39,6 +39,7 @@ export async function commitBySwap(
 ): Promise<Table> {
   const base = await loadTableAt(pointer.io, identifier, await pointer.read(identifier))
   const metadata = nextMetadata(base, request)
+  if (metadata === base.metadata) return base // the updates change nothing
   const location = await stage(pointer.io, { base, metadata, request })
   if (!(await swapOrFindOut(pointer, base, location))) {
     await deleteQuietly(pointer.io, [location])

@@ -112,6 +112,7 @@ class HadoopCatalog implements Catalog {
     const { table: base, version } = await this.#load(identifier)
     if (version === undefined) throw foreignNames(base)
     const metadata = nextMetadata(base, request)
+    if (metadata === base.metadata) return base // the updates change nothing
     // By the base's codec: rivals on one base must reach for the same name.
     const file = {
       folder: this.#metadataFolder(identifier),

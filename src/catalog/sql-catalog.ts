@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
-import type { Catalog, CreateTableOptions } from './catalog.ts'
+import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, type TablePointer } from './commit-swap.ts'
 import { loadTableAt } from './metadata-file.ts'
 import { type NewTable, stageNewTable } from './new-table.ts'
@@ -135,7 +135,7 @@ class SqlCatalogImpl implements SqlCatalog {
     if (result.numDeletedRows === 0n) throw await this.#noSuchTable(identifier)
   }
 
-  async commit(identifier: TableIdentifier, request: Parameters<Catalog['commit']>[1]): Promise<Table> {
+  async commit(identifier: TableIdentifier, request: CommitRequest): Promise<Table> {
     return commitBySwap(this.#pointer, identifier, request)
   }
 

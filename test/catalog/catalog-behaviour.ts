@@ -1,0 +1,410 @@
+import { describe, expect, it } from 'vitest'
+
+import type { Catalog } from '../../src/catalog/catalog.ts'
+import { commitTable } from '../../src/catalog/commit-table.ts'
+import type { FileIO } from '../../src/iceberg/io/file-io.ts'
+import { parseJson, type JsonObject, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
+import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support.ts'
+
+/** One stored catalog, which can be opened any number of times, as by several processes. */
+export interface CatalogStore {
+  readonly io: FileIO
+  readonly warehouse: string
+  open(): Catalog
+}
+
+export interface BehaviourOptions {
+  readonly create: () => CatalogStore
+  /** Whether tables can be registered and dropped, and lie where their creator says. */
+  readonly movable: boolean
+}
+
+/** What every catalog does. */
+export function catalogBehaviour(name: string, options: BehaviourOptions): void {
+  describe(`${name} catalog`, () => {
+    namespaces(options)
+    tables(options)
+    if (options.movable) registration(options)
+    else withoutRegistration(options)
+    commits(options)
+    rivals(options)
+    hostileNames(options)
+  })
+}
+
+function namespaces({ create }: BehaviourOptions): void {
+  it('is empty at first and answers', async () => {
+    const catalog = create().open()
+    await catalog.ping()
+    expect(await catalog.listNamespaces()).toEqual([])
+    expect(await catalog.listTables()).toEqual([])
+  })
+
+  it('creates nested namespaces with their parents, and an existing one again', async () => {
+    const store = create()
+    const catalog = store.open()
+    await catalog.createNamespace(['b', 'x', 'deep'])
+    await catalog.createNamespace(['a_%!'])
+    await catalog.createNamespace(['b'])
+    await catalog.createNamespace(['b'])
+    const expected = [['a_%!'], ['b'], ['b', 'x'], ['b', 'x', 'deep']]
+    expect(await catalog.listNamespaces()).toEqual(expected)
+    expect(await store.open().listNamespaces()).toEqual(expected)
+  })
+
+  it('tells a missing namespace, also one that is only like another', async () => {
+    const catalog = create().open()
+    await catalog.createNamespace(['n_s', 'x'])
+    await catalog.createNamespace(['Upper', 'x'])
+    for (const missing of ['nope', 'nas', 'n%', 'upper', 'n_s.y', 'n']) {
+      const namespace = missing.split('.')
+      await expect(catalog.listTables(namespace)).rejects.toMatchObject({ code: 'NO_SUCH_NAMESPACE' })
+      const creation = catalog.createTable({ namespace, name: 't' }, { schema: SCHEMA })
+      await expect(creation).rejects.toMatchObject({ code: 'NO_SUCH_NAMESPACE' })
+    }
+    expect(await catalog.listTables(['n_s'])).toEqual([])
+  })
+}
+
+function tables({ create }: BehaviourOptions): void {
+  it('creates a table that another instance loads', async () => {
+    const store = create()
+    const created = await createEvents(store.open(), { owner: 'me' })
+    const loaded = await store.open().loadTable(EVENTS)
+    expect(loaded.metadataLocation).toBe(created.metadataLocation)
+    expect(loaded.identifier).toEqual(EVENTS)
+    expect(loaded.metadata.tableUuid).toBe(created.metadata.tableUuid)
+    expect(loaded.metadata.location).toBe(`${store.warehouse}/db/events`)
+    expect(loaded.metadata.properties).toMatchObject({ owner: 'me' })
+    expect(loaded.metadata.formatVersion).toBe(2)
+  })
+
+  it('lists tables by name, all or of one namespace', async () => {
+    const catalog = create().open()
+    await catalog.createNamespace(['db', 'sub'])
+    await catalog.createNamespace(['other'])
+    const names = [['db', 'b'], ['db', 'a'], ['db', 'sub', 'c'], ['other', 'a']]
+    const identifiers = names.map((levels) => ({ namespace: levels.slice(0, -1), name: levels.at(-1) ?? '' }))
+    for (const identifier of identifiers) await catalog.createTable(identifier, { schema: SCHEMA })
+    const [b, a, c, other] = identifiers
+    expect(await catalog.listTables()).toEqual([a, b, c, other])
+    expect(await catalog.listTables(['db'])).toEqual([a, b])
+    expect(await catalog.listTables(['db', 'sub'])).toEqual([c])
+    expect(await catalog.listNamespaces()).toEqual([['db'], ['db', 'sub'], ['other']])
+  })
+
+  it('refuses a second table of a name and leaves the first alone', async () => {
+    const store = create()
+    const catalog = store.open()
+    const first = await createEvents(catalog)
+    const before = await filesBelow(store.io, store.warehouse)
+    await expect(catalog.createTable(EVENTS, { schema: SCHEMA })).rejects.toMatchObject({ code: 'TABLE_EXISTS' })
+    expect((await catalog.loadTable(EVENTS)).metadata.tableUuid).toBe(first.metadata.tableUuid)
+    expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+  })
+
+  it('lets one of several creators win', async () => {
+    const store = create()
+    await store.open().createNamespace(['db'])
+    const creators = Array.from({ length: 5 }, () => store.open().createTable(EVENTS, { schema: SCHEMA }))
+    const settled = await Promise.allSettled(creators)
+    expect(settled.filter((result) => result.status === 'fulfilled')).toHaveLength(1)
+    for (const result of settled) {
+      if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'TABLE_EXISTS' })
+    }
+    expect((await filesBelow(store.io, store.warehouse)).filter((file) => file.endsWith('.json'))).toHaveLength(1)
+  })
+
+  it('tells a missing table', async () => {
+    const catalog = create().open()
+    await createEvents(catalog)
+    for (const identifier of [{ ...EVENTS, name: 'nope' }, { ...EVENTS, name: 'EVENTS' }, { namespace: ['x'], name: 'events' }]) {
+      await expect(catalog.loadTable(identifier)).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
+      const commit = catalog.commit(identifier, { requirements: [], updates: [] })
+      await expect(commit).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
+    }
+  })
+
+  it('tells damaged metadata without changing it', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation } = await createEvents(catalog)
+    const bytes = await store.io.read(metadataLocation)
+    for (const damaged of [bytes.slice(0, 100), new Uint8Array(), new TextEncoder().encode('[]'), new Uint8Array([0x1f, 0x8b, 1])]) {
+      await store.io.write(metadataLocation, damaged)
+      await expect(catalog.loadTable(EVENTS)).rejects.toMatchObject({ name: 'IcebergError' })
+      const commit = commitTable(catalog, EVENTS, setProperty('a', 'b'))
+      await expect(commit).rejects.toMatchObject({ name: 'IcebergError' })
+      expect([...(await store.io.read(metadataLocation))]).toEqual([...damaged])
+    }
+    await store.io.write(metadataLocation, bytes)
+    expect((await catalog.loadTable(EVENTS)).metadataLocation).toBe(metadataLocation)
+  })
+}
+
+function registration({ create }: BehaviourOptions): void {
+  it('forgets a table, keeps its files, and adopts them again', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation, metadata } = await createEvents(catalog)
+    await catalog.dropTable(EVENTS)
+    await expect(catalog.loadTable(EVENTS)).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
+    await expect(catalog.dropTable(EVENTS)).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
+    expect(await catalog.listTables()).toEqual([])
+    const again = { namespace: ['db'], name: 'again' }
+    expect((await catalog.registerTable(again, metadataLocation)).metadata.tableUuid).toBe(metadata.tableUuid)
+    expect((await store.open().loadTable(again)).metadataLocation).toBe(metadataLocation)
+  })
+
+  it('refuses to register over a table, twice, from nothing, or from garbage', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation } = await createEvents(catalog)
+    const other = { namespace: ['db'], name: 'other' }
+    const exists = { code: 'TABLE_EXISTS' }
+    await expect(catalog.registerTable(EVENTS, metadataLocation)).rejects.toMatchObject(exists)
+    await expect(catalog.registerTable(other, metadataLocation)).rejects.toMatchObject(exists)
+    const missing = catalog.registerTable(other, `${store.warehouse}/nope.metadata.json`)
+    await expect(missing).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' })
+    const garbage = `${store.warehouse}/garbage.metadata.json`
+    await store.io.write(garbage, new TextEncoder().encode('{"format-version": 2}'))
+    await expect(catalog.registerTable(other, garbage)).rejects.toMatchObject({ name: 'IcebergError' })
+    expect(await catalog.listTables()).toEqual([EVENTS])
+  })
+
+  it('puts a table where its creator says', async () => {
+    const store = create()
+    const catalog = store.open()
+    await catalog.createNamespace(['db'])
+    const location = `${store.warehouse}/elsewhere/t`
+    const table = await catalog.createTable(EVENTS, { schema: SCHEMA, location, formatVersion: 3 })
+    expect(table.metadata.location).toBe(location)
+    expect(table.metadata.formatVersion).toBe(3)
+    expect(table.metadataLocation.startsWith(`${location}/metadata/00000-`)).toBe(true)
+  })
+}
+
+function withoutRegistration({ create }: BehaviourOptions): void {
+  it('refuses what a folder of files cannot do', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation } = await createEvents(catalog)
+    const other = { namespace: ['db'], name: 'other' }
+    const unsupported = { code: 'UNSUPPORTED' }
+    await expect(catalog.registerTable(other, metadataLocation)).rejects.toMatchObject(unsupported)
+    await expect(catalog.dropTable(EVENTS)).rejects.toMatchObject(unsupported)
+    const location = `${store.warehouse}/elsewhere`
+    const elsewhere = catalog.createTable(other, { schema: SCHEMA, location })
+    await expect(elsewhere).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    expect((await catalog.loadTable(EVENTS)).metadataLocation).toBe(metadataLocation)
+  })
+}
+
+function commits({ create }: BehaviourOptions): void {
+  it('commits, logs the previous metadata file and keeps it', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog)
+    const staged: string[] = []
+    const onStaged = async (location: string): Promise<void> => {
+      staged.push(location)
+    }
+    const { table, attempts } = await commitTable(catalog, EVENTS, setProperty('a', '1'), { onStaged })
+    expect(attempts).toBe(1)
+    expect(staged).toEqual([table.metadataLocation])
+    expect(table.metadata.properties).toMatchObject({ a: '1' })
+    expect(table.metadata.metadataLog.map((entry) => entry.metadataFile)).toEqual([base.metadataLocation])
+    const loaded = await store.open().loadTable(EVENTS)
+    expect(loaded.metadataLocation).toBe(table.metadataLocation)
+    expect(loaded.metadata.properties).toMatchObject({ a: '1' })
+    expect(await store.io.stat(base.metadataLocation)).toBeDefined()
+  })
+
+  it('refuses a commit whose requirements do not hold any more, and leaves no file', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog)
+    await commitTable(catalog, EVENTS, setProperty('a', '1'))
+    const before = await filesBelow(store.io, store.warehouse)
+    const stale = [
+      [{ type: 'assert-table-uuid', uuid: crypto.randomUUID() }],
+      [{ type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': 5n }],
+      [{ type: 'assert-create' }],
+      [{ type: 'assert-current-schema-id', 'current-schema-id': 7 }],
+    ] as const
+    for (const requirements of stale) {
+      const updates = [{ action: 'set-properties', updates: { b: '2' } }] as const
+      const commit = catalog.commit(EVENTS, { requirements, updates })
+      await expect(commit).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    }
+    expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+    const { metadata } = await catalog.loadTable(EVENTS)
+    expect(metadata.properties).not.toHaveProperty('b')
+    expect(metadata.tableUuid).toBe(base.metadata.tableUuid)
+  })
+
+  it('writes nothing when nothing changes', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog, { a: '1' })
+    const before = await filesBelow(store.io, store.warehouse)
+    const { table } = await commitTable(catalog, EVENTS, setProperty('a', '1'))
+    expect(table.metadataLocation).toBe(base.metadataLocation)
+    expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+  })
+
+  it('keeps keys that it does not know, and 64-bit numbers', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation } = await createEvents(catalog)
+    const json = parseJson(await store.io.read(metadataLocation)) as JsonObject
+    const foreign = { 'x-foreign': { big: 9223372036854775807n, list: [1, null, 'ü'] } }
+    await store.io.write(metadataLocation, new TextEncoder().encode(stringifyJson({ ...json, ...foreign })))
+    const { table } = await commitTable(catalog, EVENTS, setProperty('a', '1'))
+    const written = parseJson(await store.io.read(table.metadataLocation)) as JsonObject
+    expect(written['x-foreign']).toEqual(foreign['x-foreign'])
+  })
+
+  it('compresses metadata files where the table asks for it', async () => {
+    const store = create()
+    const catalog = store.open()
+    const created = await createEvents(catalog, { 'write.metadata.compression-codec': 'gzip' })
+    const { table } = await commitTable(catalog, EVENTS, setProperty('a', '1'))
+    for (const { metadataLocation } of [created, table]) {
+      expect(metadataLocation).toMatch(/\.gz\.metadata\.json$/)
+      expect([...(await store.io.read(metadataLocation)).slice(0, 2)]).toEqual([0x1f, 0x8b])
+    }
+    expect((await store.open().loadTable(EVENTS)).metadata.properties).toMatchObject({ a: '1' })
+  })
+
+  it('deletes metadata files that fall out of the log, only where the table asks for it', async () => {
+    const store = create()
+    const catalog = store.open()
+    await createEvents(catalog, { 'write.metadata.previous-versions-max': '2' })
+    const metadataFiles = async (): Promise<number> =>
+      (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.metadata.json')).length
+    for (let i = 0; i < 5; i++) await commitTable(catalog, EVENTS, setProperty('a', `${i}`))
+    expect(await metadataFiles()).toBe(6)
+    await commitTable(catalog, EVENTS, setProperty('write.metadata.delete-after-commit.enabled', 'true'))
+    await commitTable(catalog, EVENTS, setProperty('a', 'x'))
+    const { metadata, metadataLocation } = await store.open().loadTable(EVENTS)
+    const kept = [...metadata.metadataLog.map((entry) => entry.metadataFile), metadataLocation]
+    expect(kept).toHaveLength(3)
+    for (const location of kept) expect(await store.io.stat(location)).toBeDefined()
+    expect(await metadataFiles()).toBe(8 - 2)
+  })
+}
+
+function rivals({ create }: BehaviourOptions): void {
+  it('lets 20 parallel committers of 4 instances all land', async () => {
+    const store = create()
+    await createEvents(store.open())
+    const instances = Array.from({ length: 4 }, () => store.open())
+    const retries = { count: 200, minWaitMs: 1, maxWaitMs: 20 }
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, i) => {
+        const catalog = instances[i % instances.length] ?? store.open()
+        return commitTable(catalog, EVENTS, setProperty(`p${i}`, `${i}`), { retries })
+      }),
+    )
+    const { metadata, metadataLocation } = await store.open().loadTable(EVENTS)
+    const expected = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`p${i}`, `${i}`]))
+    expect(metadata.properties).toMatchObject(expected)
+    expect(metadata.metadataLog).toHaveLength(20)
+    expect(new Set(results.map(({ table }) => table.metadataLocation)).size).toBe(20)
+    // Attempts that lost left nothing behind.
+    const files = (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.json'))
+    expect(files.sort()).toEqual([...metadata.metadataLog.map((entry) => entry.metadataFile), metadataLocation].sort())
+  })
+
+  it('refuses the slower of two commits on one state', async () => {
+    const store = create()
+    const [first, second] = [store.open(), store.open()]
+    await createEvents(first)
+    const updates = [{ action: 'set-properties', updates: { late: 'yes' } }] as const
+    const late = second.commit(EVENTS, {
+      requirements: [],
+      updates,
+      onStaged: async () => {
+        await commitTable(first, EVENTS, setProperty('early', 'yes'))
+      },
+    })
+    await expect(late).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    const { metadata, metadataLocation } = await second.loadTable(EVENTS)
+    expect(metadata.properties).toMatchObject({ early: 'yes' })
+    expect(metadata.properties).not.toHaveProperty('late')
+    const files = (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.json'))
+    expect(files).toHaveLength(2)
+    expect(files).toContain(metadataLocation)
+  })
+
+  it('stays as it was when the committer dies before the pointer moves', async () => {
+    const store = create()
+    const base = await createEvents(store.open())
+    await new Promise<void>((resolve) => {
+      const dying = {
+        requirements: [],
+        updates: [{ action: 'set-properties' as const, updates: { a: '1' } }],
+        onStaged: () => {
+          resolve()
+          return new Promise<void>(() => {})
+        },
+      }
+      void store.open().commit(EVENTS, dying)
+    })
+    const survivor = store.open()
+    const loaded = await survivor.loadTable(EVENTS)
+    expect(loaded.metadataLocation).toBe(base.metadataLocation)
+    const { table } = await commitTable(survivor, EVENTS, setProperty('b', '2'))
+    expect(table.metadata.properties).toMatchObject({ b: '2' })
+    expect(table.metadata.properties).not.toHaveProperty('a')
+  })
+
+  it('gives up cleanly when the ledger cannot be written', async () => {
+    const store = create()
+    const base = await createEvents(store.open())
+    const before = await filesBelow(store.io, store.warehouse)
+    const failing = store.open().commit(EVENTS, {
+      requirements: [],
+      updates: [{ action: 'set-properties', updates: { a: '1' } }],
+      onStaged: async () => {
+        throw new Error('no ledger')
+      },
+    })
+    await expect(failing).rejects.toMatchObject({ name: 'IcebergError', cause: { message: 'no ledger' } })
+    expect((await store.open().loadTable(EVENTS)).metadataLocation).toBe(base.metadataLocation)
+    expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+  })
+}
+
+function hostileNames({ create }: BehaviourOptions): void {
+  it.each(['..', '.', '', '../x', 'a/b', 'a\\b', 'a\0b', 'a.b', ' a', 'a\n', 'x'.repeat(256)])(
+    'refuses the name %j everywhere',
+    async (bad) => {
+      const store = create()
+      const catalog = store.open()
+      await catalog.createNamespace(['db'])
+      const before = await filesBelow(store.io, store.warehouse)
+      const invalid = { code: 'INVALID_ARGUMENT' }
+      await expect(catalog.createNamespace(['db', bad])).rejects.toMatchObject(invalid)
+      for (const identifier of [{ namespace: ['db'], name: bad }, { namespace: [bad], name: 't' }]) {
+        await expect(catalog.createTable(identifier, { schema: SCHEMA })).rejects.toMatchObject(invalid)
+        await expect(catalog.loadTable(identifier)).rejects.toMatchObject(invalid)
+        const commit = catalog.commit(identifier, { requirements: [], updates: [] })
+        await expect(commit).rejects.toMatchObject(invalid)
+      }
+      expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+    },
+  )
+
+  it('takes names in any script, with quotes and wildcards', async () => {
+    const store = create()
+    const catalog = store.open()
+    const names = ['tábla', '表', '🧊', "it's", '"q"', 'a b', '100%', 'under_score', 'semi;colon', '--', 'NULL']
+    await catalog.createNamespace(["n'\"%_!"])
+    for (const name of names) await catalog.createTable({ namespace: ["n'\"%_!"], name }, { schema: SCHEMA })
+    const listed = (await store.open().listTables(["n'\"%_!"])).map((identifier) => identifier.name)
+    expect(listed.sort()).toEqual(names.sort())
+    for (const name of names) await store.open().loadTable({ namespace: ["n'\"%_!"], name })
+  })
+}
