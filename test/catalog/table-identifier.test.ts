@@ -1,0 +1,22 @@
+import { describe, expect, it } from 'vitest'
+
+import { formatIdentifier, parseIdentifier } from '../../src/catalog/table-identifier.ts'
+
+describe('table identifiers', () => {
+  it.each([
+    ['db.events', { namespace: ['db'], name: 'events' }],
+    ['a.b.c', { namespace: ['a', 'b'], name: 'c' }],
+    ['events', { namespace: [], name: 'events' }],
+    ['db.tábla 1', { namespace: ['db'], name: 'tábla 1' }],
+  ])('%s', (text, identifier) => {
+    expect(parseIdentifier(text)).toEqual(identifier)
+    expect(formatIdentifier(identifier)).toBe(text)
+  })
+
+  it.each(['', '.', '..', 'a.', '.a', 'a..b', '../../etc/passwd', 'a/b.c', 'a.b\0', 'a.b\u0085', 'a. b', `a.${'x'.repeat(256)}`, `${'a.'.repeat(200)}b`])(
+    'refuses %j',
+    (text) => {
+      expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+    },
+  )
+})
