@@ -43,6 +43,8 @@ export interface ManifestTotals {
   readonly sizes: Float64Array
   /** For each entry of `sizes`, the position of its partition in `partitionKeys`. */
   readonly partitionIndexes: Int32Array
+  /** Live files of any kind that are neither Parquet nor Puffin. */
+  readonly otherFormats: number
   /** By the key of `partitionKey`. */
   readonly partitionKeys: ReadonlyMap<string, Readonly<PartitionTotals>>
 }
@@ -64,7 +66,7 @@ export function readManifestTotals(
   const draft: TotalsDraft = {
     status: 'existing',
     content: 'data',
-    puffin: false,
+    format: 'other',
     size: 0,
     records: 0,
     blob: -1,
@@ -91,7 +93,7 @@ const NO_PARTITION: PartitionName = { key: '', tuple: [] }
 interface TotalsDraft {
   status: EntryStatus
   content: FileContent
-  puffin: boolean
+  format: FormatKind
   size: number
   records: number
   /** Length of a deletion vector's blob; -1 when there is none. */
@@ -110,7 +112,7 @@ function totalsBindings(keys: (schema: AvroSchema) => Reader<PartitionName>): Fi
           read: contentReader,
           set: (draft, value) => (draft.content = value),
         }),
-        requiredField(101, ['file_format'], { read: puffinReader, set: (draft, value) => (draft.puffin = value) }),
+        requiredField(101, ['file_format'], { read: formatReader, set: (draft, value) => (draft.format = value) }),
         requiredField(102, ['partition'], { read: keys, set: (draft, value) => (draft.partition = value) }),
         requiredField(103, ['record_count'], { read: countReader, set: (draft, value) => (draft.records = value) }),
         requiredField(104, ['file_size_in_bytes'], { read: countReader, set: (draft, value) => (draft.size = value) }),
@@ -129,11 +131,13 @@ class TotalsCollector {
   readonly #equality: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #vectors: ContentTotals = { count: 0, bytes: 0, records: 0 }
   readonly #partitions = new Map<string, { readonly index: number; readonly totals: PartitionTotals }>()
+  #otherFormats = 0
   #sizes = new Float64Array(256)
   #indexes = new Int32Array(256)
 
   add(draft: TotalsDraft): void {
     const { index, totals: partition } = this.#partition(draft.partition)
+    if (draft.format === 'other') this.#otherFormats++
     if (draft.content === 'data') {
       this.#addSize(draft.size, index)
       addTo(this.#data, draft.size, draft.records)
@@ -144,7 +148,7 @@ class TotalsCollector {
     }
     partition.deleteFiles++
     if (draft.content === 'equality-deletes') addTo(this.#equality, draft.size, draft.records)
-    else if (draft.puffin) addTo(this.#vectors, draft.blob < 0 ? draft.size : draft.blob, draft.records)
+    else if (draft.format === 'puffin') addTo(this.#vectors, draft.blob < 0 ? draft.size : draft.blob, draft.records)
     else addTo(this.#positions, draft.size, draft.records)
   }
 
@@ -154,6 +158,7 @@ class TotalsCollector {
       positionDeletes: this.#positions,
       equalityDeletes: this.#equality,
       deletionVectors: this.#vectors,
+      otherFormats: this.#otherFormats,
       sizes: this.#sizes.slice(0, this.#data.count),
       partitionIndexes: this.#indexes.slice(0, this.#data.count),
       partitionKeys: new Map(Array.from(this.#partitions, ([key, { totals }]) => [key, totals])),
@@ -190,14 +195,17 @@ function addTo(totals: ContentTotals, bytes: number, records: number): void {
   totals.records += records
 }
 
-/** Whether the file format is `puffin`, told by its second letter without making a string. */
-function puffinReader(schema: AvroSchema): Reader<boolean> {
+type FormatKind = 'parquet' | 'puffin' | 'other'
+
+/** Tells file formats apart by length and second letter, without making a string. */
+function formatReader(schema: AvroSchema): Reader<FormatKind> {
   if (schema.kind !== 'string') throw wrongType(schema, 'string')
   return (cursor) => {
     const length = cursor.readNumber()
-    const second = cursor.bytes[cursor.pos + 1]
+    const second = (cursor.bytes[cursor.pos + 1] ?? 0) | 0x20 // lower case
     cursor.skip(length)
-    return length === 6 && (second === 0x55 || second === 0x75)
+    if (length === 7 && second === 0x61) return 'parquet'
+    return length === 6 && second === 0x75 ? 'puffin' : 'other'
   }
 }
 
