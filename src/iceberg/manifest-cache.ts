@@ -1,3 +1,4 @@
+import { headerText, openAvroContainer } from './avro/container-reader.ts'
 import { IcebergError } from './errors.ts'
 import { readManifestList } from './manifest-list.ts'
 import { readManifest } from './manifest-reader.ts'
@@ -13,7 +14,7 @@ const lists = new WeakMap<Table, Map<bigint, Promise<readonly ManifestFile[]>>>(
 
 /**
  * The manifests of a snapshot, in order; read once per loaded table.
- * `INVALID_METADATA` when the snapshot names no manifest list; errors of the list and of FileIO.
+ * `INVALID_METADATA` when the snapshot names no manifests; errors of the manifest list and of FileIO.
  */
 export async function loadManifests(table: Table, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
   const known = lists.get(table) ?? new Map<bigint, Promise<readonly ManifestFile[]>>()
@@ -30,20 +31,38 @@ export async function loadManifests(table: Table, snapshot: Snapshot): Promise<r
   }
 }
 
+/** The same without keeping the answer, for walks over all snapshots of a table. */
+export async function readManifests(table: Table, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
+  if (snapshot.manifestList !== undefined) return readManifestList(await table.io.read(snapshot.manifestList))
+  if (snapshot.manifests === undefined) {
+    throw new IcebergError('INVALID_METADATA', `Snapshot ${snapshot.snapshotId} names no manifests`)
+  }
+  return Promise.all(snapshot.manifests.map((path) => readInlineManifest(table, snapshot, path)))
+}
+
 /** All entries of a manifest, deleted ones included, with inherited values filled in; errors of the manifest and FileIO. */
 export async function loadEntries(
   table: Table,
   manifest: ManifestFile,
   options: { readonly project?: 'all' | 'no-metrics' } = {},
 ): Promise<readonly ManifestEntry[]> {
-  if (manifest.keyMetadata !== undefined) {
-    throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted`)
-  }
   const bytes = await table.io.read(manifest.manifestPath)
   return readManifest(bytes, { manifest, metadata: table.metadata, project: options.project ?? 'all' })
 }
 
-async function readManifests(table: Table, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
-  if (snapshot.manifestList !== undefined) return readManifestList(await table.io.read(snapshot.manifestList))
-  throw new IcebergError('INVALID_METADATA', `Snapshot ${snapshot.snapshotId} names neither manifest list nor manifests`)
+/** Old v1 snapshots have no manifest list: what it would say comes from the manifest itself, counts stay unknown. */
+async function readInlineManifest({ io }: Table, snapshot: Snapshot, path: string): Promise<ManifestFile> {
+  const bytes = await io.read(path)
+  const { header } = openAvroContainer(bytes, `manifest ${path}`)
+  const specId = Number(headerText(header, 'partition-spec-id') ?? '0')
+  if (!Number.isSafeInteger(specId)) throw new IcebergError('CORRUPT_FILE', `The manifest ${path} has no valid spec id`)
+  return {
+    manifestPath: path,
+    manifestLength: bytes.length,
+    partitionSpecId: specId,
+    content: 'data',
+    sequenceNumber: 0,
+    minSequenceNumber: 0,
+    addedSnapshotId: snapshot.snapshotId,
+  }
 }

@@ -115,6 +115,7 @@ export class SnapshotProducer {
     const { bytes, manifest } = writeManifest({
       formatVersion: metadata.formatVersion,
       schema: schemaForSpec(metadata, spec),
+      schemas: metadata.schemas,
       spec,
       snapshotId: this.snapshotId,
       content,
@@ -209,6 +210,7 @@ export class SnapshotProducer {
     const sample = writeManifest({
       formatVersion: metadata.formatVersion,
       schema: schemaForSpec(metadata, spec),
+      schemas: metadata.schemas,
       spec,
       snapshotId: this.snapshotId,
       content,

@@ -1,0 +1,220 @@
+import { IcebergError } from '../errors.ts'
+import { propertyBool, propertyLong } from '../metadata.ts'
+import type { TableMetadata } from '../metadata.ts'
+import { ancestorsIn, snapshotsById } from '../snapshot-ancestry.ts'
+import { mainBranch } from '../snapshots.ts'
+import type { Snapshot, SnapshotRef } from '../snapshots.ts'
+import type { Table } from '../table.ts'
+import { findUsedMetadata, unusedMetadata } from './unused-metadata.ts'
+import type { UsedMetadata } from './unused-metadata.ts'
+import type { TableRequirement, TableUpdate } from './table-update.ts'
+
+export interface ExpiryRequest {
+  /** Now, in ms since the epoch. */
+  readonly nowMs: number
+  /** Snapshots older than this expire, ms since the epoch; default: now less `history.expire.max-snapshot-age-ms`. */
+  readonly olderThanMs?: number
+  /** Ancestors that each branch keeps whatever their age; default: `history.expire.min-snapshots-to-keep`. */
+  readonly retainLast?: number
+  /** Snapshots that expire whatever their age, beside those that are too old. */
+  readonly snapshotIds?: readonly bigint[]
+  /** Whether schemas and partition specs that nothing uses any more go too; the current ones stay. Default false. */
+  readonly cleanExpiredMetadata?: boolean
+}
+
+/** What an expiry changes in the metadata of a table; `updates` is empty when nothing expires. */
+export interface ExpiryPlan {
+  readonly updates: readonly TableUpdate[]
+  readonly requirements: readonly TableRequirement[]
+  /** In the order of the table's snapshots. */
+  readonly expiredSnapshotIds: readonly bigint[]
+  readonly removedRefs: readonly string[]
+  readonly removedSchemaIds: readonly number[]
+  readonly removedSpecIds: readonly number[]
+}
+
+const DEFAULT_MAX_SNAPSHOT_AGE_MS = 432_000_000
+const DEFAULT_MIN_SNAPSHOTS = 1
+
+/**
+ * Chooses the snapshots and refs that expire, as Iceberg's `RemoveSnapshots` does: refs by age first, `main` never;
+ * each branch keeps its newest snapshots by number or age up to the first that fails both, tags keep their head,
+ * snapshots that no ref reaches stay while they are young. Retention set at a ref goes before everything else.
+ *
+ * Pure; without a look into manifests `cleanExpiredMetadata` removes only what is safe to remove unseen, so use
+ * {@link planExpiryOf} for it. Errors: `GC_DISABLED`; `INVALID_ARGUMENT` for `retainLast` below 1 and for a snapshot in
+ * `snapshotIds` that a kept ref is at; `NO_SUCH_SNAPSHOT`.
+ */
+export function planExpiry(metadata: TableMetadata, request: ExpiryRequest): ExpiryPlan {
+  return toPlan(metadata, request, chooseSnapshots(metadata, request), undefined)
+}
+
+/** As {@link planExpiry}, reading the kept snapshots to learn which specs and columns they use, when that is asked for. */
+export async function planExpiryOf(table: Table, request: ExpiryRequest): Promise<ExpiryPlan> {
+  const choice = chooseSnapshots(table.metadata, request)
+  const used = request.cleanExpiredMetadata === true ? await findUsedMetadata(table, choice.kept) : undefined
+  return toPlan(table.metadata, request, choice, used)
+}
+
+interface Choice {
+  readonly kept: readonly Snapshot[]
+  readonly expired: readonly Snapshot[]
+  readonly refs: ReadonlyMap<string, SnapshotRef>
+  readonly removedRefs: readonly string[]
+}
+
+function chooseSnapshots(metadata: TableMetadata, request: ExpiryRequest): Choice {
+  refuseWithoutGc(metadata)
+  const retention = retentionOf(metadata, request)
+  const snapshots = snapshotsById(metadata)
+  const refs = keptRefs(metadata, snapshots, request.nowMs)
+  const named = requireExpirable(request.snapshotIds ?? [], snapshots, refs)
+  const retained = new Set<bigint>()
+  for (const ref of refs.values()) for (const id of retainedBy(ref, snapshots, retention)) retained.add(id)
+  const reachable = reachableFrom(refs, snapshots)
+  const stays = ({ snapshotId, timestampMs }: Snapshot): boolean => {
+    if (named.has(snapshotId)) return false
+    return retained.has(snapshotId) || (!reachable.has(snapshotId) && timestampMs >= retention.olderThanMs)
+  }
+  return {
+    kept: metadata.snapshots.filter(stays),
+    expired: metadata.snapshots.filter((snapshot) => !stays(snapshot)),
+    refs,
+    removedRefs: Object.keys(metadata.refs).filter((name) => !refs.has(name)),
+  }
+}
+
+interface Retention {
+  readonly nowMs: number
+  readonly olderThanMs: number
+  readonly minSnapshots: number
+}
+
+function retentionOf(metadata: TableMetadata, { nowMs, olderThanMs, retainLast }: ExpiryRequest): Retention {
+  if (retainLast !== undefined && !(Number.isSafeInteger(retainLast) && retainLast >= 1)) {
+    throw new IcebergError('INVALID_ARGUMENT', `At least one snapshot must be retained, not ${retainLast}`)
+  }
+  const maxAgeMs = propertyLong(metadata, 'history.expire.max-snapshot-age-ms', DEFAULT_MAX_SNAPSHOT_AGE_MS)
+  return {
+    nowMs,
+    olderThanMs: olderThanMs ?? nowMs - maxAgeMs,
+    minSnapshots:
+      retainLast ?? propertyLong(metadata, 'history.expire.min-snapshots-to-keep', DEFAULT_MIN_SNAPSHOTS),
+  }
+}
+
+function refuseWithoutGc(metadata: TableMetadata): void {
+  if (propertyBool(metadata, 'gc.enabled', true)) return
+  throw new IcebergError(
+    'GC_DISABLED',
+    'Snapshots cannot expire: the table has gc.enabled=false, so its files may belong to other tables too',
+  )
+}
+
+function keptRefs(
+  metadata: TableMetadata,
+  snapshots: ReadonlyMap<bigint, Snapshot>,
+  nowMs: number,
+): ReadonlyMap<string, SnapshotRef> {
+  const defaultMaxAgeMs = propertyLong(metadata, 'history.expire.max-ref-age-ms', Infinity)
+  const kept = new Map<string, SnapshotRef>()
+  for (const [name, ref] of Object.entries(metadata.refs)) {
+    const snapshot = snapshots.get(ref.snapshotId)
+    const isYoung = snapshot !== undefined && nowMs - snapshot.timestampMs <= (ref.maxRefAgeMs ?? defaultMaxAgeMs)
+    if (name === mainBranch || isYoung) kept.set(name, ref)
+  }
+  return kept
+}
+
+function requireExpirable(
+  ids: readonly bigint[],
+  snapshots: ReadonlyMap<bigint, Snapshot>,
+  refs: ReadonlyMap<string, SnapshotRef>,
+): ReadonlySet<bigint> {
+  for (const id of ids) {
+    if (!snapshots.has(id)) throw new IcebergError('NO_SUCH_SNAPSHOT', `The table has no snapshot ${id}`)
+    const names = [...refs].filter(([, ref]) => ref.snapshotId === id).map(([name]) => name)
+    if (names.length === 0) continue
+    throw new IcebergError('INVALID_ARGUMENT', `Cannot expire ${id}. Still referenced by refs: [${names.join(', ')}]`)
+  }
+  return new Set(ids)
+}
+
+function retainedBy(
+  ref: SnapshotRef,
+  snapshots: ReadonlyMap<bigint, Snapshot>,
+  { nowMs, olderThanMs, minSnapshots }: Retention,
+): ReadonlySet<bigint> {
+  const retained = new Set([ref.snapshotId])
+  if (ref.type === 'tag') return retained
+  const keepFromMs = ref.maxSnapshotAgeMs === undefined ? olderThanMs : nowMs - ref.maxSnapshotAgeMs
+  const keepAtLeast = ref.minSnapshotsToKeep ?? minSnapshots
+  let kept = 0
+  for (const ancestor of ancestorsIn(snapshots, ref.snapshotId)) {
+    if (kept >= keepAtLeast && ancestor.timestampMs < keepFromMs) return retained
+    retained.add(ancestor.snapshotId)
+    kept += 1
+  }
+  return retained
+}
+
+/** Snapshots that belong to the history of a ref, whether or not they are retained there. */
+function reachableFrom(
+  refs: ReadonlyMap<string, SnapshotRef>,
+  snapshots: ReadonlyMap<bigint, Snapshot>,
+): ReadonlySet<bigint> {
+  const reachable = new Set<bigint>()
+  for (const ref of refs.values()) {
+    if (ref.type === 'tag') {
+      reachable.add(ref.snapshotId)
+      continue
+    }
+    for (const { snapshotId } of ancestorsIn(snapshots, ref.snapshotId)) reachable.add(snapshotId)
+  }
+  return reachable
+}
+
+function toPlan(
+  metadata: TableMetadata,
+  request: ExpiryRequest,
+  { kept, expired, refs, removedRefs }: Choice,
+  used: UsedMetadata | undefined,
+): ExpiryPlan {
+  const unused =
+    request.cleanExpiredMetadata === true ? unusedMetadata(metadata, kept, used) : { schemaIds: [], specIds: [] }
+  const ids = new Set(expired.map((snapshot) => snapshot.snapshotId))
+  const hasFile = (files: TableMetadata['statistics'], id: bigint): boolean => files.some((f) => f.snapshotId === id)
+  const updates: TableUpdate[] = removedRefs.map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }))
+  for (const id of ids) {
+    if (hasFile(metadata.statistics, id)) updates.push({ action: 'remove-statistics', 'snapshot-id': id })
+    if (hasFile(metadata.partitionStatistics, id)) {
+      updates.push({ action: 'remove-partition-statistics', 'snapshot-id': id })
+    }
+  }
+  if (ids.size > 0) updates.push({ action: 'remove-snapshots', 'snapshot-ids': [...ids] })
+  if (unused.specIds.length > 0) updates.push({ action: 'remove-partition-specs', 'spec-ids': unused.specIds })
+  if (unused.schemaIds.length > 0) updates.push({ action: 'remove-schemas', 'schema-ids': unused.schemaIds })
+  return {
+    updates,
+    requirements: requirementsFor(metadata, refs),
+    expiredSnapshotIds: [...ids],
+    removedRefs,
+    removedSchemaIds: unused.schemaIds,
+    removedSpecIds: unused.specIds,
+  }
+}
+
+/** No ref may have moved, as that changes what is kept; and what is current must still be. */
+function requirementsFor(
+  metadata: TableMetadata,
+  refs: ReadonlyMap<string, SnapshotRef>,
+): readonly TableRequirement[] {
+  const requirements: TableRequirement[] = []
+  if (metadata.tableUuid !== '') requirements.push({ type: 'assert-table-uuid', uuid: metadata.tableUuid })
+  for (const [ref, { snapshotId }] of refs) {
+    requirements.push({ type: 'assert-ref-snapshot-id', ref, 'snapshot-id': snapshotId })
+  }
+  requirements.push({ type: 'assert-current-schema-id', 'current-schema-id': metadata.currentSchemaId })
+  requirements.push({ type: 'assert-default-spec-id', 'default-spec-id': metadata.defaultSpecId })
+  return requirements
+}

@@ -1,0 +1,76 @@
+import { mapBounded } from '../bounded-map.ts'
+import { loadEntries, readManifests } from '../manifest-cache.ts'
+import type { ManifestFile } from '../manifest.ts'
+import type { TableMetadata } from '../metadata.ts'
+import { sourceIdsOf } from '../partitioning.ts'
+import { isLive } from '../scan.ts'
+import { walkFields } from '../schema.ts'
+import type { Schema } from '../schema.ts'
+import type { Snapshot } from '../snapshots.ts'
+import type { Table } from '../table.ts'
+
+const CONCURRENCY = 8
+
+/** What the files of some snapshots need from the table's metadata to be read. */
+export interface UsedMetadata {
+  readonly specIds: ReadonlySet<number>
+  /** Columns that equality deletes compare; they may be gone from newer schemas. */
+  readonly equalityIds: ReadonlySet<number>
+}
+
+/** Reads the manifest lists and delete manifests of snapshots to learn what they use; each file once. */
+export async function findUsedMetadata(table: Table, snapshots: readonly Snapshot[]): Promise<UsedMetadata> {
+  const specIds = new Set<number>()
+  const deleteManifests = new Map<string, ManifestFile>()
+  await mapBounded(snapshots, CONCURRENCY, async (snapshot) => {
+    for (const manifest of await readManifests(table, snapshot)) {
+      specIds.add(manifest.partitionSpecId)
+      if (manifest.content === 'deletes') deleteManifests.set(manifest.manifestPath, manifest)
+    }
+  })
+  const equalityIds = new Set<number>()
+  await mapBounded([...deleteManifests.values()], CONCURRENCY, async (manifest) => {
+    for (const entry of await loadEntries(table, manifest, { project: 'no-metrics' })) {
+      if (isLive(entry)) for (const id of entry.dataFile.equalityIds ?? []) equalityIds.add(id)
+    }
+  })
+  return { specIds, equalityIds }
+}
+
+/**
+ * Schemas and partition specs that the kept snapshots do not need. Without `used`, nothing is known about files: then
+ * all specs stay, and every schema that has a column of its own.
+ */
+export function unusedMetadata(
+  metadata: TableMetadata,
+  kept: readonly Snapshot[],
+  used: UsedMetadata | undefined,
+): { readonly schemaIds: readonly number[]; readonly specIds: readonly number[] } {
+  const keptSpecs = metadata.partitionSpecs.filter(
+    ({ specId }) => specId === metadata.defaultSpecId || used === undefined || used.specIds.has(specId),
+  )
+  const specIds = metadata.partitionSpecs.filter((spec) => !keptSpecs.includes(spec)).map(({ specId }) => specId)
+  // a snapshot that does not say its schema may need any of them
+  if (kept.some((snapshot) => snapshot.schemaId === undefined)) return { schemaIds: [], specIds }
+  const named = new Set([metadata.currentSchemaId, ...kept.map((snapshot) => snapshot.schemaId)])
+  const keptSchemas = metadata.schemas.filter((schema) => named.has(schema.schemaId))
+  const sources = [...keptSpecs, ...metadata.sortOrders].flatMap(({ fields }) => fields.flatMap(sourceIdsOf))
+  const needed = used === undefined ? undefined : new Set([...used.equalityIds, ...sources])
+  const schemaIds = metadata.schemas
+    .filter((schema) => !named.has(schema.schemaId) && !hasColumnOfItsOwn(schema, keptSchemas, needed))
+    .map((schema) => schema.schemaId)
+  return { schemaIds, specIds }
+}
+
+/** Whether a schema is the place to look up a column (one of `needed`, or any) that no kept schema has. */
+function hasColumnOfItsOwn(
+  schema: Schema,
+  kept: readonly Schema[],
+  needed: ReadonlySet<number> | undefined,
+): boolean {
+  const known = new Set(kept.flatMap((other) => [...walkFields(other)].map(({ field }) => field.id)))
+  for (const { field } of walkFields(schema)) {
+    if (!known.has(field.id) && (needed === undefined || needed.has(field.id))) return true
+  }
+  return false
+}
