@@ -6,7 +6,13 @@ import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { applyUpdates } from '../iceberg/update/apply-updates.ts'
 import { checkRequirements } from '../iceberg/update/check-requirements.ts'
 import type { CommitRequest } from './catalog.ts'
-import { deleteQuietly, loadTableAt, metadataFileBytes, metadataFileSuffix, nextMetastoreFileName } from './metadata-file.ts'
+import {
+  deleteQuietly,
+  loadTableAt,
+  metadataFileBytes,
+  metadataFileSuffix,
+  nextMetastoreFileName,
+} from './metadata-file.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */

@@ -121,5 +121,8 @@ function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
 
 function throwIfCancelled(identifier: TableIdentifier, signal: AbortSignal | undefined): void {
   if (signal?.aborted !== true) return
-  throw new IcebergError('CANCELLED', `The change to ${formatIdentifier(identifier)} was cancelled; nothing was changed.`)
+  throw new IcebergError(
+    'CANCELLED',
+    `The change to ${formatIdentifier(identifier)} was cancelled; nothing was changed.`,
+  )
 }

@@ -36,7 +36,9 @@ export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: s
     },
     async location(namespace) {
       const query = db.selectFrom('iceberg_namespace_properties').select('property_value')
-      const ofNamespace = query.where('catalog_name', '=', catalogName).where('namespace', '=', formatNamespace(namespace))
+      const ofNamespace = query
+        .where('catalog_name', '=', catalogName)
+        .where('namespace', '=', formatNamespace(namespace))
       const row = await ofNamespace.where('property_key', '=', 'location').executeTakeFirst()
       return row?.property_value ?? undefined
     },

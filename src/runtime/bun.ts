@@ -8,7 +8,8 @@ interface BunServer {
   stop(closeActiveConnections: boolean): Promise<void>
 }
 
-interface BunGlobal {
+/** Declared here because the global types of Bun would make code elsewhere look portable that is not. */
+declare const Bun: {
   serve(options: {
     readonly fetch: (request: Request, server: BunServer) => Promise<Response>
     readonly error: (error: unknown) => Response
@@ -28,7 +29,7 @@ export const bunRuntime: Runtime = {
 }
 
 async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
-  const server = bun().serve({
+  const server = Bun.serve({
     fetch: (request, self) => answerSafely(options, request, { remoteAddress: self.requestIP(request)?.address }),
     error: (error) => {
       options.onError?.(error)
@@ -41,10 +42,4 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
     reusePort: false, // without this, development: false lets a second process listen on the same port
   })
   return { port: server.port, stop: (graceful) => server.stop(!graceful) }
-}
-
-function bun(): BunGlobal {
-  const found = (globalThis as { readonly Bun?: BunGlobal }).Bun
-  if (found === undefined) throw new Error('This module runs under Bun only')
-  return found
 }

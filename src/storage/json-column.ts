@@ -1,7 +1,13 @@
 import { DatabaseError } from './database-error.ts'
 
 /** What a JSON column holds. 64-bit integers are strings here, as they are in the API. */
-export type StoredJson = string | number | boolean | null | readonly StoredJson[] | { readonly [key: string]: StoredJson }
+export type StoredJson =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly StoredJson[]
+  | { readonly [key: string]: StoredJson }
 
 /** JSON text for a column; an absent value is NULL. A bigint throws: it must have been made a string before. */
 export function toColumn(value: object | StoredJson | undefined): string | null {
@@ -13,15 +19,18 @@ export function toRequiredColumn(value: object | StoredJson): string {
   return JSON.stringify(value)
 }
 
-/** The value of a JSON column as it was stored; undefined for NULL. */
+/** The value of a JSON column as it was stored, in the shape in which its store wrote it; undefined for NULL. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the shape at the call
 export function fromColumn<T = StoredJson>(text: string | null): T | undefined {
   return text === null ? undefined : fromRequiredColumn<T>(text)
 }
 
 /** The value of a JSON column that is never NULL, in the shape in which its store wrote it. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the shape at the call
 export function fromRequiredColumn<T = StoredJson>(text: string): T {
   try {
-    return JSON.parse(text) as T
+    const value: T = JSON.parse(text)
+    return value
   } catch (cause) {
     throw new DatabaseError('CORRUPT', 'A JSON column of the state database is damaged', { cause })
   }

@@ -2,10 +2,7 @@ import type { Selectable } from 'kysely'
 
 import { fromColumn, fromRequiredColumn, type StoredJson, toColumn } from './json-column.ts'
 import { decodeOptional } from './nullable.ts'
-import type { OperationsTable } from './schema.ts'
-
-/** `unknown`: the commit may or may not have happened; a later look at the table decides. */
-export type OperationState = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'unknown'
+import type { OperationState, OperationsTable } from './schema.ts'
 
 /** How far an operation is; counts of data files, and bytes. */
 export interface OperationProgress {
@@ -86,7 +83,7 @@ export function operationFromRow(row: Selectable<OperationsTable>): OperationRec
     id: row.id,
     kind: row.kind,
     table: row.table_name,
-    state: row.state as OperationState,
+    state: row.state,
     requestedBy: row.requested_by,
     request: fromRequiredColumn(row.request_json),
     createdAt: row.created_at,

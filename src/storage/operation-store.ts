@@ -8,11 +8,10 @@ import {
   operationFromRow,
   type OperationProgress,
   type OperationRecord,
-  type OperationState,
 } from './operation-record.ts'
 import { afterCursor } from './page-query.ts'
 import { pageOf, type Page, type PageRequest } from './page.ts'
-import type { StateTables } from './schema.ts'
+import type { OperationState, StateTables } from './schema.ts'
 
 export interface OperationFilter {
   readonly table?: string

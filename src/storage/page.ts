@@ -27,7 +27,9 @@ export function pageOf<T extends Cursor>(rows: readonly T[], limit: number): Pag
 
 /** An opaque, URL-safe page token. */
 export function encodeCursor(cursor: Cursor): string {
-  return btoa(JSON.stringify([cursor.createdAt, cursor.id])).replaceAll('+', '-').replaceAll('/', '_')
+  return btoa(JSON.stringify([cursor.createdAt, cursor.id]))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
 }
 
 /** The cursor of a page token; undefined when the token was not made by {@link encodeCursor}. */

@@ -3,11 +3,18 @@
  * columns that end in `_json` hold JSON text; byte counts and durations are integers.
  */
 export interface StateTables {
+  readonly _migrations: MigrationsTable
   readonly tokens: TokensTable
   readonly operations: OperationsTable
   readonly plans: PlansTable
   readonly settings: SettingsTable
   readonly idempotency_keys: IdempotencyKeysTable
+}
+
+export interface MigrationsTable {
+  version: number
+  name: string
+  applied_at: string
 }
 
 export interface TokensTable {
@@ -22,11 +29,14 @@ export interface TokensTable {
   revoked_at: string | null
 }
 
+/** `unknown`: the commit may or may not have happened; a later look at the table decides. */
+export type OperationState = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'unknown'
+
 export interface OperationsTable {
   id: string
   kind: string
   table_name: string
-  state: string
+  state: OperationState
   requested_by: string
   request_id: string | null
   request_json: string

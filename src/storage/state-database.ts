@@ -5,10 +5,6 @@ import { MIGRATIONS } from './migrations/all.ts'
 import type { Migration, MigrationContext } from './migrations/migration.ts'
 import type { StateTables } from './schema.ts'
 
-interface MigrationTables {
-  readonly _migrations: { version: number; name: string; applied_at: string }
-}
-
 /**
  * Opens the state database and brings its schema up to date, each migration in one transaction.
  * Throws `DatabaseError`; `NEWER_VERSION`, with nothing changed, when a newer release wrote it.
@@ -16,7 +12,7 @@ interface MigrationTables {
 export async function openStateDatabase(dialect: Dialect, now: Date = new Date()): Promise<Kysely<StateTables>> {
   const db = new Kysely<StateTables>({ dialect })
   try {
-    await migrate(db as unknown as Kysely<MigrationTables>, MIGRATIONS, now)
+    await migrate(db, MIGRATIONS, now)
     return db
   } catch (error) {
     await db.destroy()
@@ -26,7 +22,7 @@ export async function openStateDatabase(dialect: Dialect, now: Date = new Date()
 
 /** Applies the migrations that a database lacks; see {@link openStateDatabase}. */
 export async function migrate(
-  db: Kysely<MigrationTables>,
+  db: Kysely<StateTables>,
   migrations: ReadonlyMap<number, Migration>,
   now: Date,
 ): Promise<void> {
@@ -48,7 +44,7 @@ export async function migrate(
   }
 }
 
-function migrationsTable(db: Kysely<MigrationTables>) {
+function migrationsTable(db: Kysely<StateTables>) {
   return db.schema
     .createTable('_migrations')
     .ifNotExists()
@@ -57,8 +53,13 @@ function migrationsTable(db: Kysely<MigrationTables>) {
     .addColumn('applied_at', 'text', (column) => column.notNull())
 }
 
-async function appliedVersion(db: Kysely<MigrationTables>): Promise<number> {
-  const row = await db.selectFrom('_migrations').select('version').orderBy('version', 'desc').limit(1).executeTakeFirst()
+async function appliedVersion(db: Kysely<StateTables>): Promise<number> {
+  const row = await db
+    .selectFrom('_migrations')
+    .select('version')
+    .orderBy('version', 'desc')
+    .limit(1)
+    .executeTakeFirst()
   return row?.version ?? 0
 }
 
@@ -70,21 +71,21 @@ interface Step {
 }
 
 /** The version row goes in first: of two processes that start together, one waits or fails there, before any DDL. */
-async function applyOnce(db: Kysely<MigrationTables>, step: Step): Promise<void> {
+async function applyOnce(db: Kysely<StateTables>, step: Step): Promise<void> {
   try {
     await db.transaction().execute(async (trx) => {
       await trx
         .insertInto('_migrations')
         .values({ version: step.version, name: step.migration.name, applied_at: step.now.toISOString() })
         .execute()
-      await step.migration.up(trx as unknown as Kysely<unknown>, step.context)
+      await step.migration.up(trx, step.context)
     })
   } catch (error) {
     if (!isUniqueViolation(error) || (await appliedVersion(db)) < step.version) throw error
   }
 }
 
-function migrationContext(db: Kysely<MigrationTables>): MigrationContext {
+function migrationContext(db: Kysely<StateTables>): MigrationContext {
   const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter
   return {
     int64: isSqlite ? 'integer' : 'bigint',

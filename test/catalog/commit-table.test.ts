@@ -77,7 +77,9 @@ describe('commitTable', () => {
     const { io, catalog } = await setup()
     const rivals = stageAgainstRivals({ io, catalog }, 99)
     const retries = { count: 1000, minWaitMs: 20, maxWaitMs: 20, totalTimeoutMs: 100 }
-    await expect(commitTable(catalog, EVENTS, rivals.stage, { retries })).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
+    await expect(commitTable(catalog, EVENTS, rivals.stage, { retries })).rejects.toMatchObject({
+      code: 'COMMIT_CONFLICT',
+    })
     expect(rivals.files.length).toBeGreaterThan(1)
     expect(rivals.files.length).toBeLessThan(15)
   })
@@ -88,7 +90,11 @@ describe('commitTable', () => {
     const commit = commitTable(catalog, EVENTS, async () => {
       stagings += 1
       await io.create('mem://w/a.avro', new Uint8Array())
-      return { requirements: [], updates: [{ action: 'set-current-schema', 'schema-id': 99 }], writtenFiles: ['mem://w/a.avro'] }
+      return {
+        requirements: [],
+        updates: [{ action: 'set-current-schema', 'schema-id': 99 }],
+        writtenFiles: ['mem://w/a.avro'],
+      }
     })
     await expect(commit).rejects.toMatchObject({ name: 'IcebergError' })
     expect(stagings).toBe(1)
@@ -99,7 +105,12 @@ describe('commitTable', () => {
     'keeps the files when the outcome is not certain: %s',
     async (error) => {
       const { io, catalog } = await setup()
-      const doubtful: Catalog = { ...bound(catalog), commit: () => Promise.reject(error) }
+      const doubtful: Catalog = {
+        ...bound(catalog),
+        commit: async () => {
+          throw error
+        },
+      }
       const rivals = stageAgainstRivals({ io, catalog }, 0)
       await expect(commitTable(doubtful, EVENTS, rivals.stage, { retries: QUICK })).rejects.toBe(error)
       expect(rivals.files).toHaveLength(1)

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 
 import { describe, expect, it } from 'vitest'
 
@@ -9,6 +9,7 @@ import { createHadoopCatalog } from '../../src/catalog/hadoop-catalog.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
+import { fixturesRoot, haveFixtures } from '../support/iceberg-fixtures.ts'
 import { createEvents, EVENTS, faultyIO, filesBelow, ioFailure, setProperty } from './support.ts'
 
 const METADATA = '/w/db/events/metadata'
@@ -68,7 +69,17 @@ describe('hadoop versions', () => {
   it('are found without a hint, and past names that are no versions', async () => {
     const { io, catalog } = await fourVersions()
     await io.delete(HINT)
-    for (const name of ['v9.1.metadata.json', 'v9.metadata.json.crc', '.v9.metadata.json', 'v9.json', 'v9.metadata.json.tmp', 'vx.metadata.json', 'old/v9.metadata.json', 'v.metadata.json', 'snap-9-1.avro']) {
+    for (const name of [
+      'v9.1.metadata.json',
+      'v9.metadata.json.crc',
+      '.v9.metadata.json',
+      'v9.json',
+      'v9.metadata.json.tmp',
+      'vx.metadata.json',
+      'old/v9.metadata.json',
+      'v.metadata.json',
+      'snap-9-1.avro',
+    ]) {
       await write(io, `${METADATA}/${name}`, 'garbage')
     }
     expect((await catalog.loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '4' })
@@ -84,16 +95,18 @@ describe('hadoop versions', () => {
     expect((await catalog.loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '11' })
   })
 
-  it.each(['v5.gz.metadata.json', 'v5.metadata.json.gz'])('are found and followed when compressed, as %s', async (name) => {
-    const { gzipSync } = await import('node:zlib')
-    const { io, catalog } = await fourVersions()
-    const current = await text(io, `${METADATA}/v4.metadata.json`)
-    await io.write(`${METADATA}/${name}`, gzipSync(current.replace('"v":"4"', '"v":"5"')))
-    expect((await catalog.loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '5' })
-    const { table } = await commitTable(catalog, EVENTS, setProperty('v', '6'))
-    expect(table.metadataLocation).toBe(`${METADATA}/v6.metadata.json`)
-    expect((await open(io).loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '6' })
-  })
+  it.each(['v5.gz.metadata.json', 'v5.metadata.json.gz'])(
+    'are found and followed when compressed, as %s',
+    async (name) => {
+      const { io, catalog } = await fourVersions()
+      const current = await text(io, `${METADATA}/v4.metadata.json`)
+      await io.write(`${METADATA}/${name}`, gzipSync(current.replace('"v":"4"', '"v":"5"')))
+      expect((await catalog.loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '5' })
+      const { table } = await commitTable(catalog, EVENTS, setProperty('v', '6'))
+      expect(table.metadataLocation).toBe(`${METADATA}/v6.metadata.json`)
+      expect((await open(io).loadTable(EVENTS)).metadata.properties).toMatchObject({ v: '6' })
+    },
+  )
 
   it('keep one name for all rivals while the codec changes', async () => {
     const { io, catalog } = await fourVersions()
@@ -210,13 +223,11 @@ describe('hadoop folders', () => {
   })
 })
 
-const fixtures = process.env['ICEBERG_FIXTURES'] ?? resolve(import.meta.dirname, '../../../shared/fixtures')
-
-describe.skipIf(!existsSync(fixtures))('hadoop tables of other systems (needs the fixtures)', () => {
+describe.skipIf(!haveFixtures)('hadoop tables of other systems (needs the fixtures)', () => {
   const io = new LocalFileIO()
 
   it('are listed and loaded, Spark, Hive, Impala and Flink alike', async () => {
-    const catalog = open(io, join(fixtures, 'impala/hadoop_catalog'))
+    const catalog = open(io, join(fixturesRoot, 'impala/hadoop_catalog'))
     const tables = await catalog.listTables()
     expect(tables.length).toBeGreaterThan(25)
     for (const identifier of tables) {
@@ -230,11 +241,16 @@ describe.skipIf(!existsSync(fixtures))('hadoop tables of other systems (needs th
     ['duckdb-iceberg/iceberg', [], 'lineitem_iceberg_gz_no_hint', 'v2.gz.metadata.json'],
     ['duckdb-iceberg/iceberg', [], 'lineitem_iceberg_no_hint', 'v2.metadata.json'],
     ['duckdb-iceberg/name_mapping', ['warehouse_1', 'mydb'], 't1', 'v7.metadata.json'],
-    ['duckdb-iceberg/legacy_bare_deletion_vector', ['warehouse', 'default'], 'legacy_bare_deletion_vector', '00002-legacy-bare-dv.metadata.json'],
+    [
+      'duckdb-iceberg/legacy_bare_deletion_vector',
+      ['warehouse', 'default'],
+      'legacy_bare_deletion_vector',
+      '00002-legacy-bare-dv.metadata.json',
+    ],
     ['impala', ['iceberg_v3'], 'iceberg_v3_deletion_vectors', 'v3.metadata.json'],
     ['impala', ['iceberg_v3'], 'iceberg_v3_all_types', 'v4.metadata.json'],
   ])('%s %j %s is at %s', async (warehouse, namespace, name, file) => {
-    const catalog = open(io, join(fixtures, warehouse))
+    const catalog = open(io, join(fixturesRoot, warehouse))
     const table = await catalog.loadTable({ namespace, name })
     expect(table.metadataLocation.slice(table.metadataLocation.lastIndexOf('/') + 1)).toBe(file)
   })

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 
-import { type Kysely, sql } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
@@ -12,7 +11,7 @@ import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { PrefixFileIO } from '../../src/iceberg/io/prefix.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
-import { Kysely as KyselyDatabase } from 'kysely'
+import { fixturesRoot, haveFixtures } from '../support/iceberg-fixtures.ts'
 import {
   createEvents,
   EVENTS,
@@ -130,7 +129,10 @@ describe('JDBC catalog tables', () => {
     await createEvents(catalog)
     await sql`update iceberg_tables set metadata_location = '/nowhere/1.metadata.json'`.execute(db)
     const loading = catalog.loadTable(EVENTS)
-    await expect(loading).rejects.toMatchObject({ code: 'FILE_NOT_FOUND', message: expect.stringContaining('db.events') })
+    await expect(loading).rejects.toMatchObject({
+      code: 'FILE_NOT_FOUND',
+      message: expect.stringContaining('db.events'),
+    })
   })
 })
 
@@ -160,10 +162,11 @@ describe('SQL catalog names', () => {
   })
 })
 
-describe('SQL commits whose outcome is unclear', () => {
-  const isSwap = (query: string): boolean => query.startsWith('update "iceberg_tables"')
-  const isRead = (query: string): boolean => query.startsWith('select "metadata_location"')
+const isSwap = (query: string): boolean => query.startsWith('update "iceberg_tables"')
+const isRead = (query: string): boolean => query.startsWith('select "metadata_location"')
+const isInsert = (query: string): boolean => query.startsWith('insert into "iceberg_tables"')
 
+describe('SQL commits whose outcome is unclear', () => {
   it('are conflicts when the database failed before the update', async () => {
     let broken = true
     const { folder, io, catalog } = setup({
@@ -266,7 +269,6 @@ describe('SQL commits whose outcome is unclear', () => {
   })
 
   it('of a new table keep its files unless it certainly is not there', async () => {
-    const isInsert = (query: string): boolean => query.startsWith('insert into "iceberg_tables"')
     const lost = setup({
       onQuery: async (query, run) => {
         const result = await run()
@@ -342,17 +344,15 @@ describe('SQLite catalogs that cannot be used', () => {
   })
 })
 
-const fixtures = process.env['ICEBERG_FIXTURES'] ?? resolve(import.meta.dirname, '../../../shared/fixtures')
-
-describe.skipIf(!existsSync(fixtures))('SQLite catalogs of PyIceberg (needs the fixtures)', () => {
+describe.skipIf(!haveFixtures)('SQLite catalogs of PyIceberg (needs the fixtures)', () => {
   it.each([
     ['default', 'case_sensitive_names/pyiceberg_catalog.db', 'case_sensitive_names'],
     ['persistent', 'legacy_bare_deletion_vector/catalog.db', 'legacy_bare_deletion_vector'],
   ])('%s opens read-only', async (name, file, table) => {
-    const root = join(fixtures, 'duckdb-iceberg')
+    const root = join(fixturesRoot, 'duckdb-iceberg')
     const dialect = sqliteDialect(join(root, file), { readonly: true })
     const io = new PrefixFileIO(new LocalFileIO(), [{ from: 'data/persistent', to: root }])
-    const catalog = createSqlCatalog({ db: new KyselyDatabase({ dialect }), name, warehouse: root, io })
+    const catalog = createSqlCatalog({ db: new Kysely({ dialect }), name, warehouse: root, io })
     open.push(catalog)
     expect(await catalog.listCatalogNames()).toEqual([name])
     expect(await catalog.listNamespaces()).toEqual([['default']])

@@ -48,7 +48,10 @@ export function setProperty(key: string, value: string) {
 }
 
 /** Creates the namespace and the table. */
-export async function createEvents(catalog: Catalog, properties: Readonly<Record<string, string>> = {}): Promise<Table> {
+export async function createEvents(
+  catalog: Catalog,
+  properties: Readonly<Record<string, string>> = {},
+): Promise<Table> {
   await catalog.createNamespace(EVENTS.namespace)
   return catalog.createTable(EVENTS, { schema: SCHEMA, properties })
 }
@@ -65,7 +68,7 @@ export function openSqlDatabase(path: string, onQuery?: QueryHook): Kysely<SqlCa
 }
 
 /** Called around every statement; what it throws is the driver's error. */
-export type QueryHook = (sql: string, run: () => Promise<QueryResult<unknown>>) => Promise<QueryResult<unknown>>
+export type QueryHook = <R>(sql: string, run: () => Promise<QueryResult<R>>) => Promise<QueryResult<R>>
 
 /** A real database whose connection misbehaves on command. */
 function hooked(dialect: Dialect, onQuery: QueryHook): Dialect {
@@ -84,7 +87,7 @@ function hookedDriver(driver: Driver, onQuery: QueryHook): Driver {
       const connection = await driver.acquireConnection()
       return {
         executeQuery: <R>(query: Parameters<typeof connection.executeQuery>[0]) =>
-          onQuery(query.sql, () => connection.executeQuery(query)) as Promise<QueryResult<R>>,
+          onQuery<R>(query.sql, () => connection.executeQuery(query)),
         streamQuery: (query, size) => connection.streamQuery(query, size),
       }
     },

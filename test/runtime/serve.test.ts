@@ -126,9 +126,7 @@ describe('runtime port', async () => {
 })
 
 function deferred(): { readonly promise: Promise<void>; readonly resolve: () => void } {
-  let resolve = (): void => {}
-  const promise = new Promise<void>((done) => {
-    resolve = done
-  })
-  return { promise, resolve }
+  const event = new EventTarget()
+  const promise = new Promise<void>((resolve) => event.addEventListener('done', () => resolve()))
+  return { promise, resolve: () => event.dispatchEvent(new Event('done')) }
 }

@@ -10,7 +10,10 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
 /** Opens state databases in folders that are removed after each test. */
-export function stateDatabases(): { readonly path: () => string; readonly open: (path?: string) => Promise<Kysely<StateTables>> } {
+export function stateDatabases(): {
+  readonly path: () => string
+  readonly open: (path?: string) => Promise<Kysely<StateTables>>
+} {
   const folders: string[] = []
   const databases: Kysely<StateTables>[] = []
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 
-import { type Kysely, sql } from 'kysely'
+import { sql } from 'kysely'
 import { describe, expect, it } from 'vitest'
 
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
@@ -19,7 +19,14 @@ describe('state database', () => {
     const { rows } = await sql<{ name: string; strict: number }>`
       select name, strict from pragma_table_list where schema = 'main' and name not like 'sqlite_%' order by name
     `.execute(db)
-    expect(rows.map((row) => row.name)).toEqual(['_migrations', 'idempotency_keys', 'operations', 'plans', 'settings', 'tokens'])
+    expect(rows.map((row) => row.name)).toEqual([
+      '_migrations',
+      'idempotency_keys',
+      'operations',
+      'plans',
+      'settings',
+      'tokens',
+    ])
     expect(rows.every((row) => row.strict === 1)).toBe(true)
     const applied = await sql`select version, name from _migrations`.execute(db)
     expect(applied.rows).toEqual([{ version: 1, name: 'initial' }])
@@ -41,7 +48,7 @@ describe('state database', () => {
   })
 
   it('rolls a failed migration back as a whole', async () => {
-    const db = (await databases.open()) as unknown as Parameters<typeof migrate>[0]
+    const db = await databases.open()
     const broken: Migration = {
       name: 'broken',
       async up(trx) {
@@ -52,7 +59,10 @@ describe('state database', () => {
     await expect(migrate(db, new Map([[2, broken]]), now)).rejects.toThrow('broken on purpose')
     const half = await sql`select name from sqlite_master where name = 'half'`.execute(db)
     expect(half.rows).toEqual([])
-    const fixed: Migration = { name: 'fixed', up: async (trx: Kysely<unknown>) => trx.schema.createTable('whole').addColumn('id', 'text').execute() }
+    const fixed: Migration = {
+      name: 'fixed',
+      up: async (trx) => trx.schema.createTable('whole').addColumn('id', 'text').execute(),
+    }
     await migrate(db, new Map([[2, fixed]]), now)
     const applied = await sql`select version, name, applied_at from _migrations where version = 2`.execute(db)
     expect(applied.rows).toEqual([{ version: 2, name: 'fixed', applied_at: '2025-01-02T03:04:05.678Z' }])

@@ -1,7 +1,11 @@
 import { describe, expect, it } from 'vitest'
 
 import { isUniqueViolation } from '../../src/storage/database-error.ts'
-import { createIdempotencyStore, IDEMPOTENCY_LIFETIME_MS, type KeyedRequest } from '../../src/storage/idempotency-store.ts'
+import {
+  createIdempotencyStore,
+  IDEMPOTENCY_LIFETIME_MS,
+  type KeyedRequest,
+} from '../../src/storage/idempotency-store.ts'
 import type { OperationRecord } from '../../src/storage/operation-record.ts'
 import { createOperationStore } from '../../src/storage/operation-store.ts'
 import { type Cursor, decodeCursor, encodeCursor } from '../../src/storage/page.ts'
@@ -55,20 +59,20 @@ describe('token store', () => {
   })
 })
 
-describe('operation store', () => {
-  function operation(id: string, more: Partial<OperationRecord> = {}): OperationRecord {
-    return {
-      id,
-      kind: 'compact',
-      table: 'db.events',
-      state: 'running',
-      requestedBy: 'alice',
-      request: { table: 'db.events' },
-      createdAt: NOW.toISOString(),
-      ...more,
-    }
+function operation(id: string, more: Partial<OperationRecord> = {}): OperationRecord {
+  return {
+    id,
+    kind: 'compact',
+    table: 'db.events',
+    state: 'running',
+    requestedBy: 'alice',
+    request: { table: 'db.events' },
+    createdAt: NOW.toISOString(),
+    ...more,
   }
+}
 
+describe('operation store', () => {
   it('returns every field as it went in', async () => {
     const operations = createOperationStore(await databases.open())
     const full: OperationRecord = {
@@ -107,7 +111,9 @@ describe('operation store', () => {
     const progress = { files_done: 1, files_total: 2, bytes_done: 3, bytes_total: 4 }
     expect(await operations.updateProgress('op-1', progress)).toBe(true)
     expect(await operations.find('op-1')).toMatchObject({ plan: { a: 1 }, snapshotId: '5', progress })
-    expect(await operations.finish('op-1', { state: 'succeeded', finishedAt: later(1).toISOString(), result: {} })).toBe(true)
+    expect(
+      await operations.finish('op-1', { state: 'succeeded', finishedAt: later(1).toISOString(), result: {} }),
+    ).toBe(true)
     expect(await operations.updateProgress('op-1', progress)).toBe(false)
     expect(await operations.update('op-1', {})).toBe(false)
     expect(await operations.update('op-none', { snapshotId: '5' })).toBe(false)

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import type { StateTables } from '../schema.ts'
 import type { Migration, MigrationContext } from './migration.ts'
 
 /** Tokens, the operation ledger, plans, settings and idempotency keys. */
@@ -14,7 +15,7 @@ export const initial: Migration = {
   },
 }
 
-async function createTokens(db: Kysely<unknown>, context: MigrationContext): Promise<void> {
+async function createTokens(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('tokens')
     .addColumn('id', 'text', (column) => column.primaryKey().notNull())
@@ -28,7 +29,7 @@ async function createTokens(db: Kysely<unknown>, context: MigrationContext): Pro
   await context.strict(table).execute()
 }
 
-async function createOperations(db: Kysely<unknown>, context: MigrationContext): Promise<void> {
+async function createOperations(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('operations')
     .addColumn('id', 'text', (column) => column.primaryKey().notNull())
@@ -61,7 +62,7 @@ async function createOperations(db: Kysely<unknown>, context: MigrationContext):
   await index(db, 'operations', ['state'])
 }
 
-async function createPlans(db: Kysely<unknown>, context: MigrationContext): Promise<void> {
+async function createPlans(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('plans')
     .addColumn('id', 'text', (column) => column.primaryKey().notNull())
@@ -76,7 +77,7 @@ async function createPlans(db: Kysely<unknown>, context: MigrationContext): Prom
   await index(db, 'plans', ['created_at'])
 }
 
-async function createSettings(db: Kysely<unknown>, context: MigrationContext): Promise<void> {
+async function createSettings(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('settings')
     .addColumn('key', 'text', (column) => column.primaryKey().notNull())
@@ -86,7 +87,7 @@ async function createSettings(db: Kysely<unknown>, context: MigrationContext): P
   await context.strict(table).execute()
 }
 
-async function createIdempotencyKeys(db: Kysely<unknown>, context: MigrationContext): Promise<void> {
+async function createIdempotencyKeys(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('idempotency_keys')
     .addColumn('user_id', 'text', (column) => column.notNull())
@@ -104,7 +105,7 @@ async function createIdempotencyKeys(db: Kysely<unknown>, context: MigrationCont
   await index(db, 'idempotency_keys', ['created_at'])
 }
 
-async function index(db: Kysely<unknown>, table: string, columns: readonly string[]): Promise<void> {
+async function index(db: Kysely<StateTables>, table: string, columns: readonly string[]): Promise<void> {
   await db.schema
     .createIndex(`${table}_by_${columns.join('_')}`)
     .on(table)
