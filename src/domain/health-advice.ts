@@ -1,0 +1,101 @@
+import { count, deleteFileCount, formatBytes, percent, plural } from './table-health.ts'
+import type { HealthScore, TableHealthFacts } from './table-health.ts'
+
+/** What a compaction of the table would do. */
+export interface ProjectedCompaction {
+  readonly rewrittenFiles: number
+  readonly addedFiles: number
+  readonly rewrittenBytes: number
+  readonly removedDeleteFiles: number
+  readonly scoreAfter: number
+}
+
+/** What expiring with the table's own retention would do. */
+export interface ProjectedExpiry {
+  readonly expiredSnapshots: number
+  readonly scoreAfter: number
+}
+
+/** What merging manifests would do. */
+export interface ProjectedManifestRewrite {
+  readonly rewrittenManifests: number
+  readonly addedManifests: number
+  readonly scoreAfter: number
+}
+
+export interface Projections {
+  readonly compaction?: ProjectedCompaction
+  /** Why the table cannot be compacted although it should be. */
+  readonly compactionRefused?: string
+  readonly expiry?: ProjectedExpiry
+  readonly manifests?: ProjectedManifestRewrite
+}
+
+/** Fewer snapshots than this to expire are not worth a word. */
+const MIN_EXPIRABLE = 10
+
+/** Why compacting helps, in one sentence with numbers. */
+export function explainCompaction(facts: TableHealthFacts, projected: ProjectedCompaction): string {
+  const { rewrittenFiles, addedFiles, rewrittenBytes, removedDeleteFiles, scoreAfter } = projected
+  const deletes = removedDeleteFiles > 0 ? ` and ${plural(removedDeleteFiles, 'delete file')} go` : ''
+  const what = `${plural(rewrittenFiles, 'data file')} (${formatBytes(rewrittenBytes)}) become ${count(addedFiles)}${deletes}`
+  const { worst } = facts.partitions
+  const where = worst !== undefined && worst.label !== '' ? `; the worst partition is ${worst.label} with ${plural(worst.smallFiles, 'small file')}` : ''
+  return `${what}; the score would be ${scoreAfter}${where}`
+}
+
+/** Why expiring helps, in one sentence with numbers. */
+export function explainExpiry(facts: TableHealthFacts, { expiredSnapshots }: ProjectedExpiry): string {
+  const left = facts.snapshotCount - expiredSnapshots
+  return `${count(expiredSnapshots)} of ${plural(facts.snapshotCount, 'snapshot')} are past their retention; ${count(left)} would stay, and files that only the others reach would be deleted`
+}
+
+/** Why merging manifests helps, in one sentence with numbers. */
+export function explainManifestRewrite(projected: ProjectedManifestRewrite): string {
+  return `${plural(projected.rewrittenManifests, 'small manifest')} become ${count(projected.addedManifests)}, so that planning a query reads fewer files`
+}
+
+/** Whether an expiry is worth proposing. */
+export function isWorthExpiring(facts: TableHealthFacts, expiredSnapshots: number): boolean {
+  return expiredSnapshots >= MIN_EXPIRABLE || (expiredSnapshots > 0 && facts.snapshotCount > 100)
+}
+
+/** Advice in plain words: what is wrong, what to do first, and what that would bring. */
+export function recommend(facts: TableHealthFacts, score: HealthScore, projections: Projections): string {
+  if (facts.dataFiles.count === 0) return noData(projections, facts)
+  const steps: string[] = []
+  if (projections.compaction !== undefined) steps.push(`Compact: ${explainCompaction(facts, projections.compaction)}.`)
+  if (projections.compactionRefused !== undefined) {
+    steps.push(`It cannot be compacted here: ${projections.compactionRefused}.`)
+  }
+  if (projections.expiry !== undefined) steps.push(`Expire snapshots: ${explainExpiry(facts, projections.expiry)}.`)
+  if (projections.manifests !== undefined) {
+    steps.push(`Rewrite manifests: ${explainManifestRewrite(projections.manifests)}.`)
+  }
+  const opening = steps.length === 0 ? healthy(facts, score) : sick(facts, score)
+  return [opening, ...steps].join(' ')
+}
+
+function noData(projections: Projections, facts: TableHealthFacts): string {
+  const { expiry } = projections
+  const rest = expiry === undefined ? 'nothing to do' : `expire snapshots: ${explainExpiry(facts, expiry)}`
+  return `The table has no data files; ${rest}.`
+}
+
+function healthy(facts: TableHealthFacts, { score }: HealthScore): string {
+  const { count: files, bytes } = facts.dataFiles
+  const small = facts.smallFileCount
+  const note =
+    small === 0
+      ? ''
+      : ` ${count(small)} of them ${small === 1 ? 'is' : 'are'} under ${formatBytes(facts.smallFileThresholdBytes)}, too few in any partition to be worth a rewrite.`
+  return `Nothing to do (score ${score}): ${plural(files, 'data file')}, ${formatBytes(bytes)} in all.${note}`
+}
+
+function sick(facts: TableHealthFacts, { score }: HealthScore): string {
+  const { dataFiles, smallFileCount } = facts
+  const average = formatBytes(dataFiles.bytes / dataFiles.count)
+  const deletes = deleteFileCount(facts)
+  const small = `${count(smallFileCount)} of ${plural(dataFiles.count, 'data file')} (${percent(smallFileCount / dataFiles.count)}) are under ${formatBytes(facts.smallFileThresholdBytes)}, ${average} on average`
+  return `Score ${score}: ${small}${deletes > 0 ? `, with ${plural(deletes, 'delete file')}` : ''}.`
+}
