@@ -1,4 +1,4 @@
-import { formatDate, formatTime, formatTimestamp, formatYear } from './temporal.ts'
+import { civilFromDays, formatTime, formatTimestamp } from './temporal.ts'
 import type { Transform } from './transforms.ts'
 import type { PrimitiveType, Value } from './types.ts'
 import { formatValue } from './values.ts'
@@ -9,15 +9,16 @@ export function humanValue(transform: Transform, type: PrimitiveType, value: Val
   if (typeof value === 'number') {
     switch (transform.kind) {
       case 'year':
-        return formatYear(1970 + value)
+        return humanYear(1970 + value)
       case 'month':
-        return `${formatYear(1970 + Math.floor(value / 12))}-${pad(value - Math.floor(value / 12) * 12 + 1)}`
+        return `${humanYear(1970 + Math.floor(value / 12))}-${pad(value - Math.floor(value / 12) * 12 + 1)}`
       case 'day':
-        return formatDate(value)
+        return humanDate(value)
       case 'hour':
-        return `${formatDate(Math.floor(value / 24))}-${pad(value - Math.floor(value / 24) * 24)}`
+        return `${humanDate(Math.floor(value / 24))}-${pad(value - Math.floor(value / 24) * 24)}`
     }
   }
+  if (typeof value === 'number' && type.kind === 'date') return humanDate(value)
   if (typeof value === 'bigint') return humanLong(type, value)
   return value instanceof Uint8Array ? base64(value) : formatValue(type, value)
 }
@@ -25,18 +26,33 @@ export function humanValue(transform: Transform, type: PrimitiveType, value: Val
 function humanLong(type: PrimitiveType, value: bigint): string {
   switch (type.kind) {
     case 'time':
-      return trimFraction(formatTime(value, 6))
+      return humanTime(value)
     case 'timestamp':
       return trimFraction(formatTimestamp(value, 6))
     case 'timestamptz':
-      return `${trimFraction(formatTimestamp(value, 6))}Z`
+      return `${trimFraction(formatTimestamp(value, 6))}+00:00`
     case 'timestamp_ns':
       return trimFraction(formatTimestamp(value, 9))
     case 'timestamptz_ns':
-      return `${trimFraction(formatTimestamp(value, 9))}Z`
+      return `${trimFraction(formatTimestamp(value, 9))}+00:00`
     default:
       return formatValue(type, value)
   }
+}
+
+function humanDate(days: number): string {
+  const { year, month, day } = civilFromDays(days)
+  return `${humanYear(year)}-${pad(month)}-${pad(day)}`
+}
+
+/** At least four characters, the sign among them, and no plus. */
+function humanYear(year: number): string {
+  return year < 0 ? `-${String(-year).padStart(3, '0')}` : String(year).padStart(4, '0')
+}
+
+/** `10:15`, `10:15:30`, `10:15:30.250` or `10:15:30.250001`: only as much as there is. */
+function humanTime(micros: bigint): string {
+  return formatTime(micros, 6).replace(/000$/, '').replace(/\.000$/, '').replace(/^(\d\d:\d\d):00$/, '$1')
 }
 
 function trimFraction(text: string): string {

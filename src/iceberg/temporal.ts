@@ -66,7 +66,7 @@ export function parseDate(text: string): number | undefined {
   const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
   if (month < 1 || month > 12 || day < 1) return undefined
   const days = daysFromCivil(year, month, day)
-  return civilFromDays(days).day === day && Math.abs(days) < 2 ** 31 ? days : undefined
+  return civilFromDays(days).day === day && (days | 0) === days ? days : undefined
 }
 
 /** Units since midnight from `22:31:08.123456` (seconds and fraction optional), or undefined. */

@@ -66,9 +66,21 @@ export function valueKey(type: PrimitiveType, value: Value | null): string {
 /** A value for people: ISO dates and times, plain decimals, bytes in hexadecimal. */
 export function formatValue(type: PrimitiveType, value: Value): string {
   if (typeof value === 'boolean') return String(value)
-  if (typeof value === 'number' && type.kind !== 'date') return Object.is(value, -0) ? '-0' : String(value)
+  if (typeof value === 'number' && type.kind !== 'date') {
+    const shown = type.kind === 'float' ? shortestFloat(value) : value
+    return Object.is(shown, -0) ? '-0' : String(shown)
+  }
   if (typeof value === 'bigint' && (type.kind === 'long' || type.kind === 'int')) return String(value)
   return valueToText(type, value)
+}
+
+/** The number with the fewest digits that is the same 32-bit float: 0.1 rather than 0.10000000149011612. */
+function shortestFloat(value: number): number {
+  for (let digits = 6; digits <= 9; digits += 1) {
+    const candidate = Number(value.toPrecision(digits))
+    if (Object.is(Math.fround(candidate), value)) return candidate
+  }
+  return value
 }
 
 function compareNumbers(a: number, b: number): number {

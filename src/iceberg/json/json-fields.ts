@@ -1,7 +1,6 @@
 import { IcebergError } from '../errors.ts'
 import type { JsonObject, JsonValue } from './lossless-json.ts'
 
-const maxInt32 = 2 ** 31 - 1
 const maxInt64 = 2n ** 63n - 1n
 
 /** Whether a JSON value is an object (not null, not an array). */
@@ -64,7 +63,7 @@ export function requireBoolean(object: JsonObject, key: string, where: string): 
 /** The 32-bit integer under a required key. */
 export function requireInt(object: JsonObject, key: string, where: string): number {
   const value = required(object, key, where)
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > maxInt32) {
+  if (typeof value !== 'number' || (value | 0) !== value) {
     throw wrongType({ key, where, value }, 'a 32-bit integer')
   }
   return value
@@ -105,7 +104,7 @@ export function optionalCount(object: JsonObject, key: string, where: string): n
 /** The 32-bit integers of an array. */
 export function intList(values: readonly JsonValue[], where: string): readonly number[] {
   return values.map((value, index) => {
-    if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > maxInt32) {
+    if (typeof value !== 'number' || (value | 0) !== value) {
       throw invalid(where, `entry ${index} must be a 32-bit integer, found ${describe(value)}`)
     }
     return value
