@@ -244,6 +244,26 @@ describe('SQL commits whose outcome is unclear', () => {
     expect(files).toHaveLength(3)
   })
 
+  it('are unknown when so many others committed that the log does not reach back', async () => {
+    const folder = newFolder()
+    const { catalog: rival } = setup({ folder })
+    await createEvents(rival, { 'write.metadata.previous-versions-max': '1' })
+    let first = true
+    const { catalog } = setup({
+      folder,
+      onQuery: async (query, run) => {
+        const result = await run()
+        if (!isSwap(query) || !first) return result
+        first = false
+        for (const v of ['1', '2']) await commitTable(rival, EVENTS, setProperty('b', v))
+        throw new Error('connection lost')
+      },
+    })
+    const commit = commitTable(catalog, EVENTS, setProperty('a', '1'))
+    await expect(commit).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
+    expect((await rival.loadTable(EVENTS)).metadata.properties).toMatchObject({ a: '1', b: '2' })
+  })
+
   it('are unknown when the database stays away, and every file is kept', async () => {
     let away = false
     const { folder, io, catalog } = setup({
