@@ -9,7 +9,8 @@ import type { Schema } from '../iceberg/schema.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { NestedField, SimpleTypeName, Type } from '../iceberg/types.ts'
 import { addColumn, renameColumn } from '../iceberg/update/schema-update.ts'
-import { stageAppend, stageRowDelta } from '../iceberg/update/snapshot-producer.ts'
+import { stageAppend } from '../iceberg/update/stage-append.ts'
+import { stageRowDelta } from '../iceberg/update/stage-row-delta.ts'
 import type { Logger } from './logger.ts'
 
 export interface DemoDeps {

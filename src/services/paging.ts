@@ -31,13 +31,18 @@ export function refusePageToken(): never {
  * so that no item is shown twice or left out.
  */
 export function pageOfList<T>(items: readonly T[], query: PageQuery, version: string): ListPage<T> {
-  const limit = pageLimit(query)
-  const start = query.page_token === undefined ? 0 : decodeOffset(query.page_token, version)
-  const end = start + limit
-  return { items: items.slice(start, end), next_page_token: end < items.length ? encodeOffset(end, version) : null }
+  const start = pageOffset(query, version)
+  const end = start + pageLimit(query)
+  return { items: items.slice(start, end), next_page_token: end < items.length ? offsetToken(end, version) : null }
 }
 
-function encodeOffset(offset: number, version: string): string {
+/** Where the page begins in a list whose state `version` names. */
+export function pageOffset({ page_token: token }: PageQuery, version: string): number {
+  return token === undefined ? 0 : decodeOffset(token, version)
+}
+
+/** The token of the page that begins at `offset`. */
+export function offsetToken(offset: number, version: string): string {
   const bytes = new TextEncoder().encode(JSON.stringify([offset, version]))
   return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_')
 }

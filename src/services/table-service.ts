@@ -1,0 +1,145 @@
+import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
+import { currentSchema, currentSpec } from '../iceberg/metadata.ts'
+import { formatTransform } from '../iceberg/transforms.ts'
+import type { Table } from '../iceberg/table.ts'
+import { describeColumns } from '../maintenance/evolve.ts'
+import { createTableInspector } from '../maintenance/table-inspector.ts'
+import { listFiles, listHistory, listRefs, listSnapshots } from '../maintenance/table-listings.ts'
+import type { StoredJson } from '../storage/json-column.ts'
+import type { CatalogService } from './catalog-service.ts'
+import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from './paging.ts'
+import { describeHealth, healthDigest } from './table-health-view.ts'
+
+export interface TableServiceDeps {
+  readonly catalog: CatalogService
+  readonly now: () => Date
+}
+
+/** Looks at tables; changes nothing. Tables are qualified names; unknown ones throw `NO_SUCH_TABLE`. */
+export interface TableService {
+  list(namespace: string | undefined, page: PageQuery): Promise<object>
+  overview(table: string): Promise<object>
+  schema(table: string): Promise<object>
+  health(table: string): Promise<object>
+  snapshots(table: string, page: PageQuery): Promise<object>
+  files(table: string, page: PageQuery): Promise<object>
+  partitions(table: string, page: PageQuery): Promise<object>
+  history(table: string, page: PageQuery): Promise<object>
+  refs(table: string, page: PageQuery): Promise<object>
+  /** Adds an existing table to the catalog; answers its overview. */
+  register(table: string, metadataLocation: string): Promise<object>
+  /** The numbers of a table's health that the ledger keeps. */
+  healthDigest(table: Table): Promise<StoredJson>
+}
+
+/** Table inspection over the current catalog. */
+export function createTableService({ catalog, now }: TableServiceDeps): TableService {
+  const inspector = createTableInspector()
+  const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
+  return {
+    async list(namespace, page) {
+      const found = await catalog.current().listTables(namespace?.split('.'))
+      const rows = found.map((identifier) => ({
+        name: identifier.name,
+        namespace: identifier.namespace.join('.'),
+        table: formatIdentifier(identifier),
+      }))
+      const { items, next_page_token } = pageOfList(rows, page, `tables ${namespace ?? ''}`)
+      return { success: true, tables: items, next_page_token }
+    },
+    overview: async (name) => describeTable(name, await load(name)),
+    async schema(name) {
+      const { metadata } = await load(name)
+      return {
+        success: true,
+        table: name,
+        schema_id: metadata.currentSchemaId,
+        columns: describeColumns(currentSchema(metadata)).map((column) => ({ name: lastPart(column.path), ...column })),
+      }
+    },
+    async health(name) {
+      const table = await load(name)
+      return { success: true, table: name, ...describeHealth(name, await inspector.health(table, now().getTime())) }
+    },
+    async snapshots(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listSnapshots(table.metadata), page, table.metadataLocation)
+      return { success: true, snapshots: items, next_page_token }
+    },
+    async files(name, page) {
+      const table = await load(name)
+      const version = table.metadata.currentSnapshotId?.toString() ?? ''
+      const request = { offset: pageOffset(page, version), limit: pageLimit(page) }
+      const { items, nextOffset } = await listFiles(table, request)
+      const next = nextOffset === undefined ? null : offsetToken(nextOffset, version)
+      return { success: true, files: items, next_page_token: next }
+    },
+    async partitions(name, page) {
+      const table = await load(name)
+      const rows = await inspector.partitions(table)
+      const { items, next_page_token } = pageOfList(rows, page, table.metadata.currentSnapshotId?.toString() ?? '')
+      const partitions = items.map((row) => ({
+        spec_id: row.specId,
+        partition: row.values,
+        data_file_count: row.files,
+        record_count: row.records,
+        total_size_bytes: row.bytes,
+        small_file_count: row.smallFiles,
+        delete_file_count: row.deleteFiles,
+      }))
+      return { success: true, partitions, next_page_token }
+    },
+    async history(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listHistory(table.metadata), page, table.metadataLocation)
+      return { success: true, history: items, next_page_token }
+    },
+    async refs(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listRefs(table.metadata), page, table.metadataLocation)
+      return { success: true, refs: items, next_page_token }
+    },
+    register: async (name, metadataLocation) =>
+      describeTable(name, await catalog.current().registerTable(parseIdentifier(name), metadataLocation)),
+    healthDigest: async (table) => healthDigest(await inspector.health(table, now().getTime())),
+  }
+}
+
+function describeTable(name: string, { metadata, metadataLocation }: Table): object {
+  const spec = currentSpec(metadata)
+  const order = metadata.sortOrders.find(({ orderId }) => orderId === metadata.defaultSortOrderId)
+  return {
+    success: true,
+    table: name,
+    location: metadata.location,
+    metadata_location: metadataLocation,
+    format_version: metadata.formatVersion,
+    uuid: metadata.tableUuid,
+    current_snapshot_id: metadata.currentSnapshotId?.toString() ?? null,
+    refs: listRefs(metadata),
+    partition_spec: {
+      spec_id: spec.specId,
+      fields: spec.fields.map(({ fieldId, sourceId, name: field, transform }) => ({
+        field_id: fieldId,
+        source_id: sourceId,
+        name: field,
+        transform: formatTransform(transform),
+      })),
+    },
+    sort_order: {
+      order_id: metadata.defaultSortOrderId,
+      fields: (order?.fields ?? []).map(({ sourceId, transform, direction, nullOrder }) => ({
+        source_id: sourceId,
+        transform: formatTransform(transform),
+        direction,
+        null_order: nullOrder,
+      })),
+    },
+    properties: metadata.properties,
+    last_updated_at: new Date(metadata.lastUpdatedMs).toISOString(),
+  }
+}
+
+function lastPart(path: string): string {
+  return path.slice(path.lastIndexOf('.') + 1)
+}
