@@ -1,0 +1,151 @@
+import type {
+  AppendTask, Engine, EngineProgress, EngineRunOptions, OutputSpec, ReadTask, RewriteResult, RewriteTask,
+} from '../engine.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { DataFile } from '../../iceberg/manifest.ts'
+import type { NestedField } from '../../iceberg/types.ts'
+
+import { appendRows } from './append-rows.ts'
+import { DuckDbSession } from './duckdb-session.ts'
+import type { DuckDbRun } from './duckdb-session.ts'
+import { placeFiles } from './output-files.ts'
+import { writeRows } from './partitioned-writer.ts'
+import { requireReadable } from './read-checks.ts'
+import { LAST_UPDATED, ROW_ID } from './row-lineage.ts'
+import { readRowObjects } from './row-objects.ts'
+import { RowSource } from './row-source.ts'
+import { openInputs } from './scan-inputs.ts'
+import { ScratchFolder } from './scratch.ts'
+import { Slots } from './slots.ts'
+import { requireWritable } from './type-mapping.ts'
+
+export interface DuckDbEngineOptions {
+  /** Folder for staged inputs, spilled rows and unfinished outputs; swept of what dead processes left in it. */
+  readonly scratchDir: string
+  /** Default 1 GiB; large sorts go up to 300 MB above it. */
+  readonly memoryLimitBytes?: number
+  /** Default: one per processor. */
+  readonly threads?: number
+  /** Heavy runs at the same time; more than 2 starve the file reads of the process. */
+  readonly maxConcurrent?: number
+}
+
+const DEFAULT_MEMORY_LIMIT = 1024 ** 3
+const DEFAULT_CONCURRENCY = 2
+
+/**
+ * The embedded engine: DuckDB in this process, loaded on first use. Reads Parquet and Avro, writes Parquet.
+ *
+ * What it writes: every column OPTIONAL, as DuckDB has no required ones; decimals of more than 18 digits 16 bytes wide;
+ * columns whose names differ only in case with their field id appended to the later one. Readers go by field id.
+ */
+export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<Engine> {
+  return new DuckDbEngine(options, await ScratchFolder.create(options.scratchDir))
+}
+
+class DuckDbEngine implements Engine {
+  readonly name = 'duckdb'
+  readonly #session: DuckDbSession
+  readonly #scratch: ScratchFolder
+  readonly #slots: Slots
+
+  constructor(options: DuckDbEngineOptions, scratch: ScratchFolder) {
+    this.#scratch = scratch
+    this.#slots = new Slots(options.maxConcurrent ?? DEFAULT_CONCURRENCY)
+    this.#session = new DuckDbSession({
+      scratch,
+      memoryLimitBytes: options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT,
+      ...(options.threads === undefined ? {} : { threads: options.threads }),
+    })
+  }
+
+  async rewrite(task: RewriteTask, options: EngineRunOptions = {}): Promise<RewriteResult> {
+    const fields = outputFields(task.output)
+    requireReadable(task.metadata, task.inputs)
+    return this.#run('rewriting data files', options, (run) => rewriteFiles(run, task, { fields, options }))
+  }
+
+  async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {
+    requireWritable(task.output.schema.fields)
+    return this.#run('writing rows', options, (run) => appendRows(run, task, options))
+  }
+
+  readRows(task: ReadTask, options: EngineRunOptions = {}): AsyncIterable<Readonly<Record<string, unknown>>> {
+    return readRowObjects({ session: this.#session, slots: this.#slots }, task, options)
+  }
+
+  async countRows(task: ReadTask, options: EngineRunOptions = {}): Promise<number> {
+    requireReadable(task.metadata, task.inputs)
+    return this.#run('counting rows', options, async (run) => {
+      const context = { run, io: task.io, metadata: task.metadata }
+      const source = await RowSource.create(context, await openInputs(context, task.inputs))
+      return source.rowsRead - (await source.countDeleted())
+    })
+  }
+
+  async ping(): Promise<void> {
+    const run = await this.#session.open('the health check')
+    try {
+      await run.execute('SELECT 1')
+    } finally {
+      await run.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#session.close()
+    await this.#scratch.remove()
+  }
+
+  #run<T>(doing: string, { signal }: EngineRunOptions, work: (run: DuckDbRun) => Promise<T>): Promise<T> {
+    return this.#slots.run(signal, async () => {
+      const run = await this.#session.open(doing, signal)
+      try {
+        return await work(run)
+      } finally {
+        await run.close()
+      }
+    })
+  }
+}
+
+/** The columns of new files; refuses what cannot be written before anything is read. */
+function outputFields({ schema, formatVersion }: OutputSpec): readonly NestedField[] {
+  requireWritable(schema.fields)
+  return formatVersion === 3 ? [...schema.fields, ROW_ID, LAST_UPDATED] : schema.fields
+}
+
+async function rewriteFiles(
+  run: DuckDbRun,
+  task: RewriteTask,
+  { fields, options }: { readonly fields: readonly NestedField[]; readonly options: EngineRunOptions },
+): Promise<RewriteResult> {
+  const { io, metadata, output, partition, sortOrder } = task
+  if (task.inputs.length === 0) return { files: [], rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 }
+  if (!(output.targetFileSizeBytes > 0)) throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
+  const context = { run, io, metadata }
+  const inputs = await openInputs(context, task.inputs)
+  const source = await RowSource.create(context, inputs)
+  const { rowsRead } = source
+  const rowsDeleted = await source.countDeleted()
+  const report = reporter(rowsRead, options.onProgress)
+  report(0)
+  const bytes = inputs.reduce((sum, input) => sum + input.file.fileSizeInBytes, 0)
+  const copied = await writeRows(run, {
+    rows: source.liveRows({ fields: output.schema.fields, withLineage: output.formatVersion === 3 }),
+    fields,
+    output,
+    bytesPerRow: rowsRead === 0 ? 0 : bytes / rowsRead,
+    onProgress: report,
+    ...(partition === undefined ? {} : { partition }),
+    ...(sortOrder === undefined ? {} : { sortOrder }),
+  })
+  const placing = { run, io, output, fields, ...(sortOrder === undefined ? {} : { sortOrder }) }
+  const { files, rowsWritten } = await placeFiles(placing, copied)
+  report(1)
+  return { files, rowsRead, rowsDeleted, rowsWritten }
+}
+
+function reporter(rowsTotal: number, onProgress?: (progress: EngineProgress) => void): (fraction: number) => void {
+  return (fraction) => onProgress?.({ rowsDone: Math.round(rowsTotal * fraction), rowsTotal })
+}

@@ -1,0 +1,197 @@
+import { rm } from 'node:fs/promises'
+import { availableParallelism } from 'node:os'
+import { join } from 'node:path'
+
+import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb/node-api'
+
+import { isFatal, toEngineError } from './engine-errors.ts'
+import type { ScratchFolder } from './scratch.ts'
+import { cancelled } from './slots.ts'
+
+export interface SessionOptions {
+  readonly scratch: ScratchFolder
+  readonly memoryLimitBytes: number
+  readonly threads?: number
+}
+
+/** A row of a small result: 64-bit integers are bigint, lists arrays, structs objects. */
+export type ResultRow = Readonly<Record<string, JS>>
+
+const PROGRESS_INTERVAL_MS = 250
+const INTERRUPT_INTERVAL_MS = 25
+
+/** The embedded database: one instance for all runs, opened on first use and again after a fatal error. */
+export class DuckDbSession {
+  readonly #options: SessionOptions
+  readonly #runs = new Set<DuckDbRun>()
+  #instance: Promise<DuckDBInstance> | undefined
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  /** A connection with a scratch folder of its own; the caller closes it. */
+  async open(doing: string, signal?: AbortSignal): Promise<DuckDbRun> {
+    const folder = await this.#options.scratch.newFolder('run')
+    try {
+      const instance = await (this.#instance ??= this.#create())
+      const connection = await instance.connect()
+      await connection.run("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+      const run = new DuckDbRun({
+        connection, folder, doing, signal,
+        onFatal: () => this.#discard(),
+        onClose: (closed) => this.#runs.delete(closed),
+      })
+      this.#runs.add(run)
+      return run
+    } catch (error) {
+      this.#discard()
+      await rm(folder, { recursive: true, force: true })
+      throw toEngineError(error, { doing: 'opening the engine', scratch: folder, locationOf: () => undefined })
+    }
+  }
+
+  /** Stops everything that runs and closes the database. */
+  async close(): Promise<void> {
+    await Promise.all([...this.#runs].map((run) => run.stop()))
+    const instance = await this.#instance?.catch(() => undefined)
+    this.#discard()
+    instance?.closeSync()
+  }
+
+  #discard(): void {
+    this.#instance = undefined
+  }
+
+  async #create(): Promise<DuckDBInstance> {
+    const { scratch, memoryLimitBytes, threads } = this.#options
+    const duckdb = await import('@duckdb/node-api')
+    return duckdb.DuckDBInstance.create(':memory:', {
+      threads: String(threads ?? availableParallelism()),
+      memory_limit: `${Math.max(64, Math.floor(memoryLimitBytes / 1_048_576))}MiB`,
+      temp_directory: join(scratch.path, 'spill'),
+      autoinstall_known_extensions: 'false',
+      autoload_known_extensions: 'false',
+      allow_community_extensions: 'false',
+      // the files of a compaction are read once: their blocks would only push spilled rows out
+      enable_external_file_cache: 'false',
+    })
+  }
+}
+
+interface RunOptions {
+  readonly connection: DuckDBConnection
+  readonly folder: string
+  readonly doing: string
+  readonly signal: AbortSignal | undefined
+  readonly onFatal: () => void
+  readonly onClose: (run: DuckDbRun) => void
+}
+
+/** One unit of work on a connection of its own: queries one after another, stopped by the caller's signal. */
+export class DuckDbRun {
+  /** Folder for staged inputs and unfinished outputs; gone after {@link close}. */
+  readonly folder: string
+  readonly connection: DuckDBConnection
+  readonly #options: RunOptions
+  readonly #locations = new Map<string, string>()
+  readonly #stop = new AbortController()
+  #active: Promise<unknown> = Promise.resolve()
+
+  constructor(options: RunOptions) {
+    this.#options = options
+    this.folder = options.folder
+    this.connection = options.connection
+  }
+
+  /** Remembers which table file a staged path stands for, so that errors name the table's file. */
+  nameStaged(path: string, location: string): void {
+    this.#locations.set(path, location)
+  }
+
+  /** Throws `CANCELLED` when the run was cancelled. */
+  check(): void {
+    if (this.#stop.signal.aborted) throw cancelled(this.#stop.signal)
+    if (this.#options.signal?.aborted) throw cancelled(this.#options.signal)
+  }
+
+  /** Runs one statement and returns all its rows. */
+  async rows(sql: string, onProgress?: (fraction: number) => void): Promise<readonly ResultRow[]> {
+    const result = await this.#guard(() => this.connection.runAndReadAll(sql), onProgress)
+    return result.getRowObjectsJS()
+  }
+
+  /** Runs one statement; its result is materialized, with the engine's own values and types. */
+  async result(sql: string): Promise<DuckDBResult> {
+    return this.#guard(() => this.connection.run(sql))
+  }
+
+  /** Starts one statement whose rows are fetched as they are needed, with {@link guarded}. */
+  async stream(sql: string): Promise<DuckDBResult> {
+    return this.#guard(() => this.connection.stream(sql))
+  }
+
+  /** Runs a piece of work on this connection, interrupted by the signal, its errors mapped. */
+  async guarded<T>(work: () => Promise<T>): Promise<T> {
+    return this.#guard(work)
+  }
+
+  /** Runs statements whose rows nobody needs. */
+  async execute(sql: string): Promise<void> {
+    await this.#guard(() => this.connection.run(sql))
+  }
+
+  /** Interrupts what runs, and waits until it has stopped. */
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    await this.#active.catch(() => undefined)
+  }
+
+  /** Closes the connection and removes the folder. */
+  async close(): Promise<void> {
+    await this.stop()
+    this.#options.onClose(this)
+    this.connection.closeSync()
+    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
+  }
+
+  #guard<T>(work: () => Promise<T>, onProgress?: (fraction: number) => void): Promise<T> {
+    const guarded = this.#runGuarded(work, onProgress)
+    this.#active = guarded
+    return guarded
+  }
+
+  async #runGuarded<T>(work: () => Promise<T>, onProgress?: (fraction: number) => void): Promise<T> {
+    this.check()
+    const { signal, onFatal, doing, folder } = this.#options
+    let interrupting: NodeJS.Timeout | undefined
+    // an interrupt that comes before the statement has started is lost, so it is repeated
+    const interrupt = (): void => {
+      this.connection.interrupt()
+      interrupting ??= setInterval(() => this.connection.interrupt(), INTERRUPT_INTERVAL_MS)
+    }
+    signal?.addEventListener('abort', interrupt, { once: true })
+    this.#stop.signal.addEventListener('abort', interrupt, { once: true })
+    const polling = onProgress && setInterval(() => this.#report(onProgress), PROGRESS_INTERVAL_MS)
+    try {
+      const value = await work()
+      this.check()
+      return value
+    } catch (error) {
+      if (isFatal(error)) onFatal()
+      this.check()
+      throw toEngineError(error, { doing, scratch: folder, locationOf: (path) => this.#locations.get(path) })
+    } finally {
+      clearInterval(polling)
+      clearInterval(interrupting)
+      signal?.removeEventListener('abort', interrupt)
+      this.#stop.signal.removeEventListener('abort', interrupt)
+    }
+  }
+
+  #report(onProgress: (fraction: number) => void): void {
+    const { percentage } = this.connection.progress
+    if (percentage >= 0) onProgress(Math.min(1, percentage / 100))
+  }
+}
+

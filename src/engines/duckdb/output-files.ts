@@ -1,0 +1,164 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import type { DataFile } from '../../iceberg/manifest.ts'
+import type { PartitionTuple } from '../../iceberg/partitioning.ts'
+import type { SortOrder } from '../../iceberg/sort-order.ts'
+import type { NestedField } from '../../iceberg/types.ts'
+import { compareValues } from '../../iceberg/values.ts'
+import type { OutputSpec } from '../engine.ts'
+
+import type { CopiedFile } from './copy-writer.ts'
+import type { DuckDbRun } from './duckdb-session.ts'
+import { fileMetrics, valueRanges } from './file-metrics.ts'
+import type { ValueRange } from './file-metrics.ts'
+import { metricsModes } from './metrics-config.ts'
+import { leafColumns, verifyLayout } from './output-layout.ts'
+import type { LeafColumn } from './output-layout.ts'
+import { textList } from './sql-text.ts'
+
+/** A copied file and the partition that all its rows are of. */
+export interface PlacedFile {
+  readonly copied: CopiedFile
+  readonly partition: PartitionTuple
+}
+
+export interface OutputContext {
+  readonly run: DuckDbRun
+  readonly io: FileIO
+  readonly output: OutputSpec
+  /** The columns of the files, row lineage included. */
+  readonly fields: readonly NestedField[]
+  readonly sortOrder?: SortOrder
+}
+
+/** New data files in their places. */
+export interface Output {
+  readonly files: readonly DataFile[]
+  /** Rows in the files by their own footers. */
+  readonly rowsWritten: number
+}
+
+/** Checks copied files, moves them to their places and describes them; when anything fails, none is left there. */
+export async function placeFiles(context: OutputContext, files: readonly PlacedFile[]): Promise<Output> {
+  const { run, io, output } = context
+  const paths = files.map(({ copied }) => copied.path)
+  await verifyLayout(run, paths, context.fields)
+  const footers = await readFooters(run, paths)
+  const leaves = leafColumns(context.fields)
+  const ranges = await valueRanges(run, files.map(({ copied }) => copied), leaves)
+  files.forEach((file, at) => requirePartition(context, file, ranges[at] ?? new Map()))
+  const describe = describer(context, leaves)
+  const placed: string[] = []
+  const described: DataFile[] = []
+  try {
+    const nextIndex = indexPerPartition(context)
+    for (const [at, file] of files.entries()) {
+      run.check()
+      const footer = footers.get(file.copied.path)
+      if (footer === undefined) throw new IcebergError('ENGINE_FAILED', 'a new file has no footer')
+      const location = output.newDataLocation(file.partition, nextIndex(file.partition))
+      placed.push(location)
+      await io.moveIn(file.copied.path, location).catch((error: unknown) => {
+        placed.pop()
+        throw error
+      })
+      described.push(describe(file, { location, footer, ranges: ranges[at] ?? new Map() }))
+    }
+    run.check()
+    return { files: described, rowsWritten: [...footers.values()].reduce((sum, { rowCount }) => sum + rowCount, 0) }
+  } catch (error) {
+    // one that cannot be deleted is an orphan, which the clean-up of orphans finds; the error matters more
+    await Promise.all(placed.map((location) => io.delete(location).catch(() => undefined)))
+    throw error
+  }
+}
+
+interface Footer {
+  readonly rowCount: number
+  /** Where each row group starts, in bytes. */
+  readonly splitOffsets: readonly number[]
+}
+
+async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
+  const footers = new Map<string, Footer>()
+  if (paths.length === 0) return footers
+  const list = textList(paths)
+  const offsets = new Map<string, number[]>()
+  const rows = await run.rows(`
+    SELECT file_name, min(least(nullif(dictionary_page_offset, 0), data_page_offset)) AS start
+    FROM parquet_metadata(${list}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`)
+  for (const row of rows) {
+    const name = String(row['file_name'])
+    offsets.set(name, [...(offsets.get(name) ?? []), Number(row['start'])])
+  }
+  for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
+    const name = String(row['file_name'])
+    footers.set(name, { rowCount: Number(row['num_rows']), splitOffsets: offsets.get(name) ?? [] })
+  }
+  return footers
+}
+
+interface Placing {
+  readonly location: string
+  readonly footer: Footer
+  readonly ranges: ReadonlyMap<number, ValueRange>
+}
+
+function describer(
+  { output, sortOrder }: OutputContext,
+  leaves: readonly LeafColumn[],
+): (file: PlacedFile, placing: Placing) => DataFile {
+  const sortColumns = new Set(sortOrder?.fields.map((field) => field.sourceId))
+  const modes = metricsModes(leaves, output.properties, sortColumns)
+  return ({ copied, partition }, { location, footer, ranges }) => ({
+    content: 'data',
+    filePath: location,
+    fileFormat: 'parquet',
+    specId: output.partitionSpec.specId,
+    partition,
+    recordCount: footer.rowCount,
+    fileSizeInBytes: copied.sizeBytes,
+    ...fileMetrics(copied, ranges, { leaves, modes }),
+    splitOffsets: footer.splitOffsets,
+    sortOrderId: sortOrder?.orderId ?? 0,
+  })
+}
+
+/** Identity partition values show in the statistics, so files with rows of another partition are caught for free. */
+function requirePartition(context: OutputContext, file: PlacedFile, ranges: ReadonlyMap<number, ValueRange>): void {
+  const { output } = context
+  for (const [at, { sourceId, transform, name }] of output.partitionSpec.fields.entries()) {
+    const range = ranges.get(sourceId)
+    const field = output.schema.fields.find((candidate) => candidate.id === sourceId)
+    if (transform.kind !== 'identity' || range === undefined || field === undefined) continue
+    const { type } = field
+    if (type.kind === 'struct' || type.kind === 'list' || type.kind === 'map' || type.kind.startsWith('timestamp')) continue
+    const value = file.partition[at] ?? null
+    const isCut = typeof range.lower === 'string' && range.lower.length > 64
+    if (isCut || (value !== null && [range.lower, range.upper].every((bound) => isSame(compareValues(type, bound, value))))) continue
+    throw new IcebergError(
+      'CORRUPT_FILE',
+      `files of partition ${name} hold rows of another partition, so they cannot be rewritten together`,
+    )
+  }
+}
+
+function isSame(order: number): boolean {
+  return order === 0
+}
+
+function indexPerPartition({ output }: OutputContext): (partition: PartitionTuple) => number {
+  const counts = new Map<string, number>()
+  return (partition) => {
+    const key = `${output.partitionSpec.specId} ${partition.map(keyOf).join('|')}`
+    const next = counts.get(key) ?? 0
+    counts.set(key, next + 1)
+    return next
+  }
+}
+
+function keyOf(value: PartitionTuple[number]): string {
+  if (value === null) return 'null'
+  const text = value instanceof Uint8Array ? value.join() : Object.is(value, -0) ? '-0' : String(value)
+  return `${text.length}:${text}`
+}

@@ -1,0 +1,194 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { Transform } from '../../iceberg/partitioning.ts'
+import type { Schema } from '../../iceberg/schema.ts'
+import { fieldById, parentFieldId } from '../../iceberg/schema.ts'
+import { applyTransform, formatTransform, transformResultType } from '../../iceberg/transforms.ts'
+import type { NestedField, PrimitiveType } from '../../iceberg/types.ts'
+import { isNested } from '../../iceberg/types.ts'
+
+import type { DuckDbRun } from './duckdb-session.ts'
+import { toValue } from './result-values.ts'
+import { valueLiteral } from './value-literal.ts'
+
+/** A transform applied to the rows of `s`, whose columns are named `c<id>`. */
+export interface TransformSql {
+  /** SQL of the transformed value. */
+  readonly sql: string
+  readonly type: PrimitiveType
+  /** A join that the value needs; empty for most. */
+  readonly join: string
+}
+
+export interface TransformRequest {
+  readonly schema: Schema
+  readonly sourceId: number
+  readonly transform: Transform
+  /** SELECT of the rows that will be transformed, to learn the values whose buckets have to be computed here. */
+  readonly rows: string
+  /** Makes the names of lookup tables unique in a run. */
+  readonly name: string
+}
+
+const MICROS_PER_HOUR = 3_600_000_000n
+
+/** SQL for a partition or sort transform (Iceberg spec, "Partition Transforms"; trap 29). */
+export async function transformSql(run: DuckDbRun, request: TransformRequest): Promise<TransformSql> {
+  const { schema, sourceId, transform } = request
+  if (transform.kind === 'void') return { sql: 'NULL::INTEGER', type: { kind: 'unknown' }, join: '' }
+  const field = fieldById(schema, sourceId)
+  if (field === undefined || isNested(field.type)) {
+    throw new IcebergError('UNSUPPORTED', `the source column ${sourceId} of transform ${formatTransform(transform)} is gone`)
+  }
+  const source = leafSql(schema, field)
+  const type = transformResultType(transform, field.type)
+  const direct = directSql(transform, field.type, source)
+  if (direct !== undefined) return { sql: direct, type, join: '' }
+  return lookupSql(run, { ...request, source, sourceType: field.type, type })
+}
+
+/** SQL of a column at any depth of structs. */
+function leafSql(schema: Schema, field: NestedField): string {
+  const parent = parentFieldId(schema, field.id)
+  if (parent === undefined) return `s.c${field.id}`
+  const outer = fieldById(schema, parent)
+  if (outer?.type.kind !== 'struct') {
+    throw new IcebergError('INVALID_METADATA', `column ${field.name} is inside a list or map and cannot be transformed`)
+  }
+  const at = outer.type.fields.findIndex((candidate) => candidate.id === field.id)
+  return `struct_extract_at(${leafSql(schema, outer)}, ${at + 1})`
+}
+
+/** SQL without a lookup, or undefined when the values have to be computed here. */
+function directSql(transform: Transform, type: PrimitiveType, source: string): string | undefined {
+  switch (transform.kind) {
+    case 'identity':
+      return source
+    case 'year':
+    case 'month':
+    case 'day':
+    case 'hour':
+      return timeSql(transform.kind, type, source)
+    case 'truncate':
+      return truncateSql(type, source, transform.width)
+    case 'bucket':
+      return bucketSql(type, source, transform.buckets)
+    default:
+      throw new IcebergError('UNSUPPORTED', `the transform "${formatTransform(transform)}" is not known and cannot be applied`)
+  }
+}
+
+function timeSql(unit: 'year' | 'month' | 'day' | 'hour', type: PrimitiveType, source: string): string {
+  if (unit === 'hour') return `CAST(${floorDivide(microsSql(type, source), MICROS_PER_HOUR)} AS INTEGER)`
+  // from the microseconds, so that neither the session's zone nor rounding before 1970 can interfere
+  const date = type.kind === 'date' ? source : `CAST(make_timestamp(${microsSql(type, source)}) AS DATE)`
+  if (unit === 'day') return date
+  const year = `(year(${date}) - 1970)`
+  return unit === 'year' ? `CAST(${year} AS INTEGER)` : `CAST(${year} * 12 + month(${date}) - 1 AS INTEGER)`
+}
+
+function microsSql(type: PrimitiveType, source: string): string {
+  return type.kind === 'timestamp_ns' ? floorDivide(`epoch_ns(${source})`, 1000n) : `epoch_us(${source})`
+}
+
+/** DuckDB's `//` rounds towards zero. */
+function floorDivide(source: string, divisor: bigint): string {
+  return `((${source} - ${floorRemainder(source, divisor)}) // ${divisor})`
+}
+
+function floorRemainder(source: string, divisor: bigint): string {
+  return `((${source} % ${divisor} + ${divisor}) % ${divisor})`
+}
+
+function truncateSql(type: PrimitiveType, source: string, width: number): string | undefined {
+  switch (type.kind) {
+    case 'int':
+      return `CAST(CAST(${source} AS BIGINT) - ${floorRemainder(`CAST(${source} AS BIGINT)`, BigInt(width))} AS INTEGER)`
+    case 'long':
+      return `(${source} - ${floorRemainder(source, BigInt(width))})`
+    case 'string':
+      return `left(${source}, ${width})`
+    default:
+      return undefined
+  }
+}
+
+/** The bucket of everything that is hashed as a 64-bit integer, computed with 32-bit arithmetic in 64-bit numbers. */
+function bucketSql(type: PrimitiveType, source: string, buckets: number): string | undefined {
+  const long = hashedLong(type, source)
+  return long === undefined ? undefined : `CAST(lockhouse_bucket(${long}, ${buckets}) AS INTEGER)`
+}
+
+function hashedLong(type: PrimitiveType, source: string): string | undefined {
+  switch (type.kind) {
+    case 'int':
+    case 'long':
+      return `CAST(${source} AS BIGINT)`
+    case 'date':
+      return `CAST(${source} - DATE '1970-01-01' AS BIGINT)`
+    case 'time':
+      return `epoch_us(${source})`
+    case 'timestamp':
+    case 'timestamptz':
+    case 'timestamp_ns':
+      return microsSql(type, source)
+    default:
+      return undefined
+  }
+}
+
+/** Defines what {@link transformSql} uses: murmur3 x86 32 with seed 0 over 8 little-endian bytes (spec, Appendix B). */
+export async function defineTransformMacros(run: DuckDbRun): Promise<void> {
+  const mask = 4_294_967_295
+  await run.execute(`
+    CREATE OR REPLACE TEMP MACRO lockhouse_mul(a, b) AS ((a::UBIGINT * b::UBIGINT) & ${mask}::UBIGINT);
+    CREATE OR REPLACE TEMP MACRO lockhouse_rotl(a, r) AS (((a << r) | (a >> (32 - r))) & ${mask}::UBIGINT);
+    CREATE OR REPLACE TEMP MACRO lockhouse_word(w) AS lockhouse_mul(lockhouse_rotl(lockhouse_mul(w, 3432918353), 15), 461845907);
+    CREATE OR REPLACE TEMP MACRO lockhouse_mix(h, w) AS
+      ((lockhouse_rotl(xor(h, lockhouse_word(w)), 13) * 5::UBIGINT + 3864292196::UBIGINT) & ${mask}::UBIGINT);
+    CREATE OR REPLACE TEMP MACRO lockhouse_shake(h, r) AS xor(h, h >> r);
+    CREATE OR REPLACE TEMP MACRO lockhouse_end(h) AS lockhouse_shake(lockhouse_mul(lockhouse_shake(
+      lockhouse_mul(lockhouse_shake(xor(h, 8::UBIGINT), 16), 2246822507), 13), 3266489909), 16);
+    CREATE OR REPLACE TEMP MACRO lockhouse_hash(v) AS lockhouse_end(lockhouse_mix(
+      lockhouse_mix(0::UBIGINT, (v & ${mask})::UBIGINT), ((v >> 32) & ${mask})::UBIGINT));
+    CREATE OR REPLACE TEMP MACRO lockhouse_bucket(v, n) AS (lockhouse_hash(v) & 2147483647::UBIGINT) % n`)
+}
+
+interface LookupRequest extends TransformRequest {
+  readonly source: string
+  readonly sourceType: PrimitiveType
+  readonly type: PrimitiveType
+}
+
+/** A table from every distinct source value to its transformed value, which is computed here. */
+async function lookupSql(run: DuckDbRun, request: LookupRequest): Promise<TransformSql> {
+  const { name, source, sourceType, type, transform, rows } = request
+  await run.execute(`CREATE TEMP TABLE ${name} AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`)
+  await run.execute(`ALTER TABLE ${name} ADD COLUMN t ${lookupType(type)}`)
+  const result = await run.stream(`SELECT v FROM ${name}`)
+  const pairs: string[] = []
+  for (let chunk = await run.guarded(() => result.fetchChunk()); chunk && chunk.rowCount > 0; ) {
+    for (const value of chunk.getColumnValues(0)) {
+      const plain = toValue(sourceType, value)
+      if (plain === null) continue
+      const transformed = applyTransform(transform, sourceType, plain)
+      pairs.push(`(${valueLiteral(sourceType, plain)}, ${valueLiteral(type, transformed)})`)
+    }
+    chunk = await run.guarded(() => result.fetchChunk())
+  }
+  await run.execute(`DELETE FROM ${name}`)
+  for (let at = 0; at < pairs.length; at += 5000) {
+    await run.execute(`INSERT INTO ${name} VALUES ${pairs.slice(at, at + 5000).join(', ')}`)
+  }
+  return { sql: `${name}.t`, type, join: `LEFT JOIN ${name} ON ${name}.v = ${source}` }
+}
+
+function lookupType(type: PrimitiveType): string {
+  switch (type.kind) {
+    case 'decimal':
+      return `DECIMAL(${type.precision},${type.scale})`
+    case 'binary':
+      return 'BLOB'
+    default:
+      return 'INTEGER'
+  }
+}

@@ -1,0 +1,198 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import { locationKey, sameLocation } from '../../iceberg/location-identity.ts'
+import type { DataFile } from '../../iceberg/manifest.ts'
+import { isDeletionVector, readDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
+import type { NestedField } from '../../iceberg/types.ts'
+
+import type { FileShape } from './file-schema.ts'
+import { openFiles } from './scan-inputs.ts'
+import type { ScanInput, StageContext, StagedFile } from './scan-inputs.ts'
+import { scanSql } from './scan-sql.ts'
+import { quoteText } from './sql-text.ts'
+
+/** Temporary table of deleted positions: `f` the number of the input, `p` the position; no row twice. */
+export const POSITION_DELETES = 'position_deletes'
+
+/** Columns of position delete files (Iceberg spec, "Position Delete Files"). */
+const FILE_PATH: NestedField = { id: 2_147_483_546, name: 'file_path', required: false, type: { kind: 'string' } }
+const POS: NestedField = { id: 2_147_483_545, name: 'pos', required: false, type: { kind: 'long' } }
+
+/** Rows of an appended chunk; DuckDB's vector size. */
+const CHUNK = 2048
+
+/** A position delete file and the inputs it applies to. */
+interface Applying {
+  readonly file: DataFile
+  readonly inputs: Set<ScanInput>
+}
+
+/**
+ * Loads the position deletes and deletion vectors that apply to the inputs into {@link POSITION_DELETES}, and returns
+ * the inputs that have any. Positions behind the end of a file are left out, as nothing is there to delete.
+ */
+export async function loadPositionDeletes(
+  context: StageContext,
+  inputs: readonly ScanInput[],
+): Promise<ReadonlySet<ScanInput>> {
+  const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
+  const files = new Map<string, Applying>()
+  const affected = new Set<ScanInput>()
+  for (const input of inputs) {
+    for (const { file } of input.task.deletes) {
+      if (file.content !== 'position-deletes') continue
+      affected.add(input)
+      if (isDeletionVector(file)) vectors.push({ input, file })
+      else applying(files, file).inputs.add(input)
+    }
+  }
+  if (affected.size === 0) return affected
+  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (f BIGINT, p BIGINT)`)
+  for (const { input, file } of vectors) await loadVector(context, input, file)
+  if (files.size > 0) await loadFiles(context, [...files.values()])
+  return affected
+}
+
+function applying(files: Map<string, Applying>, file: DataFile): Applying {
+  const known = files.get(file.filePath)
+  if (known) return known
+  const added: Applying = { file, inputs: new Set() }
+  files.set(file.filePath, added)
+  return added
+}
+
+async function loadVector({ run, io }: StageContext, input: ScanInput, file: DataFile): Promise<void> {
+  if (input.task.deletes.filter((other) => isDeletionVector(other.file)).length > 1) {
+    throw new IcebergError('INVALID_METADATA', `${input.file.filePath} has more than one deletion vector`)
+  }
+  run.check()
+  const bitmap = await readDeletionVector(io, file)
+  const { BIGINT, DuckDBDataChunk } = await import('@duckdb/node-api')
+  const appender = await run.connection.createAppender(POSITION_DELETES)
+  const chunk = DuckDBDataChunk.create([BIGINT, BIGINT], CHUNK)
+  const positions: bigint[] = []
+  const flush = (): void => {
+    if (positions.length === 0) return
+    chunk.reset()
+    chunk.rowCount = positions.length
+    chunk.setColumnValues(0, new Array<bigint>(positions.length).fill(BigInt(input.index)))
+    chunk.setColumnValues(1, positions)
+    appender.appendDataChunk(chunk)
+    positions.length = 0
+  }
+  bitmap.forEachRange((start, end) => {
+    for (let at = start; at < Math.min(end, input.rowCount); at += 1) {
+      if (positions.push(BigInt(at)) === CHUNK) flush()
+    }
+  })
+  flush()
+  appender.closeSync()
+}
+
+async function loadFiles(context: StageContext, deletes: readonly Applying[]): Promise<void> {
+  const { run, metadata } = context
+  const staged = await openFiles(
+    context,
+    deletes.map(({ file }) => file),
+    { prefix: 'p', assign: withDeleteIds },
+  )
+  const numbers = new Map(staged.map((file, at) => [file, at]))
+  const scans = byShape(staged).map((group) =>
+    scanSql(group, metadata, {
+      columns: [
+        { alias: 'path', field: FILE_PATH },
+        { alias: 'pos', field: POS },
+      ],
+      perFile: [{ alias: 'd', values: group.map((file) => numbers.get(file) ?? 0) }],
+    }),
+  )
+  const rows = scans.join(' UNION ALL ')
+  const index = new InputIndex(deletes)
+  const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
+  const targets = named.flatMap((row) => {
+    const applies = deletes[Number(row['d'])]
+    const path = String(row['path'])
+    const input = applies && index.find(applies, path)
+    return input ? [`(${Number(row['d'])}, ${quoteText(path)}, ${input.index}, ${input.rowCount})`] : []
+  })
+  if (targets.length === 0) return
+  await run.execute(`
+    INSERT INTO ${POSITION_DELETES}
+    SELECT DISTINCT m.f, r.pos FROM (${rows}) AS r
+    JOIN (VALUES ${targets.join(', ')}) AS m(d, path, f, n) ON m.d = r.d AND m.path = r.path
+    WHERE r.pos >= 0 AND r.pos < m.n`)
+}
+
+/** Files of one shape, which can be read as one list, in the order of their first file. */
+export function byShape(files: readonly StagedFile[]): StagedFile[][] {
+  const groups = new Map<FileShape, StagedFile[]>()
+  for (const file of files) {
+    const group = groups.get(file.shape)
+    if (group) group.push(file)
+    else groups.set(file.shape, [file])
+  }
+  return [...groups.values()]
+}
+
+/** Finds inputs by the paths that delete files use (trap 7): writers spell one location in several ways. */
+class InputIndex {
+  readonly #byPath = new Map<string, ScanInput>()
+  readonly #byKey = new Map<string, Set<ScanInput>>()
+
+  constructor(deletes: readonly Applying[]) {
+    for (const { inputs } of deletes) for (const input of inputs) this.#add(input)
+  }
+
+  /**
+   * The input that a path means, if the delete applies to it; undefined for another file of the table.
+   * `UNSUPPORTED` when it cannot be told whether an input is meant.
+   */
+  find({ file, inputs }: Applying, path: string): ScanInput | undefined {
+    const exact = this.#byPath.get(path)
+    if (exact) return inputs.has(exact) ? exact : undefined
+    requireReferenced(file, path)
+    const alike = [...(this.#byKey.get(locationKey(path)) ?? [])]
+    const [same, ...others] = alike.filter((input) => isSameStore(input.file.filePath, path))
+    if (same && others.length === 0) return inputs.has(same) ? same : undefined
+    if (alike.length === 0) return undefined
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `${file.filePath} deletes rows of ${path}, and it cannot be told whether that is ${alike[0]?.file.filePath ?? ''}`,
+    )
+  }
+
+  #add(input: ScanInput): void {
+    const location = input.file.filePath
+    this.#byPath.set(location, input)
+    const key = locationKey(location)
+    const alike = this.#byKey.get(key) ?? new Set()
+    this.#byKey.set(key, alike.add(input))
+  }
+}
+
+/** Name nodes of one HDFS are known by several names, so hosts only have to agree elsewhere. */
+function isSameStore(a: string, b: string): boolean {
+  const isHdfs = (location: string): boolean => /^(hdfs|viewfs|webhdfs):/i.test(location)
+  return sameLocation(a, b) || (isHdfs(a) && isHdfs(b))
+}
+
+/** A delete file that says it is about one file only must not be about another. */
+function requireReferenced(file: DataFile, path: string): void {
+  const { referencedDataFile } = file
+  if (referencedDataFile === undefined || locationKey(referencedDataFile) === locationKey(path)) return
+  throw new IcebergError('CORRUPT_FILE', `${file.filePath} deletes rows of ${path}, its manifest says ${referencedDataFile}`)
+}
+
+/** Old writers left the field ids out; the columns are known by their names then. */
+function withDeleteIds(shape: FileShape, location: string): FileShape {
+  const columns = shape.hasFieldIds
+    ? shape.columns
+    : shape.columns.map((column) => {
+        const known = [FILE_PATH, POS].find((field) => field.name === column.fileName)
+        return known ? { ...column, fieldId: known.id } : column
+      })
+  for (const field of [FILE_PATH, POS]) {
+    if (columns.some((column) => column.fieldId === field.id)) continue
+    throw new IcebergError('CORRUPT_FILE', `position delete file ${location} has no column ${field.name}`)
+  }
+  return { ...shape, columns }
+}

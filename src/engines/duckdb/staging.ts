@@ -1,0 +1,70 @@
+import { copyFile, link, open, stat, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+
+import type { DuckDbRun } from './duckdb-session.ts'
+
+const COPY_CHUNK = 8 * 1_048_576
+const CONCURRENCY = 32
+
+/**
+ * Makes table files readable for the engine under names made here (trap 21: a path may look like a glob): as links
+ * where they lie on this machine, else as copies. Returns the staged paths in the order of `locations`.
+ * `FILE_NOT_FOUND` names the missing file.
+ */
+export async function stageFiles(
+  run: DuckDbRun,
+  io: FileIO,
+  { locations, prefix }: { readonly locations: readonly string[]; readonly prefix: string },
+): Promise<readonly string[]> {
+  const jobs = locations.map((location, at) => ({ location, path: join(run.folder, `${prefix}${at}.parquet`) }))
+  await mapBounded(jobs, CONCURRENCY, async ({ location, path }) => {
+    run.check()
+    run.nameStaged(path, location)
+    const local = io.localPath(location)
+    if (local === undefined) await copyOut(io, location, path)
+    else await linkIn(local, path, location)
+  })
+  return jobs.map(({ path }) => path)
+}
+
+async function linkIn(source: string, path: string, location: string): Promise<void> {
+  try {
+    if (!(await stat(source)).isFile()) throw new IcebergError('CORRUPT_FILE', `${location} is not a file`)
+    // symbolic links cross file systems; where they are forbidden, the others still help
+    await symlink(source, path).catch(() => link(source, path)).catch(() => copyFile(source, path))
+  } catch (cause) {
+    throw readFailure(cause, location)
+  }
+}
+
+function readFailure(cause: unknown, location: string): IcebergError {
+  if (cause instanceof IcebergError) return cause
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'ENOENT' || code === 'ENOTDIR') {
+    return new IcebergError('FILE_NOT_FOUND', `the data file ${location} does not exist`, { cause })
+  }
+  if (code === 'ENOSPC') return new IcebergError('NO_SPACE', `no space left to stage ${location}`, { cause })
+  return new IcebergError('IO_FAILED', `${location} cannot be read (${String(code)})`, { cause })
+}
+
+async function copyOut(io: FileIO, location: string, path: string): Promise<void> {
+  const status = await io.stat(location)
+  if (status === undefined) throw new IcebergError('FILE_NOT_FOUND', `the data file ${location} does not exist`)
+  try {
+    const file = await open(path, 'wx')
+    try {
+      for (let offset = 0; offset < status.sizeBytes; offset += COPY_CHUNK) {
+        const length = Math.min(COPY_CHUNK, status.sizeBytes - offset)
+        await file.writeFile(await io.readRange(location, offset, length))
+      }
+    } finally {
+      await file.close()
+    }
+  } catch (cause) {
+    throw readFailure(cause, location)
+  }
+}
