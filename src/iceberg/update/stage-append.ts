@@ -48,7 +48,7 @@ export async function writeAddedFiles(
     const entries = ofSpec.map((dataFile) => ({
       status: 'added' as const,
       ...(sequenceNumber === undefined ? {} : { sequenceNumber }),
-      dataFile,
+      dataFile: withoutRowId(dataFile),
     }))
     manifests.push(...(await producer.writeManifests(specId, content, entries)))
   }
@@ -74,6 +74,13 @@ export function checkNewFiles(
     if (file.filePath === '' || seen.has(key)) throw refuse(file, 'comes twice')
     seen.add(key)
   }
+}
+
+/** Row ids of added files are assigned by the commit (spec, "First Row ID Inheritance"). */
+function withoutRowId(file: DataFile): DataFile {
+  if (file.firstRowId === undefined) return file
+  const { firstRowId: _, ...rest } = file
+  return rest
 }
 
 function bySpec(files: readonly DataFile[]): ReadonlyMap<number, readonly DataFile[]> {
