@@ -40,7 +40,10 @@ export function explainCompaction(facts: TableHealthFacts, projected: ProjectedC
   const deletes = removedDeleteFiles > 0 ? ` and ${plural(removedDeleteFiles, 'delete file')} go` : ''
   const what = `${plural(rewrittenFiles, 'data file')} (${formatBytes(rewrittenBytes)}) become ${count(addedFiles)}${deletes}`
   const { worst } = facts.partitions
-  const where = worst !== undefined && worst.label !== '' ? `; the worst partition is ${worst.label} with ${plural(worst.smallFiles, 'small file')}` : ''
+  const where =
+    worst !== undefined && worst.label !== ''
+      ? `; the worst partition is ${worst.label} with ${plural(worst.smallFiles, 'small file')}`
+      : ''
   return `${what}; the score would be ${scoreAfter}${where}`
 }
 

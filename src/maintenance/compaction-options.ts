@@ -75,8 +75,7 @@ export function parseCompactionOptions(
     deleteRatioThreshold: readRatio(request, 'delete_ratio_threshold') ?? 0.3,
     ...optional('maxFilesToRewrite', maxFilesToRewrite),
     maxFileGroupSizeBytes: readInteger(request, 'max_file_group_size_bytes', { min: 1 }) ?? 107_374_182_400,
-    maxFileGroupInputFiles:
-      readInteger(request, 'max_file_group_input_files', { min: 1 }) ?? Number.MAX_SAFE_INTEGER,
+    maxFileGroupInputFiles: readInteger(request, 'max_file_group_input_files', { min: 1 }) ?? Number.MAX_SAFE_INTEGER,
     partialProgress: readBoolean(request, 'partial_progress') ?? false,
     partialProgressMaxCommits: readInteger(request, 'partial_progress_max_commits', { min: 1 }) ?? 10,
     maxConcurrentFileGroupRewrites: readInteger(request, 'max_concurrent_file_group_rewrites', { min: 1 }) ?? 2,
@@ -101,12 +100,9 @@ export function targetFileSizeBytes(properties: Readonly<Record<string, string>>
 }
 
 function readSizes(request: Request, properties: Readonly<Record<string, string>>) {
-  const target =
-    readInteger(request, 'target_file_size_bytes', { min: 1 }) ?? targetFileSizeBytes(properties)
-  const min =
-    readInteger(request, 'min_file_size_bytes', { min: 0 }) ?? Math.floor(target * MIN_FILE_SIZE_RATIO)
-  const max =
-    readInteger(request, 'max_file_size_bytes', { min: 1 }) ?? Math.floor(target * MAX_FILE_SIZE_RATIO)
+  const target = readInteger(request, 'target_file_size_bytes', { min: 1 }) ?? targetFileSizeBytes(properties)
+  const min = readInteger(request, 'min_file_size_bytes', { min: 0 }) ?? Math.floor(target * MIN_FILE_SIZE_RATIO)
+  const max = readInteger(request, 'max_file_size_bytes', { min: 1 }) ?? Math.floor(target * MAX_FILE_SIZE_RATIO)
   if (min >= target) {
     throw invalid(
       'min_file_size_bytes',

@@ -77,7 +77,7 @@ const TASK_MEASURES: FileMeasures<FileScanTask> = {
 
 /**
  * Plans a compaction as Iceberg's `rewrite_data_files` does: files of the current spec by partition, all files of other
- * specs together. Pure. `UNSUPPORTED` when a chosen group holds what the engine must not touch (ORC, Avro, encrypted
+ * specs together. Pure. `UNSUPPORTED` when a chosen group holds what the engine must not touch (ORC, encrypted
  * files), unless `partialProgress` lets the others go on; then the group is listed as skipped.
  */
 export function planCompaction({ metadata, tasks, options }: PlanCompactionInput): CompactionPlan {
@@ -157,7 +157,13 @@ function groupByPartition(
 ): Iterable<PartitionFiles> {
   const types = partitionType(spec, metadata.schemas)
   const unpartitioned = isUnpartitioned(spec)
-  const wholeTable = unpartitioned ? partitionKey(spec, types, spec.fields.map(() => null)) : undefined
+  const wholeTable = unpartitioned
+    ? partitionKey(
+        spec,
+        types,
+        spec.fields.map(() => null),
+      )
+    : undefined
   const byKey = new Map<string, PartitionFiles>()
   for (const task of tasks) {
     const { specId, partition } = task.dataFile
@@ -214,23 +220,25 @@ function refuseUnsupportedTable(metadata: TableMetadata): void {
   }
 }
 
+/** Formats that an engine can be asked to read; Parquet is what it writes. */
+const READABLE_FORMATS: ReadonlySet<string> = new Set(['parquet', 'avro'])
+
 function unsupportedReason(tasks: readonly FileScanTask[]): string | undefined {
-  for (const task of tasks) {
-    const reason = describeUnsupported(task.dataFile, 'parquet')
-    if (reason !== undefined) return reason
-    for (const { file } of task.deletes) {
-      const deleteReason = describeUnsupported(file, file.content === 'position-deletes' ? 'puffin' : 'parquet')
-      if (deleteReason !== undefined) return deleteReason
+  for (const { dataFile, deletes } of tasks) {
+    for (const file of [dataFile, ...deletes.map((ref) => ref.file)]) {
+      const reason = describeUnsupported(file)
+      if (reason !== undefined) return reason
     }
   }
   return undefined
 }
 
-function describeUnsupported(file: DataFile, alsoAllowed: 'parquet' | 'puffin'): string | undefined {
+function describeUnsupported(file: DataFile): string | undefined {
   if (file.keyMetadata !== undefined) return `file ${file.filePath} is encrypted`
-  if (file.fileFormat === 'parquet' || file.fileFormat === alsoAllowed) return undefined
+  const isVector = file.content === 'position-deletes' && file.fileFormat === 'puffin'
+  if (READABLE_FORMATS.has(file.fileFormat) || isVector) return undefined
   const what = file.content === 'data' ? 'data file' : 'delete file'
-  return `${what} ${file.filePath} is ${file.fileFormat.toUpperCase()}; only Parquet files can be rewritten`
+  return `${what} ${file.filePath} is in format ${file.fileFormat.toUpperCase()}, which cannot be rewritten here`
 }
 
 /** Records in the deletes that belong to one data file alone, as `delete_ratio_threshold` counts them. */

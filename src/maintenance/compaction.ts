@@ -129,11 +129,7 @@ interface RoundOutcome {
   readonly cause?: unknown
 }
 
-async function runRound(
-  run: CompactionRun,
-  start: Table,
-  groups: readonly CompactionGroup[],
-): Promise<RoundOutcome> {
+async function runRound(run: CompactionRun, start: Table, groups: readonly CompactionGroup[]): Promise<RoundOutcome> {
   const { input, plan, meter } = run
   const { rewritten, failed } = await rewriteGroups({
     engine: input.engine,
@@ -253,8 +249,10 @@ async function findTouched(
 function isTouched(planned: FileScanTask, fresh: ReadonlyMap<string, FileScanTask>): boolean {
   const now = fresh.get(planned.dataFile.filePath)
   if (now === undefined) return true
-  const known = new Set(planned.deletes.map(({ file }) => fileKey(file)))
-  return now.deletes.some(({ file }) => file.content === 'position-deletes' && !known.has(fileKey(file)))
+  const applied = new Set(planned.deletes.map(({ file }) => fileKey(file)))
+  const still = new Set(now.deletes.map(({ file }) => fileKey(file)))
+  const isNew = now.deletes.some(({ file }) => file.content === 'position-deletes' && !applied.has(fileKey(file)))
+  return isNew || planned.deletes.some(({ file }) => !still.has(fileKey(file)))
 }
 
 /** Plans what is left of the conflicting groups' files, with the same options, from the table as it is now. */

@@ -1,21 +1,18 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { commitTable } from '../catalog/commit-table.ts'
 import { IcebergError } from '../iceberg/errors.ts'
-import { isBelow } from '../iceberg/location-identity.ts'
-import { ownedFolders } from '../iceberg/locations.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { applyUpdates } from '../iceberg/update/apply-updates.ts'
-import { planExpiry } from '../iceberg/update/expire-snapshots.ts'
+import { planExpiryOf } from '../iceberg/update/expire-snapshots.ts'
 import type { ExpiryPlan } from '../iceberg/update/expire-snapshots.ts'
 import { filesOnlyReachableFrom } from '../iceberg/update/reachability.ts'
-import type { UnreachableFiles } from '../iceberg/update/reachability.ts'
+import type { ExpiredFiles, UnreachableFiles } from '../iceberg/update/reachability.ts'
 import { parseExpiryOptions } from './expiry-options.ts'
 import type { ExpiryOptions } from './expiry-options.ts'
 import { deleteFiles, totalSizeBytes } from './file-deletion.ts'
 import type { DeletionFailure } from './file-deletion.ts'
-import { requireGcEnabled } from './gc-guard.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
 import { requireUnchanged } from './operation-hooks.ts'
 import type { OperationHooks } from './operation-hooks.ts'
@@ -84,9 +81,8 @@ export async function previewExpiry(input: ExpiryInput): Promise<ExpiryDetails> 
   const table = await input.catalog.loadTable(input.identifier)
   requireUnchanged(table, input.expectedMetadataLocation)
   const staged = await stageExpiry(table, parseExpiryOptions(input.request), input)
-  const doomed = owned(staged.files, table.metadata)
-  const freed = await totalSizeBytes(table.io, allFiles(doomed.files), MAX_SIZED_FILES)
-  return details({ staged, deleted: doomed.files, foreign: doomed.foreign, freed, failures: [] })
+  const freed = await totalSizeBytes(table.io, allFiles(staged.files), MAX_SIZED_FILES)
+  return details({ staged, deleted: staged.files, freed, failures: [] })
 }
 
 /**
@@ -101,9 +97,9 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   const options = parseExpiryOptions(input.request)
   const current = await catalog.loadTable(identifier)
   requireUnchanged(current, input.expectedMetadataLocation)
-  const preview = planTableExpiry(current.metadata, options, input.nowMs)
-  if (preview.updates.length === 0) {
-    return details({ staged: { table: current, plan: preview, files: NO_FILES }, deleted: NO_FILES, foreign: 0, freed: 0, failures: [] })
+  const plan = await planExpiryOf(current, { nowMs: input.nowMs, ...options })
+  if (plan.updates.length === 0) {
+    return details({ staged: { table: current, plan, files: NO_FILES }, deleted: NO_FILES, freed: 0, failures: [] })
   }
   let staged: StagedExpiry | undefined
   const { table: committed } = await commitTable(
@@ -113,7 +109,7 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
       requireUnchanged(fresh, input.expectedMetadataLocation)
       throwIfCancelled(signal)
       staged = await stageExpiry(fresh, options, input)
-      await hooks?.onCleanup?.({ files: allFiles(owned(staged.files, fresh.metadata).files) })
+      await hooks?.onCleanup?.({ files: allFiles(staged.files) })
       return { updates: staged.plan.updates, requirements: staged.plan.requirements, writtenFiles: [] }
     },
     { ...(signal && { signal }), ...(hooks?.onStaged && { onStaged: hooks.onStaged }) },
@@ -126,26 +122,21 @@ interface StagedExpiry {
   /** The table before the expiry. */
   readonly table: Table
   readonly plan: ExpiryPlan
-  readonly files: UnreachableFiles
+  readonly files: ExpiredFiles
 }
 
-const NO_FILES: UnreachableFiles = {
+const NO_FILES: ExpiredFiles = {
   dataFiles: [],
   positionDeleteFiles: [],
   equalityDeleteFiles: [],
   manifests: [],
   manifestLists: [],
   statisticsFiles: [],
-}
-
-/** Which snapshots and refs of a table expire. Pure. Errors as {@link runExpiry}. */
-export function planTableExpiry(metadata: TableMetadata, options: ExpiryOptions, nowMs: number): ExpiryPlan {
-  requireGcEnabled(metadata, 'expire snapshots')
-  return planExpiry(metadata, { nowMs, ...options })
+  foreignFiles: [],
 }
 
 async function stageExpiry(table: Table, options: ExpiryOptions, input: ExpiryInput): Promise<StagedExpiry> {
-  const plan = planTableExpiry(table.metadata, options, input.nowMs)
+  const plan = await planExpiryOf(table, { nowMs: input.nowMs, ...options })
   if (plan.updates.length === 0) return { table, plan, files: NO_FILES }
   await input.hooks?.checkExpired?.(plan.expiredSnapshotIds)
   const metadata = applyUpdates(table.metadata, plan.updates, { nowMs: input.nowMs })
@@ -154,12 +145,13 @@ async function stageExpiry(table: Table, options: ExpiryOptions, input: ExpiryIn
 
 async function deleteExpired(staged: StagedExpiry, committed: Table): Promise<ExpiryDetails> {
   const { table } = staged
-  const { files, foreign } = owned(await stillUnreachable(staged, committed), table.metadata)
+  const files = await stillUnreachable(staged, committed)
   const all = allFiles(files)
   const freed = await totalSizeBytes(table.io, all, MAX_SIZED_FILES)
   const report = await deleteFiles(table.io, all)
   const gone = new Set(report.deleted)
-  return details({ staged, deleted: mapFiles(files, (kind) => kind.filter((file) => gone.has(file))), foreign, freed, failures: report.failures })
+  const deleted = mapFiles(files, (kind) => kind.filter((file) => gone.has(file)))
+  return details({ staged, deleted, freed, failures: report.failures })
 }
 
 /** The staged list holds as long as the commit kept just the snapshots it was computed for; else it is cut down. */
@@ -172,16 +164,7 @@ async function stillUnreachable(staged: StagedExpiry, committed: Table): Promise
   return mapFiles(staged.files, (files) => files.filter((file) => now.has(file)))
 }
 
-function owned(files: UnreachableFiles, metadata: TableMetadata): { files: UnreachableFiles; foreign: number } {
-  const folders = ownedFolders(metadata)
-  const mine = mapFiles(files, (kind) => kind.filter((file) => folders.some((folder) => isBelow(file, folder))))
-  return { files: mine, foreign: allFiles(files).length - allFiles(mine).length }
-}
-
-function mapFiles(
-  files: UnreachableFiles,
-  map: (files: readonly string[]) => readonly string[],
-): UnreachableFiles {
+function mapFiles(files: UnreachableFiles, map: (files: readonly string[]) => readonly string[]): UnreachableFiles {
   return {
     dataFiles: map(files.dataFiles),
     positionDeleteFiles: map(files.positionDeleteFiles),
@@ -199,12 +182,11 @@ function allFiles(files: UnreachableFiles): string[] {
 interface ExpiryOutcome {
   readonly staged: StagedExpiry
   readonly deleted: UnreachableFiles
-  readonly foreign: number
   readonly freed: number | undefined
   readonly failures: readonly DeletionFailure[]
 }
 
-function details({ staged, deleted, foreign, freed, failures }: ExpiryOutcome): ExpiryDetails {
+function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDetails {
   const { plan, table } = staged
   const current = table.metadata.currentSnapshotId?.toString() ?? null
   return {
@@ -218,7 +200,7 @@ function details({ staged, deleted, foreign, freed, failures }: ExpiryOutcome): 
     expired_snapshots: describeSnapshots(table.metadata, plan.expiredSnapshotIds),
     removed_refs: plan.removedRefs,
     freed_bytes: freed ?? null,
-    kept_foreign_files_count: foreign,
+    kept_foreign_files_count: staged.files.foreignFiles.length,
     failed_deletions_count: failures.length,
     failed_deletions: failures.slice(0, MAX_LISTED),
     base_snapshot_id: current,

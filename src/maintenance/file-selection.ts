@@ -49,9 +49,7 @@ export function selectFileGroups<T>(
   measures: FileMeasures<T>,
   thresholds: SelectionThresholds,
 ): SelectedGroup<T>[] {
-  const candidates = thresholds.rewriteAll
-    ? files
-    : files.filter((file) => isCandidate(file, measures, thresholds))
+  const candidates = thresholds.rewriteAll ? files : files.filter((file) => isCandidate(file, measures, thresholds))
   const groups = packInOrder(candidates, measures.sizeBytes, {
     maxWeight: thresholds.maxFileGroupSizeBytes,
     maxItems: thresholds.maxFileGroupInputFiles,

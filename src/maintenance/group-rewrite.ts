@@ -178,7 +178,5 @@ interface ExpectedPartition {
 
 function isInPartition(file: DataFile, { spec, types, partition }: ExpectedPartition): boolean {
   if (file.content !== 'data' || file.specId !== spec.specId) return false
-  return (
-    partition === undefined || partitionKey(spec, types, file.partition) === partitionKey(spec, types, partition)
-  )
+  return partition === undefined || partitionKey(spec, types, file.partition) === partitionKey(spec, types, partition)
 }

@@ -86,7 +86,12 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
   await refuseSharedLocation(input.catalog, before)
   const files = await listOldFiles(before, cutoffMs, input.signal)
   const table = await input.catalog.loadTable(input.identifier)
-  const unreachable = new Set(await findUnreachable(table, files.map(({ location }) => location)))
+  const unreachable = new Set(
+    await findUnreachable(
+      table,
+      files.map(({ location }) => location),
+    ),
+  )
   return { table, orphans: files.filter(({ location }) => unreachable.has(location)) }
 }
 

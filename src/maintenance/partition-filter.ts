@@ -84,7 +84,8 @@ function compileTest(field: PartitionField, type: PrimitiveType, condition: Type
   const resultType = transformResultType(transform, type)
   const project = (value: Value): Value => {
     const projected = applyTransform(transform, type, value)
-    if (projected === null) throw new IcebergError('INVALID_METADATA', `partition field ${field.name} maps a value to null`)
+    if (projected === null)
+      throw new IcebergError('INVALID_METADATA', `partition field ${field.name} maps a value to null`)
     return projected
   }
   const compare = (a: Value, b: Value): number => compareValues(resultType, a, b)

@@ -50,7 +50,7 @@ export async function reconcileOperation(input: ReconcileInput): Promise<Reconci
   if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
   const snapshotId = snapshotOf(table.metadata, input.operationId)
   const pointer = await judgePointer(table, input.stagedMetadataLocation)
-  const outcome = pointer === 'not-committed' && snapshotId !== undefined ? 'committed' : pointer
+  const outcome = snapshotId === undefined ? await disprove(pointer, table, input) : 'committed'
   const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
   if (outcome === 'unknown') return { ...known, deletedFiles: [], failedDeletions: [] }
   const leftovers = await findLeftovers(table, input, pointer)
@@ -84,16 +84,34 @@ async function judgePointer(table: Table, staged: string | undefined): Promise<P
   return base !== undefined && history.includes(base) ? 'not-committed' : 'unknown'
 }
 
-/** The metadata file that a staged one would have replaced; undefined when the staged one is gone or unreadable. */
-async function baseOf(table: Table, staged: string): Promise<string | undefined> {
+/**
+ * In a catalog that numbers its metadata files, a rival may have taken the name that was staged. An operation that makes
+ * a snapshot is told by it.
+ */
+async function disprove(pointer: PointerVerdict, table: Table, input: ReconcileInput): Promise<PointerVerdict> {
+  const { stagedMetadataLocation: staged, cleanup } = input
+  if (pointer !== 'committed' || staged === undefined || cleanup?.prefixes === undefined) return pointer
+  const metadata = await readMetadata(table, staged)
+  if (metadata === undefined) return 'unknown'
+  return snapshotOf(metadata, input.operationId) === undefined ? 'not-committed' : 'committed'
+}
+
+/** A metadata file of the table; undefined when it is gone, unreadable or another table's. */
+async function readMetadata(table: Table, location: string): Promise<TableMetadata | undefined> {
   try {
-    const { metadataLog, tableUuid } = parseTableMetadata(await table.io.read(staged))
-    return tableUuid === table.metadata.tableUuid ? metadataLog.at(-1)?.metadataFile : undefined
+    const metadata = parseTableMetadata(await table.io.read(location))
+    return metadata.tableUuid === table.metadata.tableUuid ? metadata : undefined
   } catch (error) {
-    // the catalog removes a staged file only after its commit has failed
-    if (isIcebergError(error, 'FILE_NOT_FOUND')) return table.metadataLocation
-    return undefined
+    if (isIcebergError(error)) return undefined
+    throw error
   }
+}
+
+/** The metadata file that a staged one would have replaced; undefined when that cannot be told. */
+async function baseOf(table: Table, staged: string): Promise<string | undefined> {
+  // the catalog removes a staged file only after its commit has failed, or has not written it yet
+  if ((await table.io.stat(staged)) === undefined) return table.metadataLocation
+  return (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
 }
 
 /** Files that may be deleted if nothing reaches them. */

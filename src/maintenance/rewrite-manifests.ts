@@ -170,15 +170,13 @@ async function writeGroup(
   group: ManifestGroup,
   entries: readonly ManifestEntry[],
 ): Promise<readonly ManifestFile[]> {
-  const existing = entries.map(
-    ({ snapshotId, sequenceNumber, fileSequenceNumber, dataFile }): ManifestEntryInput => ({
-      status: 'existing',
-      snapshotId,
-      sequenceNumber,
-      fileSequenceNumber,
-      dataFile,
-    }),
-  )
+  const existing = entries.map(({ snapshotId, sequenceNumber, fileSequenceNumber, dataFile }): ManifestEntryInput => ({
+    status: 'existing',
+    snapshotId,
+    sequenceNumber,
+    fileSequenceNumber,
+    dataFile,
+  }))
   return producer.writeManifests(group.specId, group.content, existing)
 }
 

@@ -20,7 +20,8 @@ export function checkRowConservation(inputs: readonly FileScanTask[], result: Re
   for (const count of [rowsRead, rowsDeleted, rowsWritten]) {
     if (!Number.isSafeInteger(count) || count < 0) throw violated(`${count} is no row count`, result)
   }
-  if (rowsRead - rowsDeleted !== rowsWritten) throw violated('rows read - rows deleted differs from rows written', result)
+  if (rowsRead - rowsDeleted !== rowsWritten)
+    throw violated('rows read - rows deleted differs from rows written', result)
   const recorded = sum(result.files, (file) => file.recordCount)
   if (recorded !== rowsWritten) throw violated(`the new files hold ${recorded} rows`, result)
   const expected = sum(inputs, (task) => task.dataFile.recordCount)
@@ -30,7 +31,8 @@ export function checkRowConservation(inputs: readonly FileScanTask[], result: Re
 
 function checkDeletedRows(inputs: readonly FileScanTask[], result: RewriteResult): void {
   const deletes = new Map(inputs.flatMap((task) => task.deletes.map(({ file }) => [fileKey(file), file] as const)))
-  if (deletes.size === 0 && result.rowsDeleted > 0) throw violated('no delete file applies to the replaced files', result)
+  if (deletes.size === 0 && result.rowsDeleted > 0)
+    throw violated('no delete file applies to the replaced files', result)
   const files = [...deletes.values()]
   if (files.some((file) => file.content === 'equality-deletes')) return
   const named = sum(files, (file) => file.recordCount)

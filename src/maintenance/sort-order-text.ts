@@ -5,8 +5,7 @@ import { findField } from '../iceberg/schema.ts'
 import type { SortField, SortOrder } from '../iceberg/sort-order.ts'
 import { isNested } from '../iceberg/types.ts'
 
-const TERM =
-  /^(?:`([^`]+)`|"([^"]+)"|([A-Za-z_][\w.]*))(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?$/i
+const TERM = /^(?:`([^`]+)`|"([^"]+)"|([A-Za-z_][\w.]*))(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?$/i
 
 /**
  * Reads a sort order such as `a ASC NULLS FIRST, b DESC` against the current schema. Nulls come first when ascending and

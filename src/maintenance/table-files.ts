@@ -153,7 +153,9 @@ export function createPartitionNaming(metadata: TableMetadata) {
       const type = entry.types[at] ?? { kind: 'unknown' }
       values[field.name] = value === null ? null : humanValue(field.transform, type, value)
     }
-    const label = Object.entries(values).map(([name, value]) => `${name}=${value ?? 'null'}`).join('/')
+    const label = Object.entries(values)
+      .map(([name, value]) => `${name}=${value ?? 'null'}`)
+      .join('/')
     return { label, values }
   }
 }

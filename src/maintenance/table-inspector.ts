@@ -5,7 +5,12 @@ import {
   isWorthExpiring,
   recommend,
 } from '../domain/health-advice.ts'
-import type { ProjectedCompaction, ProjectedExpiry, ProjectedManifestRewrite, Projections } from '../domain/health-advice.ts'
+import type {
+  ProjectedCompaction,
+  ProjectedExpiry,
+  ProjectedManifestRewrite,
+  Projections,
+} from '../domain/health-advice.ts'
 import { scoreTable } from '../domain/table-health.ts'
 import type { HealthScore, TableHealthFacts } from '../domain/table-health.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'

@@ -10,7 +10,12 @@ export interface WhereLiteral {
 
 /** One condition of a `where` text. */
 export type WhereCondition =
-  | { readonly kind: 'compare'; readonly column: string; readonly operator: ComparisonOperator; readonly literal: WhereLiteral }
+  | {
+      readonly kind: 'compare'
+      readonly column: string
+      readonly operator: ComparisonOperator
+      readonly literal: WhereLiteral
+    }
   | { readonly kind: 'in'; readonly column: string; readonly literals: readonly WhereLiteral[] }
   | { readonly kind: 'null-test'; readonly column: string; readonly isNull: boolean }
 

@@ -23,8 +23,9 @@ describe('options of a compaction', () => {
   it('takes the target from the table, and the other sizes from the target', () => {
     const options = parseCompactionOptions({}, { 'write.target-file-size-bytes': '1000' })
     expect(options).toMatchObject({ targetFileSizeBytes: 1000, minFileSizeBytes: 750, maxFileSizeBytes: 1800 })
-    expect(parseCompactionOptions({ target_file_size_bytes: 2000 }, { 'write.target-file-size-bytes': '1000' }))
-      .toMatchObject({ targetFileSizeBytes: 2000, minFileSizeBytes: 1500, maxFileSizeBytes: 3600 })
+    expect(
+      parseCompactionOptions({ target_file_size_bytes: 2000 }, { 'write.target-file-size-bytes': '1000' }),
+    ).toMatchObject({ targetFileSizeBytes: 2000, minFileSizeBytes: 1500, maxFileSizeBytes: 3600 })
   })
 
   it.each([

@@ -28,11 +28,21 @@ describe('a compaction plan', () => {
       [['us'], 5],
     ])
     expect(groups[0]).toMatchObject({ outputSpecId: 0, bytes: 6 * MIB, expectedOutputFiles: 1, index: 0 })
-    expect(totals).toEqual({ groups: 2, files: 11, bytes: 11 * MIB, records: 1100, deleteFiles: 0, expectedOutputFiles: 2 })
+    expect(totals).toEqual({
+      groups: 2,
+      files: 11,
+      bytes: 11 * MIB,
+      records: 1100,
+      deleteFiles: 0,
+      expectedOutputFiles: 2,
+    })
   })
 
   it('plans the golden case: 1,000 files of 1 MiB become 2 of 500 MiB', () => {
-    const { groups } = plan(sampleMetadata(), repeat(1000, () => scanTask()))
+    const { groups } = plan(
+      sampleMetadata(),
+      repeat(1000, () => scanTask()),
+    )
     expect(groups).toHaveLength(1)
     expect(groups[0]).toMatchObject({ expectedOutputFiles: 2, targetSplitBytes: 512 * MIB, partition: [] })
   })
@@ -79,12 +89,21 @@ describe('a compaction plan', () => {
     const path = new TextEncoder().encode('/a/b')
     const bounds = new Map([[2_147_483_546, path]])
     const scoped = dataFile({ content: 'position-deletes', recordCount: 30, lowerBounds: bounds, upperBounds: bounds })
-    const tasks = [scanTask(big, [shared, equality]), scanTask(big, [deletionVector(30)]), scanTask(big, [scoped, shared])]
+    const tasks = [
+      scanTask(big, [shared, equality]),
+      scanTask(big, [deletionVector(30)]),
+      scanTask(big, [scoped, shared]),
+    ]
     const { groups, totals } = plan(sampleMetadata(), tasks)
-    expect(groups).toMatchObject([{ inputs: [tasks[1], tasks[2]], reasons: ['enough-content', 'too-many-deleted-records'] }])
+    expect(groups).toMatchObject([
+      { inputs: [tasks[1], tasks[2]], reasons: ['enough-content', 'too-many-deleted-records'] },
+    ])
     expect(totals.deleteFiles).toBe(3)
     expect(plan(sampleMetadata(), tasks, { delete_file_threshold: 2 }).groups).toMatchObject([
-      { inputs: { length: 3 }, reasons: ['enough-content', 'too-much-content', 'too-many-delete-files', 'too-many-deleted-records'] },
+      {
+        inputs: { length: 3 },
+        reasons: ['enough-content', 'too-much-content', 'too-many-delete-files', 'too-many-deleted-records'],
+      },
     ])
   })
 
@@ -99,7 +118,10 @@ describe('a compaction plan', () => {
   it('splits a partition into groups of max_file_group_size_bytes', () => {
     const tasks = repeat(12, () => scanTask())
     const { groups } = plan(sampleMetadata(), tasks, { max_file_group_size_bytes: 6 * MIB })
-    expect(groups.map(({ inputs, index }) => [index, inputs.length])).toEqual([[0, 6], [1, 6]])
+    expect(groups.map(({ inputs, index }) => [index, inputs.length])).toEqual([
+      [0, 6],
+      [1, 6],
+    ])
   })
 
   it('has nothing to do for an empty table', () => {
@@ -107,23 +129,32 @@ describe('a compaction plan', () => {
   })
 })
 
+const orc = () => [...repeat(4, () => scanTask()), scanTask({ fileFormat: 'orc', filePath: '/t/x.orc' })]
+
+function refused(tasks: FileScanTask[], text: string): void {
+  expect(() => plan(sampleMetadata(), tasks)).toThrow(
+    expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining(text) }),
+  )
+}
+
 describe('what must not be touched', () => {
-  const orc = () => [...repeat(4, () => scanTask()), scanTask({ fileFormat: 'orc', filePath: '/t/x.orc' })]
 
   it('refuses the whole request when a chosen group holds ORC, encrypted or unknown files', () => {
-    const refused = (tasks: FileScanTask[], text: string) =>
-      expect(() => plan(sampleMetadata(), tasks)).toThrow(
-        expect.objectContaining({ code: 'UNSUPPORTED', message: expect.stringContaining(text) }),
-      )
-    refused(orc(), '/t/x.orc is ORC')
+    refused(orc(), '/t/x.orc is in format ORC')
     refused([...repeat(4, () => scanTask()), scanTask({ keyMetadata: new Uint8Array(0) })], 'encrypted')
     refused([...repeat(4, () => scanTask()), scanTask({ fileFormat: 'vortex' })], 'VORTEX')
-    refused([...repeat(4, () => scanTask()), scanTask({}, [dataFile({ content: 'position-deletes', fileFormat: 'orc' })])], 'delete file')
+    refused(
+      [...repeat(4, () => scanTask()), scanTask({}, [dataFile({ content: 'position-deletes', fileFormat: 'orc' })])],
+      'delete file',
+    )
   })
 
   it('does not mind such a file in a partition that is not chosen', () => {
     const metadata = sampleMetadata(byRegion)
-    const tasks = [...repeat(5, () => scanTask({ partition: ['a'] })), scanTask({ partition: ['b'], fileFormat: 'orc' })]
+    const tasks = [
+      ...repeat(5, () => scanTask({ partition: ['a'] })),
+      scanTask({ partition: ['b'], fileFormat: 'orc' }),
+    ]
     expect(plan(metadata, tasks).groups).toHaveLength(1)
   })
 
@@ -139,8 +170,12 @@ describe('what must not be touched', () => {
   })
 
   it('refuses encrypted tables and unknown transforms of the current spec', () => {
-    expect(() => plan({ ...sampleMetadata(), encrypted: true }, [])).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }))
-    const unknown = sampleMetadata({ 'partition-specs': [{ 'spec-id': 0, fields: [partitionField(1000, 2, 'zorder[3]')] }] })
+    expect(() => plan({ ...sampleMetadata(), encrypted: true }, [])).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED' }),
+    )
+    const unknown = sampleMetadata({
+      'partition-specs': [{ 'spec-id': 0, fields: [partitionField(1000, 2, 'zorder[3]')] }],
+    })
     expect(() => plan(unknown, [])).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }))
   })
 })
@@ -174,12 +209,14 @@ describe('sort order', () => {
     ['tags', 'INVALID_ARGUMENT'],
     ['id SIDEWAYS', 'INVALID_ARGUMENT'],
     ['id,', 'INVALID_ARGUMENT'],
-    ["id; drop table x", 'INVALID_ARGUMENT'],
+    ['id; drop table x', 'INVALID_ARGUMENT'],
   ])('refuses %s', (sort_order, code) => {
     expect(() => plan(sampleMetadata(), [], { sort_order })).toThrow(expect.objectContaining({ code }))
   })
 
   it('refuses to sort without any order', () => {
-    expect(() => plan(sampleMetadata(), [], { strategy: 'sort' })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+    expect(() => plan(sampleMetadata(), [], { strategy: 'sort' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT' }),
+    )
   })
 })

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { expectedOutputFiles, packInOrder, selectFileGroups, targetSplitBytes } from '../../src/maintenance/file-selection.ts'
+import {
+  expectedOutputFiles,
+  packInOrder,
+  selectFileGroups,
+  targetSplitBytes,
+} from '../../src/maintenance/file-selection.ts'
 import type { FileMeasures, SelectionThresholds } from '../../src/maintenance/file-selection.ts'
 
 interface File {
@@ -29,7 +34,13 @@ const DEFAULTS: SelectionThresholds = {
   maxFileGroupInputFiles: Number.MAX_SAFE_INTEGER,
 }
 
-const file = (size: number, more: Partial<File> = {}): File => ({ size, records: 10, deletes: 0, deletedRecords: 0, ...more })
+const file = (size: number, more: Partial<File> = {}): File => ({
+  size,
+  records: 10,
+  deletes: 0,
+  deletedRecords: 0,
+  ...more,
+})
 const sizes = (...values: number[]): File[] => values.map((size) => file(size))
 const select = (files: readonly File[], thresholds: Partial<SelectionThresholds> = {}) =>
   selectFileGroups(files, MEASURES, { ...DEFAULTS, ...thresholds })
@@ -96,7 +107,8 @@ describe('which files are chosen', () => {
           expect(group.files.length === 1 || group.bytes <= 5000).toBe(true)
           expect(group.reasons.length).toBeGreaterThan(0)
           for (const { size, records, deletes, deletedRecords } of group.files) {
-            const heavy = deletes >= 3 || (deletes > 0 && records > 0 && Math.min(deletedRecords, records) / records >= 0.3)
+            const heavy =
+              deletes >= 3 || (deletes > 0 && records > 0 && Math.min(deletedRecords, records) / records >= 0.3)
             expect(size < 750 || size > 1800 || heavy).toBe(true)
           }
         }

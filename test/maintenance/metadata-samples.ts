@@ -25,7 +25,12 @@ export function sampleMetadata(overrides: Record<string, JsonValue> = {}): Table
           { id: 2, name: 'region', required: false, type: 'string' },
           { id: 3, name: 'ts', required: false, type: 'timestamp' },
           { id: 4, name: 'price', required: false, type: 'decimal(10, 2)' },
-          { id: 5, name: 'tags', required: false, type: { type: 'list', 'element-id': 7, element: 'string', 'element-required': false } },
+          {
+            id: 5,
+            name: 'tags',
+            required: false,
+            type: { type: 'list', 'element-id': 7, element: 'string', 'element-required': false },
+          },
           { id: 6, name: 'n', required: false, type: 'int' },
         ],
       },

@@ -21,12 +21,20 @@ const metadata = sampleMetadata({
 
 const DAY = 19_723 // 2024-01-01
 
-function matches(where: string, { region = 'eu', day = DAY, price = 1250n, bucket = 0 }: {
-  region?: string | null
-  day?: number | null
-  price?: bigint | null
-  bucket?: number
-} = {}): boolean {
+function matches(
+  where: string,
+  {
+    region = 'eu',
+    day = DAY,
+    price = 1250n,
+    bucket = 0,
+  }: {
+    region?: string | null
+    day?: number | null
+    price?: bigint | null
+    bucket?: number
+  } = {},
+): boolean {
   const tuple: PartitionTuple = [region, day, price, bucket]
   return compilePartitionFilter(where, metadata)(1, tuple)
 }
@@ -68,26 +76,26 @@ describe('where', () => {
   })
 
   it.each([
-    ["id = 1", 'INVALID_ARGUMENT'], // no partition column
-    ["nope = 1", 'NO_SUCH_COLUMN'],
+    ['id = 1', 'INVALID_ARGUMENT'], // no partition column
+    ['nope = 1', 'NO_SUCH_COLUMN'],
     ["tags = 'x'", 'INVALID_ARGUMENT'],
-    ["n > 3", 'INVALID_ARGUMENT'], // buckets have no order
+    ['n > 3', 'INVALID_ARGUMENT'], // buckets have no order
     ["ts <> '2024-01-01'", 'INVALID_ARGUMENT'],
     ["region = 'eu' OR region = 'us'", 'INVALID_ARGUMENT'],
-    ["region = 5", 'INVALID_ARGUMENT'],
-    ["region = other", 'INVALID_ARGUMENT'],
+    ['region = 5', 'INVALID_ARGUMENT'],
+    ['region = other', 'INVALID_ARGUMENT'],
     ["price = '12'", 'INVALID_ARGUMENT'],
-    ["price = 1.234", 'INVALID_ARGUMENT'],
-    ["price = 1e3", 'INVALID_ARGUMENT'],
+    ['price = 1.234', 'INVALID_ARGUMENT'],
+    ['price = 1e3', 'INVALID_ARGUMENT'],
     ["ts = '2024-13-01'", 'INVALID_ARGUMENT'],
     ["ts = '2024-01-01T00:00:00Z'", 'INVALID_ARGUMENT'],
     ["region = 'eu", 'INVALID_ARGUMENT'],
-    ["region =", 'INVALID_ARGUMENT'],
-    ["region", 'INVALID_ARGUMENT'],
-    ["region in ()", 'INVALID_ARGUMENT'],
+    ['region =', 'INVALID_ARGUMENT'],
+    ['region', 'INVALID_ARGUMENT'],
+    ['region in ()', 'INVALID_ARGUMENT'],
     ["region in ('a'", 'INVALID_ARGUMENT'],
     ["lower(region) = 'eu'", 'INVALID_ARGUMENT'],
-    ["1 = 1", 'INVALID_ARGUMENT'],
+    ['1 = 1', 'INVALID_ARGUMENT'],
     ["region = 'eu'; drop table t", 'INVALID_ARGUMENT'],
     ["region = 'eu' -- x", 'INVALID_ARGUMENT'],
     ['', 'INVALID_ARGUMENT'],
