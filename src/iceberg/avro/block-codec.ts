@@ -3,6 +3,9 @@ import * as zlib from 'node:zlib'
 import { IcebergError } from '../errors.ts'
 import { uncompressSnappy } from './snappy.ts'
 
+const SMALLEST_CHUNK = 16 * 1024
+const LARGEST_CHUNK = 1024 * 1024
+
 /** Decompresses one block; `maxLength` bounds the result in bytes. */
 export type Decompress = (block: Uint8Array, maxLength: number) => Uint8Array
 
@@ -16,7 +19,7 @@ export function decompressorFor(codec: string, label: string): Decompress {
     case 'null':
       return (block) => block
     case 'deflate':
-      return guarded(label, (block, maxLength) => zlib.inflateRawSync(block, { maxOutputLength: maxLength }))
+      return guarded(label, inflater())
     case 'snappy':
       return guarded(label, readSnappyBlock)
     case 'zstandard':
@@ -41,6 +44,16 @@ function guarded(label: string, decompress: Decompress): Decompress {
       const limit = `a block does not decompress, or to more than ${maxLength} bytes`
       throw new IcebergError('CORRUPT_FILE', `The ${label} is damaged: ${limit}.`, { cause })
     }
+  }
+}
+
+/** Blocks of a file have about the same size: an output buffer of the last one's saves gathering small pieces. */
+function inflater(): Decompress {
+  let chunkSize = SMALLEST_CHUNK
+  return (block, maxLength) => {
+    const content = zlib.inflateRawSync(block, { maxOutputLength: maxLength, chunkSize })
+    chunkSize = Math.min(Math.max(content.length + 1024, SMALLEST_CHUNK), LARGEST_CHUNK)
+    return content
   }
 }
 

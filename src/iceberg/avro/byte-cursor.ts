@@ -21,6 +21,8 @@ export class ByteCursor {
   pos = 0
   readonly end: number
   readonly bytes: Buffer
+  /** The same bytes as a plain array, whose `slice` copies into a plain array. */
+  readonly #plain: Uint8Array
   /** What is being read, for messages: `manifest s3://…/m0.avro`. */
   readonly label: string
   #lastLow = 0
@@ -29,6 +31,7 @@ export class ByteCursor {
 
   constructor(bytes: Uint8Array, label: string) {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    this.#plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     this.end = bytes.byteLength
     this.label = label
   }
@@ -43,10 +46,12 @@ export class ByteCursor {
     let pos = this.pos
     let byte = bytes[pos++] as number
     let low = byte & 127
-    for (let shift = 7; byte > 127; shift += 7) {
-      if (shift === 28) return this.#readLarge(low, pos)
-      byte = bytes[pos++] as number
-      low |= (byte & 127) << shift
+    if (byte > 127) {
+      for (let shift = 7; byte > 127; shift += 7) {
+        if (shift === 28) return this.#readLarge(low, pos)
+        byte = bytes[pos++] as number
+        low |= (byte & 127) << shift
+      }
     }
     this.pos = pos
     return (low >>> 1) ^ -(low & 1)
@@ -81,7 +86,7 @@ export class ByteCursor {
   /** `length` bytes, copied. */
   readFixed(length: number): Uint8Array {
     const start = this.#take(length)
-    return new Uint8Array(this.bytes.subarray(start, start + length))
+    return this.#plain.slice(start, start + length)
   }
 
   /** Length-prefixed bytes, copied. */
@@ -119,6 +124,26 @@ export class ByteCursor {
     let pos = this.pos
     for (let left = count; left > 0; left--) {
       while ((bytes[pos++] as number) > 127);
+    }
+    this.pos = pos
+  }
+
+  /** Steps over `count` pairs of a varint and length-prefixed bytes: the bounds of a manifest entry. */
+  skipVarintsWithBytes(count: number): void {
+    const bytes = this.bytes
+    const { end } = this
+    let pos = this.pos
+    for (let left = count; left > 0; left--) {
+      while ((bytes[pos++] as number) > 127);
+      const first = bytes[pos] as number
+      if (first < 128 && (first & 1) === 0) {
+        pos += 1 + (first >> 1)
+      } else {
+        this.pos = pos
+        this.skip(this.readNumber())
+        pos = this.pos
+      }
+      if (pos > end) throw this.corrupt('a value is longer than the rest of the file')
     }
     this.pos = pos
   }

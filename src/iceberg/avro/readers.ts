@@ -71,7 +71,10 @@ export function idMapReader<V>(valueReader: (value: AvroSchema) => Reader<V>) {
     const readValue = valueReader(value.schema)
     return (cursor) => {
       const map = new Map<number, V>()
-      forEachItem(cursor, 2, () => map.set(readKey(cursor), readValue(cursor)))
+      for (let count = cursor.readBlockCount(2); count > 0; count = cursor.readBlockCount(2)) {
+        for (let left = count; left > 0; left--) map.set(readKey(cursor), readValue(cursor))
+        cursor.assertWithin()
+      }
       return map
     }
   }

@@ -89,6 +89,9 @@ function compileItems(item: readonly AvroSchema[]): ItemsSkipper {
   if (item.length > 0 && countVarints(item, 0) === item.length) {
     return (cursor, count) => cursor.skipVarints(count * item.length)
   }
+  if (item.length === 2 && isVarint(item[0]) && (item[1]?.kind === 'bytes' || item[1]?.kind === 'string')) {
+    return (cursor, count) => cursor.skipVarintsWithBytes(count)
+  }
   const skipItem = skipAll(item)
   return (cursor, count) => {
     for (let left = count; left > 0; left--) skipItem(cursor)
@@ -101,6 +104,10 @@ function flatten(schema: AvroSchema): readonly AvroSchema[] {
 
 function countVarints(schemas: readonly AvroSchema[], from: number): number {
   let count = 0
-  while (['int', 'long', 'enum'].includes(schemas[from + count]?.kind ?? '')) count++
+  while (isVarint(schemas[from + count])) count++
   return count
+}
+
+function isVarint(schema: AvroSchema | undefined): boolean {
+  return schema?.kind === 'int' || schema?.kind === 'long' || schema?.kind === 'enum'
 }
