@@ -5,7 +5,7 @@ import { commitTable } from '../../src/catalog/commit-table.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { asObject } from '../../src/iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
-import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support.ts'
+import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
 
 /** One stored catalog, which can be opened any number of times, as by several processes. */
 export interface CatalogStore {

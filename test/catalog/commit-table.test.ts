@@ -5,7 +5,7 @@ import { commitTable } from '../../src/catalog/commit-table.ts'
 import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
-import { createEvents, EVENTS, setProperty } from './support.ts'
+import { createEvents, EVENTS, setProperty } from './support-files.ts'
 
 const QUICK = { minWaitMs: 1, maxWaitMs: 2 }
 

@@ -10,7 +10,8 @@ import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 import { fixturesRoot, haveFixtures } from '../support/iceberg-fixtures.ts'
-import { createEvents, EVENTS, faultyIO, filesBelow, ioFailure, setProperty } from './support.ts'
+import { createEvents, EVENTS, filesBelow, setProperty } from './support-files.ts'
+import { faultyIO, ioFailure } from './support.ts'
 
 const METADATA = '/w/db/events/metadata'
 const HINT = `${METADATA}/version-hint.text`

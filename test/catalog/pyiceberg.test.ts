@@ -12,7 +12,8 @@ import { commitTable } from '../../src/catalog/commit-table.ts'
 import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { PYTHON, pyicebergAvailable } from '../interop/harness/environment.ts'
-import { createEvents, EVENTS, openSqlDatabase, SCHEMA, setProperty, temporaryFolders } from './support.ts'
+import { createEvents, EVENTS, SCHEMA, setProperty } from './support-files.ts'
+import { openSqlDatabase, temporaryFolders } from './support.ts'
 
 interface TableState {
   readonly metadata_location: string

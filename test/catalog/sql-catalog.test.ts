@@ -12,18 +12,8 @@ import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { PrefixFileIO } from '../../src/iceberg/io/prefix.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 import { fixturesRoot, haveFixtures } from '../support/iceberg-fixtures.ts'
-import {
-  createEvents,
-  EVENTS,
-  faultyIO,
-  filesBelow,
-  ioFailure,
-  openSqlDatabase,
-  type QueryHook,
-  SCHEMA,
-  setProperty,
-  temporaryFolders,
-} from './support.ts'
+import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
+import { faultyIO, ioFailure, openSqlDatabase, type QueryHook, temporaryFolders } from './support.ts'
 
 const newFolder = temporaryFolders()
 const open: Catalog[] = []
