@@ -1,13 +1,157 @@
+import { join } from 'node:path'
+
+import type { AvroRecordValue, AvroValue } from '../../iceberg/avro/avro-records.ts'
+import { readAvroRecords } from '../../iceberg/avro/avro-records.ts'
+import type { AvroRecord, AvroSchema } from '../../iceberg/avro/avro-schema.ts'
+import { nullableOf } from '../../iceberg/avro/avro-schema.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
+import type { TableMetadata } from '../../iceberg/metadata.ts'
+import { fieldById } from '../../iceberg/schema.ts'
+import { formatType } from '../../iceberg/type-names.ts'
+import type { NestedField, Type } from '../../iceberg/types.ts'
 
+import { engineValue } from './engine-values.ts'
+import type { EngineValueFactory } from './engine-values.ts'
+import { fieldIdsOption } from './output-layout.ts'
+import { DELETE_COLUMNS } from './delete-columns.ts'
 import type { StageContext } from './scan-inputs.ts'
+import { quoteName, quoteText } from './sql-text.ts'
+import { duckType, structMembers } from './type-mapping.ts'
 
-/** Stages Avro files. */
+/** Records between two looks at the caller's signal, which also lets other work on. */
+const BATCH = 2000
+
+/**
+ * Stages Avro files as Parquet files with the same field ids, so that everything else goes its one way. Returns staged
+ * paths by location. The rows of one file pass through memory; Avro data files are rare and small.
+ * `UNSUPPORTED` for files without field ids.
+ */
 export async function stageAvroFiles(
-  _context: StageContext,
-  { locations }: { readonly locations: readonly string[]; readonly prefix: string },
+  context: StageContext,
+  { locations, prefix }: { readonly locations: readonly string[]; readonly prefix: string },
 ): Promise<ReadonlyMap<string, string>> {
-  const [first] = locations
-  if (first !== undefined) throw new IcebergError('UNSUPPORTED', `${first} is in format avro; the embedded engine reads parquet`)
-  return new Map()
+  const staged = new Map<string, string>()
+  for (const [at, location] of locations.entries()) {
+    const path = join(context.run.folder, `${prefix}avro${at}.parquet`)
+    context.run.nameStaged(path, location)
+    await stageFile(context, { location, path, table: `avro_${prefix}${at}` })
+    staged.set(location, path)
+  }
+  return staged
+}
+
+interface AvroStage {
+  readonly location: string
+  readonly path: string
+  readonly table: string
+}
+
+async function stageFile({ run, io, metadata }: StageContext, { location, path, table }: AvroStage): Promise<void> {
+  const { schema, records } = readAvroRecords(await io.read(location), location)
+  const fields = presentFields(schema, metadata, location)
+  const columns = structMembers(fields)
+  await run.execute(
+    `CREATE TEMP TABLE ${table} (${columns.map(([name, field]) => `${quoteName(name)} ${duckType(field.type)}`).join(', ')})`,
+  )
+  const factory = await import('@duckdb/node-api')
+  const appender = await run.connection.createAppender(table)
+  const types = fields.map((_, at) => appender.columnType(at))
+  for (const [row, record] of records.entries()) {
+    if (row % BATCH === 0) {
+      await new Promise((resume) => setImmediate(resume))
+      run.check()
+    }
+    for (const [at, field] of fields.entries()) {
+      const value = toEngine(factory, field.type, record.get(field.id) ?? null)
+      if (value === null) appender.appendNull()
+      else appender.appendValue(value, types[at])
+    }
+    appender.endRow()
+  }
+  appender.closeSync()
+  await run.execute(`COPY ${table} TO ${quoteText(path)} (FORMAT parquet, FIELD_IDS ${fieldIdsOption(fields)})`)
+  await run.execute(`DROP TABLE ${table}`)
+}
+
+/** The table's columns that a file has, with the members and types that it has of them. */
+function presentFields(schema: AvroRecord, metadata: TableMetadata, location: string): NestedField[] {
+  const fields = schema.fields.flatMap((field) => {
+    const known = field.fieldId === undefined ? undefined : knownField(metadata, field.fieldId)
+    return known ? [{ ...known, required: false, type: presentType(known.type, field.schema) }] : []
+  })
+  if (fields.length > 0) return fields
+  throw new IcebergError('UNSUPPORTED', `${location} is an Avro file without field ids, so its columns cannot be told`)
+}
+
+function knownField(metadata: TableMetadata, id: number): NestedField | undefined {
+  const current = metadata.schemas.filter((schema) => schema.schemaId === metadata.currentSchemaId)
+  for (const schema of [...current, ...metadata.schemas.toReversed()]) {
+    const found = fieldById(schema, id)
+    if (found) return found
+  }
+  return DELETE_COLUMNS.find((field) => field.id === id)
+}
+
+function presentType(type: Type, schema: AvroSchema): Type {
+  const avro = nullableOf(schema)?.schema ?? schema
+  switch (type.kind) {
+    case 'struct': {
+      const members = avro.kind === 'record' ? avro.fields : []
+      const fields = type.fields.flatMap((field) => {
+        const found = members.find((member) => member.fieldId === field.id)
+        return found ? [{ ...field, required: false, type: presentType(field.type, found.schema) }] : []
+      })
+      if (fields.length > 0) return { kind: 'struct', fields }
+      break
+    }
+    case 'list':
+      if (avro.kind === 'array') return { ...type, element: presentType(type.element, avro.items) }
+      break
+    case 'map': {
+      const [key, value] = entrySchemas(avro)
+      if (key && value) return { ...type, key: presentType(type.key, key), value: presentType(type.value, value) }
+      break
+    }
+    default:
+      return avro.kind === 'int' ? intType(type, avro.logicalType) : type
+  }
+  throw new IcebergError('UNSUPPORTED', `a column of type ${formatType(type)} cannot be read from Avro's ${avro.kind}`)
+}
+
+function entrySchemas(avro: AvroSchema): readonly (AvroSchema | undefined)[] {
+  if (avro.kind === 'map') return [{ kind: 'string' }, avro.values]
+  if (avro.kind !== 'array' || avro.items.kind !== 'record') return []
+  return avro.items.fields.map((field) => field.schema)
+}
+
+/** An int stays what it was before its column was promoted. */
+function intType(type: Type, logicalType: string | undefined): Type {
+  if (logicalType === 'date') return { kind: 'date' }
+  return type.kind === 'long' ? { kind: 'int' } : type
+}
+
+type EngineValue = ReturnType<typeof engineValue>
+
+function toEngine(factory: EngineValueFactory, type: Type, value: AvroValue): EngineValue {
+  if (value === null) return null
+  switch (type.kind) {
+    case 'struct': {
+      const record = value as AvroRecordValue
+      const members = structMembers(type.fields).map(([name, field]) => [name, toEngine(factory, field.type, record.get(field.id) ?? null)])
+      return factory.structValue(Object.fromEntries(members) as Record<string, EngineValue>)
+    }
+    case 'list':
+      return factory.listValue((value as readonly AvroValue[]).map((element) => toEngine(factory, type.element, element)))
+    case 'map': {
+      const entries = [...(value as ReadonlyMap<AvroValue, AvroValue>)]
+      return factory.mapValue(
+        entries.map(([key, item]) => ({ key: toEngine(factory, type.key, key), value: toEngine(factory, type.value, item) })),
+      )
+    }
+    default:
+      if (typeof value === 'object' && !(value instanceof Uint8Array)) {
+        throw new IcebergError('CORRUPT_FILE', `an Avro value is not a ${formatType(type)}`)
+      }
+      return engineValue(factory, type, value)
+  }
 }

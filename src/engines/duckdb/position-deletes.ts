@@ -2,8 +2,8 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import { locationKey, sameLocation } from '../../iceberg/location-identity.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
 import { isDeletionVector, readDeletionVector } from '../../iceberg/puffin/deletion-vector.ts'
-import type { NestedField } from '../../iceberg/types.ts'
 
+import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
 import type { FileShape } from './file-schema.ts'
 import { openFiles } from './scan-inputs.ts'
 import type { ScanInput, StageContext, StagedFile } from './scan-inputs.ts'
@@ -12,10 +12,6 @@ import { quoteText } from './sql-text.ts'
 
 /** Temporary table of deleted positions: `f` the number of the input, `p` the position; no row twice. */
 export const POSITION_DELETES = 'position_deletes'
-
-/** Columns of position delete files (Iceberg spec, "Position Delete Files"). */
-const FILE_PATH: NestedField = { id: 2_147_483_546, name: 'file_path', required: false, type: { kind: 'string' } }
-const POS: NestedField = { id: 2_147_483_545, name: 'pos', required: false, type: { kind: 'long' } }
 
 /** Rows of an appended chunk; DuckDB's vector size. */
 const CHUNK = 2048
@@ -187,10 +183,10 @@ function withDeleteIds(shape: FileShape, location: string): FileShape {
   const columns = shape.hasFieldIds
     ? shape.columns
     : shape.columns.map((column) => {
-        const known = [FILE_PATH, POS].find((field) => field.name === column.fileName)
+        const known = DELETE_COLUMNS.find((field) => field.name === column.fileName)
         return known ? { ...column, fieldId: known.id } : column
       })
-  for (const field of [FILE_PATH, POS]) {
+  for (const field of DELETE_COLUMNS) {
     if (columns.some((column) => column.fieldId === field.id)) continue
     throw new IcebergError('CORRUPT_FILE', `position delete file ${location} has no column ${field.name}`)
   }
