@@ -138,7 +138,6 @@ function refused(tasks: FileScanTask[], text: string): void {
 }
 
 describe('what must not be touched', () => {
-
   it('refuses the whole request when a chosen group holds ORC, encrypted or unknown files', () => {
     refused(orc(), '/t/x.orc is in format ORC')
     refused([...repeat(4, () => scanTask()), scanTask({ keyMetadata: new Uint8Array(0) })], 'encrypted')
