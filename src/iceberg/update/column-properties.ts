@@ -1,3 +1,4 @@
+import { isIcebergError } from '../errors.ts'
 import { propertyText } from '../metadata.ts'
 import type { TableMetadata } from '../metadata.ts'
 import { nameMappingProperty, updateNameMapping } from '../name-mapping.ts'
@@ -18,12 +19,24 @@ export interface ColumnMove {
   readonly to?: string
 }
 
-/** Updates that keep the name mapping of the table true; none when it has no mapping. */
+/**
+ * Updates that keep the name mapping of the table true; none when it has no mapping. A mapping that cannot be read
+ * stays as it is, as in the reference implementation: readers refuse it anyway, and columns still change by id.
+ */
 export function nameMappingUpdates(metadata: TableMetadata, change: NameMappingChange): TableUpdate[] {
   const before = propertyText(metadata, nameMappingProperty)
   if (before === undefined) return []
-  const after = updateNameMapping(before, change)
+  const after = updateIfReadable(before, change)
   return after === before ? [] : [{ action: 'set-properties', updates: { [nameMappingProperty]: after } }]
+}
+
+function updateIfReadable(mapping: string, change: NameMappingChange): string {
+  try {
+    return updateNameMapping(mapping, change)
+  } catch (error) {
+    if (isIcebergError(error, 'INVALID_METADATA')) return mapping
+    throw error
+  }
 }
 
 /** Updates that let the properties of single columns follow a rename, or go with a dropped column. */
