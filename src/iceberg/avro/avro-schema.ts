@@ -74,7 +74,8 @@ export function hasFieldIds(schema: AvroSchema): boolean {
 }
 
 /**
- * The least number of bytes that a value of this schema takes; 0 for null and records of nothing.
+ * The least number of bytes that a value of this schema takes; 0 for null and records of nothing, which containers
+ * nevertheless may not hold more of than they have bytes.
  * Counts in a file that would need more bytes than are left are refused before anything is allocated.
  */
 export function minimumSize(schema: AvroSchema): number {
