@@ -33,6 +33,14 @@ export async function findHadoopVersion(io: FileIO, metadataFolder: string): Pro
   return highestVersion(io, metadataFolder)
 }
 
+/**
+ * Whether a location is a version of a hadoop catalog's table: any committer may take that name at any moment, so the
+ * file must not be deleted because an attempt of ours failed.
+ */
+export function isVersionFile(location: string): boolean {
+  return VERSION_NAME.test(location.slice(location.lastIndexOf('/') + 1))
+}
+
 /** Location of the hint that a finished commit leaves; readers do without. */
 export function hintLocation(metadataFolder: string): string {
   return `${metadataFolder}/version-hint.text`

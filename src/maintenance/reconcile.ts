@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import { isVersionFile } from '../catalog/hadoop-version.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { isBelow } from '../iceberg/location-identity.ts'
 import { ownedFolders } from '../iceberg/locations.ts'
@@ -122,7 +123,9 @@ async function findLeftovers(
 ): Promise<readonly string[]> {
   const leftovers = await listByPrefix(table, cleanup?.prefixes ?? [])
   if (pointer === 'not-committed') {
-    return stagedMetadataLocation === undefined ? leftovers : [...leftovers, stagedMetadataLocation]
+    // a version's name may be a rival's by now, since the table was loaded: only unique names are surely ours
+    const ours = stagedMetadataLocation !== undefined && !isVersionFile(stagedMetadataLocation)
+    return ours ? [...leftovers, stagedMetadataLocation] : leftovers
   }
   const expired = cleanup?.files ?? []
   if (expired.length === 0) return leftovers

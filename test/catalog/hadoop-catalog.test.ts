@@ -9,6 +9,7 @@ import { createHadoopCatalog } from '../../src/catalog/hadoop-catalog.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
+import { reconcileOperation } from '../../src/maintenance/reconcile.ts'
 import { fixturesRoot, haveFixtures } from '../support/iceberg-fixtures.ts'
 import { createEvents, EVENTS, filesBelow, setProperty } from './support-files.ts'
 import { faultyIO, ioFailure } from './support.ts'
@@ -201,6 +202,30 @@ describe('hadoop commits over failing files', () => {
     }))
     await expect(commit).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
     expect(await inner.stat(written)).toBeDefined()
+  })
+})
+
+describe('hadoop commits of a process that died', () => {
+  it('are cleaned up without touching the rival that took the version meanwhile', async () => {
+    const io = new MemoryFileIO()
+    const catalog = open(io)
+    await createEvents(catalog)
+    const staged = `${METADATA}/v2.metadata.json`
+    const overtaken = Object.create(catalog, {
+      loadTable: {
+        value: async () => {
+          const table = await catalog.loadTable(EVENTS)
+          await commitTable(open(io), EVENTS, setProperty('rival', 'yes'))
+          return table
+        },
+      },
+    })
+    const operation = { identifier: EVENTS, operationId: 'op-1', stagedMetadataLocation: staged }
+    const result = await reconcileOperation({ catalog: overtaken, ...operation })
+    expect(result.deletedFiles).toEqual([])
+    const { metadataLocation, metadata } = await catalog.loadTable(EVENTS)
+    expect(metadataLocation).toBe(staged)
+    expect(metadata.properties).toMatchObject({ rival: 'yes' })
   })
 })
 
