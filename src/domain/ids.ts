@@ -1,6 +1,6 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32, so that ids sort and read well
 
-export type IdPrefix = 'op' | 'plan' | 'tok' | 'req'
+export type IdPrefix = 'op' | 'plan' | 'tok' | 'req' | 'wh' | 'dlv'
 
 /** Makes ids: a prefix, 10 characters of time (ms) and 16 random ones, sortable by time of creation. */
 export type IdSource = (prefix: IdPrefix) => string

@@ -8,7 +8,7 @@ export interface Caller {
   readonly user: string
   readonly role: Role
   /** How the caller proved who it is. */
-  readonly via: 'token' | 'off'
+  readonly via: 'token' | 'session' | 'jwt' | 'off'
 }
 
 /** Whether `role` is `minimum` or higher. */

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { mkdir } from 'node:fs/promises'
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
@@ -29,8 +30,28 @@ export async function prepareHome(folder: string): Promise<Home> {
     catalogDatabase: join(root, 'catalog.db'),
     warehouse: pathToFileURL(warehouse).href,
     scratch,
+    auditKey: await auditKey(join(root, 'audit.key')),
     release,
   }
+}
+
+const AUDIT_KEY_BYTES = 32
+
+/** The key that signs the end of the audit log; made once, and kept beside the database, never in it. */
+async function auditKey(path: string): Promise<Uint8Array> {
+  try {
+    const file = await open(path, 'wx', 0o600)
+    await file.writeFile(randomBytes(AUDIT_KEY_BYTES))
+    await file.sync()
+    await file.close()
+  } catch (cause) {
+    if (!(cause instanceof Error && 'code' in cause && cause.code === 'EEXIST')) {
+      throw new ConfigError('the audit key in LOCKHOUSE_HOME cannot be written', { cause })
+    }
+  }
+  const key = await readFile(path)
+  if (key.length === AUDIT_KEY_BYTES) return new Uint8Array(key)
+  throw new ConfigError('audit.key in LOCKHOUSE_HOME is damaged: restore it from a backup')
 }
 
 /** An exclusive SQLite lock: the operating system drops it when the process ends, however it ends. */

@@ -93,6 +93,7 @@ function newRow(request: KeyedRequest, now: Date): IdempotencyKeysTable {
     headers_json: null,
     body: null,
     created_at: now.toISOString(),
+    instance_id: null,
   }
 }
 

@@ -9,6 +9,13 @@ export interface StateTables {
   readonly plans: PlansTable
   readonly settings: SettingsTable
   readonly idempotency_keys: IdempotencyKeysTable
+  readonly audit_events: AuditEventsTable
+  readonly audit_head: AuditHeadTable
+  readonly events: EventsTable
+  readonly sessions: SessionsTable
+  readonly webhooks: WebhooksTable
+  readonly webhook_deliveries: WebhookDeliveriesTable
+  readonly instances: InstancesTable
 }
 
 export interface MigrationsTable {
@@ -58,6 +65,8 @@ export interface OperationsTable {
   created_at: string
   started_at: string | null
   finished_at: string | null
+  /** The process that runs it; see {@link InstancesTable}. */
+  instance_id: number | null
 }
 
 export interface PlansTable {
@@ -90,4 +99,88 @@ export interface IdempotencyKeysTable {
   headers_json: string | null
   body: string | null
   created_at: string
+  /** The process that answers it; see {@link InstancesTable}. */
+  instance_id: number | null
+}
+
+/** Append-only, by triggers; each row's hash covers the row and the hash before it. */
+export interface AuditEventsTable {
+  /** 1..n without gaps. */
+  seq: number
+  at: string
+  /** NULL: nobody, or the service itself (channel `system`). */
+  actor: string | null
+  role: string | null
+  channel: string
+  action: string
+  object_type: string
+  object_id: string | null
+  outcome: string
+  request_id: string | null
+  details_json: string
+  prev_hash: string
+  hash: string
+}
+
+/** The last row of the audit log, under a key that the database does not hold; one row with id 1. */
+export interface AuditHeadTable {
+  id: number
+  seq: number
+  hash: string
+  mac: string
+}
+
+/** What happened, for others to follow: sequence numbers are given in the order of commits, without gaps. */
+export interface EventsTable {
+  seq: number
+  at: string
+  type: string
+  object_type: string
+  object_id: string
+  data_json: string
+}
+
+export interface SessionsTable {
+  /** SHA-256 of the cookie's value, in hex. */
+  id_sha256: string
+  user_id: string
+  role: string
+  /** The Lockhouse token that it was opened with, whose end ends it; NULL for a JWT. */
+  token_sha256: string | null
+  created_at: string
+  last_used_at: string
+  /** The end of what it was opened with, if that has one. */
+  expires_at: string | null
+}
+
+export interface WebhooksTable {
+  id: string
+  url: string
+  /** JSON array of event types. */
+  types_json: string
+  /** Signs deliveries, so it is kept as it is. */
+  secret: string
+  created_by: string
+  created_at: string
+  /** Events up to this one are scheduled. */
+  since_seq: number
+}
+
+export interface WebhookDeliveriesTable {
+  id: string
+  webhook_id: string
+  event_seq: number
+  state: 'pending' | 'delivered' | 'failed'
+  attempts: number
+  next_attempt_at: string | null
+  last_status: number | null
+  last_error: string | null
+  created_at: string
+  finished_at: string | null
+}
+
+/** The processes that have worked on this database. */
+export interface InstancesTable {
+  id: number
+  started_at: string
 }

@@ -1,5 +1,9 @@
 import { initial } from './0001-initial.ts'
+import { governance } from './0002-governance.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
-export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([[1, initial]])
+export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
+  [1, initial],
+  [2, governance],
+])

@@ -1,0 +1,66 @@
+import { createHash, createHmac } from 'node:crypto'
+
+import type { AuditEventsTable } from './schema.ts'
+
+/** An audit row before it is chained. */
+export type UnchainedRow = Omit<AuditEventsTable, 'seq' | 'prev_hash' | 'hash'>
+
+/** The last row of a chain: how many rows there are, and the hash that covers them all. */
+export interface ChainHead {
+  readonly seq: number
+  readonly hash: string
+}
+
+/** The head of the empty chain. */
+export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: '0'.repeat(64) }
+
+/** The row as the next link after `head`. */
+export function chainRow(head: ChainHead, row: UnchainedRow): AuditEventsTable {
+  const linked = { ...row, seq: head.seq + 1, prev_hash: head.hash }
+  return { ...linked, hash: rowHash(linked) }
+}
+
+/**
+ * SHA-256, in hex, of the canonical row: a JSON array of every column but the hash itself, in this order, as UTF-8.
+ * The previous hash is one of them, so each hash covers all rows up to its own.
+ */
+export function rowHash(row: Omit<AuditEventsTable, 'hash'>): string {
+  const canonical = JSON.stringify([
+    row.seq,
+    row.prev_hash,
+    row.at,
+    row.actor,
+    row.role,
+    row.channel,
+    row.action,
+    row.object_type,
+    row.object_id,
+    row.outcome,
+    row.request_id,
+    row.details_json,
+  ])
+  return createHash('sha256').update(canonical).digest('hex')
+}
+
+/** HMAC-SHA256, in hex, of a head: only who has the key can say that the log ends there. */
+export function headMac(key: Uint8Array, head: ChainHead): string {
+  return createHmac('sha256', key).update(`lockhouse-audit:${head.seq}:${head.hash}`).digest('hex')
+}
+
+/** Follows a chain row by row and tells the first one that does not belong where it stands. */
+export class ChainFollower {
+  #head = EMPTY_CHAIN
+
+  /** The last good row. */
+  get head(): ChainHead {
+    return this.#head
+  }
+
+  /** False when the row is not the unchanged next one; the follower stays where it was. */
+  accept(row: AuditEventsTable): boolean {
+    const follows = row.seq === this.#head.seq + 1 && row.prev_hash === this.#head.hash
+    if (!follows || row.hash !== rowHash(row)) return false
+    this.#head = { seq: row.seq, hash: row.hash }
+    return true
+  }
+}
