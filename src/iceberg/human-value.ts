@@ -52,7 +52,10 @@ function humanYear(year: number): string {
 
 /** `10:15`, `10:15:30`, `10:15:30.250` or `10:15:30.250001`: only as much as there is. */
 function humanTime(micros: bigint): string {
-  return formatTime(micros, 6).replace(/000$/, '').replace(/\.000$/, '').replace(/^(\d\d:\d\d):00$/, '$1')
+  return formatTime(micros, 6)
+    .replace(/000$/, '')
+    .replace(/\.000$/, '')
+    .replace(/^(\d\d:\d\d):00$/, '$1')
 }
 
 function trimFraction(text: string): string {

@@ -27,8 +27,15 @@ export interface NewTableOptions {
 
 /** Names that look like properties but describe the table; the reference implementation does not store them. */
 const reservedProperties: ReadonlySet<string> = new Set([
-  'format-version', 'uuid', 'snapshot-count', 'current-snapshot-summary', 'current-snapshot-id',
-  'current-snapshot-timestamp-ms', 'current-schema', 'default-partition-spec', 'default-sort-order',
+  'format-version',
+  'uuid',
+  'snapshot-count',
+  'current-snapshot-summary',
+  'current-snapshot-id',
+  'current-snapshot-timestamp-ms',
+  'current-schema',
+  'default-partition-spec',
+  'default-sort-order',
 ])
 
 /**

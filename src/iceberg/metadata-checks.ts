@@ -13,7 +13,9 @@ export function checkSchemaVersion(schema: Schema, formatVersion: number): void 
   if (formatVersion >= 3) return
   for (const { field, path } of walkFields(schema)) {
     if (!isNested(field.type) && minFormatVersion(field.type) > formatVersion) {
-      throw refuse(`column "${path}": type ${formatType(field.type)} needs format version 3, the table has ${formatVersion}`)
+      throw refuse(
+        `column "${path}": type ${formatType(field.type)} needs format version 3, the table has ${formatVersion}`,
+      )
     }
     if (field.initialDefault !== undefined) {
       throw refuse(`column "${path}": a default value needs format version 3, the table has ${formatVersion}`)
@@ -28,7 +30,8 @@ export function checkIdentifierFields(schema: Schema): void {
     if (field === undefined) throw refuse(`identifier field ${id} is not in the schema`)
     const name = fieldPath(schema, id) ?? field.name
     if (isNested(field.type)) throw refuse(`identifier field "${name}" is not primitive`)
-    if (field.type.kind === 'float' || field.type.kind === 'double') throw refuse(`identifier field "${name}" is a float`)
+    if (field.type.kind === 'float' || field.type.kind === 'double')
+      throw refuse(`identifier field "${name}" is a float`)
     for (let at: number | undefined = id; at !== undefined; at = parentFieldId(schema, at)) {
       const enclosing = fieldById(schema, at)
       if (enclosing?.required !== true) throw refuse(`identifier field "${name}" is not required`)

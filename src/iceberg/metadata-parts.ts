@@ -37,7 +37,11 @@ export function readSchemas(
 export function readPartitionSpecs(
   json: JsonObject,
   formatVersion: number,
-): { readonly partitionSpecs: readonly PartitionSpec[]; readonly defaultSpecId: number; readonly lastPartitionId: number } {
+): {
+  readonly partitionSpecs: readonly PartitionSpec[]
+  readonly defaultSpecId: number
+  readonly lastPartitionId: number
+} {
   const partitionSpecs = readSpecList(json, formatVersion)
   checkUnique(partitionSpecs, (spec) => spec.specId, 'partition spec id')
   const highestSpec = Math.max(...partitionSpecs.map((spec) => spec.specId))
@@ -106,7 +110,11 @@ export function readHistory(json: JsonObject): {
   return { snapshots, refs, ...(currentSnapshotId === undefined ? {} : { currentSnapshotId }) }
 }
 
-function readRefs(json: JsonObject, ids: ReadonlySet<bigint>, current: bigint | undefined): Record<string, SnapshotRef> {
+function readRefs(
+  json: JsonObject,
+  ids: ReadonlySet<bigint>,
+  current: bigint | undefined,
+): Record<string, SnapshotRef> {
   const refs = emptyRecord<SnapshotRef>()
   if (has(json, 'refs')) {
     for (const [name, entry] of Object.entries(requireObject(json, 'refs', where))) {

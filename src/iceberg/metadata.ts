@@ -126,7 +126,8 @@ function readFormatVersion(json: JsonObject): 1 | 2 | 3 {
   if (version > 3) {
     throw new IcebergError('UNSUPPORTED', `${where}: "format-version" ${version} is not supported, only 1 to 3 are`)
   }
-  if (version !== 1 && version !== 2 && version !== 3) throw invalid(where, `"format-version" ${version} does not exist`)
+  if (version !== 1 && version !== 2 && version !== 3)
+    throw invalid(where, `"format-version" ${version} does not exist`)
   return version
 }
 
@@ -212,7 +213,9 @@ export function specById(metadata: TableMetadata, specId: number): PartitionSpec
 
 /** The sort order that new data should have; order 0 is unsorted. */
 export function currentSortOrder(metadata: TableMetadata): SortOrder {
-  return metadata.sortOrders.find((order) => order.orderId === metadata.defaultSortOrderId) ?? { orderId: 0, fields: [] }
+  return (
+    metadata.sortOrders.find((order) => order.orderId === metadata.defaultSortOrderId) ?? { orderId: 0, fields: [] }
+  )
 }
 
 /** The snapshot with an id, or undefined. */

@@ -6,7 +6,8 @@ export function murmur3(bytes: Uint8Array): number {
   const blocks = bytes.length & ~3
   let hash = 0
   for (let at = 0; at < blocks; at += 4) {
-    const block = byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16) | (byteAt(bytes, at + 3) << 24)
+    const block =
+      byteAt(bytes, at) | (byteAt(bytes, at + 1) << 8) | (byteAt(bytes, at + 2) << 16) | (byteAt(bytes, at + 3) << 24)
     hash = mixHash(hash, block)
   }
   let tail = 0

@@ -72,7 +72,8 @@ function readSummary(object: JsonObject, where: string): Record<string, string> 
   if (!has(object, 'summary')) return summary
   for (const [key, value] of Object.entries(requireObject(object, 'summary', where))) {
     if (value === null) continue
-    if (isJsonObject(value) || Array.isArray(value)) throw invalid(`${where}: "summary"`, `key "${key}" must be a string`)
+    if (isJsonObject(value) || Array.isArray(value))
+      throw invalid(`${where}: "summary"`, `key "${key}" must be a string`)
     summary[key] = String(value)
   }
   return summary

@@ -36,7 +36,8 @@ export function parseTransform(text: string): Transform {
   const match = /^(bucket|truncate)\[(\d{1,12})\]$/.exec(name)
   if (!match) return { kind: 'unknown', text }
   const parameter = Number(match[2])
-  if (parameter < 1 || parameter >= 2 ** 31) throw invalid(`transform "${text}"`, 'the parameter must be 1 to 2147483647')
+  if (parameter < 1 || parameter >= 2 ** 31)
+    throw invalid(`transform "${text}"`, 'the parameter must be 1 to 2147483647')
   return match[1] === 'bucket' ? { kind: 'bucket', buckets: parameter } : { kind: 'truncate', width: parameter }
 }
 
@@ -99,8 +100,19 @@ function acceptsType(transform: Transform, type: PrimitiveType): boolean {
 
 const truncateTypes: ReadonlySet<string> = new Set(['int', 'long', 'decimal', 'string', 'binary'])
 const bucketTypes: ReadonlySet<string> = new Set([
-  'int', 'long', 'decimal', 'date', 'time', 'timestamp', 'timestamptz', 'timestamp_ns', 'timestamptz_ns',
-  'string', 'uuid', 'fixed', 'binary',
+  'int',
+  'long',
+  'decimal',
+  'date',
+  'time',
+  'timestamp',
+  'timestamptz',
+  'timestamp_ns',
+  'timestamptz_ns',
+  'string',
+  'uuid',
+  'fixed',
+  'binary',
 ])
 
 function isTimestamp(type: PrimitiveType): boolean {

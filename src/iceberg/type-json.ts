@@ -109,11 +109,6 @@ export function fieldToJson(field: NestedField): JsonObject {
   }
 }
 
-/** Whether two types are the same, ids and field details included. */
-export function typeEquals(a: Type, b: Type): boolean {
-  return a === b || JSON.stringify(typeToJson(a)) === JSON.stringify(typeToJson(b))
-}
-
 /**
  * Whether a column may change its type from `from` to `to` without rewriting files
  * (Iceberg spec, "Schema Evolution"). A type may always stay as it is; nested types never change.

@@ -1,8 +1,22 @@
 import type { DecimalType, PrimitiveType, SimpleTypeName, Type } from './types.ts'
 
 const simpleTypeNames: ReadonlySet<string> = new Set<SimpleTypeName>([
-  'boolean', 'int', 'long', 'float', 'double', 'date', 'time', 'timestamp', 'timestamptz',
-  'timestamp_ns', 'timestamptz_ns', 'string', 'uuid', 'binary', 'unknown', 'variant',
+  'boolean',
+  'int',
+  'long',
+  'float',
+  'double',
+  'date',
+  'time',
+  'timestamp',
+  'timestamptz',
+  'timestamp_ns',
+  'timestamptz_ns',
+  'string',
+  'uuid',
+  'binary',
+  'unknown',
+  'variant',
 ])
 
 /** Nesting beyond this is refused: no engine writes it, and it would exhaust the stack. */

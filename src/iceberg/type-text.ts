@@ -110,7 +110,8 @@ function readDecimal(cursor: Cursor): Type {
   if (parameters === undefined) throw refuse('a decimal needs precision and scale, for example decimal(10,2)')
   const [precision = 0, scale = 0] = parameters.slice(1, -1).split(',').map(Number)
   const type = decimalType(precision, scale)
-  if (type === undefined) throw refuse(`decimal(${precision},${scale}) is out of range: precision 1 to 38, scale within it`)
+  if (type === undefined)
+    throw refuse(`decimal(${precision},${scale}) is out of range: precision 1 to 38, scale within it`)
   return type
 }
 

@@ -140,6 +140,11 @@ export function toLong(value: JsonValue | undefined): bigint | undefined {
   return value <= maxInt64 && value >= -maxInt64 - 1n ? value : undefined
 }
 
+/** A 64-bit id from our own types, which may come as number after it went through JSON. */
+export function toBigint(id: bigint | number): bigint {
+  return typeof id === 'bigint' ? id : BigInt(id)
+}
+
 /** A copy of a JSON value in which integers are in the form that parsing would give. */
 export function normalizeJson(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return jsonInteger(value)
@@ -156,7 +161,9 @@ export function jsonEquals(a: JsonValue | undefined, b: JsonValue | undefined): 
   }
   if (isJsonObject(a) && isJsonObject(b)) {
     const keys = Object.keys(a)
-    return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEquals(a[key], b[key]))
+    return (
+      keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEquals(a[key], b[key]))
+    )
   }
   return isNumeric(a) && isNumeric(b) && a == b
 }

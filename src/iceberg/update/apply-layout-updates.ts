@@ -28,7 +28,10 @@ export function addSchema(draft: MetadataDraft, update: JsonObject): void {
   }
   draft.lastAddedSchemaId = highestId(existing, 'schema-id') + 1
   const { type, ...rest } = json
-  setDraftList(draft, 'schemas', [...existing, { type: type ?? 'struct', ...rest, 'schema-id': draft.lastAddedSchemaId }])
+  setDraftList(draft, 'schemas', [
+    ...existing,
+    { type: type ?? 'struct', ...rest, 'schema-id': draft.lastAddedSchemaId },
+  ])
 }
 
 /** `set-current-schema`: refused when the partition spec or sort order in use needs a column that the schema lacks. */
@@ -45,7 +48,8 @@ export function setCurrentSchema(draft: MetadataDraft, requestedId: number): voi
 
 /** `remove-schemas`: the current schema cannot go. */
 export function removeSchemas(draft: MetadataDraft, schemaIds: readonly number[]): void {
-  if (schemaIds.includes(draftInt(draft, 'current-schema-id'))) throw refuseUpdate('the current schema cannot be removed')
+  if (schemaIds.includes(draftInt(draft, 'current-schema-id')))
+    throw refuseUpdate('the current schema cannot be removed')
   removeById(draft, { list: 'schemas', key: 'schema-id', ids: schemaIds })
 }
 
@@ -85,11 +89,13 @@ function withPartitionIds(json: JsonObject, lastPartitionId: number): JsonObject
 
 /** Specs are the same when they split rows the same way under the same names; ids do not matter. */
 function isSameSpec(a: PartitionSpec, b: PartitionSpec): boolean {
-  const describe = (spec: PartitionSpec): string =>
-    JSON.stringify(
-      spec.fields.map((field) => [field.sourceIds ?? field.sourceId, formatTransform(field.transform), field.name]),
-    )
-  return describe(a) === describe(b)
+  return describeSpec(a) === describeSpec(b)
+}
+
+function describeSpec(spec: PartitionSpec): string {
+  return JSON.stringify(
+    spec.fields.map((field) => [field.sourceIds ?? field.sourceId, formatTransform(field.transform), field.name]),
+  )
 }
 
 /** `set-default-spec`. */

@@ -1,5 +1,5 @@
 import { IcebergError } from '../errors.ts'
-import { isJsonObject, jsonEquals, jsonInteger, normalizeJson, toLong } from '../json/json-fields.ts'
+import { isJsonObject, jsonEquals, jsonInteger, normalizeJson, toBigint, toLong } from '../json/json-fields.ts'
 import type { JsonObject } from '../json/lossless-json.ts'
 import { mainBranch, parseSnapshot, parseSnapshotRef } from '../snapshots.ts'
 import type { Snapshot, SnapshotRef } from '../snapshots.ts'
@@ -8,7 +8,11 @@ import { refuseUpdate, setDraftKey, setDraftList } from './metadata-draft.ts'
 import type { ListKey, MetadataDraft } from './metadata-draft.ts'
 
 const refKeys: ReadonlySet<string> = new Set([
-  'snapshot-id', 'type', 'min-snapshots-to-keep', 'max-snapshot-age-ms', 'max-ref-age-ms',
+  'snapshot-id',
+  'type',
+  'min-snapshots-to-keep',
+  'max-snapshot-age-ms',
+  'max-ref-age-ms',
 ])
 
 /** How far clocks of different writers may disagree; the reference implementation refuses to load tables beyond it. */
@@ -113,10 +117,7 @@ function moveMain(draft: MetadataDraft, snapshotId: bigint, snapshot: Snapshot):
   const added = draft.addedSnapshotIds.has(snapshotId)
   const timestampMs = added ? snapshot.timestampMs : Math.max(draft.nowMs, draft.lastUpdatedMs)
   draft.lastUpdatedMs = Math.max(draft.lastUpdatedMs, timestampMs)
-  setDraftList(draft, 'snapshot-log', [
-    ...log,
-    { 'timestamp-ms': timestampMs, 'snapshot-id': jsonInteger(snapshotId) },
-  ])
+  setDraftList(draft, 'snapshot-log', [...log, { 'timestamp-ms': timestampMs, 'snapshot-id': jsonInteger(snapshotId) }])
 }
 
 /** `remove-snapshot-ref`; without `main` the table has no current snapshot. A missing reference is fine. */
@@ -132,7 +133,7 @@ export function removeSnapshotRef(draft: MetadataDraft, name: string): void {
  * as what is asked for holds.
  */
 export function removeSnapshots(draft: MetadataDraft, snapshotIds: readonly bigint[]): void {
-  const removed = new Set(snapshotIds.map(BigInt))
+  const removed = new Set(snapshotIds.map(toBigint))
   const snapshots = draftList(draft, 'snapshots')
   const kept = snapshots.filter((entry) => !removed.has(snapshotIdOf(entry)))
   if (kept.length === snapshots.length) return
@@ -196,7 +197,11 @@ function upgradeFromV1(draft: MetadataDraft): void {
     )
   }
   setDraftKey(draft, 'last-sequence-number', 0)
-  setDraftList(draft, 'snapshots', snapshots.map((entry) => ({ ...entry, 'sequence-number': 0 })))
+  setDraftList(
+    draft,
+    'snapshots',
+    snapshots.map((entry) => ({ ...entry, 'sequence-number': 0 })),
+  )
   delete draft.json['schema']
   delete draft.json['partition-spec']
 }

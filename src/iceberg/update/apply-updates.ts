@@ -1,11 +1,19 @@
 import { IcebergError } from '../errors.ts'
-import type { JsonObject } from '../json/lossless-json.ts'
+import { toBigint } from '../json/json-fields.ts'
 import type { TableMetadata } from '../metadata.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
 import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
 import { setSnapshotRef, tidySnapshotLog, upgradeFormatVersion } from './apply-snapshot-updates.ts'
-import { draftList, draftObject, openDraft, refuseUpdate, setDraftKey, setDraftList, viewDraft } from './metadata-draft.ts'
+import {
+  draftList,
+  draftObject,
+  openDraft,
+  refuseUpdate,
+  setDraftKey,
+  setDraftList,
+  viewDraft,
+} from './metadata-draft.ts'
 import type { MetadataDraft } from './metadata-draft.ts'
 import type { TableUpdate } from './table-update.ts'
 
@@ -68,15 +76,15 @@ function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
     case 'add-snapshot':
       return addSnapshot(draft, update.snapshot)
     case 'set-snapshot-ref':
-      return setSnapshotRef(draft, update['ref-name'], update as JsonObject)
+      return setSnapshotRef(draft, update['ref-name'], update)
     case 'remove-snapshots':
       return removeSnapshots(draft, update['snapshot-ids'])
     case 'remove-snapshot-ref':
       return removeSnapshotRef(draft, update['ref-name'])
     case 'remove-statistics':
-      return removeStatistics(draft, 'statistics', new Set([BigInt(update['snapshot-id'])]))
+      return removeStatistics(draft, 'statistics', new Set([toBigint(update['snapshot-id'])]))
     case 'remove-partition-statistics':
-      return removeStatistics(draft, 'partition-statistics', new Set([BigInt(update['snapshot-id'])]))
+      return removeStatistics(draft, 'partition-statistics', new Set([toBigint(update['snapshot-id'])]))
     case 'set-location':
       return setLocation(draft, update.location)
     case 'set-properties':
@@ -95,7 +103,9 @@ function setLocation(draft: MetadataDraft, location: string): void {
 
 function setProperties(draft: MetadataDraft, updates: Readonly<Record<string, string>>): void {
   const before = draftObject(draft, 'properties')
-  const changes = Object.entries(updates).filter(([name, value]) => !Object.hasOwn(before, name) || before[name] !== value)
+  const changes = Object.entries(updates).filter(
+    ([name, value]) => !Object.hasOwn(before, name) || before[name] !== value,
+  )
   for (const [name, value] of changes) {
     if (typeof value !== 'string') throw refuseUpdate(`property "${name}" must be a string`)
   }
@@ -113,7 +123,8 @@ function removeProperties(draft: MetadataDraft, removals: readonly string[]): vo
 /** Notes the base document, dropping the oldest entries beyond `write.metadata.previous-versions-max`. */
 function appendMetadataLog(draft: MetadataDraft, previousLocation: string): void {
   const text = draftObject(draft, 'properties')['write.metadata.previous-versions-max']
-  const max = typeof text === 'string' && /^\d{1,9}$/.test(text) ? Math.max(1, Number(text)) : defaultPreviousVersionsMax
+  const max =
+    typeof text === 'string' && /^\d{1,9}$/.test(text) ? Math.max(1, Number(text)) : defaultPreviousVersionsMax
   const entry = { 'timestamp-ms': draft.base.lastUpdatedMs, 'metadata-file': previousLocation }
   setDraftList(draft, 'metadata-log', [...draftList(draft, 'metadata-log'), entry].slice(-max))
 }

@@ -1,4 +1,5 @@
 import { IcebergError } from '../errors.ts'
+import { toBigint } from '../json/json-fields.ts'
 import type { TableMetadata } from '../metadata.ts'
 import type { TableRequirement } from './table-update.ts'
 
@@ -56,7 +57,7 @@ function checkRef(metadata: TableMetadata, name: string, expected: bigint | null
     return
   }
   if (ref === undefined) throw conflict(`"${name}" does not exist any more, expected at snapshot ${expected}`)
-  same(`snapshot of "${name}"`, ref.snapshotId, BigInt(expected))
+  same(`snapshot of "${name}"`, ref.snapshotId, toBigint(expected))
 }
 
 function same<T extends string | number | bigint>(what: string, actual: T, expected: T): void {

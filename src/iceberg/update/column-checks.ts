@@ -7,8 +7,16 @@ import type { NestedField } from '../types.ts'
 
 /** Names that readers give to what is not stored in a column (Iceberg spec, "Reserved Field IDs"). */
 const metadataColumns: ReadonlySet<string> = new Set([
-  '_file', '_pos', '_deleted', '_spec_id', '_partition', '_row_id', '_last_updated_sequence_number',
-  '_change_type', '_change_ordinal', '_commit_snapshot_id',
+  '_file',
+  '_pos',
+  '_deleted',
+  '_spec_id',
+  '_partition',
+  '_row_id',
+  '_last_updated_sequence_number',
+  '_change_type',
+  '_change_ordinal',
+  '_commit_snapshot_id',
 ])
 
 /** The field with a dotted name; `NO_SUCH_COLUMN`, with a hint when only the case is wrong. */
@@ -100,7 +108,8 @@ export function checkUnused(metadata: TableMetadata, schema: Schema, field: Nest
   }
   for (const order of metadata.sortOrders) {
     const user = order.fields.find((entry) => sourceIdsOf(entry).some((id) => dropped.has(id)))
-    if (user) throw refused(`cannot drop "${name(field.id)}": sort order ${order.orderId} needs "${name(user.sourceId)}"`)
+    if (user)
+      throw refused(`cannot drop "${name(field.id)}": sort order ${order.orderId} needs "${name(user.sourceId)}"`)
   }
 }
 

@@ -68,7 +68,8 @@ function explicitJson(base: TableMetadata): JsonObject {
     'sort-orders': has(json, 'sort-orders') ? (json['sort-orders'] ?? []) : base.sortOrders.map(sortOrderToJson),
     properties: has(json, 'properties') ? (json['properties'] ?? {}) : {},
     'current-snapshot-id': current === undefined ? noSnapshot(base.formatVersion) : jsonInteger(current),
-    refs: Object.hasOwn(refs, mainBranch) || main === undefined ? refs : { ...refs, [mainBranch]: snapshotRefToJson(main) },
+    refs:
+      Object.hasOwn(refs, mainBranch) || main === undefined ? refs : { ...refs, [mainBranch]: snapshotRefToJson(main) },
   }
   for (const key of ['snapshots', 'snapshot-log', 'metadata-log']) if (!has(json, key)) filled[key] = []
   return filled

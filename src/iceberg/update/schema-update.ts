@@ -106,7 +106,9 @@ export function dropColumn(metadata: TableMetadata, options: { readonly name: st
   checkChangeable(schema, field, 'drop')
   const parentId = parentFieldId(schema, field.id)
   if (structFields(schema, parentId).length === 1) {
-    throw refused(`cannot drop "${options.name}": it is the last column of its ${parentId === undefined ? 'table' : 'struct'}`)
+    throw refused(
+      `cannot drop "${options.name}": it is the last column of its ${parentId === undefined ? 'table' : 'struct'}`,
+    )
   }
   checkUnused(metadata, schema, field)
   const drop: FieldsEdit = (fields) => fields.filter((entry) => entry['id'] !== field.id)
@@ -165,7 +167,8 @@ function schemaChange(
 function currentSchemaJson(metadata: TableMetadata): JsonObject {
   const schemas = draftList(openDraft(metadata, 0), 'schemas')
   const json = schemas.find((entry) => (entry['schema-id'] ?? 0) === metadata.currentSchemaId)
-  if (json === undefined) throw new IcebergError('INVALID_METADATA', `schema ${metadata.currentSchemaId} does not exist`)
+  if (json === undefined)
+    throw new IcebergError('INVALID_METADATA', `schema ${metadata.currentSchemaId} does not exist`)
   return json
 }
 

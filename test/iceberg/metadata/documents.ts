@@ -24,29 +24,59 @@ export function v2Document(): JsonObject {
         fields: [
           { ...column(1, 'x', 'long'), required: true, 'x-field': 12_345_678_901_234_567_890n },
           column(2, 'y', 'string'),
-          { ...column(3, 's', 'int'), type: { type: 'struct', 'x-type': true, fields: [column(4, 'a', 'int'), column(5, 'b', 'date')] } },
+          {
+            ...column(3, 's', 'int'),
+            type: { type: 'struct', 'x-type': true, fields: [column(4, 'a', 'int'), column(5, 'b', 'date')] },
+          },
         ],
       },
     ],
     'default-spec-id': 0,
-    'partition-specs': [{ 'spec-id': 0, 'x-spec': 1, fields: [{ name: 'x', transform: 'identity', 'source-id': 1, 'field-id': 1000, 'x-part': 2 }] }],
+    'partition-specs': [
+      {
+        'spec-id': 0,
+        'x-spec': 1,
+        fields: [{ name: 'x', transform: 'identity', 'source-id': 1, 'field-id': 1000, 'x-part': 2 }],
+      },
+    ],
     'last-partition-id': 1000,
     'default-sort-order-id': 3,
-    'sort-orders': [{ 'order-id': 3, 'x-order': 0, fields: [{ transform: 'identity', 'source-id': 2, direction: 'asc', 'null-order': 'nulls-first' }] }],
+    'sort-orders': [
+      {
+        'order-id': 3,
+        'x-order': 0,
+        fields: [{ transform: 'identity', 'source-id': 2, direction: 'asc', 'null-order': 'nulls-first' }],
+      },
+    ],
     properties: { owner: 'a', __proto__x: 'b' },
     'current-snapshot-id': secondSnapshotId,
-    snapshots: [snapshot(firstSnapshotId, 33, 1_515_100_955_770), { ...snapshot(secondSnapshotId, 34, 1_555_100_955_770), 'parent-snapshot-id': firstSnapshotId, 'schema-id': 1 }],
+    snapshots: [
+      snapshot(firstSnapshotId, 33, 1_515_100_955_770),
+      { ...snapshot(secondSnapshotId, 34, 1_555_100_955_770), 'parent-snapshot-id': firstSnapshotId, 'schema-id': 1 },
+    ],
     refs: {
       main: { 'snapshot-id': secondSnapshotId, type: 'branch', 'x-ref': 7 },
       audit: { 'snapshot-id': firstSnapshotId, type: 'tag', 'max-ref-age-ms': 10_000_000, 'x-ref': 8 },
     },
-    statistics: [{ 'snapshot-id': firstSnapshotId, 'statistics-path': 's3://a/1.puffin', 'file-size-in-bytes': 413, 'file-footer-size-in-bytes': 42, 'blob-metadata': [] }],
-    'partition-statistics': [{ 'snapshot-id': firstSnapshotId, 'statistics-path': 's3://a/1.parquet', 'file-size-in-bytes': 43 }],
+    statistics: [
+      {
+        'snapshot-id': firstSnapshotId,
+        'statistics-path': 's3://a/1.puffin',
+        'file-size-in-bytes': 413,
+        'file-footer-size-in-bytes': 42,
+        'blob-metadata': [],
+      },
+    ],
+    'partition-statistics': [
+      { 'snapshot-id': firstSnapshotId, 'statistics-path': 's3://a/1.parquet', 'file-size-in-bytes': 43 },
+    ],
     'snapshot-log': [
       { 'snapshot-id': firstSnapshotId, 'timestamp-ms': 1_515_100_955_770 },
       { 'snapshot-id': secondSnapshotId, 'timestamp-ms': 1_555_100_955_770 },
     ],
-    'metadata-log': [{ 'metadata-file': 's3://bucket/test/location/metadata/v1.json', 'timestamp-ms': 1_515_100_000_000 }],
+    'metadata-log': [
+      { 'metadata-file': 's3://bucket/test/location/metadata/v1.json', 'timestamp-ms': 1_515_100_000_000 },
+    ],
     'x-top': [1, { deep: 2n ** 80n }],
   }
 }
@@ -59,7 +89,11 @@ export function v1Document(): JsonObject {
     location: 's3://bucket/test/location',
     'last-updated-ms': 1_602_638_573_874,
     'last-column-id': 2,
-    schema: { type: 'struct', 'x-schema': 1, fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string')] },
+    schema: {
+      type: 'struct',
+      'x-schema': 1,
+      fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string')],
+    },
     'partition-spec': [{ name: 'x', transform: 'identity', 'source-id': 1, 'field-id': 1000 }],
     properties: {},
     'current-snapshot-id': 7,

@@ -6,7 +6,13 @@ import { IcebergError, isIcebergError } from '../../../src/iceberg/errors.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
-import { currentSchema, currentSnapshot, currentSortOrder, currentSpec, parseTableMetadata } from '../../../src/iceberg/metadata.ts'
+import {
+  currentSchema,
+  currentSnapshot,
+  currentSortOrder,
+  currentSpec,
+  parseTableMetadata,
+} from '../../../src/iceberg/metadata.ts'
 import { propertyBool, propertyDouble, propertyLong, schemaOf, snapshotById } from '../../../src/iceberg/metadata.ts'
 import { serializeTableMetadata, tableMetadataFromJson } from '../../../src/iceberg/metadata.ts'
 import { caught } from '../../support/caught.ts'
@@ -25,7 +31,9 @@ describe('reading table metadata', () => {
     expect(currentSpec(metadata).fields[0]?.fieldId).toBe(1000)
     expect(currentSortOrder(metadata).orderId).toBe(3)
     expect(metadata.refs['audit']).toEqual({ snapshotId: firstSnapshotId, type: 'tag', maxRefAgeMs: 10_000_000 })
-    expect(metadata.statistics).toEqual([{ snapshotId: firstSnapshotId, statisticsPath: 's3://a/1.puffin', fileSizeInBytes: 413 }])
+    expect(metadata.statistics).toEqual([
+      { snapshotId: firstSnapshotId, statisticsPath: 's3://a/1.puffin', fileSizeInBytes: 413 },
+    ])
     expect(metadata.partitionStatistics).toHaveLength(1)
     expect(metadata.snapshotLog.map((entry) => entry.snapshotId)).toEqual([firstSnapshotId, secondSnapshotId])
     expect(metadata.metadataLog).toHaveLength(1)
@@ -37,7 +45,12 @@ describe('reading table metadata', () => {
     expect(metadata.schemas.map((schema) => schema.schemaId)).toEqual([0])
     expect(metadata.partitionSpecs).toMatchObject([{ specId: 0, fields: [{ fieldId: 1000, sourceId: 1 }] }])
     expect(metadata.sortOrders).toEqual([{ orderId: 0, fields: [] }])
-    expect(metadata).toMatchObject({ lastSequenceNumber: 0, lastPartitionId: 1000, defaultSpecId: 0, defaultSortOrderId: 0 })
+    expect(metadata).toMatchObject({
+      lastSequenceNumber: 0,
+      lastPartitionId: 1000,
+      defaultSpecId: 0,
+      defaultSortOrderId: 0,
+    })
     expect(metadata.refs['main']).toEqual({ snapshotId: 7n, type: 'branch' })
     expect(metadata.snapshots[0]?.sequenceNumber).toBe(0)
   })
@@ -49,7 +62,10 @@ describe('reading table metadata', () => {
   })
 
   it('takes inline manifests of version 1', () => {
-    const metadata = parse({ ...v1Document(), snapshots: [{ 'snapshot-id': 7, 'timestamp-ms': 5, manifests: ['a.avro', 'b.avro'] }] })
+    const metadata = parse({
+      ...v1Document(),
+      snapshots: [{ 'snapshot-id': 7, 'timestamp-ms': 5, manifests: ['a.avro', 'b.avro'] }],
+    })
     expect(currentSnapshot(metadata)).toMatchObject({ manifests: ['a.avro', 'b.avro'] })
     expect(currentSnapshot(metadata)?.manifestList).toBeUndefined()
   })
@@ -71,28 +87,51 @@ describe('reading table metadata', () => {
   it('reads gzip by its first bytes', () => {
     const bytes = gzipSync(stringifyJson(v2Document()))
     expect(parseTableMetadata(bytes).currentSnapshotId).toBe(secondSnapshotId)
-    expect(isIcebergError(caught(() => parseTableMetadata(bytes.subarray(0, 200))), 'CORRUPT_FILE')).toBe(true)
-    expect(isIcebergError(caught(() => parseTableMetadata(Uint8Array.of(0x1f, 0x8b))), 'CORRUPT_FILE')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseTableMetadata(bytes.subarray(0, 200))),
+        'CORRUPT_FILE',
+      ),
+    ).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseTableMetadata(Uint8Array.of(0x1f, 0x8b))),
+        'CORRUPT_FILE',
+      ),
+    ).toBe(true)
   })
 
   it('keeps names that JavaScript objects already have', () => {
     const properties = JSON.parse('{"__proto__": "a", "constructor": "b"}') as JsonObject
     const metadata = parse({ ...v2Document(), properties })
-    expect(Object.entries(metadata.properties)).toEqual([['__proto__', 'a'], ['constructor', 'b']])
+    expect(Object.entries(metadata.properties)).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
     expect(new TextDecoder().decode(serializeTableMetadata(metadata))).toContain('"__proto__":"a"')
   })
 })
 
 describe('writing table metadata', () => {
-  it.each([['1', v1Document()], ['2', v2Document()], ['3', v3Document()]])('keeps every key and digit of version %s', (_, document) => {
+  it.each([
+    ['1', v1Document()],
+    ['2', v2Document()],
+    ['3', v3Document()],
+  ])('keeps every key and digit of version %s', (_, document) => {
     const text = stringifyJson(document)
     expect(new TextDecoder().decode(serializeTableMetadata(parseTableMetadata(text)))).toBe(text)
   })
 
   it('keeps random unknown keys and 64-bit ids', () => {
-    const integer = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }).map((value): JsonValue => (Number.isSafeInteger(Number(value)) ? Number(value) : value))
+    const integer = fc
+      .bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })
+      .map((value): JsonValue => (Number.isSafeInteger(Number(value)) ? Number(value) : value))
     const leaf = fc.oneof(fc.string(), integer, fc.boolean(), fc.constant(null))
-    const extra = fc.dictionary(fc.string().map((name) => `x-${name}`), fc.oneof(leaf, fc.array(leaf)), { maxKeys: 5 })
+    const extra = fc.dictionary(
+      fc.string().map((name) => `x-${name}`),
+      fc.oneof(leaf, fc.array(leaf)),
+      { maxKeys: 5 },
+    )
     const snapshotId = fc.bigInt({ min: 1n, max: 2n ** 63n - 1n })
     fc.assert(
       fc.property(extra, extra, snapshotId, (top, inner, id) => {
@@ -115,8 +154,19 @@ describe('writing table metadata', () => {
 
 describe('broken table metadata', () => {
   const required = [
-    'format-version', 'table-uuid', 'location', 'last-sequence-number', 'last-updated-ms', 'last-column-id', 'schemas',
-    'current-schema-id', 'partition-specs', 'default-spec-id', 'last-partition-id', 'sort-orders', 'default-sort-order-id',
+    'format-version',
+    'table-uuid',
+    'location',
+    'last-sequence-number',
+    'last-updated-ms',
+    'last-column-id',
+    'schemas',
+    'current-schema-id',
+    'partition-specs',
+    'default-spec-id',
+    'last-partition-id',
+    'sort-orders',
+    'default-sort-order-id',
   ]
 
   it.each(required)('without %s is refused, naming the key', (key) => {
@@ -141,10 +191,16 @@ describe('broken table metadata', () => {
     [{ 'current-snapshot-id': 4.59e18 }, /"current-snapshot-id"/],
     [{ 'current-snapshot-id': firstSnapshotId }, /branch "main" is at 9223372036854775807/],
     [{ 'last-sequence-number': 33 }, /sequence number 34/],
-    [{ refs: { main: { 'snapshot-id': secondSnapshotId, type: 'branch' }, gone: { 'snapshot-id': 1, type: 'tag' } } }, /"gone" names snapshot 1/],
+    [
+      { refs: { main: { 'snapshot-id': secondSnapshotId, type: 'branch' }, gone: { 'snapshot-id': 1, type: 'tag' } } },
+      /"gone" names snapshot 1/,
+    ],
     [{ refs: { main: { 'snapshot-id': secondSnapshotId, type: 'head' } } }, /"branch" or "tag"/],
     [{ snapshots: [snapshot(secondSnapshotId, 1, 1), snapshot(secondSnapshotId, 2, 2)] }, /used twice/],
-    [{ snapshots: [{ 'snapshot-id': secondSnapshotId, 'timestamp-ms': 5 }] }, /snapshots\[0\]: key "manifest-list" is missing/],
+    [
+      { snapshots: [{ 'snapshot-id': secondSnapshotId, 'timestamp-ms': 5 }] },
+      /snapshots\[0\]: key "manifest-list" is missing/,
+    ],
     [{ snapshots: [{ ...snapshot(secondSnapshotId, -1, 1) }] }, /must not be negative/],
     [{ properties: { a: 1 } }, /"a" must be a string/],
     [{ schemas: [] }, /"current-schema-id" is 1/],
@@ -158,19 +214,45 @@ describe('broken table metadata', () => {
   })
 
   it('of a version to come is unsupported', () => {
-    expect(isIcebergError(caught(() => parse({ ...v2Document(), 'format-version': 4 })), 'UNSUPPORTED')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parse({ ...v2Document(), 'format-version': 4 })),
+        'UNSUPPORTED',
+      ),
+    ).toBe(true)
   })
 
   it('that is no object is refused', () => {
     for (const text of ['[]', '3', 'null', '"x"']) {
-      expect(isIcebergError(caught(() => parseTableMetadata(text)), 'INVALID_METADATA')).toBe(true)
+      expect(
+        isIcebergError(
+          caught(() => parseTableMetadata(text)),
+          'INVALID_METADATA',
+        ),
+      ).toBe(true)
     }
-    for (const text of ['', '{', 'PAR1']) expect(isIcebergError(caught(() => parseTableMetadata(text)), 'CORRUPT_FILE')).toBe(true)
+    for (const text of ['', '{', 'PAR1'])
+      expect(
+        isIcebergError(
+          caught(() => parseTableMetadata(text)),
+          'CORRUPT_FILE',
+        ),
+      ).toBe(true)
   })
 
   it('ends in a clear error wherever it is broken', () => {
     const documents = [v1Document(), v2Document(), v3Document()]
-    const junk = fc.oneof(fc.constant(null), fc.constant(''), fc.integer(), fc.double(), fc.constant([]), fc.constant({}), fc.boolean(), fc.constant(2n ** 64n), fc.constant('x'))
+    const junk = fc.oneof(
+      fc.constant(null),
+      fc.constant(''),
+      fc.integer(),
+      fc.double(),
+      fc.constant([]),
+      fc.constant({}),
+      fc.boolean(),
+      fc.constant(2n ** 64n),
+      fc.constant('x'),
+    )
     fc.assert(
       fc.property(fc.constantFrom(...documents), fc.infiniteStream(fc.nat()), junk, (document, choices, value) => {
         const error = caught(() => tableMetadataFromJson(replaceSomewhere(document, choices, value as JsonValue)))
@@ -197,11 +279,22 @@ function replaceSomewhere(document: JsonObject, choices: Iterator<number>, value
 }
 
 describe('table properties', () => {
-  const metadata = parse({ ...v2Document(), properties: { n: '12', big: '9223372036854775807', bad: 'x', t: 'True', f: 'no', d: '0.25' } })
+  const metadata = parse({
+    ...v2Document(),
+    properties: { n: '12', big: '9223372036854775807', bad: 'x', t: 'True', f: 'no', d: '0.25' },
+  })
 
   it('are read as numbers and booleans with defaults', () => {
-    expect([propertyLong(metadata, 'n', 1), propertyLong(metadata, 'none', 1), propertyLong(metadata, 'big', 1)]).toEqual([12, 1, 2 ** 63])
-    expect([propertyBool(metadata, 't', false), propertyBool(metadata, 'f', true), propertyBool(metadata, 'none', true)]).toEqual([true, false, true])
+    expect([
+      propertyLong(metadata, 'n', 1),
+      propertyLong(metadata, 'none', 1),
+      propertyLong(metadata, 'big', 1),
+    ]).toEqual([12, 1, 2 ** 63])
+    expect([
+      propertyBool(metadata, 't', false),
+      propertyBool(metadata, 'f', true),
+      propertyBool(metadata, 'none', true),
+    ]).toEqual([true, false, true])
     expect([propertyDouble(metadata, 'd', 1), propertyDouble(metadata, 'none', 1)]).toEqual([0.25, 1])
   })
 

@@ -1,7 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { isUnpartitioned, lastPartitionFieldId, parsePartitionSpec, partitionKey } from '../../../src/iceberg/partitioning.ts'
+import {
+  isUnpartitioned,
+  lastPartitionFieldId,
+  parsePartitionSpec,
+  partitionKey,
+} from '../../../src/iceberg/partitioning.ts'
 import { partitionPath, partitionSpecToJson, partitionType } from '../../../src/iceberg/partitioning.ts'
 import type { PartitionSpec, PartitionTuple } from '../../../src/iceberg/partitioning.ts'
 import { parseSchema } from '../../../src/iceberg/schema.ts'
@@ -23,7 +28,13 @@ describe('partition spec', () => {
   })
 
   it('counts missing field ids from 1000', () => {
-    const spec = parsePartitionSpec({ 'spec-id': 0, fields: [{ name: 'a', transform: 'identity', 'source-id': 1 }, { name: 'b', transform: 'identity', 'source-id': 2 }] })
+    const spec = parsePartitionSpec({
+      'spec-id': 0,
+      fields: [
+        { name: 'a', transform: 'identity', 'source-id': 1 },
+        { name: 'b', transform: 'identity', 'source-id': 2 },
+      ],
+    })
     expect(spec.fields.map((field) => field.fieldId)).toEqual([1000, 1001])
     expect(lastPartitionFieldId(spec)).toBe(1001)
     expect(lastPartitionFieldId({ specId: 0, fields: [] })).toBe(999)
@@ -32,7 +43,11 @@ describe('partition spec', () => {
   it('keeps transforms of several columns as unknown', () => {
     const json = { 'spec-id': 0, fields: [{ name: 'z', transform: 'zorder', 'source-ids': [1, 2], 'field-id': 1000 }] }
     const spec = parsePartitionSpec(json)
-    expect(spec.fields[0]).toMatchObject({ sourceId: 1, sourceIds: [1, 2], transform: { kind: 'unknown', text: 'zorder' } })
+    expect(spec.fields[0]).toMatchObject({
+      sourceId: 1,
+      sourceIds: [1, 2],
+      transform: { kind: 'unknown', text: 'zorder' },
+    })
     expect(partitionSpecToJson(spec)).toEqual(json)
   })
 
@@ -41,7 +56,16 @@ describe('partition spec', () => {
     [{ 'spec-id': 0, fields: [{ name: 'a', transform: 'identity' }] }, /"source-id" is missing/],
     [{ 'spec-id': 0, fields: [{ 'source-id': 1, transform: 'identity' }] }, /"name" is missing/],
     [{ 'spec-id': 0, fields: [{ 'source-id': 1, name: 'a' }] }, /"transform" is missing/],
-    [{ 'spec-id': 0, fields: [{ 'source-id': 1, name: 'a', transform: 'day', 'field-id': 7 }, { 'source-id': 1, name: 'b', transform: 'year', 'field-id': 7 }] }, /id 7 is used twice/],
+    [
+      {
+        'spec-id': 0,
+        fields: [
+          { 'source-id': 1, name: 'a', transform: 'day', 'field-id': 7 },
+          { 'source-id': 1, name: 'b', transform: 'year', 'field-id': 7 },
+        ],
+      },
+      /id 7 is used twice/,
+    ],
   ])('refuses %j', (json, message) => {
     expect(() => parsePartitionSpec(json)).toThrow(message)
   })
@@ -49,14 +73,28 @@ describe('partition spec', () => {
   it('is unpartitioned without fields and when all are void', () => {
     expect(isUnpartitioned({ specId: 0, fields: [] })).toBe(true)
     expect(isUnpartitioned(parsePartitionSpec(specJson))).toBe(false)
-    expect(isUnpartitioned({ specId: 1, fields: [{ fieldId: 1000, sourceId: 1, name: 'x', transform: { kind: 'void' } }] })).toBe(true)
+    expect(
+      isUnpartitioned({ specId: 1, fields: [{ fieldId: 1000, sourceId: 1, name: 'x', transform: { kind: 'void' } }] }),
+    ).toBe(true)
   })
 })
 
 describe('partition types', () => {
-  const column = (id: number, name: string, type: string): { id: number; name: string; required: boolean; type: string } => ({ id, name, required: false, type })
-  const first = parseSchema({ type: 'struct', 'schema-id': 0, fields: [column(1, 'ts', 'timestamp'), column(2, 'name', 'string'), column(3, 'n', 'int')] })
-  const second = parseSchema({ type: 'struct', 'schema-id': 1, fields: [column(1, 'ts', 'timestamp'), column(3, 'n', 'long')] })
+  const column = (
+    id: number,
+    name: string,
+    type: string,
+  ): { id: number; name: string; required: boolean; type: string } => ({ id, name, required: false, type })
+  const first = parseSchema({
+    type: 'struct',
+    'schema-id': 0,
+    fields: [column(1, 'ts', 'timestamp'), column(2, 'name', 'string'), column(3, 'n', 'int')],
+  })
+  const second = parseSchema({
+    type: 'struct',
+    'schema-id': 1,
+    fields: [column(1, 'ts', 'timestamp'), column(3, 'n', 'long')],
+  })
   const spec = parsePartitionSpec(specJson)
 
   it('find columns that only an older schema has, and none for those that are nowhere', () => {
@@ -70,7 +108,14 @@ describe('partition types', () => {
   })
 
   it('are int for buckets and hours even when the column is gone', () => {
-    const gone = parsePartitionSpec({ 'spec-id': 0, fields: [{ name: 'b', transform: 'bucket[4]', 'source-id': 77 }, { name: 'd', transform: 'day', 'source-id': 78 }, { name: 'i', transform: 'identity', 'source-id': 79 }] })
+    const gone = parsePartitionSpec({
+      'spec-id': 0,
+      fields: [
+        { name: 'b', transform: 'bucket[4]', 'source-id': 77 },
+        { name: 'd', transform: 'day', 'source-id': 78 },
+        { name: 'i', transform: 'identity', 'source-id': 79 },
+      ],
+    })
     expect(partitionType(gone, [first]).map((type) => type.kind)).toEqual(['int', 'date', 'unknown'])
   })
 })
@@ -78,7 +123,12 @@ describe('partition types', () => {
 describe('partition keys', () => {
   const spec: PartitionSpec = {
     specId: 1,
-    fields: [1, 2].map((id) => ({ fieldId: 999 + id, sourceId: id, name: `f${id}`, transform: { kind: 'identity' } as const })),
+    fields: [1, 2].map((id) => ({
+      fieldId: 999 + id,
+      sourceId: id,
+      name: `f${id}`,
+      transform: { kind: 'identity' } as const,
+    })),
   }
   const strings: readonly PrimitiveType[] = [{ kind: 'string' }, { kind: 'string' }]
   const key = (tuple: PartitionTuple, types = strings, of = spec): string => partitionKey(of, types, tuple)
@@ -138,7 +188,9 @@ describe('sort order', () => {
   })
 
   it('refuses unknown directions', () => {
-    expect(() => parseSortOrder({ 'order-id': 1, fields: [{ ...json.fields[0], direction: 'up' }] })).toThrow(/"direction": must be asc or desc/)
+    expect(() => parseSortOrder({ 'order-id': 1, fields: [{ ...json.fields[0], direction: 'up' }] })).toThrow(
+      /"direction": must be asc or desc/,
+    )
     expect(() => parseSortOrder({ fields: [] })).toThrow(/"order-id" is missing/)
   })
 })

@@ -31,7 +31,14 @@ const json: JsonObject = {
       id: 6,
       name: 'tags',
       required: false,
-      type: { type: 'map', 'key-id': 7, key: 'string', 'value-id': 8, 'value-required': false, value: { type: 'struct', fields: [{ id: 9, name: 'v', required: false, type: 'int' }] } },
+      type: {
+        type: 'map',
+        'key-id': 7,
+        key: 'string',
+        'value-id': 8,
+        'value-required': false,
+        value: { type: 'struct', fields: [{ id: 9, name: 'v', required: false, type: 'int' }] },
+      },
     },
     { id: 10, name: 'a.b', required: false, type: 'int' },
   ],
@@ -69,21 +76,61 @@ describe('schema', () => {
   })
 
   it.each([
-    ['id', 1], ['points.element.x', 4], ['points.x', 4], ['tags.v', 9], ['tags.value.v', 9], ['tags.key', 7], ['a.b', 10],
-    ['ID', undefined], ['points.element.z', undefined], ['__proto__', undefined], ['constructor', undefined],
+    ['id', 1],
+    ['points.element.x', 4],
+    ['points.x', 4],
+    ['tags.v', 9],
+    ['tags.value.v', 9],
+    ['tags.key', 7],
+    ['a.b', 10],
+    ['ID', undefined],
+    ['points.element.z', undefined],
+    ['__proto__', undefined],
+    ['constructor', undefined],
   ])('finds "%s" as %s', (name, id) => {
     expect(findField(schema, name)?.id).toBe(id)
   })
 
   it('tells columns apart that differ in case', () => {
-    const both = parseSchema({ type: 'struct', fields: [{ id: 1, name: 'user_id', required: false, type: 'int' }, { id: 2, name: 'uSeR_Id', required: false, type: 'int' }] })
+    const both = parseSchema({
+      type: 'struct',
+      fields: [
+        { id: 1, name: 'user_id', required: false, type: 'int' },
+        { id: 2, name: 'uSeR_Id', required: false, type: 'int' },
+      ],
+    })
     expect([findField(both, 'user_id')?.id, findField(both, 'uSeR_Id')?.id]).toEqual([1, 2])
   })
 
   it.each([
-    ['a repeated id', [{ id: 1, name: 'a', required: true, type: 'int' }, { id: 1, name: 'b', required: true, type: 'int' }], /field id 1 is used twice/],
-    ['a repeated name', [{ id: 1, name: 'a', required: true, type: 'int' }, { id: 2, name: 'a', required: true, type: 'int' }], /named "a"/],
-    ['an id repeated inside', [{ id: 1, name: 'a', required: true, type: { type: 'list', 'element-id': 1, 'element-required': true, element: 'int' } }], /field id 1 is used twice, the second time by "a.element"/],
+    [
+      'a repeated id',
+      [
+        { id: 1, name: 'a', required: true, type: 'int' },
+        { id: 1, name: 'b', required: true, type: 'int' },
+      ],
+      /field id 1 is used twice/,
+    ],
+    [
+      'a repeated name',
+      [
+        { id: 1, name: 'a', required: true, type: 'int' },
+        { id: 2, name: 'a', required: true, type: 'int' },
+      ],
+      /named "a"/,
+    ],
+    [
+      'an id repeated inside',
+      [
+        {
+          id: 1,
+          name: 'a',
+          required: true,
+          type: { type: 'list', 'element-id': 1, 'element-required': true, element: 'int' },
+        },
+      ],
+      /field id 1 is used twice, the second time by "a.element"/,
+    ],
     ['a fractional id', [{ id: 1.5, name: 'a', required: true, type: 'int' }], /"id" must be a 32-bit integer/],
     ['an id beyond 32 bits', [{ id: 2 ** 31, name: 'a', required: true, type: 'int' }], /32-bit/],
   ])('refuses %s', (_, fields, message) => {

@@ -15,7 +15,18 @@ const apply = (transform: string, type: string, value: Value | null): Value | nu
   applyTransform(parseTransform(transform), t(type), value)
 
 describe('transform names', () => {
-  it.each(['identity', 'year', 'month', 'day', 'hour', 'void', 'bucket[16]', 'truncate[10]', 'zorder[2]', 'bucket(16)'])('%s is kept', (text) => {
+  it.each([
+    'identity',
+    'year',
+    'month',
+    'day',
+    'hour',
+    'void',
+    'bucket[16]',
+    'truncate[10]',
+    'zorder[2]',
+    'bucket(16)',
+  ])('%s is kept', (text) => {
     expect(formatTransform(parseTransform(text))).toBe(text)
   })
 
@@ -24,7 +35,12 @@ describe('transform names', () => {
   })
 
   it.each(['bucket[0]', 'truncate[0]', 'bucket[2147483648]'])('%s is refused', (text) => {
-    expect(isIcebergError(caught(() => parseTransform(text)), 'INVALID_METADATA')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseTransform(text)),
+        'INVALID_METADATA',
+      ),
+    ).toBe(true)
   })
 })
 
@@ -106,13 +122,16 @@ describe('transforms', () => {
 
   it('put calendar fields where the calendar has them', () => {
     fc.assert(
-      fc.property(fc.date({ min: new Date(-62_135_596_800_000), max: new Date(253_402_300_799_999), noInvalidDate: true }), (date) => {
-        const micros = BigInt(date.getTime()) * 1000n
-        expect(apply('year', 'timestamp', micros)).toBe(date.getUTCFullYear() - 1970)
-        expect(apply('month', 'timestamp', micros)).toBe((date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth())
-        expect(apply('day', 'timestamp', micros)).toBe(Math.floor(date.getTime() / 86_400_000))
-        expect(apply('hour', 'timestamp', micros)).toBe(Math.floor(date.getTime() / 3_600_000))
-      }),
+      fc.property(
+        fc.date({ min: new Date(-62_135_596_800_000), max: new Date(253_402_300_799_999), noInvalidDate: true }),
+        (date) => {
+          const micros = BigInt(date.getTime()) * 1000n
+          expect(apply('year', 'timestamp', micros)).toBe(date.getUTCFullYear() - 1970)
+          expect(apply('month', 'timestamp', micros)).toBe((date.getUTCFullYear() - 1970) * 12 + date.getUTCMonth())
+          expect(apply('day', 'timestamp', micros)).toBe(Math.floor(date.getTime() / 86_400_000))
+          expect(apply('hour', 'timestamp', micros)).toBe(Math.floor(date.getTime() / 3_600_000))
+        },
+      ),
     )
   })
 
@@ -126,15 +145,36 @@ describe('transforms', () => {
   })
 
   it.each([
-    ['bucket[4]', 'float'], ['bucket[4]', 'boolean'], ['truncate[4]', 'double'], ['truncate[4]', 'date'], ['hour', 'date'],
-    ['year', 'string'], ['identity', 'variant'], ['day', 'time'],
+    ['bucket[4]', 'float'],
+    ['bucket[4]', 'boolean'],
+    ['truncate[4]', 'double'],
+    ['truncate[4]', 'date'],
+    ['hour', 'date'],
+    ['year', 'string'],
+    ['identity', 'variant'],
+    ['day', 'time'],
   ])('%s does not take %s', (transform, type) => {
-    expect(isIcebergError(caught(() => transformResultType(parseTransform(transform), t(type))), 'INVALID_ARGUMENT')).toBe(true)
-    expect(isIcebergError(caught(() => apply(transform, type, null)), 'INVALID_ARGUMENT')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => transformResultType(parseTransform(transform), t(type))),
+        'INVALID_ARGUMENT',
+      ),
+    ).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => apply(transform, type, null)),
+        'INVALID_ARGUMENT',
+      ),
+    ).toBe(true)
   })
 
   it('that are not known are refused, never guessed', () => {
-    expect(isIcebergError(caught(() => apply('zorder[2]', 'int', 1)), 'UNSUPPORTED')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => apply('zorder[2]', 'int', 1)),
+        'UNSUPPORTED',
+      ),
+    ).toBe(true)
   })
 
   it('have the result types of the spec', () => {

@@ -7,9 +7,28 @@ import type { NestedField, Type } from '../../../src/iceberg/types.ts'
 import { caught } from '../../support/caught.ts'
 
 const primitiveTexts = [
-  'boolean', 'int', 'long', 'float', 'double', 'date', 'time', 'timestamp', 'timestamptz', 'timestamp_ns',
-  'timestamptz_ns', 'string', 'uuid', 'binary', 'unknown', 'variant', 'decimal(9, 2)', 'decimal(38, 38)', 'fixed[16]',
-  'geometry', 'geometry(srid:3857)', 'geography(OGC:CRS84, karney)',
+  'boolean',
+  'int',
+  'long',
+  'float',
+  'double',
+  'date',
+  'time',
+  'timestamp',
+  'timestamptz',
+  'timestamp_ns',
+  'timestamptz_ns',
+  'string',
+  'uuid',
+  'binary',
+  'unknown',
+  'variant',
+  'decimal(9, 2)',
+  'decimal(38, 38)',
+  'fixed[16]',
+  'geometry',
+  'geometry(srid:3857)',
+  'geography(OGC:CRS84, karney)',
 ]
 
 /** Types of any shape; every field id differs. */
@@ -21,14 +40,27 @@ function anyType(): fc.Arbitrary<Type> {
     type: fc.oneof(
       { maxDepth: 4, withCrossShrink: true },
       leaf,
-      tie('type').chain((element) => fc.boolean().map((elementRequired): Type => ({ kind: 'list', elementId: id(), element, elementRequired }))),
-      fc.tuple(tie('type'), tie('type')).map(([key, value]): Type => ({ kind: 'map', keyId: id(), key, valueId: id(), value, valueRequired: false })),
-      fc.uniqueArray(fc.tuple(fc.string(), tie('type'), fc.option(fc.string(), { nil: undefined })), { selector: ([name]) => name, maxLength: 4 }).map(
-        (entries): Type => ({
-          kind: 'struct',
-          fields: entries.map(([name, type, doc]): NestedField => ({ id: id(), name, required: false, type, ...(doc === undefined ? {} : { doc }) })),
-        }),
+      tie('type').chain((element) =>
+        fc.boolean().map((elementRequired): Type => ({ kind: 'list', elementId: id(), element, elementRequired })),
       ),
+      fc
+        .tuple(tie('type'), tie('type'))
+        .map(([key, value]): Type => ({ kind: 'map', keyId: id(), key, valueId: id(), value, valueRequired: false })),
+      fc
+        .uniqueArray(fc.tuple(fc.string(), tie('type'), fc.option(fc.string(), { nil: undefined })), {
+          selector: ([name]) => name,
+          maxLength: 4,
+        })
+        .map((entries): Type => ({
+          kind: 'struct',
+          fields: entries.map(([name, type, doc]): NestedField => ({
+            id: id(),
+            name,
+            required: false,
+            type,
+            ...(doc === undefined ? {} : { doc }),
+          })),
+        })),
     ),
   })).type
 }
@@ -53,23 +85,59 @@ describe('types in JSON', () => {
   })
 
   it.each([
-    'string2', 'decimal', 'decimal(39,2)', 'decimal(0,0)', 'decimal(5,6)', 'decimal(-1,0)', 'fixed[4294967296]', 'fixed(3)', '',
-    'list', 'struct',
+    'string2',
+    'decimal',
+    'decimal(39,2)',
+    'decimal(0,0)',
+    'decimal(5,6)',
+    'decimal(-1,0)',
+    'fixed[4294967296]',
+    'fixed(3)',
+    '',
+    'list',
+    'struct',
   ])('refuses the type "%s"', (text) => {
-    expect(isIcebergError(caught(() => parseType(text)), 'INVALID_METADATA')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseType(text)),
+        'INVALID_METADATA',
+      ),
+    ).toBe(true)
   })
 
   it.each([
-    [null], [3], [[]], [{}], [{ type: 'list' }], [{ type: 'list', 'element-id': 1, 'element-required': true }],
+    [null],
+    [3],
+    [[]],
+    [{}],
+    [{ type: 'list' }],
+    [{ type: 'list', 'element-id': 1, 'element-required': true }],
     [{ type: 'map', 'key-id': 1, key: 'int', 'value-id': 1.5, value: 'int', 'value-required': true }],
-    [{ type: 'struct' }], [{ type: 'struct', fields: [3] }], [{ type: 'tuple' }],
+    [{ type: 'struct' }],
+    [{ type: 'struct', fields: [3] }],
+    [{ type: 'tuple' }],
     [{ type: 'struct', fields: [{ id: 1, name: 'a', type: 'int' }] }],
   ])('refuses %j', (json) => {
-    expect(isIcebergError(caught(() => parseType(json)), 'INVALID_METADATA')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseType(json)),
+        'INVALID_METADATA',
+      ),
+    ).toBe(true)
   })
 
   it('names the broken field', () => {
-    const json = { type: 'struct', fields: [{ id: 1, name: 'a', required: true, type: { type: 'list', 'element-id': 2, 'element-required': false, element: 'strong' } }] }
+    const json = {
+      type: 'struct',
+      fields: [
+        {
+          id: 1,
+          name: 'a',
+          required: true,
+          type: { type: 'list', 'element-id': 2, 'element-required': false, element: 'strong' },
+        },
+      ],
+    }
     expect(() => parseType(json)).toThrow(/fields\[0\] \("a"\)\.element: unknown type "strong"/)
   })
 
@@ -88,8 +156,25 @@ describe('types for people', () => {
       type: 'struct',
       fields: [
         { id: 1, name: 'a', required: true, type: 'int' },
-        { id: 2, name: 'b', required: false, type: { type: 'list', 'element-id': 3, 'element-required': false, element: 'string' } },
-        { id: 4, name: 'm', required: false, type: { type: 'map', 'key-id': 5, key: 'string', 'value-id': 6, value: 'decimal(10, 2)', 'value-required': false } },
+        {
+          id: 2,
+          name: 'b',
+          required: false,
+          type: { type: 'list', 'element-id': 3, 'element-required': false, element: 'string' },
+        },
+        {
+          id: 4,
+          name: 'm',
+          required: false,
+          type: {
+            type: 'map',
+            'key-id': 5,
+            key: 'string',
+            'value-id': 6,
+            value: 'decimal(10, 2)',
+            'value-required': false,
+          },
+        },
       ],
     })
     expect(formatType(type)).toBe('struct<a: int, b: list<string>, m: map<string, decimal(10,2)>>')
@@ -97,21 +182,36 @@ describe('types for people', () => {
 })
 
 describe('type promotion', () => {
-  const promotes = (from: string, to: string, version: number): boolean => canPromote(parseType(from), parseType(to), version)
+  const promotes = (from: string, to: string, version: number): boolean =>
+    canPromote(parseType(from), parseType(to), version)
 
   it.each([
-    ['int', 'long'], ['float', 'double'], ['decimal(9,2)', 'decimal(10,2)'], ['int', 'int'], ['string', 'string'],
+    ['int', 'long'],
+    ['float', 'double'],
+    ['decimal(9,2)', 'decimal(10,2)'],
+    ['int', 'int'],
+    ['string', 'string'],
   ])('%s may become %s in every version', (from, to) => {
     expect([1, 2, 3].map((version) => promotes(from, to, version))).toEqual([true, true, true])
   })
 
-  it.each([['date', 'timestamp'], ['date', 'timestamp_ns'], ['unknown', 'string']])('%s may become %s only in v3', (from, to) => {
+  it.each([
+    ['date', 'timestamp'],
+    ['date', 'timestamp_ns'],
+    ['unknown', 'string'],
+  ])('%s may become %s only in v3', (from, to) => {
     expect([1, 2, 3].map((version) => promotes(from, to, version))).toEqual([false, false, true])
   })
 
   it.each([
-    ['long', 'int'], ['double', 'float'], ['decimal(9,2)', 'decimal(9,3)'], ['decimal(9,2)', 'decimal(8,2)'],
-    ['date', 'timestamptz'], ['string', 'binary'], ['int', 'decimal(10,0)'], ['timestamp', 'timestamp_ns'],
+    ['long', 'int'],
+    ['double', 'float'],
+    ['decimal(9,2)', 'decimal(9,3)'],
+    ['decimal(9,2)', 'decimal(8,2)'],
+    ['date', 'timestamptz'],
+    ['string', 'binary'],
+    ['int', 'decimal(10,0)'],
+    ['timestamp', 'timestamp_ns'],
   ])('%s never becomes %s', (from, to) => {
     expect(promotes(from, to, 3)).toBe(false)
   })

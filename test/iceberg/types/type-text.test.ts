@@ -7,24 +7,74 @@ import { caught } from '../../support/caught.ts'
 
 describe('types that people write', () => {
   it.each([
-    ['STRING', 'string'], ['bigint', 'long'], ['Integer', 'int'], ['decimal(10, 2)', 'decimal(10,2)'], ['NUMERIC(5)', 'decimal(5,0)'],
-    ['timestamp', 'timestamp'], ['timestamptz', 'timestamptz'], ['fixed(16)', 'fixed[16]'], ['fixed[16]', 'fixed[16]'],
-    ['varchar(20)', 'string'], [' double ', 'double'], ['array<array<int>>', 'list<list<int>>'],
-    ['map<string, bigint>', 'map<string, long>'], ['geometry(srid:3857)', 'geometry(srid:3857)'],
-    ['struct<a:int,b : list<string>>', 'struct<a: int, b: list<string>>'], ['STRUCT<`x:y`: date>', 'struct<x:y: date>'],
+    ['STRING', 'string'],
+    ['bigint', 'long'],
+    ['Integer', 'int'],
+    ['decimal(10, 2)', 'decimal(10,2)'],
+    ['NUMERIC(5)', 'decimal(5,0)'],
+    ['timestamp', 'timestamp'],
+    ['timestamptz', 'timestamptz'],
+    ['fixed(16)', 'fixed[16]'],
+    ['fixed[16]', 'fixed[16]'],
+    ['varchar(20)', 'string'],
+    [' double ', 'double'],
+    ['array<array<int>>', 'list<list<int>>'],
+    ['map<string, bigint>', 'map<string, long>'],
+    ['geometry(srid:3857)', 'geometry(srid:3857)'],
+    ['struct<a:int,b : list<string>>', 'struct<a: int, b: list<string>>'],
+    ['STRUCT<`x:y`: date>', 'struct<x:y: date>'],
   ])('%s is %s', (text, canonical) => {
     expect(formatType(parseTypeText(text))).toBe(canonical)
   })
 
   it.each([
-    '', 'strin', 'decimal', 'decimal(40,2)', 'decimal(2,3)', 'list', 'list<int', 'list<int>>', 'map<int>', 'struct<>',
-    'struct<a int>', 'struct<a: int, A: int>', 'int(3)', 'int string', 'fixed', 'fixed[x]', 'decimal(1e1,2)', 'tinyint',
+    '',
+    'strin',
+    'decimal',
+    'decimal(40,2)',
+    'decimal(2,3)',
+    'list',
+    'list<int',
+    'list<int>>',
+    'map<int>',
+    'struct<>',
+    'struct<a int>',
+    'struct<a: int, A: int>',
+    'int(3)',
+    'int string',
+    'fixed',
+    'fixed[x]',
+    'decimal(1e1,2)',
+    'tinyint',
   ])('"%s" is refused as an argument', (text) => {
-    expect(isIcebergError(caught(() => parseTypeText(text)), 'INVALID_ARGUMENT')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => parseTypeText(text)),
+        'INVALID_ARGUMENT',
+      ),
+    ).toBe(true)
   })
 
   it('ends in a clear error for any text', () => {
-    const token = fc.constantFrom('struct', 'list', 'map', '<', '>', ',', ':', 'int', '(', ')', '[', ']', '`', '1', ' ', 'a', 'decimal')
+    const token = fc.constantFrom(
+      'struct',
+      'list',
+      'map',
+      '<',
+      '>',
+      ',',
+      ':',
+      'int',
+      '(',
+      ')',
+      '[',
+      ']',
+      '`',
+      '1',
+      ' ',
+      'a',
+      'decimal',
+    )
     fc.assert(
       fc.property(fc.array(token, { maxLength: 30 }), (tokens) => {
         const error = caught(() => parseTypeText(tokens.join('')))

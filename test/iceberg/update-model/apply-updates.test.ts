@@ -8,7 +8,15 @@ import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
 import { applyUpdates } from '../../../src/iceberg/update/apply-updates.ts'
 import type { TableUpdate } from '../../../src/iceberg/update/table-update.ts'
 import { caught } from '../../support/caught.ts'
-import { column, firstSnapshotId, secondSnapshotId, snapshot, v1Document, v2Document, v3Document } from '../metadata/documents.ts'
+import {
+  column,
+  firstSnapshotId,
+  secondSnapshotId,
+  snapshot,
+  v1Document,
+  v2Document,
+  v3Document,
+} from '../metadata/documents.ts'
 
 const nowMs = 1_700_000_000_000
 const thirdSnapshotId = 8_000_000_000_000_000_003n
@@ -21,13 +29,20 @@ const v3 = read(v3Document())
 /** Applies updates and checks what must hold after every change: the base is untouched and the result can be read. */
 function apply(base: TableMetadata, updates: readonly TableUpdate[], previousMetadataLocation?: string): TableMetadata {
   const before = stringifyJson(base.json)
-  const after = applyUpdates(base, updates, { nowMs, ...(previousMetadataLocation === undefined ? {} : { previousMetadataLocation }) })
+  const after = applyUpdates(base, updates, {
+    nowMs,
+    ...(previousMetadataLocation === undefined ? {} : { previousMetadataLocation }),
+  })
   expect(stringifyJson(base.json)).toBe(before)
   expect(parseTableMetadata(serializeTableMetadata(after))).toEqual(after)
   return after
 }
 
-function refusal(base: TableMetadata, updates: readonly TableUpdate[], code: 'INVALID_ARGUMENT' | 'COMMIT_CONFLICT' | 'UNSUPPORTED'): string {
+function refusal(
+  base: TableMetadata,
+  updates: readonly TableUpdate[],
+  code: 'INVALID_ARGUMENT' | 'COMMIT_CONFLICT' | 'UNSUPPORTED',
+): string {
   const error = caught(() => applyUpdates(base, updates, { nowMs }))
   expect(isIcebergError(error, code), String(error)).toBe(true)
   return String(error)
@@ -37,7 +52,13 @@ const newSnapshot = (id: bigint, sequenceNumber: number, more: JsonObject = {}):
   action: 'add-snapshot',
   snapshot: { ...snapshot(id, sequenceNumber, nowMs - 5), ...more },
 })
-const setMain = (id: bigint, more: JsonObject = {}): TableUpdate => ({ ...more, action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', 'snapshot-id': id })
+const setMain = (id: bigint, more: JsonObject = {}): TableUpdate => ({
+  ...more,
+  action: 'set-snapshot-ref',
+  'ref-name': 'main',
+  type: 'branch',
+  'snapshot-id': id,
+})
 
 describe('no change', () => {
   it('gives the base itself', () => {
@@ -57,10 +78,18 @@ describe('no change', () => {
 })
 
 describe('a new snapshot', () => {
-  const after = apply(v2, [newSnapshot(thirdSnapshotId, 35, { 'parent-snapshot-id': secondSnapshotId }), setMain(thirdSnapshotId)], 's3://old.json')
+  const after = apply(
+    v2,
+    [newSnapshot(thirdSnapshotId, 35, { 'parent-snapshot-id': secondSnapshotId }), setMain(thirdSnapshotId)],
+    's3://old.json',
+  )
 
   it('becomes current', () => {
-    expect(currentSnapshot(after)).toMatchObject({ snapshotId: thirdSnapshotId, sequenceNumber: 35, parentSnapshotId: secondSnapshotId })
+    expect(currentSnapshot(after)).toMatchObject({
+      snapshotId: thirdSnapshotId,
+      sequenceNumber: 35,
+      parentSnapshotId: secondSnapshotId,
+    })
     expect(after.refs['main']).toEqual({ snapshotId: thirdSnapshotId, type: 'branch' })
     expect(after.lastSequenceNumber).toBe(35)
     expect(after.lastUpdatedMs).toBe(nowMs)
@@ -75,13 +104,19 @@ describe('a new snapshot', () => {
     expect(after.json['x-top']).toEqual(v2.json['x-top'])
     expect(after.json['schemas']).toEqual(v2.json['schemas'])
     expect(after.json['refs']).toMatchObject({ main: { 'x-ref': 7 }, audit: { 'x-ref': 8 } })
-    expect(after.json['snapshots']).toMatchObject([{ 'x-snapshot': 2n ** 70n }, { 'x-snapshot': 2n ** 70n }, { 'x-snapshot': 2n ** 70n }])
+    expect(after.json['snapshots']).toMatchObject([
+      { 'x-snapshot': 2n ** 70n },
+      { 'x-snapshot': 2n ** 70n },
+      { 'x-snapshot': 2n ** 70n },
+    ])
     expect(after.json['partition-specs']).toEqual(v2.json['partition-specs'])
     expect(after.json['statistics']).toEqual(v2.json['statistics'])
   })
 
   it('keeps integers exact', () => {
-    expect(new TextDecoder().decode(serializeTableMetadata(after))).toContain(`"current-snapshot-id":${thirdSnapshotId}`)
+    expect(new TextDecoder().decode(serializeTableMetadata(after))).toContain(
+      `"current-snapshot-id":${thirdSnapshotId}`,
+    )
   })
 
   it('with a sequence number that is taken is a conflict', () => {
@@ -94,7 +129,11 @@ describe('a new snapshot', () => {
     ['no manifest list', newSnapshot(5n, 35, { 'manifest-list': null, manifests: ['a'] }), /no manifest list/],
     ['no operation', newSnapshot(5n, 35, { summary: {} }), /operation/],
     ['an unknown schema', newSnapshot(5n, 35, { 'schema-id': 9 }), /schema 9/],
-    ['a time long before the last one', newSnapshot(5n, 35, { 'timestamp-ms': 1_555_100_955_770 - 60_001 }), /check the clock/],
+    [
+      'a time long before the last one',
+      newSnapshot(5n, 35, { 'timestamp-ms': 1_555_100_955_770 - 60_001 }),
+      /check the clock/,
+    ],
   ])('with %s is refused', (_, update, message) => {
     expect(refusal(v2, [update], 'INVALID_ARGUMENT')).toMatch(message)
   })
@@ -114,11 +153,15 @@ describe('a new snapshot', () => {
 describe('row ids of version 3', () => {
   it('advance by the added rows', () => {
     const after = apply(v3, [newSnapshot(5n, 1, { 'first-row-id': 100, 'added-rows': 7 }), setMain(5n)])
-    expect([after.nextRowId, currentSnapshot(after)?.firstRowId, currentSnapshot(after)?.addedRows]).toEqual([107, 100, 7])
+    expect([after.nextRowId, currentSnapshot(after)?.firstRowId, currentSnapshot(after)?.addedRows]).toEqual([
+      107, 100, 7,
+    ])
   })
 
   it('that are taken are a conflict, that are missing are refused', () => {
-    expect(refusal(v3, [newSnapshot(5n, 1, { 'first-row-id': 99, 'added-rows': 7 })], 'COMMIT_CONFLICT')).toContain('99')
+    expect(refusal(v3, [newSnapshot(5n, 1, { 'first-row-id': 99, 'added-rows': 7 })], 'COMMIT_CONFLICT')).toContain(
+      '99',
+    )
     expect(refusal(v3, [newSnapshot(5n, 1)], 'INVALID_ARGUMENT')).toContain('first-row-id')
     expect(refusal(v3, [newSnapshot(5n, 1, { 'first-row-id': 100 })], 'INVALID_ARGUMENT')).toContain('added-rows')
   })
@@ -126,7 +169,15 @@ describe('row ids of version 3', () => {
 
 describe('branches and tags', () => {
   it('are made, changed and removed', () => {
-    const tagged = apply(v2, [{ action: 'set-snapshot-ref', 'ref-name': '__proto__', type: 'tag', 'snapshot-id': firstSnapshotId, 'max-ref-age-ms': 2n ** 63n - 1n }])
+    const tagged = apply(v2, [
+      {
+        action: 'set-snapshot-ref',
+        'ref-name': '__proto__',
+        type: 'tag',
+        'snapshot-id': firstSnapshotId,
+        'max-ref-age-ms': 2n ** 63n - 1n,
+      },
+    ])
     expect(Object.keys(tagged.refs)).toEqual(['main', 'audit', '__proto__'])
     const gone = apply(tagged, [{ action: 'remove-snapshot-ref', 'ref-name': '__proto__' }])
     expect(gone.refs).toEqual(v2.refs)
@@ -144,14 +195,19 @@ describe('branches and tags', () => {
     expect([after.currentSnapshotId, after.json['current-snapshot-id']]).toEqual([undefined, -1])
   })
 
-  it.each<[string, JsonObject, RegExp]>([
-    ['a snapshot that is not there', { 'ref-name': 'b', type: 'branch', 'snapshot-id': 5 }, /there is none/],
-    ['main as a tag', { 'ref-name': 'main', type: 'tag', 'snapshot-id': firstSnapshotId }, /must be a branch/],
-    ['a tag with the retention of a branch', { 'ref-name': 't', type: 'tag', 'snapshot-id': firstSnapshotId, 'min-snapshots-to-keep': 1 }, /tag "t"/],
-    ['retention of zero', { 'ref-name': 'b', type: 'branch', 'snapshot-id': firstSnapshotId, 'max-snapshot-age-ms': 0 }, /above 0/],
-    ['an empty name', { 'ref-name': '', type: 'branch', 'snapshot-id': firstSnapshotId }, /name/],
-  ])('refuse %s', (_, ref, message) => {
-    expect(refusal(v2, [{ ...ref, action: 'set-snapshot-ref', 'ref-name': String(ref['ref-name']) }], 'INVALID_ARGUMENT')).toMatch(message)
+  it.each<[string, string, JsonObject, RegExp]>([
+    ['a snapshot that is not there', 'b', { type: 'branch', 'snapshot-id': 5 }, /there is none/],
+    ['main as a tag', 'main', { type: 'tag', 'snapshot-id': firstSnapshotId }, /must be a branch/],
+    [
+      'a tag with the retention of a branch',
+      't',
+      { type: 'tag', 'snapshot-id': firstSnapshotId, 'min-snapshots-to-keep': 1 },
+      /tag "t"/,
+    ],
+    ['retention of zero', 'b', { type: 'branch', 'snapshot-id': firstSnapshotId, 'max-snapshot-age-ms': 0 }, /above 0/],
+    ['an empty name', '', { type: 'branch', 'snapshot-id': firstSnapshotId }, /name/],
+  ])('refuse %s', (_, name, ref, message) => {
+    expect(refusal(v2, [{ ...ref, action: 'set-snapshot-ref', 'ref-name': name }], 'INVALID_ARGUMENT')).toMatch(message)
   })
 })
 
@@ -166,12 +222,23 @@ describe('removed snapshots', () => {
 
   it('cut the history', () => {
     expect(after.snapshotLog.map((entry) => entry.snapshotId)).toEqual([secondSnapshotId])
-    const moved = apply(v2, [setMain(firstSnapshotId), newSnapshot(9n, 35), setMain(9n), { action: 'remove-snapshots', 'snapshot-ids': [secondSnapshotId] }])
+    const moved = apply(v2, [
+      setMain(firstSnapshotId),
+      newSnapshot(9n, 35),
+      setMain(9n),
+      { action: 'remove-snapshots', 'snapshot-ids': [secondSnapshotId] },
+    ])
     expect(moved.snapshotLog.map((entry) => entry.snapshotId)).toEqual([firstSnapshotId, 9n])
   })
 
   it('are compared exactly, not as doubles', () => {
-    expect(applyUpdates(v2, [{ action: 'remove-snapshots', 'snapshot-ids': [firstSnapshotId + 1n, secondSnapshotId - 1n] }], { nowMs })).toBe(v2)
+    expect(
+      applyUpdates(
+        v2,
+        [{ action: 'remove-snapshots', 'snapshot-ids': [firstSnapshotId + 1n, secondSnapshotId - 1n] }],
+        { nowMs },
+      ),
+    ).toBe(v2)
   })
 
   it('leave no current snapshot when the current one goes', () => {
@@ -181,31 +248,64 @@ describe('removed snapshots', () => {
 })
 
 describe('schemas', () => {
-  const schema = { type: 'struct', 'schema-id': 77, fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string'), column(6, 'z', 'int')], 'identifier-field-ids': [1] }
+  const schema = {
+    type: 'struct',
+    'schema-id': 77,
+    fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string'), column(6, 'z', 'int')],
+    'identifier-field-ids': [1],
+  }
 
   it('get the next id and become current', () => {
-    const after = apply(v2, [{ action: 'add-schema', schema }, { action: 'set-current-schema', 'schema-id': -1 }])
-    expect([after.currentSchemaId, after.lastColumnId, after.schemas.map((entry) => entry.schemaId)]).toEqual([2, 6, [0, 1, 2]])
+    const after = apply(v2, [
+      { action: 'add-schema', schema },
+      { action: 'set-current-schema', 'schema-id': -1 },
+    ])
+    expect([after.currentSchemaId, after.lastColumnId, after.schemas.map((entry) => entry.schemaId)]).toEqual([
+      2,
+      6,
+      [0, 1, 2],
+    ])
   })
 
   it('that exist are not added again', () => {
-    const back = apply(v2, [{ action: 'add-schema', schema: { type: 'struct', 'schema-id': 5, fields: [column(1, 'x', 'long')] } }])
+    const back = apply(v2, [
+      { action: 'add-schema', schema: { type: 'struct', 'schema-id': 5, fields: [column(1, 'x', 'long')] } },
+    ])
     expect(back).toBe(v2)
   })
 
   it.each<[string, readonly TableUpdate[], RegExp]>([
     ['nothing was added', [{ action: 'set-current-schema', 'schema-id': -1 }], /no schema was added/],
     ['the id is unknown', [{ action: 'set-current-schema', 'schema-id': 8 }], /no schema 8/],
-    ['the sort order needs a column that is gone', [{ action: 'set-current-schema', 'schema-id': 0 }], /sort field 0 needs the column with id 2/],
+    [
+      'the sort order needs a column that is gone',
+      [{ action: 'set-current-schema', 'schema-id': 0 }],
+      /sort field 0 needs the column with id 2/,
+    ],
     ['the current one would go', [{ action: 'remove-schemas', 'schema-ids': [1] }], /current schema/],
-    ['the type needs version 3', [{ action: 'add-schema', schema: { type: 'struct', fields: [column(1, 'x', 'timestamp_ns')] } }], /format version 3/],
-    ['an identifier is optional', [{ action: 'add-schema', schema: { type: 'struct', 'identifier-field-ids': [1], fields: [column(1, 'x', 'int')] } }], /not required/],
+    [
+      'the type needs version 3',
+      [{ action: 'add-schema', schema: { type: 'struct', fields: [column(1, 'x', 'timestamp_ns')] } }],
+      /format version 3/,
+    ],
+    [
+      'an identifier is optional',
+      [
+        {
+          action: 'add-schema',
+          schema: { type: 'struct', 'identifier-field-ids': [1], fields: [column(1, 'x', 'int')] },
+        },
+      ],
+      /not required/,
+    ],
   ])('are refused when %s', (_, updates, message) => {
     expect(refusal(v2, updates, 'INVALID_ARGUMENT')).toMatch(message)
   })
 
   it('that nobody needs can be removed', () => {
-    expect(apply(v2, [{ action: 'remove-schemas', 'schema-ids': [0, 55] }]).schemas.map((entry) => entry.schemaId)).toEqual([1])
+    expect(
+      apply(v2, [{ action: 'remove-schemas', 'schema-ids': [0, 55] }]).schemas.map((entry) => entry.schemaId),
+    ).toEqual([1])
   })
 })
 
@@ -216,7 +316,13 @@ describe('partition specs and sort orders', () => {
     const after = apply(v2, [
       { action: 'add-spec', spec: day },
       { action: 'set-default-spec', 'spec-id': -1 },
-      { action: 'add-sort-order', 'sort-order': { 'order-id': 1, fields: [{ transform: 'identity', 'source-id': 1, direction: 'desc', 'null-order': 'nulls-last' }] } },
+      {
+        action: 'add-sort-order',
+        'sort-order': {
+          'order-id': 1,
+          fields: [{ transform: 'identity', 'source-id': 1, direction: 'desc', 'null-order': 'nulls-last' }],
+        },
+      },
       { action: 'set-default-sort-order', 'sort-order-id': -1 },
     ])
     expect(after).toMatchObject({ defaultSpecId: 1, lastPartitionId: 1001, defaultSortOrderId: 4 })
@@ -224,25 +330,49 @@ describe('partition specs and sort orders', () => {
   })
 
   it('are unsorted as order 0', () => {
-    const after = apply(v2, [{ action: 'add-sort-order', 'sort-order': { 'order-id': 9, fields: [] } }, { action: 'set-default-sort-order', 'sort-order-id': -1 }])
+    const after = apply(v2, [
+      { action: 'add-sort-order', 'sort-order': { 'order-id': 9, fields: [] } },
+      { action: 'set-default-sort-order', 'sort-order-id': -1 },
+    ])
     expect([after.defaultSortOrderId, after.sortOrders.length]).toEqual([0, 2])
   })
 
   it('that exist are used again', () => {
     const spec = { 'spec-id': 4, fields: [{ name: 'x', transform: 'identity', 'source-id': 1, 'field-id': 1000 }] }
-    expect(applyUpdates(v2, [{ action: 'add-spec', spec }, { action: 'set-default-spec', 'spec-id': -1 }], { nowMs })).toBe(v2)
+    expect(
+      applyUpdates(
+        v2,
+        [
+          { action: 'add-spec', spec },
+          { action: 'set-default-spec', 'spec-id': -1 },
+        ],
+        { nowMs },
+      ),
+    ).toBe(v2)
   })
 
   it('go when nobody needs them, but not the default', () => {
     const two = apply(v2, [{ action: 'add-spec', spec: day }])
     expect(apply(two, [{ action: 'remove-partition-specs', 'spec-ids': [1] }]).partitionSpecs).toHaveLength(1)
-    expect(refusal(two, [{ action: 'remove-partition-specs', 'spec-ids': [0] }], 'INVALID_ARGUMENT')).toContain('default')
+    expect(refusal(two, [{ action: 'remove-partition-specs', 'spec-ids': [0] }], 'INVALID_ARGUMENT')).toContain(
+      'default',
+    )
   })
 
   it('are refused for columns that are not there', () => {
-    expect(refusal(v2, [{ action: 'add-spec', spec: { fields: [{ name: 'q', transform: 'identity', 'source-id': 50 }] } }], 'INVALID_ARGUMENT')).toContain('50')
-    expect(refusal(v2, [{ action: 'set-default-spec', 'spec-id': 3 }], 'INVALID_ARGUMENT')).toContain('no partition spec 3')
-    expect(refusal(v2, [{ action: 'set-default-sort-order', 'sort-order-id': 8 }], 'INVALID_ARGUMENT')).toContain('no sort order 8')
+    expect(
+      refusal(
+        v2,
+        [{ action: 'add-spec', spec: { fields: [{ name: 'q', transform: 'identity', 'source-id': 50 }] } }],
+        'INVALID_ARGUMENT',
+      ),
+    ).toContain('50')
+    expect(refusal(v2, [{ action: 'set-default-spec', 'spec-id': 3 }], 'INVALID_ARGUMENT')).toContain(
+      'no partition spec 3',
+    )
+    expect(refusal(v2, [{ action: 'set-default-sort-order', 'sort-order-id': 8 }], 'INVALID_ARGUMENT')).toContain(
+      'no sort order 8',
+    )
   })
 })
 
@@ -262,7 +392,11 @@ describe('properties, location and statistics', () => {
   it('keep as many old metadata files as the table asks for', () => {
     let metadata = apply(v2, [{ action: 'set-properties', updates: { 'write.metadata.previous-versions-max': '3' } }])
     for (let version = 0; version < 6; version += 1) {
-      metadata = apply(metadata, [{ action: 'set-properties', updates: { version: String(version) } }], `v${version}.json`)
+      metadata = apply(
+        metadata,
+        [{ action: 'set-properties', updates: { version: String(version) } }],
+        `v${version}.json`,
+      )
     }
     expect(metadata.metadataLog.map((entry) => entry.metadataFile)).toEqual(['v3.json', 'v4.json', 'v5.json'])
   })
@@ -280,10 +414,23 @@ describe('properties, location and statistics', () => {
 
 describe('version 1 documents', () => {
   it('stay version 1, with the keys that version 1 readers look at', () => {
-    const schema = { type: 'struct', fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string'), column(3, 'z', 'int')] }
-    const after = apply(v1, [{ action: 'add-schema', schema }, { action: 'set-current-schema', 'schema-id': -1 }], 'old.json')
+    const schema = {
+      type: 'struct',
+      fields: [{ ...column(1, 'x', 'long'), required: true }, column(2, 'y', 'string'), column(3, 'z', 'int')],
+    }
+    const after = apply(
+      v1,
+      [
+        { action: 'add-schema', schema },
+        { action: 'set-current-schema', 'schema-id': -1 },
+      ],
+      'old.json',
+    )
     expect(after.formatVersion).toBe(1)
-    expect(after.json['schema']).toMatchObject({ 'schema-id': 1, fields: [{ name: 'x' }, { name: 'y' }, { name: 'z' }] })
+    expect(after.json['schema']).toMatchObject({
+      'schema-id': 1,
+      fields: [{ name: 'x' }, { name: 'y' }, { name: 'z' }],
+    })
     expect(after.json['partition-spec']).toEqual(v1.json['partition-spec'])
     expect(after.json['schemas']).toMatchObject([{ 'schema-id': 0, 'x-schema': 1 }, { 'schema-id': 1 }])
     expect(after.json['refs']).toEqual({ main: { 'snapshot-id': 7, type: 'branch' } })
@@ -303,15 +450,24 @@ describe('version 1 documents', () => {
     expect(after).toMatchObject({ formatVersion: 3, lastSequenceNumber: 0, nextRowId: 0, currentSnapshotId: 7n })
     expect(['schema' in after.json, 'partition-spec' in after.json]).toEqual([false, false])
     expect(after.json['snapshots']).toMatchObject([{ 'sequence-number': 0 }])
-    expect(refusal(v2, [{ action: 'upgrade-format-version', 'format-version': 1 }], 'INVALID_ARGUMENT')).toContain('lowered')
+    expect(refusal(v2, [{ action: 'upgrade-format-version', 'format-version': 1 }], 'INVALID_ARGUMENT')).toContain(
+      'lowered',
+    )
     expect(refusal(v2, [{ action: 'upgrade-format-version', 'format-version': 4 }], 'UNSUPPORTED')).toContain('4')
-    const inline = read({ ...v1Document(), snapshots: [{ 'snapshot-id': 7, 'timestamp-ms': 5, manifests: ['a.avro'] }] })
-    expect(refusal(inline, [{ action: 'upgrade-format-version', 'format-version': 2 }], 'INVALID_ARGUMENT')).toContain('inline')
+    const inline = read({
+      ...v1Document(),
+      snapshots: [{ 'snapshot-id': 7, 'timestamp-ms': 5, manifests: ['a.avro'] }],
+    })
+    expect(refusal(inline, [{ action: 'upgrade-format-version', 'format-version': 2 }], 'INVALID_ARGUMENT')).toContain(
+      'inline',
+    )
   })
 
   it('without snapshots say so in the way of their version', () => {
     const empty = read({ ...v1Document(), 'current-snapshot-id': -1, snapshots: [] })
     expect(apply(empty, [{ action: 'set-location', location: 'x' }]).json['current-snapshot-id']).toBe(-1)
-    expect(apply(empty, [{ action: 'upgrade-format-version', 'format-version': 3 }]).json['current-snapshot-id']).toBeNull()
+    expect(
+      apply(empty, [{ action: 'upgrade-format-version', 'format-version': 3 }]).json['current-snapshot-id'],
+    ).toBeNull()
   })
 })

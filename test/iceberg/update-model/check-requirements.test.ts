@@ -24,10 +24,16 @@ const holding: readonly TableRequirement[] = [
 const broken: readonly (readonly [TableRequirement, RegExp])[] = [
   [{ type: 'assert-create' }, /exists already/],
   [{ type: 'assert-table-uuid', uuid: 'd20125c8-7284-442c-9aea-15fee620737c' }, /table uuid/],
-  [{ type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': secondSnapshotId - 1n }, /"main" has changed: expected 9223372036854775806/],
+  [
+    { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': secondSnapshotId - 1n },
+    /"main" has changed: expected 9223372036854775806/,
+  ],
   [{ type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': null }, /"main" was created concurrently/],
   [{ type: 'assert-ref-snapshot-id', ref: 'gone', 'snapshot-id': 5n }, /"gone" does not exist/],
-  [{ type: 'assert-last-assigned-field-id', 'last-assigned-field-id': 4 }, /last assigned field id has changed: expected 4, found 5/],
+  [
+    { type: 'assert-last-assigned-field-id', 'last-assigned-field-id': 4 },
+    /last assigned field id has changed: expected 4, found 5/,
+  ],
   [{ type: 'assert-current-schema-id', 'current-schema-id': 0 }, /current schema id/],
   [{ type: 'assert-last-assigned-partition-id', 'last-assigned-partition-id': 1 }, /partition id/],
   [{ type: 'assert-default-spec-id', 'default-spec-id': 1 }, /spec id/],
@@ -48,12 +54,22 @@ describe('commit requirements', () => {
 
   it('conflict when the table is gone', () => {
     for (const requirement of holding) {
-      expect(isIcebergError(caught(() => checkRequirements(undefined, [requirement])), 'COMMIT_CONFLICT')).toBe(true)
+      expect(
+        isIcebergError(
+          caught(() => checkRequirements(undefined, [requirement])),
+          'COMMIT_CONFLICT',
+        ),
+      ).toBe(true)
     }
   })
 
   it('that are not known never pass', () => {
     const requirement = { type: 'assert-moon-phase' } as unknown as TableRequirement
-    expect(isIcebergError(caught(() => checkRequirements(metadata, [requirement])), 'UNSUPPORTED')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => checkRequirements(metadata, [requirement])),
+        'UNSUPPORTED',
+      ),
+    ).toBe(true)
   })
 })

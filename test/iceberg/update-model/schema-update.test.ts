@@ -25,9 +25,28 @@ function table(change: JsonObject = {}): TableMetadata {
     { ...column(1, 'id', 'long'), required: true, 'x-field': 2n ** 65n },
     column(2, 'name', 'string'),
     nested(3, 'info', struct(column(4, 'city', 'string'), column(5, 'zip', 'string'))),
-    nested(6, 'points', { type: 'list', 'element-id': 7, 'element-required': false, element: struct(column(8, 'x', 'int'), column(9, 'y', 'int')) }),
-    nested(10, 'tags', { type: 'map', 'key-id': 11, key: 'string', 'value-id': 12, 'value-required': false, value: struct(column(13, 'v', 'int')) }),
-    nested(14, 'keyed', { type: 'map', 'key-id': 15, key: struct(column(16, 'a', 'int')), 'value-id': 17, 'value-required': false, value: 'int' }),
+    nested(6, 'points', {
+      type: 'list',
+      'element-id': 7,
+      'element-required': false,
+      element: struct(column(8, 'x', 'int'), column(9, 'y', 'int')),
+    }),
+    nested(10, 'tags', {
+      type: 'map',
+      'key-id': 11,
+      key: 'string',
+      'value-id': 12,
+      'value-required': false,
+      value: struct(column(13, 'v', 'int')),
+    }),
+    nested(14, 'keyed', {
+      type: 'map',
+      'key-id': 15,
+      key: struct(column(16, 'a', 'int')),
+      'value-id': 17,
+      'value-required': false,
+      value: 'int',
+    }),
     column(18, 'ts', 'timestamp'),
     column(19, 'old_part', 'int'),
     column(20, 'spare', 'int'),
@@ -43,7 +62,13 @@ function table(change: JsonObject = {}): TableMetadata {
       'default-spec-id': 1,
       'partition-specs': [
         { 'spec-id': 0, fields: [{ name: 'old_part', transform: 'identity', 'source-id': 19, 'field-id': 1000 }] },
-        { 'spec-id': 1, fields: [{ name: 'ts_day', transform: 'day', 'source-id': 18, 'field-id': 1001 }, { name: 'zip', transform: 'identity', 'source-id': 5, 'field-id': 1002 }] },
+        {
+          'spec-id': 1,
+          fields: [
+            { name: 'ts_day', transform: 'day', 'source-id': 18, 'field-id': 1001 },
+            { name: 'zip', transform: 'identity', 'source-id': 5, 'field-id': 1002 },
+          ],
+        },
       ],
       'last-partition-id': 1002,
       ...change,
@@ -72,27 +97,48 @@ describe('adding a column', () => {
     const change = addColumn(table(), { name: 'dropped', type: int, doc: 'again' })
     const after = commit(table(), change)
     expect(change.fieldId).toBe(26)
-    expect(fieldById(currentSchema(after), 26)).toEqual({ id: 26, name: 'dropped', required: false, type: int, doc: 'again' })
+    expect(fieldById(currentSchema(after), 26)).toEqual({
+      id: 26,
+      name: 'dropped',
+      required: false,
+      type: int,
+      doc: 'again',
+    })
     expect([after.lastColumnId, after.currentSchemaId, after.schemas.length]).toEqual([26, 2, 3])
   })
 
   it('numbers what is inside after the column itself, fields of a struct first', () => {
-    const after = commit(table(), addColumn(table(), { name: 'deep', type: parseTypeText('struct<a: list<struct<b: int>>, c: map<string, int>>') }))
+    const after = commit(
+      table(),
+      addColumn(table(), { name: 'deep', type: parseTypeText('struct<a: list<struct<b: int>>, c: map<string, int>>') }),
+    )
     const added = [...walkFields(currentSchema(after))].filter(({ field }) => field.id > 25)
     expect(Object.fromEntries(added.map(({ path, field }) => [path, field.id]))).toEqual({
-      deep: 26, 'deep.a': 27, 'deep.c': 28, 'deep.a.element': 29, 'deep.a.element.b': 30, 'deep.c.key': 31, 'deep.c.value': 32,
+      deep: 26,
+      'deep.a': 27,
+      'deep.c': 28,
+      'deep.a.element': 29,
+      'deep.a.element.b': 30,
+      'deep.c.key': 31,
+      'deep.c.value': 32,
     })
   })
 
   it('puts it first, after another, or last', () => {
     expect(names(commit(table(), addColumn(table(), { name: 'n', type: int, first: true })))[0]).toBe('n')
-    expect(names(commit(table(), addColumn(table(), { name: 'n', type: int, after: 'name' }))).slice(1, 3)).toEqual(['name', 'n'])
+    expect(names(commit(table(), addColumn(table(), { name: 'n', type: int, after: 'name' }))).slice(1, 3)).toEqual([
+      'name',
+      'n',
+    ])
     expect(names(commit(table(), addColumn(table(), { name: 'n', type: int }))).at(-1)).toBe('n')
   })
 
   it.each([
-    ['info.n', 'info.n', 'city'], ['points.n', 'points.element.n', 'points.element.x'], ['points.element.n', 'points.element.n', 'x'],
-    ['tags.n', 'tags.value.n', 'v'], ['tags.value.n', 'tags.value.n', 'tags.value.v'],
+    ['info.n', 'info.n', 'city'],
+    ['points.n', 'points.element.n', 'points.element.x'],
+    ['points.element.n', 'points.element.n', 'x'],
+    ['tags.n', 'tags.value.n', 'v'],
+    ['tags.value.n', 'tags.value.n', 'tags.value.v'],
   ])('adds %s into the struct as %s', (name, path, after) => {
     const change = addColumn(table(), { name, type: int, after })
     const schema = currentSchema(commit(table(), change))
@@ -101,7 +147,11 @@ describe('adding a column', () => {
 
   it('keeps unknown keys of schema and fields', () => {
     const after = commit(table(), addColumn(table(), { name: 'n', type: int }))
-    expect(after.json['schemas']).toMatchObject([{}, {}, { 'x-schema': 1, fields: [{ 'x-field': 2n ** 65n }, {}, {}, {}, {}, {}, {}, {}, {}, {}] }])
+    expect(after.json['schemas']).toMatchObject([
+      {},
+      {},
+      { 'x-schema': 1, fields: [{ 'x-field': 2n ** 65n }, {}, {}, {}, {}, {}, {}, {}, {}, {}] },
+    ])
   })
 
   it.each<[string, Parameters<typeof addColumn>[1], IcebergErrorCode, RegExp]>([
@@ -111,8 +161,18 @@ describe('adding a column', () => {
     ['a reserved name', { name: '_row_id', type: int }, 'SCHEMA_CHANGE_REFUSED', /reserved/],
     ['a reserved name in another case', { name: '_FILE', type: int }, 'SCHEMA_CHANGE_REFUSED', /reserved/],
     ['the name of a partition field', { name: 'ts_day', type: int }, 'SCHEMA_CHANGE_REFUSED', /partition field/],
-    ['the name of a partition field of a nested column', { name: 'zip', type: int }, 'SCHEMA_CHANGE_REFUSED', /partition field/],
-    ['a type of version 3', { name: 'n', type: parseTypeText('list<variant>') }, 'SCHEMA_CHANGE_REFUSED', /format version 3/],
+    [
+      'the name of a partition field of a nested column',
+      { name: 'zip', type: int },
+      'SCHEMA_CHANGE_REFUSED',
+      /partition field/,
+    ],
+    [
+      'a type of version 3',
+      { name: 'n', type: parseTypeText('list<variant>') },
+      'SCHEMA_CHANGE_REFUSED',
+      /format version 3/,
+    ],
     ['a map key', { name: 'keyed.key.b', type: int }, 'SCHEMA_CHANGE_REFUSED', /map keys cannot change/],
     ['a column that is no struct', { name: 'name.b', type: int }, 'SCHEMA_CHANGE_REFUSED', /not a struct/],
     ['a map whose values are no structs', { name: 'keyed.b', type: int }, 'SCHEMA_CHANGE_REFUSED', /not a struct/],
@@ -147,13 +207,20 @@ describe('adding a column', () => {
 describe('renaming a column', () => {
   it('keeps its id and type', () => {
     const after = commit(table(), renameColumn(table(), { name: 'name', newName: 'label' }))
-    expect(findField(currentSchema(after), 'label')).toEqual({ id: 2, name: 'label', required: false, type: { kind: 'string' } })
+    expect(findField(currentSchema(after), 'label')).toEqual({
+      id: 2,
+      name: 'label',
+      required: false,
+      type: { kind: 'string' },
+    })
     expect(findField(currentSchema(after), 'name')).toBeUndefined()
     expect(after.lastColumnId).toBe(25)
   })
 
   it('works inside structs, and for a change of case', () => {
-    expect(fieldPath(currentSchema(commit(table(), renameColumn(table(), { name: 'points.x', newName: 'lon' }))), 8)).toBe('points.element.lon')
+    expect(
+      fieldPath(currentSchema(commit(table(), renameColumn(table(), { name: 'points.x', newName: 'lon' }))), 8),
+    ).toBe('points.element.lon')
     expect(names(commit(table(), renameColumn(table(), { name: 'name', newName: 'Name' })))[1]).toBe('Name')
   })
 
@@ -183,22 +250,32 @@ describe('renaming a column', () => {
     })
   })
 
-  it.each<[string, string, string, IcebergErrorCode, RegExp]>([
-    ['a name that exists', 'name', 'ts', 'SCHEMA_CHANGE_REFUSED', /exists already/],
-    ['a name that differs in case', 'name', 'TS', 'SCHEMA_CHANGE_REFUSED', /only in case/],
-    ['its own name', 'name', 'name', 'SCHEMA_CHANGE_REFUSED', /that name already/],
-    ['a reserved name', 'name', '_pos', 'SCHEMA_CHANGE_REFUSED', /reserved/],
-    ['the name of a partition column', 'name', 'old_part', 'SCHEMA_CHANGE_REFUSED', /exists already/],
-    ['the name of a partition field of another column', 'name', 'ts_day', 'SCHEMA_CHANGE_REFUSED', /partition field/],
-    ['a list element', 'points.element', 'e', 'SCHEMA_CHANGE_REFUSED', /element of a list/],
-    ['a map value', 'tags.value', 'e', 'SCHEMA_CHANGE_REFUSED', /value of a map/],
-    ['a field of a map key', 'keyed.key.a', 'e', 'SCHEMA_CHANGE_REFUSED', /map keys/],
-    ['a column that is not there', 'nope', 'e', 'NO_SUCH_COLUMN', /no column "nope"/],
-    ['a column in another case, with a hint', 'Name', 'e', 'NO_SUCH_COLUMN', /did you mean "name"/],
-    ['a dotted name', 'info.city', 'info.town', 'INVALID_ARGUMENT', /dot/],
-    ['an empty name', 'name', '', 'INVALID_ARGUMENT', /empty/],
-  ])('refuses %s', (_, name, newName, code, message) => {
-    expect(refusal(() => renameColumn(table(), { name, newName }), code)).toMatch(message)
+  it.each<[string, Parameters<typeof renameColumn>[1], IcebergErrorCode, RegExp]>([
+    ['a name that exists', { name: 'name', newName: 'ts' }, 'SCHEMA_CHANGE_REFUSED', /exists already/],
+    ['a name that differs in case', { name: 'name', newName: 'TS' }, 'SCHEMA_CHANGE_REFUSED', /only in case/],
+    ['its own name', { name: 'name', newName: 'name' }, 'SCHEMA_CHANGE_REFUSED', /that name already/],
+    ['a reserved name', { name: 'name', newName: '_pos' }, 'SCHEMA_CHANGE_REFUSED', /reserved/],
+    [
+      'the name of a partition column',
+      { name: 'name', newName: 'old_part' },
+      'SCHEMA_CHANGE_REFUSED',
+      /exists already/,
+    ],
+    [
+      'the name of a partition field of another column',
+      { name: 'name', newName: 'ts_day' },
+      'SCHEMA_CHANGE_REFUSED',
+      /partition field/,
+    ],
+    ['a list element', { name: 'points.element', newName: 'e' }, 'SCHEMA_CHANGE_REFUSED', /element of a list/],
+    ['a map value', { name: 'tags.value', newName: 'e' }, 'SCHEMA_CHANGE_REFUSED', /value of a map/],
+    ['a field of a map key', { name: 'keyed.key.a', newName: 'e' }, 'SCHEMA_CHANGE_REFUSED', /map keys/],
+    ['a column that is not there', { name: 'nope', newName: 'e' }, 'NO_SUCH_COLUMN', /no column "nope"/],
+    ['a column in another case, with a hint', { name: 'Name', newName: 'e' }, 'NO_SUCH_COLUMN', /did you mean "name"/],
+    ['a dotted name', { name: 'info.city', newName: 'info.town' }, 'INVALID_ARGUMENT', /dot/],
+    ['an empty name', { name: 'name', newName: '' }, 'INVALID_ARGUMENT', /empty/],
+  ])('refuses %s', (_, options, code, message) => {
+    expect(refusal(() => renameColumn(table(), options), code)).toMatch(message)
   })
 })
 
@@ -210,7 +287,12 @@ describe('dropping a column', () => {
     const again = addColumn(dropped, { name: 'spare', type: int })
     expect(again.fieldId).toBe(26)
     const tags = commit(before, dropColumn(before, { name: 'tags' }))
-    expect([10, 11, 12, 13].map((id) => fieldById(currentSchema(tags), id))).toEqual([undefined, undefined, undefined, undefined])
+    expect([10, 11, 12, 13].map((id) => fieldById(currentSchema(tags), id))).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
   })
 
   it('goes back to an earlier schema when that is the same', () => {
@@ -228,8 +310,12 @@ describe('dropping a column', () => {
   it('asserts that nobody started to partition by it', () => {
     const types = dropColumn(table(), { name: 'spare' }).requirements.map((requirement) => requirement.type)
     expect(types).toEqual([
-      'assert-table-uuid', 'assert-current-schema-id', 'assert-last-assigned-field-id', 'assert-last-assigned-partition-id',
-      'assert-default-spec-id', 'assert-default-sort-order-id',
+      'assert-table-uuid',
+      'assert-current-schema-id',
+      'assert-last-assigned-field-id',
+      'assert-last-assigned-partition-id',
+      'assert-default-spec-id',
+      'assert-default-sort-order-id',
     ])
   })
 
@@ -250,12 +336,19 @@ describe('dropping a column', () => {
   })
 
   it('refuses the last column of the table', () => {
-    const one = parseTableMetadata(stringifyJson({ ...v1Document(), schema: struct(column(1, 'x', 'long')), 'partition-spec': [] }))
+    const one = parseTableMetadata(
+      stringifyJson({ ...v1Document(), schema: struct(column(1, 'x', 'long')), 'partition-spec': [] }),
+    )
     expect(refusal(() => dropColumn(one, { name: 'x' }), 'SCHEMA_CHANGE_REFUSED')).toMatch(/last column of its table/)
   })
 
   it('refuses a source of a void partition field, which readers still look up', () => {
-    const before = table({ 'default-spec-id': 0, 'partition-specs': [{ 'spec-id': 0, fields: [{ name: 'v', transform: 'void', 'source-id': 20, 'field-id': 1000 }] }] })
+    const before = table({
+      'default-spec-id': 0,
+      'partition-specs': [
+        { 'spec-id': 0, fields: [{ name: 'v', transform: 'void', 'source-id': 20, 'field-id': 1000 }] },
+      ],
+    })
     expect(refusal(() => dropColumn(before, { name: 'spare' }), 'SCHEMA_CHANGE_REFUSED')).toMatch(/"v" of spec 0/)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { humanValue } from '../../../src/iceberg/human-value.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
-import { parseJson } from '../../../src/iceberg/json/lossless-json.ts'
+import { parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
 import { partitionPath } from '../../../src/iceberg/partitioning.ts'
 import { applyTransform, parseTransform, transformResultType } from '../../../src/iceberg/transforms.ts'
@@ -21,9 +21,13 @@ const cases = (Array.isArray(parsed) ? parsed : []).filter(isJsonObject)
 const textsDiffer: ReadonlySet<string> = new Set(['float', 'double', 'decimal(38, 10)'])
 
 function read(entry: JsonObject): { type: PrimitiveType; value: Value; text: string } {
-  const text = String(entry['type'])
+  const text = textOf(entry, 'type')
   const type = requirePrimitive(parseType(text), 'fixture')
   return { type, value: valueFromJson(type, entry['value'] ?? null), text }
+}
+
+function textOf(entry: JsonObject, key: string): string {
+  return stringifyJson(entry[key] ?? null).replaceAll('"', '')
 }
 
 function keyOf(type: PrimitiveType, json: JsonValue | undefined): string {
@@ -39,7 +43,7 @@ describe('values against the Java implementation', () => {
     for (const entry of cases) {
       const { type, value } = read(entry)
       expect([entry['type'], bytesToHex(valueToBytes(type, value))]).toEqual([entry['type'], entry['bytes']])
-      expect(valueKey(type, valueFromBytes(type, hexToBytes(String(entry['bytes']))))).toBe(valueKey(type, value))
+      expect(valueKey(type, valueFromBytes(type, hexToBytes(textOf(entry, 'bytes'))))).toBe(valueKey(type, value))
     }
   })
 
@@ -60,7 +64,7 @@ describe('values against the Java implementation', () => {
         const transform = parseTransform(name)
         const resultType = transformResultType(transform, type)
         const result = applyTransform(transform, type, value)
-        const where = `${name} of ${text} ${String(entry['value'])}`
+        const where = `${name} of ${text} ${textOf(entry, 'value')}`
         expect([where, typeToJson(resultType)]).toEqual([where, resultText])
         expect([where, valueKey(resultType, result)]).toEqual([where, keyOf(resultType, json)])
         if (!textsDiffer.has(text)) expect([where, humanValue(transform, resultType, result)]).toEqual([where, human])
@@ -83,7 +87,10 @@ describe('values against the Java implementation', () => {
   })
 
   it('lays out partitions in the same folders', () => {
-    const spec = { specId: 0, fields: [{ fieldId: 1000, sourceId: 1, name: 'c ä/=x', transform: { kind: 'identity' } as const }] }
+    const spec = {
+      specId: 0,
+      fields: [{ fieldId: 1000, sourceId: 1, name: 'c ä/=x', transform: { kind: 'identity' } as const }],
+    }
     for (const entry of cases) {
       const { type, value, text } = read(entry)
       if (textsDiffer.has(text) || entry['path'] === undefined) continue

@@ -80,20 +80,48 @@ describe('binary single values', () => {
 
   it('of any wrong length or content end in CORRUPT_FILE', () => {
     fc.assert(
-      fc.property(fc.constantFrom(...valuesOf.map(([name]) => name), 'unknown'), fc.uint8Array({ maxLength: 80 }), (name, bytes) => {
-        const error = caught(() => valueFromBytes(t(name), bytes))
-        expect(error === undefined || isIcebergError(error, 'CORRUPT_FILE')).toBe(true)
-      }),
+      fc.property(
+        fc.constantFrom(...valuesOf.map(([name]) => name), 'unknown'),
+        fc.uint8Array({ maxLength: 80 }),
+        (name, bytes) => {
+          const error = caught(() => valueFromBytes(t(name), bytes))
+          expect(error === undefined || isIcebergError(error, 'CORRUPT_FILE')).toBe(true)
+        },
+      ),
       { numRuns: 3000 },
     )
-    for (const [name, hex] of [['int', '00'], ['long', '000000'], ['uuid', '00'], ['decimal(9,2)', ''], ['string', 'ff']] as const) {
-      expect(isIcebergError(caught(() => valueFromBytes(t(name), hexToBytes(hex))), 'CORRUPT_FILE')).toBe(true)
+    for (const [name, hex] of [
+      ['int', '00'],
+      ['long', '000000'],
+      ['uuid', '00'],
+      ['decimal(9,2)', ''],
+      ['string', 'ff'],
+    ] as const) {
+      expect(
+        isIcebergError(
+          caught(() => valueFromBytes(t(name), hexToBytes(hex))),
+          'CORRUPT_FILE',
+        ),
+      ).toBe(true)
     }
   })
 
   it('are not made of values of another type', () => {
-    for (const [name, value] of [['int', 1n], ['int', 2 ** 31], ['long', 5], ['long', 2n ** 63n], ['string', 4], ['uuid', 'x'], ['binary', 'a']] as const) {
-      expect(isIcebergError(caught(() => valueToBytes(t(name), value)), 'INVALID_ARGUMENT')).toBe(true)
+    for (const [name, value] of [
+      ['int', 1n],
+      ['int', 2 ** 31],
+      ['long', 5],
+      ['long', 2n ** 63n],
+      ['string', 4],
+      ['uuid', 'x'],
+      ['binary', 'a'],
+    ] as const) {
+      expect(
+        isIcebergError(
+          caught(() => valueToBytes(t(name), value)),
+          'INVALID_ARGUMENT',
+        ),
+      ).toBe(true)
     }
   })
 
@@ -131,7 +159,9 @@ describe('order of values', () => {
   })
 
   it('of floats puts -0 before +0 and NaN last', () => {
-    const sorted = [Number.NaN, 1, 0, -0, Number.POSITIVE_INFINITY, -1].toSorted((a, b) => compareValues(t('double'), a, b))
+    const sorted = [Number.NaN, 1, 0, -0, Number.POSITIVE_INFINITY, -1].toSorted((a, b) =>
+      compareValues(t('double'), a, b),
+    )
     expect(sorted).toEqual([-1, -0, 0, 1, Number.POSITIVE_INFINITY, Number.NaN])
   })
 
@@ -235,12 +265,36 @@ describe('JSON single values', () => {
   })
 
   it.each<[string, JsonValue]>([
-    ['int', 1.5], ['int', 2 ** 31], ['int', '3'], ['long', 2n ** 63n], ['long', 1.5], ['date', '2017-02-30'], ['date', '2017-13-01'],
-    ['date', 3], ['time', '24:00:00'], ['timestamp', '2017-11-16T22:31:08Z'], ['timestamptz', '2017-11-16T22:31:08'],
-    ['timestamp', '2017-11-16T22:31:08.1234567'], ['decimal(9, 2)', '1.234'], ['decimal(3, 2)', '10.00'], ['decimal(9, 2)', '1e999'],
-    ['uuid', 'nope'], ['fixed[2]', '00'], ['binary', '0'], ['binary', 'zz'], ['string', 3], ['boolean', 'true'], ['string', null], ['variant', 'x'],
+    ['int', 1.5],
+    ['int', 2 ** 31],
+    ['int', '3'],
+    ['long', 2n ** 63n],
+    ['long', 1.5],
+    ['date', '2017-02-30'],
+    ['date', '2017-13-01'],
+    ['date', 3],
+    ['time', '24:00:00'],
+    ['timestamp', '2017-11-16T22:31:08Z'],
+    ['timestamptz', '2017-11-16T22:31:08'],
+    ['timestamp', '2017-11-16T22:31:08.1234567'],
+    ['decimal(9, 2)', '1.234'],
+    ['decimal(3, 2)', '10.00'],
+    ['decimal(9, 2)', '1e999'],
+    ['uuid', 'nope'],
+    ['fixed[2]', '00'],
+    ['binary', '0'],
+    ['binary', 'zz'],
+    ['string', 3],
+    ['boolean', 'true'],
+    ['string', null],
+    ['variant', 'x'],
   ])('refuses %s %s', (type, json) => {
-    expect(isIcebergError(caught(() => valueFromJson(t(type), json)), 'INVALID_METADATA')).toBe(true)
+    expect(
+      isIcebergError(
+        caught(() => valueFromJson(t(type), json)),
+        'INVALID_METADATA',
+      ),
+    ).toBe(true)
   })
 })
 
