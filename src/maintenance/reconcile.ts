@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { isVersionFile } from '../catalog/hadoop-version.ts'
+import { mapBounded } from '../iceberg/bounded-map.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { isBelow } from '../iceberg/location-identity.ts'
 import { ownedFolders } from '../iceberg/locations.ts'
@@ -37,6 +38,8 @@ export interface ReconcileResult {
   readonly failedDeletions: readonly DeletionFailure[]
 }
 
+const CONCURRENT_LOOKS = 8
+
 /** Summary entry by which snapshots name the operation that made them. */
 const OPERATION_ID_KEY = 'lockhouse.operation-id'
 
@@ -56,7 +59,7 @@ export async function reconcileOperation(input: ReconcileInput): Promise<Reconci
   if (outcome === 'unknown') return { ...known, deletedFiles: [], failedDeletions: [] }
   const leftovers = await findLeftovers(table, input, pointer)
   const unreachable = leftovers.length === 0 ? [] : await findUnreachable(table, leftovers)
-  const { deleted, failures } = await deleteFiles(table.io, unreachable)
+  const { deleted, failures } = await deleteFiles(table.io, await existing(table, unreachable))
   return { ...known, deletedFiles: deleted, failedDeletions: failures }
 }
 
@@ -113,6 +116,16 @@ async function baseOf(table: Table, staged: string): Promise<string | undefined>
   // the catalog removes a staged file only after its commit has failed, or has not written it yet
   if ((await table.io.stat(staged)) === undefined) return table.metadataLocation
   return (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
+}
+
+/** Those of the files that are still there: an earlier look may have deleted some. */
+async function existing({ io }: Table, locations: readonly string[]): Promise<readonly string[]> {
+  const found = await mapBounded(
+    locations,
+    CONCURRENT_LOOKS,
+    async (location) => (await io.stat(location)) !== undefined,
+  )
+  return locations.filter((_, at) => found[at])
 }
 
 /** Files that may be deleted if nothing reaches them. */
