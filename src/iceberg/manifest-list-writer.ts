@@ -97,7 +97,11 @@ const spec = writeRequired<ManifestFile, number>(
   intType,
   (manifest) => manifest.partitionSpecId,
 )
-const snapshotName = { id: 503, name: 'added_snapshot_id', doc: 'Snapshot ID that added the manifest' }
+const addedSnapshot = writeRequired<ManifestFile, bigint>(
+  { id: 503, name: 'added_snapshot_id', doc: 'Snapshot ID that added the manifest' },
+  bigLongType,
+  (manifest) => manifest.addedSnapshotId,
+)
 
 const summaryType: WriteType<FieldSummary> = recordType('r508', [
   writeRequired(
@@ -157,9 +161,8 @@ function counts(fields: readonly CountField[], type: WriteType<number>, required
 /** Field order as Java writes it in each version: some readers go by position. */
 function listFields(formatVersion: 1 | 2 | 3): WriteField<ManifestFile>[] {
   if (formatVersion === 1) {
-    const snapshot = writeOptional(snapshotName, bigLongType, addedSnapshotId)
     const files = counts(fileCounts, intType, false)
-    return [path, length, spec, snapshot, ...files, summaries, ...counts(rowCounts, longType, false), keyMetadata]
+    return [path, length, spec, addedSnapshot, ...files, summaries, ...counts(rowCounts, longType, false), keyMetadata]
   }
   const fields = [
     path,
@@ -180,7 +183,7 @@ function listFields(formatVersion: 1 | 2 | 3): WriteField<ManifestFile>[] {
       longType,
       (manifest) => manifest.minSequenceNumber,
     ),
-    writeRequired<ManifestFile, bigint>(snapshotName, bigLongType, (manifest) => manifest.addedSnapshotId),
+    addedSnapshot,
     ...counts(fileCounts, intType, true),
     ...counts(rowCounts, longType, true),
     summaries,
@@ -194,7 +197,3 @@ const firstRowId = writeOptional<ManifestFile, number>(
   longType,
   (manifest) => (manifest.content === 'data' ? manifest.firstRowId : undefined),
 )
-
-function addedSnapshotId(manifest: ManifestFile): bigint | undefined {
-  return manifest.addedSnapshotId < 0n ? undefined : manifest.addedSnapshotId
-}

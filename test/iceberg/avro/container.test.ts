@@ -22,8 +22,20 @@ const rows = Array.from({ length: 500 }, (_, n) => ({
   id: 9007199254740993n * BigInt(n % 1000) - 7n,
   name: n % 7 === 0 ? null : `row ${n} ü🐟`,
 }))
-const byName = rows.map(({ id, name }) => new Map<string, unknown>([['id', id], ['name', name]]))
-const byId = rows.map(({ id, name }) => new Map<number, unknown>([[1, id], [2, name]]))
+const byName = rows.map(
+  ({ id, name }) =>
+    new Map<string, unknown>([
+      ['id', id],
+      ['name', name],
+    ]),
+)
+const byId = rows.map(
+  ({ id, name }) =>
+    new Map<number, unknown>([
+      [1, id],
+      [2, name],
+    ]),
+)
 
 describe('Avro containers', () => {
   it.each(['null', 'deflate', 'snappy', 'zstandard'])('reads %s blocks written by avsc', async (codec) => {
@@ -95,18 +107,24 @@ describe('damaged Avro containers', () => {
     expect(() => openAvroContainer(bytes)).toThrow(corrupt)
   })
 
-  it.each(['null', 'deflate', 'snappy', 'zstandard'])('cut at any byte, gives whole blocks or fails: %s', async (codec) => {
-    const bytes = await writeWithAvsc(schema, rows.slice(0, 40), { codec, blockSize: 200 })
-    for (let cut = 0; cut < bytes.length; cut++) {
-      const read = attempt(() => readAvroRecords(bytes.subarray(0, cut)).records)
-      if (read instanceof Error) expect(read).toEqual(corrupt)
-      else expect(read).toEqual(byName.slice(0, read.length))
-    }
-  })
+  it.each(['null', 'deflate', 'snappy', 'zstandard'])(
+    'cut at any byte, gives whole blocks or fails: %s',
+    async (codec) => {
+      const bytes = await writeWithAvsc(schema, rows.slice(0, 40), { codec, blockSize: 200 })
+      for (let cut = 0; cut < bytes.length; cut++) {
+        const read = attempt(() => readAvroRecords(bytes.subarray(0, cut)).records)
+        if (read instanceof Error) expect(read).toEqual(corrupt)
+        else expect(read).toEqual(byName.slice(0, read.length))
+      }
+    },
+  )
 
   it.each(['null', 'deflate', 'snappy', 'zstandard'])('never breaks otherwise when bytes change: %s', async (codec) => {
     const bytes = await writeWithAvsc(schema, rows.slice(0, 40), { codec, blockSize: 200 })
-    const changes = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 255 })), { minLength: 1, maxLength: 3 })
+    const changes = fc.array(fc.tuple(fc.nat(bytes.length - 1), fc.integer({ min: 0, max: 255 })), {
+      minLength: 1,
+      maxLength: 3,
+    })
     fc.assert(
       fc.property(changes, (patches) => {
         const damaged = bytes.slice()
@@ -145,7 +163,12 @@ describe('damaged Avro containers', () => {
   })
 
   it('refuses text longer than the file and text that is not UTF-8', () => {
-    for (const [length, bytes] of [[2 ** 33, [0x78]], [-1, []], [2, [0xc3, 0x28]], [1, [0xff]]] as const) {
+    for (const [length, bytes] of [
+      [2 ** 33, [0x78]],
+      [-1, []],
+      [2, [0xc3, 0x28]],
+      [1, [0xff]],
+    ] as const) {
       const content = new ByteSink()
       content.writeNumber(1)
       content.writeNumber(length)
@@ -166,9 +189,11 @@ describe('damaged Avro containers', () => {
 
   it.each(['deflate', 'zstandard'])('refuses a small file that grows without end: %s', async (codec) => {
     const bomb = { type: 'array', items: { type: 'record', name: 'r', fields: [{ name: 'b', type: 'bytes' }] } }
-    const bytes = await writeWithAvsc({ type: 'record', name: 'x', fields: [{ name: 'a', type: bomb }] }, [
-      { a: [{ b: Buffer.alloc(64 << 20) }] },
-    ], { codec })
+    const bytes = await writeWithAvsc(
+      { type: 'record', name: 'x', fields: [{ name: 'a', type: bomb }] },
+      [{ a: [{ b: Buffer.alloc(64 << 20) }] }],
+      { codec },
+    )
     expect(bytes.length).toBeLessThan(100_000)
     expect(() => readAvroRecords(bytes)).toThrow(corrupt)
   })
@@ -185,7 +210,10 @@ const SYNC = new Uint8Array(16).fill(5)
 const oneRecord = new Uint8Array([2, 2, 0x78, 0])
 
 /** One uncompressed block of records with one array of strings. */
-function block(sink: ByteSink, { count = 1, content = oneRecord, length = content.length, sync = SYNC }: BlockParts): void {
+function block(
+  sink: ByteSink,
+  { count = 1, content = oneRecord, length = content.length, sync = SYNC }: BlockParts,
+): void {
   sink.writeBigInt(BigInt(count))
   sink.writeNumber(length)
   sink.writeFixed(content)

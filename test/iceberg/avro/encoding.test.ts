@@ -64,7 +64,7 @@ describe('ByteSink and ByteCursor', () => {
   })
 
   it('refuse numbers that never end or do not fit', () => {
-    for (const bytes of [new Array(12).fill(0xff), [...new Array(9).fill(0xff), 0x02]]) {
+    for (const bytes of [Array.from({ length: 12 }, () => 0xff), [...Array.from({ length: 9 }, () => 0xff), 0x02]]) {
       expect(() => new ByteCursor(new Uint8Array(bytes), 'test').readNumber()).toThrow(corrupt)
       expect(() => new ByteCursor(new Uint8Array(bytes), 'test').readBigInt()).toThrow(corrupt)
     }
@@ -74,8 +74,15 @@ describe('ByteSink and ByteCursor', () => {
 const names = fc.constantFrom('a', 'b', 'c')
 const { schema: anySchema } = fc.letrec<{ schema: unknown; leaf: unknown }>((tie) => ({
   leaf: fc.constantFrom(
-    'boolean', 'int', 'long', 'float', 'double', 'bytes', 'string',
-    { type: 'fixed', size: 3 }, { type: 'enum', symbols: ['x', 'y', 'z'] },
+    'boolean',
+    'int',
+    'long',
+    'float',
+    'double',
+    'bytes',
+    'string',
+    { type: 'fixed', size: 3 },
+    { type: 'enum', symbols: ['x', 'y', 'z'] },
   ),
   schema: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -178,11 +185,24 @@ describe('single values', () => {
     [{ kind: 'timestamptz_ns' }, { type: 'int', logicalType: 'date' }, 1, 86_400_000_000_000n],
     [{ kind: 'int' }, 'long', 7n, 7],
     [{ kind: 'timestamp' }, { type: 'long', logicalType: 'timestamp-millis' }, 3n, 3000n],
-    [{ kind: 'uuid' }, { type: 'string', logicalType: 'uuid' }, 'AB000000-0000-0000-0000-00000000000C',
-      'ab000000-0000-0000-0000-00000000000c'],
-    [{ kind: 'decimal', precision: 9, scale: 2 }, { type: 'bytes', logicalType: 'decimal', precision: 9 },
-      Buffer.from([0xff, 0x7f]), -129n],
-    [{ kind: 'decimal', precision: 9, scale: 2 }, { type: 'fixed', name: 'f', size: 4 }, Buffer.from([0, 0, 1, 0]), 256n],
+    [
+      { kind: 'uuid' },
+      { type: 'string', logicalType: 'uuid' },
+      'AB000000-0000-0000-0000-00000000000C',
+      'ab000000-0000-0000-0000-00000000000c',
+    ],
+    [
+      { kind: 'decimal', precision: 9, scale: 2 },
+      { type: 'bytes', logicalType: 'decimal', precision: 9 },
+      Buffer.from([0xff, 0x7f]),
+      -129n,
+    ],
+    [
+      { kind: 'decimal', precision: 9, scale: 2 },
+      { type: 'fixed', name: 'f', size: 4 },
+      Buffer.from([0, 0, 1, 0]),
+      256n,
+    ],
   ])('become %j from %j', (type, avroType, written, expected) => {
     const cursor = new ByteCursor(oracleType(avroType).toBuffer(written), 'test')
     expect(typedScalarReader(parseAvroSchema(JSON.stringify(avroType)), type)(cursor)).toEqual(expected)
@@ -230,11 +250,17 @@ describe('uncompressSnappy', () => {
   it('reads what snappyjs writes', () => {
     const texts = fc.array(fc.constantFrom('ab', 'abc', 'xyzxyz', '\u0000'.repeat(90), 'q'), { maxLength: 400 })
     fc.assert(
-      fc.property(fc.oneof(texts.map((parts) => Buffer.from(parts.join(''))), fc.uint8Array({ maxLength: 500 })), (input) => {
-        const compressed = compressSnappy(input)
-        expect(uncompressSnappy(compressed, 1 << 20)).toEqual(new Uint8Array(input))
-        if (input.length > 0) expect(uncompressSnappy(compressed, input.length - 1)).toBeUndefined()
-      }),
+      fc.property(
+        fc.oneof(
+          texts.map((parts) => Buffer.from(parts.join(''))),
+          fc.uint8Array({ maxLength: 500 }),
+        ),
+        (input) => {
+          const compressed = compressSnappy(input)
+          expect(uncompressSnappy(compressed, 1 << 20)).toEqual(new Uint8Array(input))
+          if (input.length > 0) expect(uncompressSnappy(compressed, input.length - 1)).toBeUndefined()
+        },
+      ),
     )
   })
 
@@ -259,41 +285,71 @@ describe('uncompressSnappy', () => {
 
 describe('Avro names', () => {
   it.each([
-    ['plain_1', 'plain_1'], ['9day', '_9day'], ['a.b', 'a_x2Eb'], ['', '_'], ['🐟', '_xD83D_xDC1F'], ['ü', '_xFC'],
-    ['a b', 'a_x20b'], ['day-of', 'day_x2Dof'], ['_x', '_x'],
+    ['plain_1', 'plain_1'],
+    ['9day', '_9day'],
+    ['a.b', 'a_x2Eb'],
+    ['', '_'],
+    ['🐟', '_xD83D_xDC1F'],
+    ['ü', '_xFC'],
+    ['a b', 'a_x20b'],
+    ['day-of', 'day_x2Dof'],
+    ['_x', '_x'],
   ])('%j becomes %j', (name, avroName) => {
     expect(toAvroName(name)).toBe(avroName)
   })
 
   it('are legal and different whatever the names', () => {
     fc.assert(
-      fc.property(fc.uniqueArray(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('9', '_9', '__9', '9_2'))), (all) => {
-        const made = uniqueAvroNames(all)
-        expect(new Set(made).size).toBe(all.length)
-        for (const name of made) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_]*$/)
-      }),
+      fc.property(
+        fc.uniqueArray(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('9', '_9', '__9', '9_2'))),
+        (all) => {
+          const made = uniqueAvroNames(all)
+          expect(new Set(made).size).toBe(all.length)
+          for (const name of made) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_]*$/)
+        },
+      ),
     )
   })
 })
 
 describe('parseAvroSchema', () => {
   it('takes any name, ids as text, and references to named types', () => {
-    const schema = parseAvroSchema(JSON.stringify({
-      type: 'record', name: '9 strange.name', namespace: 'x.y', fields: [
-        { name: '9day', type: { type: 'fixed', name: 'f', size: 2 }, 'field-id': '7' },
-        { name: '9day', type: ['null', 'f'], 'field-id': 8 },
-        { name: 'z', type: '9 strange.f' },
-      ],
-    }))
+    const schema = parseAvroSchema(
+      JSON.stringify({
+        type: 'record',
+        name: '9 strange.name',
+        namespace: 'x.y',
+        fields: [
+          { name: '9day', type: { type: 'fixed', name: 'f', size: 2 }, 'field-id': '7' },
+          { name: '9day', type: ['null', 'f'], 'field-id': 8 },
+          { name: 'z', type: '9 strange.f' },
+        ],
+      }),
+    )
     expect(schema).toMatchObject({ fields: [{ fieldId: 7 }, { fieldId: 8 }, { schema: { kind: 'fixed', size: 2 } }] })
     expect(hasFieldIds(schema)).toBe(true)
-    expect(hasFieldIds(parseAvroSchema('{"type":"record","name":"r","fields":[{"name":"a","type":"int"}]}'))).toBe(false)
+    expect(hasFieldIds(parseAvroSchema('{"type":"record","name":"r","fields":[{"name":"a","type":"int"}]}'))).toBe(
+      false,
+    )
   })
 
   it.each([
-    '', 'int', '5', 'null', 'true', '{}', '"unknown"', '{"type":"record","name":"r"}', '{"type":"array"}', '{"type":"map"}',
-    '{"type":"fixed","name":"f"}', '{"type":"fixed","name":"f","size":-1}', '{"type":"enum","name":"e"}', '[["int"],3]',
-    '{"type":"record","name":"r","fields":[5]}', '{"type":"fixed","name":"f","size":1e300}',
+    '',
+    'int',
+    '5',
+    'null',
+    'true',
+    '{}',
+    '"unknown"',
+    '{"type":"record","name":"r"}',
+    '{"type":"array"}',
+    '{"type":"map"}',
+    '{"type":"fixed","name":"f"}',
+    '{"type":"fixed","name":"f","size":-1}',
+    '{"type":"enum","name":"e"}',
+    '[["int"],3]',
+    '{"type":"record","name":"r","fields":[5]}',
+    '{"type":"fixed","name":"f","size":1e300}',
   ])('refuses %s', (text) => {
     expect(() => parseAvroSchema(text)).toThrow(corrupt)
   })
@@ -306,7 +362,17 @@ describe('parseAvroSchema', () => {
   it('refuses types that multiply', () => {
     const fields = Array.from({ length: 30 }, (_, n) => {
       const inner = n === 0 ? 'int' : `r${n - 1}`
-      return { name: `f${n}`, type: { type: 'record', name: `r${n}`, fields: [{ name: 'a', type: inner }, { name: 'b', type: inner }] } }
+      return {
+        name: `f${n}`,
+        type: {
+          type: 'record',
+          name: `r${n}`,
+          fields: [
+            { name: 'a', type: inner },
+            { name: 'b', type: inner },
+          ],
+        },
+      }
     })
     expect(() => parseAvroSchema(JSON.stringify({ type: 'record', name: 'top', fields }))).toThrow(corrupt)
   })
