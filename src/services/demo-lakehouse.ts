@@ -20,9 +20,14 @@ export interface DemoDeps {
 }
 
 const NAMESPACE = ['demo']
-const EVENT_COMMITS = 24
-const FILES_PER_COMMIT = 10
-const ROWS_PER_FILE = 500
+/** How a table of events is cut into commits and files. */
+export interface EventsShape {
+  readonly commits: number
+  readonly filesPerCommit: number
+  readonly rowsPerFile: number
+}
+
+const DEMO_EVENTS: EventsShape = { commits: 24, filesPerCommit: 10, rowsPerFile: 500 }
 const ORDER_ROWS = 200_000
 const TRIP_ROWS = 5000
 
@@ -43,14 +48,15 @@ const POSITION_DELETE_SCHEMA: Schema = {
 export async function makeDemoLakehouse(deps: DemoDeps): Promise<void> {
   deps.log.info('making the demo lakehouse')
   await deps.catalog.createNamespace(NAMESPACE)
-  await makeEvents(deps)
+  await makeEvents(deps, 'events', DEMO_EVENTS)
   await makeOrders(deps)
   await makeTrips(deps)
   deps.log.info('the demo lakehouse is ready')
 }
 
-async function makeEvents(deps: DemoDeps): Promise<void> {
-  const identifier = await createTable(deps, 'events', {
+/** Makes `demo.<name>`: many small files in many commits, every tenth row of a file of every second commit deleted. */
+export async function makeEvents(deps: DemoDeps, name: string, shape: EventsShape): Promise<void> {
+  const identifier = await createTable(deps, name, {
     schema: schemaOf([
       ['id', 'long'],
       ['occurred_at', 'timestamptz'],
@@ -59,23 +65,23 @@ async function makeEvents(deps: DemoDeps): Promise<void> {
       ['amount', { kind: 'decimal', precision: 10, scale: 2 }],
     ]),
   })
-  for (let commit = 0; commit < EVENT_COMMITS; commit++) {
-    await append(deps, identifier, {
-      queries: Array.from({ length: FILES_PER_COMMIT }, (_, file) => eventRows(commit * FILES_PER_COMMIT + file)),
-      name: `events-${commit}`,
-    })
+  const { commits, filesPerCommit, rowsPerFile } = shape
+  for (let commit = 0; commit < commits; commit++) {
+    const queries = Array.from({ length: filesPerCommit }, (_, file) =>
+      eventRows((commit * filesPerCommit + file) * rowsPerFile, rowsPerFile),
+    )
+    await append(deps, identifier, { queries, name: `events-${commit}` })
   }
-  await deleteEveryTenthRow(deps, identifier)
+  await deleteEveryTenthRow(deps, identifier, shape)
 }
 
-function eventRows(file: number): string {
-  const first = file * ROWS_PER_FILE
+function eventRows(first: number, count: number): string {
   return `select i::bigint as c1,
     timestamptz '2026-01-01 00:00:00+00' + to_seconds(i * 37) as c2,
     ['view', 'click', 'purchase', 'refund'][1 + (i % 4)::int] as c3,
     (i * 7919) % 1000 as c4,
     ((i * 31) % 100000 / 100)::decimal(10, 2) as c5
-    from range(${first}, ${first + ROWS_PER_FILE}) t(i)`
+    from range(${first}, ${first + count}) t(i)`
 }
 
 async function makeOrders(deps: DemoDeps): Promise<void> {
@@ -179,11 +185,15 @@ async function writeFiles(deps: DemoDeps, table: Table, options: WriteOptions): 
 }
 
 /** Position deletes for every tenth row of every second commit, as a writer in merge-on-read mode leaves them. */
-async function deleteEveryTenthRow(deps: DemoDeps, identifier: TableIdentifier): Promise<void> {
+async function deleteEveryTenthRow(
+  deps: DemoDeps,
+  identifier: TableIdentifier,
+  { commits, rowsPerFile }: EventsShape,
+): Promise<void> {
   const table = await deps.catalog.loadTable(identifier)
-  for (let commit = 0; commit < EVENT_COMMITS; commit += 2) {
+  for (let commit = 0; commit < commits; commit += 2) {
     const path = newDataLocation(table.metadata, '', `events-${commit}-0-0.parquet`).replaceAll("'", "''")
-    const query = `select '${path}' as c2147483546, i::bigint as c2147483545 from range(0, ${ROWS_PER_FILE}, 10) t(i)`
+    const query = `select '${path}' as c2147483546, i::bigint as c2147483545 from range(0, ${rowsPerFile}, 10) t(i)`
     const name = `events-deletes-${commit}`
     const written = await writeFiles(deps, table, { query, name, schema: POSITION_DELETE_SCHEMA })
     const deleteFiles = written.map((file): DataFile => ({ ...file, content: 'position-deletes' }))

@@ -5,10 +5,14 @@ import type { Hono } from 'hono'
 import { createApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Context, type ContextOptions, createContext } from '../../src/context.ts'
+import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { AppEnv } from '../../src/middleware/app-env.ts'
 import { prepareHome } from '../../src/runtime/home.ts'
 import { detectRuntime } from '../../src/runtime/runtime.ts'
+import { allRoutes } from '../../src/routes/all-routes.ts'
+import { type EventsShape, makeEvents } from '../../src/services/demo-lakehouse.ts'
 import { createLogger } from '../../src/services/logger.ts'
+import { createOpenApiCheck } from './openapi-check.ts'
 
 export const ADMIN_TOKEN = 'lh_test-admin-token-0123456789'
 
@@ -28,7 +32,10 @@ export interface CallOptions {
   readonly token?: string | null
 }
 
-/** The real service in this process over a folder of its own: real SQLite, real files, real engine; no sockets. */
+/**
+ * The real service in this process over a folder of its own: real SQLite, real files, real engine; no sockets.
+ * Every JSON answer is held against the OpenAPI document.
+ */
 export interface TestService {
   readonly app: Hono<AppEnv>
   readonly context: Context
@@ -42,6 +49,8 @@ export interface TestService {
 }
 
 export interface TestServiceOptions {
+  /** Makes `demo.events` of this shape. */
+  readonly events?: EventsShape
   readonly env?: Readonly<Record<string, string>>
   readonly overrides?: ContextOptions['overrides']
 }
@@ -51,6 +60,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const folder = await mkdtemp(join(tmpdir(), 'lockhouse-service-'))
   const env = { LOCKHOUSE_HOME: join(folder, 'home'), LOCKHOUSE_ADMIN_TOKEN: ADMIN_TOKEN, ...options.env }
   let { app, context } = await open(env, options)
+  if (options.events) await makeEventsTable(context, folder, options.events)
+  const check = createOpenApiCheck(allRoutes(context.app))
   const call = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
     const token = given.token === undefined ? ADMIN_TOKEN : given.token
     const body = given.text ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
@@ -65,7 +76,10 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     })
     const text = await response.text()
     const json = response.headers.get('content-type')?.includes('json') && text !== ''
-    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text }
+    const parsed = json ? JSON.parse(text) : text
+    const contentType = response.headers.get('content-type') ?? ''
+    check({ method, path, status: response.status, contentType, body: parsed })
+    return { status: response.status, headers: response.headers, body: parsed }
   }
   return {
     get app() {
@@ -87,6 +101,14 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
       await rm(folder, { recursive: true, force: true })
     },
   }
+}
+
+async function makeEventsTable(context: Context, folder: string, shape: EventsShape): Promise<void> {
+  const engine = await createDuckDbEngine({ scratchDir: join(folder, 'scratch') })
+  const catalog = context.app.catalog.current()
+  await catalog.createNamespace(['demo'])
+  await makeEvents({ catalog, engine, log: createLogger('silent', () => undefined) }, 'events', shape)
+  await engine.close()
 }
 
 async function open(env: Readonly<Record<string, string>>, options: TestServiceOptions) {

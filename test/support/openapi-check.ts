@@ -1,0 +1,40 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { createOpenApiDocument } from '../../src/routes/openapi-document.ts'
+import type { Route } from '../../src/routes/route.ts'
+
+/** A real answer, to be held against the document. */
+export interface AnswerToCheck {
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly contentType: string
+  readonly body: unknown
+}
+
+/** Returns a check that throws when a JSON answer is not what the OpenAPI document of the routes promises. */
+export function createOpenApiCheck(routes: readonly Route[]): (answer: AnswerToCheck) => void {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
+  ajv.addSchema(createOpenApiDocument(routes, 'test'), 'openapi')
+  const patterns = routes.map(({ path, method }) => ({
+    method: method.toUpperCase(),
+    path,
+    matches: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+  }))
+  const compiled = new Map<string, ValidateFunction>()
+
+  return function checkAnswer({ method, path, status, contentType, body }) {
+    const route = patterns.find((candidate) => candidate.method === method && candidate.matches.test(path.replace(/\?.*/, '')))
+    if (route === undefined || !contentType.includes('json') || route.path === '/api/openapi.json') return
+    const isProblem = contentType.includes('problem+json')
+    const type = isProblem ? 'application/problem+json' : 'application/json'
+    const pointer = ['paths', route.path, method.toLowerCase(), 'responses', isProblem ? 'default' : String(status), 'content', type, 'schema']
+    const reference = `openapi#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
+    const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
+    compiled.set(reference, validate)
+    if (validate(body)) return
+    const problems = ajv.errorsText(validate.errors, { separator: '\n  ' })
+    throw new Error(`${method} ${path} → ${status} is not what the OpenAPI document says:\n  ${problems}\n${JSON.stringify(body)}`)
+  }
+}
