@@ -151,17 +151,22 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
       const answer = await request(service, table.name)
       expect(answer.status, `${title}: ${JSON.stringify(answer.body)}`).toBe(200)
     }
-    expect(await reader.fingerprint(metadataLocationOf(`${folder}/catalog.db`, 'faults', `t${made}`), columns)).toBe(rows)
+    expect(await reader.fingerprint(metadataLocationOf(`${folder}/catalog.db`, 'faults', `t${made}`), columns)).toBe(
+      rows,
+    )
   })
 
   describe('what is not there', () => {
-    it.each(['faults.absent', 'absent.t1', 'a.b.c.d', 'faults.T1', 'faults.t1%20', 'föhn.ß'])('table %s', async (name) => {
-      for (const [title, request] of Object.entries(ALL)) {
-        const answer = await request(service, encodeName(name, title))
-        expectRefusal(title, answer)
-        expect(answer.status, title).toBe(404)
-      }
-    })
+    it.each(['faults.absent', 'absent.t1', 'a.b.c.d', 'faults.T1', 'faults.t1%20', 'föhn.ß'])(
+      'table %s',
+      async (name) => {
+        for (const [title, request] of Object.entries(ALL)) {
+          const answer = await request(service, encodeName(name, title))
+          expectRefusal(title, answer)
+          expect(answer.status, title).toBe(404)
+        }
+      },
+    )
 
     it.each(['nodots', '..', 'a..b', '.a', 'a.', 'faults/../t1', '../../etc/passwd', 'a.b\u0000c', 'x'.repeat(2000)])(
       'a name that is none: %j',
@@ -209,7 +214,10 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
         'http://127.0.0.1:1/v1.metadata.json',
         's3://bucket/v1.metadata.json',
       ]) {
-        const answer = await service.post('/api/tables/register', { table: 'faults.registered', metadata_location: location })
+        const answer = await service.post('/api/tables/register', {
+          table: 'faults.registered',
+          metadata_location: location,
+        })
         expectRefusal(location, answer)
         expect(JSON.stringify(answer.body)).not.toContain('root:')
       }
@@ -225,7 +233,11 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
       { catalog_type: 'sql' },
       { catalog_type: 'hadoop', warehouse: '/proc/nowhere' },
     ]) {
-      const answer = await service.put('/api/config', { warehouse: `file://${folder}/warehouse`, catalog_name: 'x', ...settings })
+      const answer = await service.put('/api/config', {
+        warehouse: `file://${folder}/warehouse`,
+        catalog_name: 'x',
+        ...settings,
+      })
       expectRefusal(JSON.stringify(settings), answer)
     }
     const answer = await service.get('/api/config')
@@ -242,7 +254,11 @@ function expectRefusal(title: string, answer: Answer): void {
   const shown = `${title}: ${answer.status} ${JSON.stringify(answer.body)}`
   expect(answer.status >= 400 && (answer.status < 500 || answer.status === 503), shown).toBe(true)
   expect(answer.contentType, shown).toMatch(/^application\/problem\+json/)
-  expect(answer.body, shown).toMatchObject({ success: false, status: answer.status, code: expect.stringMatching(/^[A-Z_]+$/) })
+  expect(answer.body, shown).toMatchObject({
+    success: false,
+    status: answer.status,
+    code: expect.stringMatching(/^[A-Z_]+$/),
+  })
   expect(answer.body['code'], shown).not.toBe('INTERNAL')
   expect(String(answer.body['detail']).length, shown).toBeGreaterThan(10)
 }

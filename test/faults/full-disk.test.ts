@@ -20,7 +20,9 @@ function canMount(): boolean {
     execFileSync('umount', [probe])
     return true
   } catch (error) {
-    process.stderr.write(`\nSKIPPED: full disk and read-only warehouse: mounting is not allowed here (${String(error)})\n`)
+    process.stderr.write(
+      `\nSKIPPED: full disk and read-only warehouse: mounting is not allowed here (${String(error)})\n`,
+    )
     return false
   } finally {
     rmSync(probe, { recursive: true, force: true })
@@ -62,7 +64,11 @@ describe.skipIf(!canMount())('a warehouse that takes no more', { timeout: 120_00
     const before = await hashTree(table)
     for (const [title, request] of Object.entries(operations)) {
       const answer = await request()
-      expect(answer.body, `${title}: ${JSON.stringify(answer.body)}`).toMatchObject({ status: 503, code, success: false })
+      expect(answer.body, `${title}: ${JSON.stringify(answer.body)}`).toMatchObject({
+        status: 503,
+        code,
+        success: false,
+      })
       expect(answer.contentType).toMatch(/^application\/problem\+json/)
       expect(await hashTree(table), `${title} must change nothing`).toEqual(before)
     }
@@ -84,17 +90,24 @@ describe.skipIf(!canMount())('a warehouse that takes no more', { timeout: 120_00
     }
   })
 
-  it.each([MEGABYTE, 2 * MEGABYTE, 64 * 1024])('a disk that fills up after %d bytes: compaction leaves nothing behind', async (leave) => {
-    await fill(leave)
-    try {
-      const before = await hashTree(table)
-      const answer = await operations['compact']?.()
-      expect(answer?.body, JSON.stringify(answer?.body)).toMatchObject({ status: 503, code: 'NO_SPACE', success: false })
-      expect(await hashTree(table)).toEqual(before)
-    } finally {
-      rmSync(`${warehouse}/ballast`)
-    }
-  })
+  it.each([MEGABYTE, 2 * MEGABYTE, 64 * 1024])(
+    'a disk that fills up after %d bytes: compaction leaves nothing behind',
+    async (leave) => {
+      await fill(leave)
+      try {
+        const before = await hashTree(table)
+        const answer = await operations['compact']?.()
+        expect(answer?.body, JSON.stringify(answer?.body)).toMatchObject({
+          status: 503,
+          code: 'NO_SPACE',
+          success: false,
+        })
+        expect(await hashTree(table)).toEqual(before)
+      } finally {
+        rmSync(`${warehouse}/ballast`)
+      }
+    },
+  )
 
   it('a read-only warehouse: nothing changes', async () => {
     execFileSync('mount', ['-o', 'remount,ro', warehouse])

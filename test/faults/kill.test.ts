@@ -105,7 +105,10 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
     const left = filesBelow(tableFolder).filter((path) => !reachable.has(path))
     if (left.length === 0) return
     const reports = JSON.stringify((await service.get('/api/operations')).body)
-    expect(left.filter((path) => !reports.includes(path)), 'left over and not reported').toEqual([])
+    expect(
+      left.filter((path) => !reports.includes(path)),
+      'left over and not reported',
+    ).toEqual([])
   }
 })
 

@@ -16,8 +16,8 @@ const available = fixturesAvailable('tables that other systems wrote')
 /** Fixtures with an expected row count that we refuse to read, each with the reason. */
 const REFUSED: Readonly<Record<string, { readonly code: string; readonly reason: RegExp }>> = {
   'duckdb-iceberg/legacy_bare_deletion_vector/warehouse/default/legacy_bare_deletion_vector': {
-    code: 'UNSUPPORTED',
-    reason: /puffin/i, // a deletion vector without its Puffin envelope breaks the spec (trap 16)
+    code: 'CORRUPT_FILE',
+    reason: /puffin|deletion vector/i, // a deletion vector without its Puffin envelope breaks the spec (trap 16)
   },
   'impala/iceberg_v3/trino_variant': { code: 'UNSUPPORTED', reason: /variant/i }, // no faithful reading of VARIANT
 }
@@ -25,8 +25,11 @@ const REFUSED: Readonly<Record<string, { readonly code: string; readonly reason:
 /** More row counts, from the tables' own summaries or the peers' documentation of them. */
 const ALSO_EXPECTED: readonly ExpectedRows[] = [
   also('impala/hadoop_catalog/ice/airports_parquet', 'v2.metadata.json', 3376),
-  also('impala/iceberg_migrated_complex_test', 'v2.metadata.json', 1),
-  also('impala/hadoop_catalog/iceberg_resolution_test/functional_parquet/iceberg_resolution_test', 'v2.metadata.json', 20),
+  also(
+    'impala/hadoop_catalog/iceberg_resolution_test/functional_parquet/iceberg_resolution_test',
+    'v2.metadata.json',
+    20,
+  ),
   also('impala/hadoop_catalog/hadoop_catalog_test/functional_parquet/hadoop_catalog_test', 'v2.metadata.json', 20),
   also('duckdb-iceberg/iceberg/lineitem_iceberg_gz', 'v2.gz.metadata.json', 111_968),
   also('duckdb-iceberg/iceberg/lineitem_iceberg_gz_no_hint', 'v2.gz.metadata.json', 111_968),
@@ -52,6 +55,8 @@ const MUST_REFUSE: readonly (readonly [path: string, metadata: string, reason: R
   ['impala/iceberg_v3/iceberg_v3_default_value_orc', 'v4.metadata.json', /orc/i],
   ['impala/iceberg_v3/iceberg_v3_row_lineage_orc', 'v5.metadata.json', /orc/i],
   ['impala/hadoop_catalog/ice/iceberg_with_key_metadata', 'v2.metadata.json', /encrypt|key.?metadata/i],
+  // Its Parquet file calls a group of the logical type Null, which is none; PyArrow does not open it either.
+  ['impala/iceberg_migrated_complex_test', 'v2.metadata.json', /struct_1_col/],
   ['impala/iceberg_v3/trino_nested_variant', 'v2.metadata.json', /variant/i],
 ]
 
@@ -136,7 +141,7 @@ describe.skipIf(!available)('values of tables that other systems wrote', () => {
     ['iceberg_v2_equality_delete_schema_evolution', 'v6.metadata.json', ['1', '44', '5']],
   ])('%s keeps the right ids', async (name, metadataFile, ids) => {
     const rows = await values(`${ice}/${name}`, metadataFile)
-    expect(rows.map((row) => String(row[0])).sort()).toEqual(ids)
+    expect(rows.map((row) => String(row[0])).sort((a, b) => (a < b ? -1 : 1))).toEqual(ids)
   })
 
   it('deletion vectors hide the right rows', async () => {
@@ -144,13 +149,16 @@ describe.skipIf(!available)('values of tables that other systems wrote', () => {
     expect(rows.map((row) => String(row[0])).sort()).toEqual(['1', '3', '5'])
   })
 
-  it.each(['iceberg_v3_default_value', 'iceberg_v3_default_value_avro'])('%s: old rows get initial-default', async (name) => {
-    const rows = await values(`impala/iceberg_v3/${name}`, 'v4.metadata.json')
-    expect(rows.map((row) => row.map(String)).sort()).toEqual([
-      ['1', '-1'],
-      ['2', '2'],
-    ])
-  })
+  it.each(['iceberg_v3_default_value', 'iceberg_v3_default_value_avro'])(
+    '%s: old rows get initial-default',
+    async (name) => {
+      const rows = await values(`impala/iceberg_v3/${name}`, 'v4.metadata.json')
+      expect(rows.map((row) => row.map(String)).sort()).toEqual([
+        ['1', '-1'],
+        ['2', '2'],
+      ])
+    },
+  )
 
   it('a defaulted column keeps its values through partition evolution', async () => {
     const rows = await values('impala/iceberg_v3/test_default_part', 'v6.metadata.json')

@@ -53,11 +53,17 @@ export function openFixture(path: string, metadataFile: string): Table {
 /** Locations that a table may use for itself and its neighbours, longest first. */
 function mappedIO(location: string, folder: string): FileIO {
   const bare = location.replace(/^[a-z0-9]+:\/\/[^/]*/, '').replace(/^\.\//, '')
-  const forms = bare.startsWith('/') ? [bare, `hdfs://localhost:20500${bare}`, `s3a://impala${bare}`] : [bare, `./${bare}`]
+  const forms = bare.startsWith('/')
+    ? [bare, `hdfs://localhost:20500${bare}`, `s3a://impala${bare}`]
+    : [bare, `./${bare}`]
   const own = [...new Set([location, ...forms])].map((form) => ({ from: `${form}/`, to: `${folder}/` }))
   const shared = ['', 'hdfs://localhost:20500'].map((authority) => ({
     from: `${authority}/test-warehouse/iceberg_test/`,
     to: `${FIXTURES}/impala/`,
   }))
-  return new PrefixFileIO(new LocalFileIO(), [...own, ...shared, { from: 'data/persistent/', to: `${FIXTURES}/duckdb-iceberg/` }])
+  return new PrefixFileIO(new LocalFileIO(), [
+    ...own,
+    ...shared,
+    { from: 'data/persistent/', to: `${FIXTURES}/duckdb-iceberg/` },
+  ])
 }

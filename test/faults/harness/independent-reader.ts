@@ -38,14 +38,16 @@ export class IndependentReader {
     const parts: string[] = []
     for (const file of data) {
       const [counted] = await this.#rows(`SELECT count(*) AS n FROM read_parquet(${quote(file.path)})`)
-      if (Number(counted?.['n']) !== file.records) throw new Error(`${file.path} has ${counted?.['n']} of ${file.records} rows`)
+      if (Number(counted?.['n']) !== file.records)
+        throw new Error(`${file.path} has ${counted?.['n']} of ${file.records} rows`)
       parts.push(
         `SELECT ${quote(file.path)} AS f, file_row_number AS p, * EXCLUDE (file_row_number) FROM ` +
           `read_parquet(${quote(file.path)}, hive_partitioning = false, file_row_number = true, schema = map {${schema.join(', ')}})`,
       )
     }
     if (parts.length === 0) return '0 rows'
-    const hidden = deletes.length > 0 ? `WHERE (f, p) NOT IN (${deletes.map(deletedPositions).join(' UNION ALL ')})` : ''
+    const hidden =
+      deletes.length > 0 ? `WHERE (f, p) NOT IN (${deletes.map(deletedPositions).join(' UNION ALL ')})` : ''
     const hash = `CAST(sum(CAST(hash(${fields.map(([id]) => `c${id}`).join(', ')}) AS HUGEINT)) AS VARCHAR)`
     const [row] = await this.#rows(
       `SELECT CAST(count(*) AS VARCHAR) AS n, ${hash} AS h FROM (${parts.join(' UNION ALL ')}) ${hidden}`,
@@ -156,7 +158,7 @@ const LONG = avsc.types.LongType.__with({
   fromJSON: BigInt,
   toJSON: Number,
   isValid: (value: unknown) => typeof value === 'bigint',
-  compare: (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0),
+  compare: (a: bigint, b: bigint) => (a < b ? -1 : Number(a > b)),
 })
 
 function avroRecords(location: string): Promise<AvroRecord[]> {

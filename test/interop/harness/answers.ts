@@ -41,6 +41,11 @@ export interface SnapshotsAnswer {
   readonly snapshots: readonly { readonly snapshot_id: string; readonly operation: string | null }[]
 }
 
+/** Snapshots as lines of text, sorted, to compare two lists. */
+export function snapshotLines(list: SnapshotsAnswer['snapshots']): string[] {
+  return list.map((snapshot) => `${snapshot.snapshot_id} ${snapshot.operation}`).sort()
+}
+
 export interface RefsAnswer {
   readonly refs: readonly { readonly name: string; readonly type: string; readonly snapshot_id: string }[]
 }

@@ -50,7 +50,11 @@ export async function openLakehouse(folder: string): Promise<Lakehouse> {
     async append(identifier, query) {
       const table = await catalog.loadTable(identifier)
       appends += 1
-      const files = await engine.append({ io: table.io, query, output: outputOf(table, `seed-${Date.now()}-${appends}`) })
+      const files = await engine.append({
+        io: table.io,
+        query,
+        output: outputOf(table, `seed-${Date.now()}-${appends}`),
+      })
       const { table: committed } = await commitTable(catalog, identifier, (fresh) =>
         stageAppend(fresh, { files, operationId: `seed-${appends}` }),
       )

@@ -95,7 +95,9 @@ export class Service {
   async operate(path: string, body: unknown): Promise<Record<string, unknown> & { details: Record<string, unknown> }> {
     const answer = await this.post(path, body)
     if (answer.status !== 200) {
-      throw new Error(`POST ${path} ${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.body)}\n${this.log}`)
+      throw new Error(
+        `POST ${path} ${JSON.stringify(body)}: ${answer.status} ${JSON.stringify(answer.body)}\n${this.log}`,
+      )
     }
     return { ...answer.body, details: JSON.parse(String(answer.body['details_json'])) }
   }
