@@ -53,6 +53,7 @@ export interface EvolveInput {
 /** A column in a schema, nested ones by dotted path. */
 export interface ColumnDetails {
   readonly id: number
+  readonly name: string
   readonly path: string
   readonly type: string
   readonly nullable: boolean
@@ -143,6 +144,7 @@ function describe(before: TableMetadata, after: Schema, fieldId: number): Evolve
 export function describeColumns(schema: Schema): ColumnDetails[] {
   return [...walkFields(schema)].map(({ field, path }) => ({
     id: field.id,
+    name: field.name,
     path,
     type: formatType(field.type),
     nullable: !field.required,

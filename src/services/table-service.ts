@@ -54,7 +54,7 @@ export function createTableService({ catalog, now }: TableServiceDeps): TableSer
         success: true,
         table: name,
         schema_id: metadata.currentSchemaId,
-        columns: describeColumns(currentSchema(metadata)).map((column) => ({ name: lastPart(column.path), ...column })),
+        columns: describeColumns(currentSchema(metadata)),
       }
     },
     async health(name) {
@@ -138,8 +138,4 @@ function describeTable(name: string, { metadata, metadataLocation }: Table): obj
     properties: metadata.properties,
     last_updated_at: new Date(metadata.lastUpdatedMs).toISOString(),
   }
-}
-
-function lastPart(path: string): string {
-  return path.slice(path.lastIndexOf('.') + 1)
 }
