@@ -143,6 +143,11 @@ describe('partition keys', () => {
     )
   })
 
+  it('cannot be confused by values that look like keys', () => {
+    expect(key(['a|sb', 'c'])).not.toBe(key(['a', 'b|sc']))
+    expect(key(['null', null])).not.toBe(key([null, 'null']))
+  })
+
   it('differ between specs', () => {
     expect(key(['a', 'b'])).not.toBe(key(['a', 'b'], strings, { ...spec, specId: 2 }))
   })
