@@ -1,6 +1,7 @@
+import type { AvroSchema } from './avro/avro-schema.ts'
 import { headerText, isEncryptedStream, openAvroContainer } from './avro/container-reader.ts'
 import type { AvroContainer } from './avro/container-reader.ts'
-import { IcebergError } from './errors.ts'
+import { IcebergError, isIcebergError } from './errors.ts'
 import { parseJson } from './json/lossless-json.ts'
 import type { ManifestFile } from './manifest.ts'
 import type { TableMetadata } from './metadata.ts'
@@ -30,4 +31,38 @@ export function findSpec(container: AvroContainer, specId: number, metadata?: Ta
     throw new IcebergError('INVALID_METADATA', `The ${container.label} uses the unknown partition spec ${specId}.`)
   }
   return { specId, fields: parsePartitionFields(fields, `partition spec of the ${container.label}`) }
+}
+
+/**
+ * Decodes a manifest under its schema, and when that fails, under the form in which Java writes `fixed` partition
+ * values: its schema says Avro `fixed`, its bytes are length-prefixed. A wrong form shifts every following field, which
+ * the checks of counts, unions and block ends find.
+ */
+export function decodeManifest<T>(container: AvroContainer, decode: (schema: AvroSchema) => T): T {
+  try {
+    return decode(container.schema)
+  } catch (error) {
+    const prefixed = isIcebergError(error, 'CORRUPT_FILE') ? withPrefixedFixed(container.schema) : container.schema
+    if (prefixed === container.schema) throw error
+    try {
+      return decode(prefixed)
+    } catch {
+      throw error
+    }
+  }
+}
+
+/** The schema with plain fixed types read as bytes; the same object when it has none. Manifests have them in partitions only. */
+function withPrefixedFixed(schema: AvroSchema): AvroSchema {
+  if (schema.kind === 'fixed') return schema.logicalType === undefined ? { kind: 'bytes' } : schema
+  if (schema.kind === 'union') {
+    const branches = schema.branches.map(withPrefixedFixed)
+    return branches.every((branch, index) => branch === schema.branches[index]) ? schema : { ...schema, branches }
+  }
+  if (schema.kind !== 'record') return schema
+  const fields = schema.fields.map((field) => {
+    const changed = withPrefixedFixed(field.schema)
+    return changed === field.schema ? field : { ...field, schema: changed }
+  })
+  return fields.every((field, index) => field === schema.fields[index]) ? schema : { ...schema, fields }
 }

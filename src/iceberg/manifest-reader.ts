@@ -2,7 +2,7 @@ import { compileRecord } from './avro/record-reader.ts'
 import { IcebergError } from './errors.ts'
 import { emptyDraft, entryBindings } from './manifest-fields.ts'
 import type { EntryDraft } from './manifest-fields.ts'
-import { findSpec, openManifest } from './manifest-open.ts'
+import { decodeManifest, findSpec, openManifest } from './manifest-open.ts'
 import { partitionReader } from './manifest-partition.ts'
 import type { ManifestEntry, ManifestFile } from './manifest.ts'
 import type { TableMetadata } from './metadata.ts'
@@ -33,15 +33,18 @@ export function readManifest(bytes: Uint8Array, context: ManifestContext): Manif
   const container = openManifest(bytes, manifest)
   const spec = findSpec(container, manifest.partitionSpecId, metadata)
   const partition = partitionReader(spec, partitionType(spec, metadata.schemas))
-  const readEntry = compileRecord(container.schema, entryBindings(partition, context.project ?? 'all'))
-  const inherit = createInheritance(manifest)
-  const entries: ManifestEntry[] = []
-  container.forEachRecord((cursor) => {
-    const draft = emptyDraft(spec.specId)
-    readEntry(cursor, draft)
-    entries.push(inherit(draft))
+  const bindings = entryBindings(partition, context.project ?? 'all')
+  return decodeManifest(container, (schema) => {
+    const readEntry = compileRecord(schema, bindings)
+    const inherit = createInheritance(manifest)
+    const entries: ManifestEntry[] = []
+    container.forEachRecord((cursor) => {
+      const draft = emptyDraft(spec.specId)
+      readEntry(cursor, draft)
+      entries.push(inherit(draft))
+    })
+    return entries
   })
-  return entries
 }
 
 /** Fills in what an entry inherits (Iceberg spec, "Sequence Number Inheritance", "First Row ID Inheritance"). */

@@ -4,11 +4,11 @@ import { headerText, openAvroContainer } from './avro/container-reader.ts'
 import type { AvroContainer } from './avro/container-reader.ts'
 import { countReader } from './avro/readers.ts'
 import { compileRecord, nestedFields, optionalField, requiredField, wrongType } from './avro/record-reader.ts'
-import type { FieldBinding, Reader } from './avro/record-reader.ts'
+import type { FieldBinding, Reader, Step } from './avro/record-reader.ts'
 import { compileSkipper } from './avro/skipper.ts'
 import { parseJson } from './json/lossless-json.ts'
 import { contentReader, statusReader } from './manifest-fields.ts'
-import { findSpec, openManifest } from './manifest-open.ts'
+import { decodeManifest, findSpec, openManifest } from './manifest-open.ts'
 import { partitionReader } from './manifest-partition.ts'
 import type { EntryStatus, FileContent, ManifestFile } from './manifest.ts'
 import type { TableMetadata } from './metadata.ts'
@@ -61,8 +61,12 @@ export function readManifestTotals(
 ): ManifestTotals {
   const { manifest } = context
   const container = manifest === undefined ? openAvroContainer(bytes, 'manifest') : openManifest(bytes, manifest)
-  const collector = new TotalsCollector()
   const keys = partitionKeyReader(container, context)
+  return decodeManifest(container, (schema) => addUp(container, compileRecord(schema, totalsBindings(keys))))
+}
+
+function addUp(container: AvroContainer, readEntry: Step<TotalsDraft>): ManifestTotals {
+  const collector = new TotalsCollector()
   const draft: TotalsDraft = {
     status: 'existing',
     content: 'data',
@@ -72,7 +76,6 @@ export function readManifestTotals(
     blob: -1,
     partition: NO_PARTITION,
   }
-  const readEntry = compileRecord(container.schema, totalsBindings(keys))
   container.forEachRecord((cursor) => {
     draft.content = 'data'
     draft.blob = -1

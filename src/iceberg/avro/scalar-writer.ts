@@ -8,7 +8,8 @@ import type { Writer, WriteType } from './record-writer.ts'
 /**
  * How values of an Iceberg type are written to Avro (spec, Appendix A, "Avro"). Named types (decimal, fixed, uuid) may
  * be defined only once in a schema: `defined` collects their names, later uses refer to them.
- * `UNSUPPORTED` for types that cannot be partition values; writers throw `INVALID_ARGUMENT` for values of other types.
+ * `UNSUPPORTED` for types that cannot be partition values, and when a fixed value is written; writers throw
+ * `INVALID_ARGUMENT` for values of other types.
  */
 export function scalarType(type: PrimitiveType, defined: Set<string>): WriteType<Value> {
   switch (type.kind) {
@@ -16,7 +17,7 @@ export function scalarType(type: PrimitiveType, defined: Set<string>): WriteType
       return decimalType(type.precision, type.scale, defined)
     case 'fixed': {
       const json = named(`fixed_${type.length}`, { type: 'fixed', size: type.length }, defined)
-      return { json, write: (sink, value) => sink.writeFixed(expectBytes(type, value, type.length)) }
+      return { json, write: refuseFixed }
     }
     case 'uuid': {
       const json = named('uuid_fixed', { type: 'fixed', size: 16, logicalType: 'uuid' }, defined)
@@ -119,9 +120,17 @@ function expectText(type: PrimitiveType, value: Value): string {
   return value
 }
 
-function expectBytes(type: PrimitiveType, value: Value, length?: number): Uint8Array {
-  if (!(value instanceof Uint8Array) || (length !== undefined && value.length !== length)) throw mismatch(type, value)
+function expectBytes(type: PrimitiveType, value: Value): Uint8Array {
+  if (!(value instanceof Uint8Array)) throw mismatch(type, value)
   return value
+}
+
+/** Java reads and writes fixed values in a form that is not Avro's, so whichever is written, some engine cannot read. */
+function refuseFixed(): never {
+  throw new IcebergError(
+    'UNSUPPORTED',
+    'Partition values of type fixed cannot be written so that every engine reads them.',
+  )
 }
 
 function mismatch(type: PrimitiveType, value: Value): IcebergError {

@@ -156,6 +156,44 @@ describe('partition values', () => {
   })
 })
 
+describe('fixed partition values', () => {
+  const binary = schemaOf({ kind: 'binary' })
+  const fixed = schemaOf({ kind: 'fixed', length: 3 })
+  const values = [new Uint8Array([0, 0, 0]), new Uint8Array([1, 2, 3]), null]
+  const entries = values.map((value, index) => added(dataFile({ partition: [value], recordCount: index })))
+  const { bytes, manifest } = writeManifest(manifestOptions({ schema: binary, spec: identitySpec(binary), entries }))
+  const partitionField = '"name":"c1","type":["null","bytes"]'
+  const fixedField = '"name":"c1","type":["null",{"type":"fixed","name":"fixed_3","size":3}]'
+  const context = { manifest: { ...manifest, manifestLength: 1 }, metadata: metadataOf([fixed], [identitySpec(fixed)]) }
+
+  it('are read in the form of Java, length-prefixed', async () => {
+    const ofJava = await rewriteSchema(bytes, (text) => text.replace(partitionField, fixedField))
+    expect(readManifest(ofJava, context).map((entry) => entry.dataFile.partition)).toEqual(
+      values.map((value) => [value]),
+    )
+    expect(readManifestTotals(ofJava, context).partitionKeys.size).toBe(3)
+  })
+
+  it('are read in the form of the Avro specification', async () => {
+    const { schema, records } = await readWithAvsc(bytes)
+    const text = JSON.stringify(schema).replace(partitionField, fixedField)
+    const type = oracleType(JSON.parse(text))
+    const writer = new AvroContainerWriter(text, {})
+    for (const record of records) writer.append((sink) => sink.writeFixed(type.toBuffer(withBuffers(record))))
+    expect(readManifest(writer.finish(), context).map((entry) => entry.dataFile)).toEqual(
+      readManifest(bytes, { manifest, metadata: metadataOf([binary], [identitySpec(binary)]) }).map(
+        (entry) => entry.dataFile,
+      ),
+    )
+  })
+
+  it('that are damaged are still refused', async () => {
+    const ofJava = await rewriteSchema(bytes, (text) => text.replace(partitionField, fixedField.replace('3}', '4}')))
+    ofJava[ofJava.length - 20] = (ofJava[ofJava.length - 20] ?? 0) ^ 255
+    expect(() => readManifest(ofJava, context)).toThrow(withCode('CORRUPT_FILE'))
+  })
+})
+
 describe('manifests of other writers', () => {
   it('without field ids are read by the well-known names', async () => {
     const bare = await foreignManifest(
@@ -214,12 +252,20 @@ describe('manifests of other writers', () => {
   })
 })
 
+/** avsc takes buffers only. */
+function withBuffers(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value)
+  if (Array.isArray(value)) return value.map(withBuffers)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withBuffers(member)]))
+}
+
 /** The same records under a changed schema text: names may change, types must not. */
 async function rewriteSchema(bytes: Uint8Array, change: (text: string) => string): Promise<Uint8Array> {
   const { schema, records } = await readWithAvsc(bytes)
   const type = oracleType(schema)
   const writer = new AvroContainerWriter(change(JSON.stringify(schema)), {})
-  for (const record of records) writer.append((sink) => sink.writeFixed(type.toBuffer(record)))
+  for (const record of records) writer.append((sink) => sink.writeFixed(type.toBuffer(withBuffers(record))))
   const changed = writer.finish()
   expect(openAvroContainer(changed).schema).not.toEqual(openAvroContainer(bytes).schema)
   return changed

@@ -37,7 +37,7 @@ const partitionTypes: readonly PrimitiveType[] = [
   { kind: 'uuid' },
   { kind: 'double' },
   { kind: 'decimal', precision: 20, scale: 3 },
-  { kind: 'fixed', length: 4 },
+  { kind: 'binary' },
   { kind: 'date' },
   { kind: 'boolean' },
 ]
@@ -48,7 +48,7 @@ const partitionValues: readonly fc.Arbitrary<Value>[] = [
   fc.uuid(),
   fc.double(),
   fc.bigInt({ min: 0n, max: 999n }),
-  fc.uint8Array({ minLength: 4, maxLength: 4 }),
+  fc.uint8Array({ maxLength: 20 }),
   fc.integer(),
   fc.boolean(),
 ]
