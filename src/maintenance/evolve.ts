@@ -53,6 +53,8 @@ export interface EvolveInput {
 /** A column in a schema, nested ones by dotted path. */
 export interface ColumnDetails {
   readonly id: number
+  /** The last part of the path. */
+  readonly name: string
   readonly name: string
   readonly path: string
   readonly type: string

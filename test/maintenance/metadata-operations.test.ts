@@ -20,9 +20,9 @@ describe('evolving columns', () => {
     const preview = await previewEvolve(input)
     expect(await table.list()).toEqual(before)
     expect(preview.columns).toEqual([
-      { id: 1, path: 'id', type: 'long', nullable: true, comment: null },
-      { id: 3, path: 'price', type: 'decimal(10,2)', nullable: true, comment: 'net' },
-      { id: 2, path: 'region', type: 'string', nullable: true, comment: null },
+      { id: 1, name: 'id', path: 'id', type: 'long', nullable: true, comment: null },
+      { id: 3, name: 'price', path: 'price', type: 'decimal(10,2)', nullable: true, comment: 'net' },
+      { id: 2, name: 'region', path: 'region', type: 'string', nullable: true, comment: null },
     ])
     expect(preview.columns_before).toHaveLength(2)
     const { metadataLocation } = await table.load()
