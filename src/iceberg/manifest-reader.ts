@@ -9,7 +9,6 @@ import type { TableMetadata } from './metadata.ts'
 import { partitionType } from './partitioning.ts'
 
 export { readManifestTotals } from './manifest-totals.ts'
-export type { ContentTotals, ManifestTotals, PartitionTotals } from './manifest-totals.ts'
 
 /** What a manifest is read against. */
 export interface ManifestContext {

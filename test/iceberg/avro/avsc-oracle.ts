@@ -21,7 +21,7 @@ const bigLong = avro.types.LongType.__with({
   fromBuffer: (bytes: Buffer) => bytes.readBigInt64LE(),
   toBuffer: (value: bigint) => {
     const bytes = Buffer.alloc(8)
-    bytes.writeBigInt64LE(BigInt(value))
+    bytes.writeBigInt64LE(value)
     return bytes
   },
   fromJSON: BigInt,
@@ -41,7 +41,7 @@ export function oracleType(schema: unknown): avro.Type {
 
 /** Reads a container file with avsc; rejects when avsc does. */
 export async function readWithAvsc(bytes: Uint8Array): Promise<OracleFile> {
-  const decoder = new avro.streams.BlockDecoder({ parseHook: oracleType as never })
+  const decoder = new avro.streams.BlockDecoder({ parseHook: oracleType })
   const records: Record<string, unknown>[] = []
   let schema: OracleSchema = { type: 'null' }
   decoder.on('metadata', (_type, _codec, header: { meta: Record<string, Buffer> }) => {
@@ -82,7 +82,7 @@ export async function writeWithAvsc(
   options: { readonly codec?: string; readonly blockSize?: number } = {},
 ): Promise<Uint8Array> {
   const all = { ...options, codecs, writeHeader: true }
-  const encoder = new avro.streams.BlockEncoder(oracleType(schema), all as never)
+  const encoder = new avro.streams.BlockEncoder(oracleType(schema), all)
   const chunks: Buffer[] = []
   encoder.on('data', (chunk: Buffer) => chunks.push(chunk))
   const done = once(encoder, 'end')
