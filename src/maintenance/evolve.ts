@@ -55,7 +55,6 @@ export interface ColumnDetails {
   readonly id: number
   /** The last part of the path. */
   readonly name: string
-  readonly name: string
   readonly path: string
   readonly type: string
   readonly nullable: boolean

@@ -14,7 +14,7 @@ export interface OperationCleanup {
 export interface OperationHooks {
   /** Before the first file is written, or before the commit that makes files unreachable. */
   readonly onCleanup?: (cleanup: OperationCleanup) => Promise<void>
-  /** After the new metadata file is written and before the pointer moves; called again for every attempt. */
+  /** Before the new metadata file is written; called again for every attempt. */
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }
 

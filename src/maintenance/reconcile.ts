@@ -40,6 +40,9 @@ export interface ReconcileResult {
 
 const CONCURRENT_LOOKS = 8
 
+/** How the names of files that were not finished begin; the name they were to have follows. */
+const TEMPORARY = '.tmp-'
+
 /** Summary entry by which snapshots name the operation that made them. */
 const OPERATION_ID_KEY = 'lockhouse.operation-id'
 
@@ -134,11 +137,12 @@ async function findLeftovers(
   { cleanup, stagedMetadataLocation }: ReconcileInput,
   pointer: PointerVerdict,
 ): Promise<readonly string[]> {
-  const leftovers = await listByPrefix(table, cleanup?.prefixes ?? [])
+  const ownName = stagedMetadataLocation !== undefined && !isVersionFile(stagedMetadataLocation)
+  const half = ownName ? [`${TEMPORARY}${fileName(stagedMetadataLocation)}`] : []
+  const leftovers = await listByPrefix(table, [...(cleanup?.prefixes ?? []), ...half])
   if (pointer === 'not-committed') {
     // a version's name may be a rival's by now, since the table was loaded: only unique names are surely ours
-    const ours = stagedMetadataLocation !== undefined && !isVersionFile(stagedMetadataLocation)
-    return ours ? [...leftovers, stagedMetadataLocation] : leftovers
+    return ownName ? [...leftovers, stagedMetadataLocation] : leftovers
   }
   const expired = cleanup?.files ?? []
   if (expired.length === 0) return leftovers
@@ -154,11 +158,16 @@ async function listByPrefix(table: Table, prefixes: readonly string[]): Promise<
   const found = new Set<string>()
   for (const folder of writtenFolders(table.metadata)) {
     for await (const { location } of table.io.list(folder)) {
-      const name = location.slice(location.lastIndexOf('/') + 1)
-      if (usable.some((prefix) => name.startsWith(prefix))) found.add(location)
+      const name = fileName(location)
+      const finished = name.startsWith(TEMPORARY) ? name.slice(TEMPORARY.length) : name
+      if (usable.some((prefix) => name.startsWith(prefix) || finished.startsWith(prefix))) found.add(location)
     }
   }
   return [...found]
+}
+
+function fileName(location: string): string {
+  return location.slice(location.lastIndexOf('/') + 1)
 }
 
 /** The folders that new files go to, without those inside another. */

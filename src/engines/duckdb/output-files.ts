@@ -3,7 +3,7 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
 import type { PartitionTuple } from '../../iceberg/partitioning.ts'
 import type { SortOrder } from '../../iceberg/sort-order.ts'
-import type { NestedField } from '../../iceberg/types.ts'
+import type { NestedField, PrimitiveType, Value } from '../../iceberg/types.ts'
 import { compareValues } from '../../iceberg/values.ts'
 import type { OutputSpec } from '../engine.ts'
 
@@ -135,12 +135,17 @@ function requirePartition(context: OutputContext, file: PlacedFile, ranges: Read
     if (type.kind === 'struct' || type.kind === 'list' || type.kind === 'map' || type.kind.startsWith('timestamp')) continue
     const value = file.partition[at] ?? null
     const isCut = typeof range.lower === 'string' && range.lower.length > 64
-    if (isCut || (value !== null && [range.lower, range.upper].every((bound) => isSame(compareValues(type, bound, value))))) continue
+    if (isCut || (value !== null && [range.lower, range.upper].every((bound) => isSame(compareValues(type, rounded(type, bound), value))))) continue
     throw new IcebergError(
       'CORRUPT_FILE',
       `files of partition ${name} hold rows of another partition, so they cannot be rewritten together`,
     )
   }
+}
+
+/** Statistics print a float in as few digits as tell it apart: read as a double, that is another number. */
+function rounded(type: PrimitiveType, bound: Value): Value {
+  return type.kind === 'float' && typeof bound === 'number' ? Math.fround(bound) : bound
 }
 
 function isSame(order: number): boolean {
