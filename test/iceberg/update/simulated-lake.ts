@@ -155,6 +155,13 @@ export class SimulatedLake {
     await this.check()
   }
 
+  /** A rewrite without anything in between. */
+  async rewriteNow(pick: number, specId: number): Promise<void> {
+    const before = this.#pending.length
+    await this.startRewrite(pick, specId)
+    if (this.#pending.length > before) await this.finishRewrite(before)
+  }
+
   /** Tags or branches the current snapshot. */
   async addRef(name: string, type: 'tag' | 'branch'): Promise<void> {
     const id = this.t.table.metadata.currentSnapshotId

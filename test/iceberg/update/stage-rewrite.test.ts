@@ -285,6 +285,27 @@ describe('stageRewrite', () => {
       expect(await liveDeletes(t)).toHaveLength(1)
     })
 
+    it('keeps global ones as long as any file anywhere is older', async () => {
+      await t.update([{ action: 'add-spec', spec: partitionSpecToJson({ specId: 1, fields: [] }) }])
+      const deletes = await t.equalityDeletes([], { specId: 1 })
+      await deleteRows(t, deletes)
+      const one = await t.dataFile([1], { recordCount: 197 })
+      expect((await commitRewrite(t, rewriteFromHere(t, [a, b], [one]))).removedDeleteFiles).toBe(0)
+      const tasks = new Map((await planFiles(t.table)).map((task) => [task.dataFile.filePath, task.deletes]))
+      expect(tasks.get(c.filePath)?.map((ref) => ref.file.filePath)).toEqual([deletes.filePath])
+      expect(tasks.get(one.filePath)).toEqual([])
+      const two = await t.dataFile([2], { recordCount: 97 })
+      expect((await commitRewrite(t, rewriteFromHere(t, [c], [two]))).removedDeleteFiles).toBe(1)
+    })
+
+    it('keeps global ones that came after the rewrite began, for its new files', async () => {
+      await t.update([{ action: 'add-spec', spec: partitionSpecToJson({ specId: 1, fields: [] }) }])
+      const rewrite = rewriteFromHere(t, [a, b, c], [merged, await t.dataFile([2])])
+      await deleteRows(t, await t.equalityDeletes([], { specId: 1 }))
+      expect((await commitRewrite(t, rewrite)).removedDeleteFiles).toBe(0)
+      expect((await planFiles(t.table)).map((task) => task.deletes.length)).toEqual([1, 1])
+    })
+
     it('refuses those on columns that the new files may lack', async () => {
       const rewrite = rewriteFromHere(t, [a, b], [merged])
       await deleteRows(t, await t.equalityDeletes([1], { equalityIds: [3] }))
@@ -322,6 +343,15 @@ describe('stageRewrite', () => {
       expect((await commitRewrite(t, rewriteFromHere(t, [b], [two]))).removedDeleteFiles).toBe(1)
       expect(await livePaths(t)).toContain(young.filePath)
     })
+  })
+
+  it('keeps position deletes of rows that came with the same commit', async () => {
+    const dataFiles = [await t.dataFile([1])]
+    const deleteFiles = [await t.positionDeletes([1])]
+    await t.commit((table) => stageRowDelta(table, { dataFiles, deleteFiles, operationId: 'delta' }))
+    await commitRewrite(t, rewriteFromHere(t, [a, b], [merged]))
+    const [own] = (await planFiles(t.table)).filter((task) => task.dataFile.filePath === dataFiles[0]?.filePath)
+    expect(own?.deletes.map((ref) => ref.file.filePath)).toEqual([deleteFiles[0]?.filePath])
   })
 
   it('refuses encrypted tables', async () => {
