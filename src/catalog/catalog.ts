@@ -19,9 +19,9 @@ export interface CommitRequest {
   readonly requirements: readonly TableRequirement[]
   readonly updates: readonly TableUpdate[]
   /**
-   * Called with the location of the new metadata file after it is written and before the pointer moves,
-   * so that a crash in between can be told from a finished commit. Where the file is the pointer (hadoop), it is
-   * called before the file is written, and the file may turn out to be somebody else's: look for the snapshot.
+   * Called with the location of the new metadata file before it is written, so that a crash after it can be told from
+   * a finished commit and cleaned up. Where the file is the pointer (hadoop), it may turn out to be somebody else's:
+   * look for the snapshot.
    */
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }

@@ -78,13 +78,12 @@ interface Staging {
 async function stage(io: FileIO, { base, metadata, request }: Staging): Promise<string> {
   const suffix = metadataFileSuffix(metadata)
   const location = newMetadataFileLocation(metadata, nextMetastoreFileName(base.metadataLocation, suffix))
-  await io.create(location, metadataFileBytes(metadata, suffix))
   try {
-    await request.onStaged?.(location)
+    await request.onStaged?.(location) // first, so that a crash while it is written leaves nothing nobody knows of
   } catch (error) {
-    await deleteQuietly(io, [location])
     throw asCertainFailure(error, base.identifier)
   }
+  await io.create(location, metadataFileBytes(metadata, suffix))
   return location
 }
 

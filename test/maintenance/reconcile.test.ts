@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OperationCleanup } from '../../src/maintenance/operation-hooks.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
+import { serializeTableMetadata, tableMetadataFromJson } from '../../src/iceberg/metadata.ts'
 import { runEvolve } from '../../src/maintenance/evolve.ts'
 import { runExpiry } from '../../src/maintenance/expiry.ts'
 import { reconcileOperation } from '../../src/maintenance/reconcile.ts'
@@ -47,6 +48,17 @@ async function untilDead(ledger: DyingLedger, work: Promise<unknown>): Promise<v
   work.catch(() => undefined)
   const dead = () => (ledger.diesAt === 'staged' ? ledger.staged !== undefined : ledger.cleanup !== undefined)
   while (!dead()) await new Promise((resolve) => setTimeout(resolve, 1))
+}
+
+/** Brings the dead work one step further: its metadata file is there, the pointer has not moved. */
+async function writeStaged(table: MemoryTable, { staged = '' }: DyingLedger): Promise<void> {
+  const { metadata, metadataLocation } = await table.load()
+  const log = [...metadata.metadataLog, { metadataFile: metadataLocation, timestampMs: metadata.lastUpdatedMs }]
+  const json = {
+    ...metadata.json,
+    'metadata-log': log.map((entry) => ({ 'metadata-file': entry.metadataFile, 'timestamp-ms': entry.timestampMs })),
+  }
+  await table.io.write(staged, serializeTableMetadata(tableMetadataFromJson(json)))
 }
 
 async function manySmallManifests() {
@@ -124,6 +136,24 @@ describe('an operation whose process died', () => {
     for (const { dataFile } of await planFiles(await table.load())) expect(left).toContain(dataFile.filePath)
   })
 
+  it('leaves nothing behind of a metadata file that it died writing', async () => {
+    const table = await manySmallManifests()
+    const before = await table.list()
+    const ledger = new DyingLedger('staged')
+    const change = { kind: 'rename_column', name: 'id', newName: 'key' } as const
+    const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
+    await untilDead(ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
+    const staged = ledger.staged ?? ''
+    const half = staged.replace(/[^/]+$/, (name) => `.tmp-${name}-0f5c`)
+    const rival = staged.replace(/[^/]+$/, '.tmp-00007-b1c9.metadata.json-77aa')
+    for (const location of [half, rival]) await table.io.write(location, new Uint8Array(3))
+    expect(await reconcileOperation({ ...input, ...ledger.record })).toMatchObject({
+      outcome: 'not-committed',
+      deletedFiles: [half],
+    })
+    expect(await table.list()).toEqual([...before, rival].sort())
+  })
+
   it('deletes nothing of an expiry that had not committed', async () => {
     const table = await MemoryTable.create()
     const old = await table.files(3)
@@ -136,6 +166,7 @@ describe('an operation whose process died', () => {
       ledger,
       runExpiry({ catalog: table.catalog, identifier: TABLE, request: {}, nowMs, hooks: ledger.hooks }),
     )
+    await writeStaged(table, ledger)
     const result = await reconcileOperation({
       catalog: table.catalog,
       identifier: TABLE,
@@ -166,6 +197,7 @@ describe('an operation whose process died', () => {
     const change = { kind: 'rename_column', name: 'id', newName: 'key' } as const
     const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
     await untilDead(ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
+    await writeStaged(table, ledger)
     for (let round = 0; round < 4; round += 1) await table.append(await table.files(1))
     const before = await table.list()
     expect(await reconcileOperation({ ...input, ...ledger.record })).toMatchObject({

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 
 import { IcebergError } from '../errors.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
@@ -8,6 +8,9 @@ import { errnoCode, toIoError } from './io-error.ts'
 import type { IoAttempt } from './io-error.ts'
 import { isWithin, pathOfLocation } from './local-location.ts'
 import { assertRange } from './read-range.ts'
+
+/** Characters of a file's name in its temporary one: names have 255 bytes at most. */
+const MAX_NAME_PART = 60
 
 export interface LocalFileIOOptions {
   /** Folders that may be touched, as locations; default: everything. Checked on the path's text; links are followed. */
@@ -18,7 +21,7 @@ export interface LocalFileIOOptions {
  * Files of this machine: absolute paths, `file:/p` and `file:///p`.
  *
  * New files are written under a hidden temporary name in the target folder, flushed to the disk, and only then
- * linked (`create`) or renamed (`write`) to their name, so that a crash leaves at most a `.tmp-…` file behind.
+ * linked (`create`) or renamed (`write`) to their name, so that a crash leaves at most a `.tmp-<name>-…` file behind.
  * `link()` makes `create` exclusive between processes; file systems without hard links get `IO_FAILED`.
  */
 export class LocalFileIO implements FileIO {
@@ -168,7 +171,7 @@ type Place = (temporary: string, path: string) => Promise<void>
 async function placeBytes(path: string, bytes: Uint8Array, place: Place): Promise<void> {
   const folder = dirname(path)
   await makeFolder(folder)
-  const temporary = join(folder, temporaryName())
+  const temporary = join(folder, temporaryName(path))
   try {
     await writeDurably(temporary, bytes)
     await place(temporary, path)
@@ -192,7 +195,7 @@ async function placeFile(source: string, path: string): Promise<void> {
 }
 
 async function copyInto(source: string, path: string): Promise<void> {
-  const temporary = join(dirname(path), temporaryName())
+  const temporary = join(dirname(path), temporaryName(path))
   try {
     await copyFile(source, temporary, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE)
     await syncFile(temporary)
@@ -212,8 +215,9 @@ async function linkInto(temporary: string, path: string): Promise<void> {
   }
 }
 
-function temporaryName(): string {
-  return `.tmp-${crypto.randomUUID()}`
+/** Carries the name that the file is to have, so that whoever cleans up after a crash knows whose it was. */
+function temporaryName(path: string): string {
+  return `.tmp-${basename(path).slice(0, MAX_NAME_PART)}-${crypto.randomUUID()}`
 }
 
 async function writeDurably(path: string, bytes: Uint8Array): Promise<void> {
