@@ -56,7 +56,14 @@ function report(runs: { total: number; ours: readonly Run[]; copy: readonly Run[
   const ours = ms(runs.ours)
   const sparkRow =
     runs.sparks.length > 0
-      ? [['Spark local[2] `rewrite_data_files`, warm session', seconds(ms(runs.sparks)), ratio(ours, ms(runs.sparks)), '']]
+      ? [
+          [
+            'Spark local[2] `rewrite_data_files`, warm session',
+            seconds(ms(runs.sparks)),
+            ratio(ours, ms(runs.sparks)),
+            '',
+          ],
+        ]
       : []
   printTable(
     `Compaction of ${FILES.toLocaleString('en')} Parquet files, ${megabytes(runs.total)}, ${ROUNDS} rounds ` +
@@ -99,7 +106,11 @@ function bareCopy(folder: string): Run {
   return JSON.parse(answer) as Run
 }
 
-async function startSpark(house: Lakehouse, folder: string, files: readonly DataFile[]): Promise<SparkSession | undefined> {
+async function startSpark(
+  house: Lakehouse,
+  folder: string,
+  files: readonly DataFile[],
+): Promise<SparkSession | undefined> {
   if (!PYTHON || !SPARK_JAR || !SQLITE_JDBC_JAR) {
     note('SKIPPED: Spark: run eval "$(scripts/interop-setup.sh)" first')
     return undefined

@@ -40,7 +40,9 @@ await withWorkFolder('expire', async (folder) => {
       execFileSync('cp', ['-al', `${folder}/masters/${size}`, live]) // links: the files themselves stay with the master
       const service = await Service.start({ home: `${folder}/home-${size}-${round}` })
       await service.configure(house.settings)
-      list.push(await expire(service, { table: `bench.history_${size}_${round}`, metadata: histories.get(size) ?? '', size }))
+      list.push(
+        await expire(service, { table: `bench.history_${size}_${round}`, metadata: histories.get(size) ?? '', size }),
+      )
       await service.stop()
       note(`round ${round + 1}: ${size} snapshots in ${seconds([list.at(-1)?.ms ?? 0])}`)
     }

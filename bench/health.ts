@@ -42,7 +42,9 @@ await withWorkFolder('health', async (folder) => {
     cold.push(first)
     warm.push(median(later))
     if (PYTHON) python.push(inspectFiles(house))
-    note(`round ${round + 1}: cold ${seconds([first])}, warm ${seconds([median(later)])}, PyIceberg ${seconds([python.at(-1) ?? Number.NaN])}`)
+    note(
+      `round ${round + 1}: cold ${seconds([first])}, warm ${seconds([median(later)])}, PyIceberg ${seconds([python.at(-1) ?? Number.NaN])}`,
+    )
   }
   printTable(
     `Health report of a table with ${FILES.toLocaleString('en')} data files (20 columns of metrics, ${DAYS} partitions), ${ROUNDS} rounds`,
@@ -69,7 +71,9 @@ async function makeTable(house: Lakehouse): Promise<void> {
   for (let start = 0; start < FILES; start += perCommit) {
     const count = Math.min(perCommit, FILES - start)
     const files = Array.from({ length: count }, (_, i) => metadataOnlyFile(start + i, (start + i) % DAYS))
-    await commitTable(house.catalog, identifier, (table) => stageAppend(table, { files, operationId: `files-${start}` }))
+    await commitTable(house.catalog, identifier, (table) =>
+      stageAppend(table, { files, operationId: `files-${start}` }),
+    )
   }
 }
 

@@ -39,7 +39,10 @@ await withWorkFolder('start', async (folder) => {
     title,
     seconds(starts.map((start) => start.ms)),
     `${Math.max(...starts.map((start) => start.ms)).toFixed(0)} ms`,
-    ratio(measured.bare.map((start) => start.ms), starts.map((start) => start.ms)),
+    ratio(
+      measured.bare.map((start) => start.ms),
+      starts.map((start) => start.ms),
+    ),
     megabytes(median(starts.map((start) => start.rss))),
   ]
   printTable(

@@ -31,14 +31,30 @@ export async function makeHistory(location: string, snapshots: number): Promise<
   const io = new QuickFileIO()
   const startMs = Date.now() - snapshots * 60_000 - 3_600_000
   const kept: JsonObject[] = []
-  let metadata = createTableMetadata({ schema: WIDE_SCHEMA, location, formatVersion: 2, uuid: crypto.randomUUID(), nowMs: startMs })
+  let metadata = createTableMetadata({
+    schema: WIDE_SCHEMA,
+    location,
+    formatVersion: 2,
+    uuid: crypto.randomUUID(),
+    nowMs: startMs,
+  })
   let live: DataFile[] = []
   for (let i = 0; i < snapshots; i++) {
-    const table: Table = { identifier: { namespace: ['bench'], name: 'history' }, metadataLocation: `${location}/metadata/none`, metadata, io }
+    const table: Table = {
+      identifier: { namespace: ['bench'], name: 'history' },
+      metadataLocation: `${location}/metadata/none`,
+      metadata,
+      io,
+    }
     const file = await newFile(io, location, i)
     const rewrite = i % (APPENDS + 1) === APPENDS
     const staged = rewrite
-      ? await stageRewrite(table, { ...currentPoint(metadata), replaced: live, added: [{ ...file, recordCount: sumRows(live) }], operationId: `h${i}` })
+      ? await stageRewrite(table, {
+          ...currentPoint(metadata),
+          replaced: live,
+          added: [{ ...file, recordCount: sumRows(live) }],
+          operationId: `h${i}`,
+        })
       : await stageAppend(table, { files: [file], operationId: `h${i}` })
     live = rewrite ? [{ ...file, recordCount: sumRows(live) }] : [...live, file]
     metadata = applyUpdates(metadata, staged.updates, { nowMs: startMs + i * 60_000 })

@@ -9,8 +9,11 @@ export function median(values: readonly number[]): number {
 /** Ratios of values measured side by side, as their median and range. */
 export function ratio(ours: readonly number[], theirs: readonly number[]): string {
   const ratios = theirs.map((value, i) => value / (ours[i] ?? Number.NaN))
-  const text = (value: number) => value.toFixed(value < 10 ? 2 : 0)
-  return `${text(median(ratios))}× (${text(Math.min(...ratios))}–${text(Math.max(...ratios))})`
+  return `${factor(median(ratios))}× (${factor(Math.min(...ratios))}–${factor(Math.max(...ratios))})`
+}
+
+function factor(value: number): string {
+  return value.toFixed(value < 10 ? 2 : 0)
 }
 
 /** Seconds with sensible digits. */
@@ -25,9 +28,12 @@ export function megabytes(bytes: number): string {
 
 /** Prints a markdown table. */
 export function printTable(title: string, header: readonly string[], rows: readonly (readonly string[])[]): void {
-  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
-  const lines = [line(header), line(header.map(() => '---')), ...rows.map(line)]
+  const lines = [tableLine(header), tableLine(header.map(() => '---')), ...rows.map(tableLine)]
   process.stdout.write(`\n${title}\n\n${lines.join('\n')}\n\n`)
+}
+
+function tableLine(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`
 }
 
 /** Says on standard error what is being done. */

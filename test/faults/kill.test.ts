@@ -66,7 +66,9 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
   afterAll(() => {
     reader?.close()
     rmSync(folder, { recursive: true, force: true })
-    process.stdout.write(`kill -9: state of the last operation after the restart: ${JSON.stringify(outcomes)}\n`)
+    process.stdout.write(
+      `kill -9: rounds by what the kill left and by the state of the last operation after the restart: ${JSON.stringify(outcomes)}\n`,
+    )
   })
 
   const rounds = Array.from({ length: ROUNDS }, (_, round) => {
@@ -82,11 +84,13 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
     await killed.kill()
     await work
     expect(await fingerprint(), 'rows after the kill').toBe(rows)
+    const orphans = (await leftovers()).length
+    if (orphans > 0) count(`${kind} left files behind`)
 
     const service = await start()
     try {
       const last = await settledOperation(service)
-      outcomes[`${kind} ${last}`] = (outcomes[`${kind} ${last}`] ?? 0) + 1
+      count(`${kind} ${last}`)
       expect(await fingerprint(), 'rows after the restart').toBe(rows)
       await expectNoLeftovers(service)
       const again = await WORK[kind](service)
@@ -98,11 +102,21 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
     }
   })
 
-  async function expectNoLeftovers(service: Service): Promise<void> {
+  /** Files below the table that its metadata does not lead to. */
+  async function leftovers(): Promise<string[]> {
     const reachable = await reachableFiles(pointer())
-    const lost = [...reachable].filter((path) => !filesBelow(tableFolder).includes(path))
+    return filesBelow(tableFolder).filter((path) => !reachable.has(path))
+  }
+
+  function count(what: string): void {
+    outcomes[what] = (outcomes[what] ?? 0) + 1
+  }
+
+  async function expectNoLeftovers(service: Service): Promise<void> {
+    const present = new Set(filesBelow(tableFolder))
+    const lost = [...(await reachableFiles(pointer()))].filter((path) => !present.has(path))
     expect(lost, 'files that the table needs').toEqual([])
-    const left = filesBelow(tableFolder).filter((path) => !reachable.has(path))
+    const left = await leftovers()
     if (left.length === 0) return
     const reports = JSON.stringify((await service.get('/api/operations')).body)
     expect(

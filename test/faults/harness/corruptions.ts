@@ -38,7 +38,6 @@ export const METADATA_EDITS: Readonly<Record<string, (text: string) => string>> 
     text.replaceAll(/"current-snapshot-id"\s*:\s*\d+/g, '"current-snapshot-id": 42'),
   'with snapshots that are no list': (text) => text.replace(/"snapshots"\s*:\s*\[/, '"snapshots": 1, "was": ['),
   'with an unknown type': (text) => text.replace('"double"', '"quaternion"'),
-  'with a negative column id': (text) => text.replace(/"id"\s*:\s*3\b/, '"id": -3'),
   'an array': (text) => `[${text}]`,
   'a string': () => '"metadata"',
   'nested a million deep': () => '['.repeat(1_000_000),
