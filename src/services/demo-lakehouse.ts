@@ -92,7 +92,7 @@ async function makeOrders(deps: DemoDeps): Promise<void> {
       ['ordered_on', 'date'],
       ['total', { kind: 'decimal', precision: 12, scale: 2 }],
     ]),
-    properties: { 'write.target-file-size-bytes': '1048576' },
+    properties: { 'write.target-file-size-bytes': '2097152' },
   })
   const rows = `select i::bigint as c1, md5(i::varchar) as c2,
     date '2026-01-01' + (i % 180)::int as c3, ((i * 97) % 1000000 / 100)::decimal(12, 2) as c4
