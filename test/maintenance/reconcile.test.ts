@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { OperationCleanup } from '../../src/maintenance/operation-hooks.ts'
+import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
-import { serializeTableMetadata, tableMetadataFromJson } from '../../src/iceberg/metadata.ts'
 import { runEvolve } from '../../src/maintenance/evolve.ts'
 import { runExpiry } from '../../src/maintenance/expiry.ts'
 import { reconcileOperation } from '../../src/maintenance/reconcile.ts'
@@ -10,13 +10,15 @@ import { MemoryTable, TABLE } from './memory-table.ts'
 
 const DAY_MS = 86_400_000
 
+type Moment = 'cleanup' | 'staged' | 'written' | 'never'
+
 /** What a ledger holds when the process dies: hooks write it, and from the given moment on nothing else happens. */
 class DyingLedger {
-  readonly diesAt: 'cleanup' | 'staged' | 'never'
+  readonly diesAt: Moment
   cleanup: OperationCleanup | undefined
   staged: string | undefined
 
-  constructor(diesAt: 'cleanup' | 'staged' | 'never') {
+  constructor(diesAt: Moment) {
     this.diesAt = diesAt
   }
 
@@ -39,42 +41,51 @@ class DyingLedger {
   }
 }
 
+/** Memory in which a process can die right after it wrote a metadata file, before the pointer moves to it. */
+class DyingIO extends MemoryFileIO {
+  ledger: DyingLedger | undefined
+  died = false
+
+  override async create(location: string, bytes: Uint8Array): Promise<void> {
+    await super.create(location, bytes)
+    if (this.ledger?.diesAt !== 'written' || location !== this.ledger.staged || this.died) return
+    this.died = true
+    await forever()
+  }
+}
+
 function forever(): Promise<never> {
   return new Promise(() => {})
 }
 
 /** Lets work run until it stands still. */
-async function untilDead(ledger: DyingLedger, work: Promise<unknown>): Promise<void> {
+async function untilDead(table: MemoryTable, ledger: DyingLedger, work: Promise<unknown>): Promise<void> {
   work.catch(() => undefined)
-  const dead = () => (ledger.diesAt === 'staged' ? ledger.staged !== undefined : ledger.cleanup !== undefined)
-  while (!dead()) await new Promise((resolve) => setTimeout(resolve, 1))
-}
-
-/** Brings the dead work one step further: its metadata file is there, the pointer has not moved. */
-async function writeStaged(table: MemoryTable, { staged = '' }: DyingLedger): Promise<void> {
-  const { metadata, metadataLocation } = await table.load()
-  const log = [...metadata.metadataLog, { metadataFile: metadataLocation, timestampMs: metadata.lastUpdatedMs }]
-  const json = {
-    ...metadata.json,
-    'metadata-log': log.map((entry) => ({ 'metadata-file': entry.metadataFile, 'timestamp-ms': entry.timestampMs })),
+  const io = table.io instanceof DyingIO ? table.io : undefined
+  if (io !== undefined) io.ledger = ledger
+  const isDead = {
+    cleanup: () => ledger.cleanup !== undefined,
+    staged: () => ledger.staged !== undefined,
+    written: () => io?.died === true,
+    never: () => true,
   }
-  await table.io.write(staged, serializeTableMetadata(tableMetadataFromJson(json)))
+  while (!isDead[ledger.diesAt]()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
 async function manySmallManifests() {
-  const table = await MemoryTable.create()
+  const table = await MemoryTable.create({ io: new DyingIO() })
   for (let round = 0; round < 4; round += 1) await table.append(await table.files(1))
   return table
 }
 
 describe('an operation whose process died', () => {
-  it.each(['cleanup', 'staged'] as const)('leaves nothing behind when it died at %s', async (diesAt) => {
+  it.each(['cleanup', 'staged', 'written'] as const)('leaves nothing behind when it died at %s', async (diesAt) => {
     const table = await manySmallManifests()
     const before = await table.list()
     const ledger = new DyingLedger(diesAt)
     const input = { catalog: table.catalog, identifier: TABLE, request: {}, operationId: 'op-1', hooks: ledger.hooks }
-    await untilDead(ledger, runRewriteManifests(input))
-    if (diesAt === 'staged') expect((await table.list()).length).toBeGreaterThan(before.length)
+    await untilDead(table, ledger, runRewriteManifests(input))
+    if (diesAt !== 'cleanup') expect((await table.list()).length).toBeGreaterThan(before.length)
     const result = await reconcileOperation({ ...input, ...ledger.record })
     expect(result).toMatchObject({ outcome: 'not-committed', failedDeletions: [] })
     expect(await table.list()).toEqual(before)
@@ -142,7 +153,7 @@ describe('an operation whose process died', () => {
     const ledger = new DyingLedger('staged')
     const change = { kind: 'rename_column', name: 'id', newName: 'key' } as const
     const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
-    await untilDead(ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
+    await untilDead(table, ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
     const staged = ledger.staged ?? ''
     const half = staged.replace(/[^/]+$/, (name) => `.tmp-${name}-0f5c`)
     const rival = staged.replace(/[^/]+$/, '.tmp-00007-b1c9.metadata.json-77aa')
@@ -155,18 +166,18 @@ describe('an operation whose process died', () => {
   })
 
   it('deletes nothing of an expiry that had not committed', async () => {
-    const table = await MemoryTable.create()
+    const table = await MemoryTable.create({ io: new DyingIO() })
     const old = await table.files(3)
     await table.append(old)
     await table.replace(old)
     const before = await table.list()
-    const ledger = new DyingLedger('staged')
+    const ledger = new DyingLedger('written')
     const nowMs = Date.now() + 10 * DAY_MS
     await untilDead(
+      table,
       ledger,
       runExpiry({ catalog: table.catalog, identifier: TABLE, request: {}, nowMs, hooks: ledger.hooks }),
     )
-    await writeStaged(table, ledger)
     const result = await reconcileOperation({
       catalog: table.catalog,
       identifier: TABLE,
@@ -178,11 +189,11 @@ describe('an operation whose process died', () => {
   })
 
   it('tells a committed evolution from one that was overtaken', async () => {
-    const table = await MemoryTable.create()
-    const ledger = new DyingLedger('staged')
+    const table = await MemoryTable.create({ io: new DyingIO() })
+    const ledger = new DyingLedger('written')
     const change = { kind: 'rename_column', name: 'id', newName: 'key' } as const
     const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
-    await untilDead(ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
+    await untilDead(table, ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
     await table.append(await table.files(1))
     expect(await reconcileOperation({ ...input, ...ledger.record })).toMatchObject({ outcome: 'not-committed' })
     const alive = new DyingLedger('never')
@@ -192,12 +203,14 @@ describe('an operation whose process died', () => {
   })
 
   it('stays unknown, with every file kept, when the log was cut behind it', async () => {
-    const table = await MemoryTable.create({ properties: { 'write.metadata.previous-versions-max': '2' } })
-    const ledger = new DyingLedger('staged')
+    const table = await MemoryTable.create({
+      io: new DyingIO(),
+      properties: { 'write.metadata.previous-versions-max': '2' },
+    })
+    const ledger = new DyingLedger('written')
     const change = { kind: 'rename_column', name: 'id', newName: 'key' } as const
     const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
-    await untilDead(ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
-    await writeStaged(table, ledger)
+    await untilDead(table, ledger, runEvolve({ ...input, change, hooks: ledger.hooks }))
     for (let round = 0; round < 4; round += 1) await table.append(await table.files(1))
     const before = await table.list()
     expect(await reconcileOperation({ ...input, ...ledger.record })).toMatchObject({
@@ -208,7 +221,7 @@ describe('an operation whose process died', () => {
   })
 
   it('is settled when its table is gone', async () => {
-    const table = await MemoryTable.create()
+    const table = await MemoryTable.create({ io: new DyingIO() })
     const identifier = { namespace: ['ns'], name: 'gone' }
     expect(await reconcileOperation({ catalog: table.catalog, identifier, operationId: 'op-1' })).toMatchObject({
       outcome: 'no-such-table',
