@@ -3,22 +3,26 @@ import { bodyLimit } from 'hono/body-limit'
 import { secureHeaders } from 'hono/secure-headers'
 import { DomainError } from './domain/errors.ts'
 import type { AppEnv } from './middleware/app-env.ts'
-import { authenticate, type TokenCheck } from './middleware/authenticate.ts'
+import { auditRefusals } from './middleware/audit-refusals.ts'
+import { authenticate } from './middleware/authenticate.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { HttpError } from './middleware/http-error.ts'
 import { idempotency } from './middleware/idempotency.ts'
+import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { mountRoutes } from './routes/mount-routes.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import type { IdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
+import type { RefusalLog } from './services/refusal-log.ts'
 
 /** Everything the app needs; `context.ts` makes it. */
 export interface AppContext extends RouteDeps {
   readonly log: Logger
   readonly authMode: 'token' | 'off'
-  readonly checkToken: TokenCheck
+  readonly allowedOrigins: readonly string[]
+  readonly refusals: RefusalLog
   readonly newRequestId: () => string
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
@@ -41,7 +45,9 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     }),
   )
   app.use(frontend(context.staticFiles))
-  app.use('/api/*', authenticate({ mode: context.authMode, checkToken: context.checkToken }))
+  app.use(auditRefusals(context.refusals))
+  app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
+  app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
   app.use('/api/*', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
   app.use('/api/*', idempotency(context.idempotency))
   mountRoutes(app, allRoutes(context))

@@ -2,11 +2,14 @@ import type { AppContext } from './app.ts'
 import { openCatalog } from './catalog/open-catalog.ts'
 import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
+import { openIdentity } from './context/open-identity.ts'
+import { openState } from './context/open-state.ts'
 import { createIdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
 import type { Engine } from './engines/engine.ts'
 import { createLazyEngine } from './engines/lazy-engine.ts'
 import type { Runtime } from './runtime/runtime.ts'
+import type { CheckpointFile } from './services/audit-log.ts'
 import { createCatalogSettingsStore } from './services/catalog-settings-store.ts'
 import { createCatalogService } from './services/catalog-service.ts'
 import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
@@ -14,7 +17,9 @@ import { createHealthService } from './services/health-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 import { createMaintenanceService } from './services/maintenance-service.ts'
+import { createOperationLedger } from './services/operation-ledger.ts'
 import { createOperationService } from './services/operation-service.ts'
+import { createRefusalLog } from './services/refusal-log.ts'
 import { createReconciler } from './services/reconciler.ts'
 import { createTableService } from './services/table-service.ts'
 import { createTokenService } from './services/token-service.ts'
@@ -22,7 +27,6 @@ import { createIdempotencyStore } from './storage/idempotency-store.ts'
 import { createOperationStore } from './storage/operation-store.ts'
 import { createPlanStore } from './storage/plan-store.ts'
 import { createSettingsStore } from './storage/settings-store.ts'
-import { openStateDatabase } from './storage/state-database.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import { VERSION } from './version.ts'
 
@@ -36,6 +40,9 @@ export interface Home {
   /** The embedded warehouse, as a URI. */
   readonly warehouse: string
   readonly scratch: string
+  /** Signs the end of the audit log; 32 secret bytes. */
+  readonly auditKey: Uint8Array
+  readonly auditCheckpoint: CheckpointFile
   readonly release: () => void
 }
 
@@ -71,13 +78,15 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const startedAtMs = performance.now()
   const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
   const newId = createIdSource(() => now().getTime(), randomBytes)
-  const db = await openStateDatabase(runtime.openSqlite(home.stateDatabase), now())
+  const state = await openState({ config, home, runtime, log, now })
+  const { db, instance, inTransaction, audit, auditLog, events, feed } = state
   const operationStore = createOperationStore(db)
-  const idempotencyStore = createIdempotencyStore(db)
-  await idempotencyStore.releaseAll() // the only process on this database: what was running is not any more
+  const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
+  const idempotencyStore = createIdempotencyStore(db, instance)
+  await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
   const catalog = createCatalogService({
-    store: createCatalogSettingsStore(createSettingsStore(db), now),
+    store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
     initial: {
       catalogType: 'sql',
       warehouse: home.warehouse,
@@ -94,9 +103,10 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   await catalog.openStored()
   if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
 
-  const tokens = createTokenService({ tokens: createTokenStore(db), newId, now, randomBytes })
-  const tables = createTableService({ catalog, now })
-  const operations = createOperationService({ operations: operationStore, newId, now, log })
+  const tokens = createTokenService({ tokens: createTokenStore(db), inTransaction, audit, newId, now, randomBytes })
+  const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
+  const tables = createTableService({ catalog, inTransaction, audit, events, now })
+  const operations = createOperationService({ operations: operationStore, ledger, newId, now, log })
   const maintenance = createMaintenanceService({
     catalog,
     engine,
@@ -106,7 +116,14 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     newId,
     now,
   })
-  const reconciler = createReconciler({ catalog, operations: operationStore, now, log })
+  const reconciler = createReconciler({
+    catalog,
+    operations: operationStore,
+    ledger,
+    isAlive: (id) => instance.isAlive(id),
+    now,
+    log,
+  })
   const health = createHealthService({
     version: VERSION,
     startedAtMs,
@@ -123,7 +140,11 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       version: VERSION,
       log,
       authMode: config.authMode,
-      checkToken: (token) => tokens.check(token),
+      allowedOrigins: config.allowedOrigins,
+      refusals: createRefusalLog({ inTransaction, audit, log }),
+      identity,
+      auditLog,
+      feed,
       newRequestId: () => newId('req'),
       idempotency: createIdempotencyService(idempotencyStore, now),
       health,
@@ -141,7 +162,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     async close() {
       await operations.shutDown()
       await Promise.all([engine.close(), catalog.close()])
-      await db.destroy()
+      await state.close()
       home.release()
     },
   }

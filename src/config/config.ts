@@ -1,3 +1,4 @@
+import { isTrustworthyUrl } from '../domain/trustworthy-url.ts'
 import type { Env } from './env.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -10,6 +11,8 @@ export interface Config {
   readonly home: string
   readonly adminToken: string | undefined
   readonly authMode: 'token' | 'off'
+  /** The issuer whose JWTs are good here; undefined: none. */
+  readonly jwt: JwtConfig | undefined
   /** As set, against the working directory; undefined: the built frontend beside `src`. */
   readonly frontendDir: string | undefined
   readonly allowedOrigins: readonly string[]
@@ -17,6 +20,22 @@ export interface Config {
   readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
   /** Whether the first start makes a demo lakehouse. */
   readonly demo: boolean
+  /** PostgreSQL for the state; undefined: SQLite under {@link Config.home}. */
+  readonly databaseUrl: string | undefined
+  /** Signs the end of the audit log; undefined: a key file under {@link Config.home}. */
+  readonly auditKey: string | undefined
+  /** Whether webhooks may reach private, loopback and link-local addresses. */
+  readonly webhookAllowPrivate: boolean
+}
+
+/** An issuer of JWTs. */
+export interface JwtConfig {
+  readonly issuer: string
+  readonly audience: string
+  /** Undefined: found through the issuer's discovery document. */
+  readonly jwksUrl: string | undefined
+  readonly userClaim: string
+  readonly roleClaim: string
 }
 
 /** A setting with a wrong value; the message names it in one line. */
@@ -36,6 +55,7 @@ export function parseConfig(env: Env): Config {
     home: env['LOCKHOUSE_HOME'] ?? './data',
     adminToken: adminToken(env),
     authMode: oneOf(env, 'AUTH_MODE', { values: ['token', 'off'], fallback: 'token' }),
+    jwt: jwtConfig(env),
     frontendDir: env['FRONTEND_DIR'],
     allowedOrigins: (env['ALLOWED_ORIGINS'] ?? 'http://localhost:5173').split(',').map((origin) => origin.trim()),
     logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
@@ -44,12 +64,13 @@ export function parseConfig(env: Env): Config {
       threads: env['ENGINE_THREADS'] ? integer(env, 'ENGINE_THREADS', { fallback: 1, min: 1, max: 1024 }) : undefined,
     },
     demo: oneOf(env, 'LOCKHOUSE_DEMO', { values: ['0', '1'], fallback: '0' }) === '1',
+    databaseUrl: databaseUrl(env),
+    auditKey: auditKey(env),
+    webhookAllowPrivate:
+      oneOf(env, 'WEBHOOK_ALLOW_PRIVATE', { values: ['true', 'false'], fallback: 'false' }) === 'true',
   }
   if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
     throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)
-  }
-  if (env['DATABASE_URL']) {
-    throw new ConfigError('DATABASE_URL is not supported yet: the state lives in SQLite under LOCKHOUSE_HOME')
   }
   return config
 }
@@ -60,6 +81,40 @@ function adminToken(env: Env): string | undefined {
     throw new ConfigError('LOCKHOUSE_ADMIN_TOKEN must be 16 to 512 printable characters without spaces')
   }
   return token
+}
+
+function jwtConfig(env: Env): JwtConfig | undefined {
+  const issuer = env['AUTH_JWT_ISSUER']
+  const audience = env['AUTH_JWT_AUDIENCE']
+  if (issuer === undefined) {
+    const useless = ['AUTH_JWT_AUDIENCE', 'AUTH_JWKS_URL'].find((name) => env[name] !== undefined)
+    if (useless !== undefined) throw new ConfigError(`${useless} needs AUTH_JWT_ISSUER`)
+    return undefined
+  }
+  if (audience === undefined) {
+    throw new ConfigError('AUTH_JWT_ISSUER needs AUTH_JWT_AUDIENCE: tokens for other services must not be good here')
+  }
+  const jwksUrl = env['AUTH_JWKS_URL']
+  requireTrustworthy('AUTH_JWT_ISSUER', issuer)
+  if (jwksUrl !== undefined) requireTrustworthy('AUTH_JWKS_URL', jwksUrl)
+  const userClaim = env['AUTH_USER_CLAIM'] ?? 'sub'
+  return { issuer, audience, jwksUrl, userClaim, roleClaim: env['AUTH_ROLE_CLAIM'] ?? 'role' }
+}
+
+function requireTrustworthy(name: string, url: string): void {
+  if (!isTrustworthyUrl(url)) throw new ConfigError(`${name} must be an https address, or http on loopback`)
+}
+
+function databaseUrl(env: Env): string | undefined {
+  const text = env['DATABASE_URL']
+  if (text === undefined || /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) return text
+  throw new ConfigError('DATABASE_URL must be postgres://user:password@host:port/database')
+}
+
+function auditKey(env: Env): string | undefined {
+  const key = env['AUDIT_KEY']
+  if (key === undefined || key.length >= 32) return key
+  throw new ConfigError('AUDIT_KEY must have at least 32 characters')
 }
 
 function integer(env: Env, name: string, rule: { fallback: number; min: number; max: number }): number {

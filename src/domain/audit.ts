@@ -1,10 +1,17 @@
 import type { Caller } from './roles.ts'
 
 /** Through which door a change came. */
-export type AuditChannel = 'api' | 'web' | 'agent' | 'system'
+export const AUDIT_CHANNELS = ['api', 'web', 'agent', 'system'] as const
 
-/** `done`: it has its effect; `refused`: nothing changed, by a rule; `failed`: it was tried and did not succeed. */
-export type AuditOutcome = 'done' | 'refused' | 'failed'
+export type AuditChannel = (typeof AUDIT_CHANNELS)[number]
+
+/**
+ * `done`: it has its effect; `refused`: nothing changed, by a rule; `failed`: it was tried and did not succeed;
+ * `begun`: it changes something outside the state database, and a later entry tells how it ended.
+ */
+export const AUDIT_OUTCOMES = ['done', 'refused', 'failed', 'begun'] as const
+
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 
 /** Who asks, in which request: what a service needs to know for the audit log. */
 export interface RequestContext {

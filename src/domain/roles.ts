@@ -3,6 +3,11 @@ export const ROLES = ['Auditor', 'DataEngineer', 'LeadDataEngineer'] as const
 
 export type Role = (typeof ROLES)[number]
 
+/** Whether the text is the name of a role. */
+export function isRole(text: string): text is Role {
+  return ROLES.some((role) => role === text)
+}
+
 /** The authenticated caller. */
 export interface Caller {
   readonly user: string

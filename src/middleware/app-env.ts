@@ -6,5 +6,11 @@ export interface AppEnv {
     requestId: string
     /** Undefined when no credential was given. */
     caller: Caller | undefined
+    /** Of the refusal that is answered. */
+    problemCode?: string
+  }
+  Bindings: {
+    /** Absent where the host does not know it. */
+    remoteAddress?: string | undefined
   }
 }

@@ -1,25 +1,54 @@
+import type { Context } from 'hono'
+import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { Caller } from '../domain/roles.ts'
+import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { AppEnv } from './app-env.ts'
 
-/** Finds the caller of a token, or undefined when the token is unknown, expired or revoked. */
-export type TokenCheck = (token: string) => Promise<Caller | undefined>
+/** The cookie of a browser session. */
+export const SESSION_COOKIE = 'lockhouse_session'
 
 const LOCAL: Caller = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
+const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 
-/** Establishes who calls (contract, section 3); a bad credential is refused even where none is needed. */
-export function authenticate({ mode, checkToken }: { mode: 'token' | 'off'; checkToken: TokenCheck }) {
+export interface AuthenticateOptions {
+  readonly mode: 'token' | 'off'
+  readonly identity: IdentityService
+}
+
+/**
+ * Establishes who calls (contract, section 3). A bad token is refused even where none is needed; a session that is over
+ * is the same as none, so that the page can sign in again.
+ */
+export function authenticate({ mode, identity }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
-    c.set('caller', mode === 'off' ? LOCAL : await callerOf(c.req.header('authorization'), checkToken))
+    c.set('caller', mode === 'off' ? LOCAL : await callerOf(c, identity))
     await next()
   })
 }
 
-async function callerOf(header: string | undefined, checkToken: TokenCheck): Promise<Caller | undefined> {
-  if (header === undefined) return undefined
-  const token = /^Bearer +([\x21-\x7e]+)$/i.exec(header)?.[1]
-  const caller = token ? await checkToken(token) : undefined
-  if (!caller) throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
-  return caller
+async function callerOf(c: Context<AppEnv>, identity: IdentityService): Promise<Caller | undefined> {
+  const token = bearerToken(c)
+  if (token !== undefined) return identity.checkToken({ token, address: c.env?.remoteAddress })
+  const secret = getCookie(c, SESSION_COOKIE)
+  return secret ? identity.checkSession(secret) : undefined
+}
+
+/** The token of the `Authorization` header or, in an upgrade, of the subprotocol `bearer.<token>`. */
+function bearerToken(c: Context<AppEnv>): string | undefined {
+  const header = c.req.header('authorization')
+  if (header !== undefined) {
+    const token = BEARER.exec(header)?.[1]
+    if (token !== undefined) return token
+    throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
+  }
+  if (!isUpgrade(c)) return undefined
+  const protocols = (c.req.header('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim())
+  return protocols.find((protocol) => protocol.startsWith('bearer.'))?.slice('bearer.'.length)
+}
+
+/** Whether the request asks for a WebSocket (RFC 6455, section 4.1). */
+export function isUpgrade(c: Context<AppEnv>): boolean {
+  return c.req.header('upgrade')?.toLowerCase() === 'websocket'
 }

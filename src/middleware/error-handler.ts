@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import { DomainError, type FieldError } from '../domain/errors.ts'
 import { IcebergError } from '../iceberg/errors.ts'
+import { stateProblem } from '../services/state-problem.ts'
 import type { Problem } from '../schemas/common.ts'
 import type { Logger } from '../services/logger.ts'
 import type { AppEnv } from './app-env.ts'
@@ -35,12 +36,15 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   SCHEMA_CHANGE_REFUSED: 422,
   GC_DISABLED: 422,
   ROWS_NOT_CONSERVED: 422,
+  RATE_LIMITED: 429,
   INTERNAL: 500,
   NO_SPACE: 503,
   IO_FAILED: 503,
   ENGINE_FAILED: 503,
   CATALOG_NOT_CONFIGURED: 503,
   SHUTTING_DOWN: 503,
+  IDENTITY_UNAVAILABLE: 503,
+  STATE_UNAVAILABLE: 503,
   COMMIT_STATE_UNKNOWN: 503,
 }
 
@@ -57,8 +61,9 @@ export function createErrorHandler(log: Logger) {
   return function handleError(error: Error, c: Context<AppEnv>): Response {
     const requestId = c.get('requestId')
     const refusal = describe(error)
-    if (refusal.code === 'INTERNAL') log.error('request failed', { request_id: requestId, error })
+    if (refusal.code === 'INTERNAL' || refusal.code === 'STATE_UNAVAILABLE') log.error('request failed', { request_id: requestId, error })
     else log.debug('request refused', { request_id: requestId, error })
+    c.set('problemCode', refusal.code)
     return problemResponse(refusal, requestId)
   }
 }
@@ -68,11 +73,17 @@ function describe(error: Error): Refusal {
     return { code: error.code, detail: error.message, status: error.status, headers: error.headers }
   }
   if (error instanceof DomainError) {
-    const headers = error.code === 'UNAUTHENTICATED' ? { 'WWW-Authenticate': 'Bearer realm="lockhouse"' } : {}
-    return { code: error.code, detail: error.message, headers, fields: error.fields }
+    return { code: error.code, detail: error.message, headers: headersOf(error), fields: error.fields }
   }
+  const unavailable = stateProblem(error)
+  if (unavailable !== undefined) return { ...unavailable, headers: { 'Retry-After': '5' } }
   if (error instanceof IcebergError) return { code: error.code, detail: error.message }
   return { code: 'INTERNAL', detail: 'an unexpected error; the log has it under this request id' }
+}
+
+function headersOf({ code, retryAfterS }: DomainError): Record<string, string> {
+  if (code === 'UNAUTHENTICATED') return { 'WWW-Authenticate': 'Bearer realm="lockhouse"' }
+  return retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }
 }
 
 /** A problem document as a response. */

@@ -1,16 +1,22 @@
+import type { AuditLog } from '../services/audit-log.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
+import type { EventFeed } from '../services/event-feed.ts'
 import type { HealthService } from '../services/health-service.ts'
+import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import type { TableService } from '../services/table-service.ts'
 import type { TokenService } from '../services/token-service.ts'
+import { auditRoutes } from './audit-routes.ts'
 import { authRoutes } from './auth-routes.ts'
 import { configRoutes } from './config-routes.ts'
+import { eventRoutes } from './event-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 import { operationRoutes } from './operation-routes.ts'
 import { type Route, route } from './route.ts'
+import { sessionRoutes } from './session-routes.ts'
 import { tableRoutes } from './table-routes.ts'
 
 /** The services that the routes call. */
@@ -18,6 +24,9 @@ export interface RouteDeps {
   readonly version: string
   readonly health: HealthService
   readonly tokens: TokenService
+  readonly identity: IdentityService
+  readonly auditLog: AuditLog
+  readonly feed: EventFeed
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly maintenance: MaintenanceService
@@ -29,10 +38,13 @@ export function allRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
     ...healthRoutes(deps),
     ...authRoutes(deps),
+    ...sessionRoutes(deps),
     ...tableRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
     ...configRoutes(deps),
+    ...auditRoutes(deps),
+    ...eventRoutes(deps),
   ]
   const openApi: Route = route({
     method: 'get',

@@ -2,7 +2,7 @@ import { createdToken, createTokenRequest, tokenList, tokenParams, whoAmI } from
 import { pageQuery } from '../schemas/common.ts'
 import type { TokenService } from '../services/token-service.ts'
 import { nextPageLink } from './next-page-link.ts'
-import { type Route, route } from './route.ts'
+import { requestContext, type Route, route } from './route.ts'
 
 /** Who the caller is, and the tokens that callers use (contract, section 3). */
 export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route[] {
@@ -37,9 +37,9 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
       minRole: 'LeadDataEngineer',
       body: createTokenRequest,
       responses: { 201: { description: 'The token, shown once', schema: createdToken } },
-      handle: async ({ body }) => ({
+      handle: async (input) => ({
         status: 201,
-        body: await tokens.create(body),
+        body: await tokens.create(input.body, requestContext(input)),
         headers: { 'Cache-Control': 'no-store' },
       }),
     }),
@@ -51,8 +51,8 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
       minRole: 'LeadDataEngineer',
       params: tokenParams,
       responses: { 204: { description: 'It is of no use any more' } },
-      handle: async ({ params }) => {
-        await tokens.revoke(params.token_id)
+      handle: async (input) => {
+        await tokens.revoke(input.params.token_id, requestContext(input))
         return { status: 204 }
       },
     }),

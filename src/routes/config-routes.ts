@@ -1,6 +1,7 @@
 import { catalogConfig, setCatalogConfigRequest, setCatalogConfigResult } from '../schemas/catalog-config.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
-import { type Route, route } from './route.ts'
+import { entityTag, ifMatch } from './entity-tag.ts'
+import { requestContext, type Route, route } from './route.ts'
 
 /** Catalog configuration (spec, section 4, "Configuration"). */
 export function configRoutes({ catalog }: { readonly catalog: CatalogService }): Route[] {
@@ -12,7 +13,7 @@ export function configRoutes({ catalog }: { readonly catalog: CatalogService }):
       summary: 'The catalog that the service works on; secrets are shown as ***',
       minRole: 'Auditor',
       responses: { 200: { description: 'The configuration', schema: catalogConfig } },
-      handle: async () => ({ status: 200, body: catalog.describe() }),
+      handle: async () => ({ status: 200, body: catalog.describe(), headers: entityTag(catalog.version()) }),
     }),
     route({
       method: 'put',
@@ -22,7 +23,11 @@ export function configRoutes({ catalog }: { readonly catalog: CatalogService }):
       minRole: 'LeadDataEngineer',
       body: setCatalogConfigRequest,
       responses: { 200: { description: 'The new configuration', schema: setCatalogConfigResult } },
-      handle: async ({ body }) => ({ status: 200, body: { success: true, config: await catalog.configure(body) } }),
+      handle: async (input) => {
+        const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
+        const config = await catalog.configure(input.body, demand)
+        return { status: 200, body: { success: true, config }, headers: entityTag(catalog.version()) }
+      },
     }),
   ]
 }

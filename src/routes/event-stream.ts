@@ -2,6 +2,8 @@
 export interface ServerEvent {
   readonly event: string
   readonly data: unknown
+  /** What a client that comes back sends as `Last-Event-ID`. */
+  readonly id?: string
 }
 
 const KEEP_ALIVE_MS = 15_000
@@ -29,8 +31,9 @@ export function eventStream(
         controller.close()
         return
       }
-      const { event, data } = next.value
-      controller.enqueue(encoder.encode(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
+      const { event, data, id } = next.value
+      const line = id === undefined ? '' : `id: ${id}\n`
+      controller.enqueue(encoder.encode(`${line}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
     },
     cancel() {
       clearInterval(keepAlive)

@@ -13,7 +13,7 @@ import {
 } from '../schemas/maintenance.ts'
 import { operationAccepted } from '../schemas/operations.ts'
 import type { MaintenanceKind, MaintenanceRequest, MaintenanceService } from '../services/maintenance-service.ts'
-import { type Route, type RouteAnswer, type RouteInput, route } from './route.ts'
+import { requestContext, type Route, type RouteAnswer, type RouteInput, route } from './route.ts'
 
 interface MaintenanceEndpoint {
   readonly path: string
@@ -111,10 +111,10 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
 async function runMaintenance(
   maintenance: MaintenanceService,
   kind: MaintenanceKind,
-  { body, caller, requestId, headers }: RouteInput<undefined, undefined, MaintenanceRequest>,
+  input: RouteInput<undefined, undefined, MaintenanceRequest>,
 ): Promise<RouteAnswer> {
-  if (!caller) throw new Error('a route with a minimum role has a caller')
-  const context = { caller, requestId }
+  const { body, headers } = input
+  const context = requestContext(input)
   if (body.dry_run) return { status: 200, body: await maintenance.preview(kind, body, context) }
   const { id, done } = await maintenance.start(kind, body, context)
   if (!prefersAsync(headers)) return { status: 200, body: await done }

@@ -4,6 +4,8 @@ import { DomainError } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { requireRole } from '../middleware/require-role.ts'
 import { HttpError } from '../middleware/http-error.ts'
+import { parseStrictJson, StrictJsonError } from '../middleware/strict-json.ts'
+import { isNotModified } from './entity-tag.ts'
 import type { Route, RouteAnswer } from './route.ts'
 
 /** Mounts a table of routes: guard, validation, handler; other methods of a known path answer 405 with `Allow`. */
@@ -26,10 +28,21 @@ async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
     caller: c.get('caller'),
     requestId: c.get('requestId'),
     headers: c.req.raw.headers,
+    remoteAddress: c.env?.remoteAddress,
+    secure: isSecure(c),
     signal: c.req.raw.signal,
   }
   const answer = await route.handle(input as never)
-  return answer instanceof Response ? answer : respond(answer)
+  const response = answer instanceof Response ? answer : respond(answer)
+  if (route.method === 'get' && isNotModified(input.headers, response.headers.get('etag'))) {
+    return new Response(null, { status: 304, headers: response.headers })
+  }
+  return response
+}
+
+/** Whether the client's connection is encrypted, here or at a proxy before the service. */
+function isSecure(c: Context<AppEnv>): boolean {
+  return c.req.url.startsWith('https:') || c.req.header('x-forwarded-proto') === 'https'
 }
 
 function respond({ status, body, headers }: RouteAnswer): Response {
@@ -63,17 +76,23 @@ function singleValues(c: Context<AppEnv>): Record<string, string> {
   )
 }
 
+const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)?$/i
+
 async function readJson(c: Context<AppEnv>): Promise<unknown> {
-  const type = (c.req.header('content-type') ?? '').split(';')[0]?.trim().toLowerCase()
-  const text = await c.req.text()
-  if (type !== 'application/json' && (text !== '' || type)) {
+  const type = c.req.header('content-type')
+  const bytes = new Uint8Array(await c.req.arrayBuffer())
+  if (!JSON_TYPE.test(type ?? '') && (bytes.length > 0 || type)) {
     throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must be application/json')
   }
-  if (text === '') return {}
+  if ((c.req.header('content-encoding') ?? 'identity') !== 'identity') {
+    throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must not be compressed')
+  }
+  if (bytes.length === 0) return {}
   try {
-    return JSON.parse(text)
+    return parseStrictJson(bytes)
   } catch (cause) {
-    throw new DomainError('INVALID_REQUEST', 'the body is not valid JSON', { cause })
+    const why = cause instanceof StrictJsonError ? cause.message : 'is not valid JSON'
+    throw new DomainError('INVALID_REQUEST', `the body ${why}`, { cause })
   }
 }
 

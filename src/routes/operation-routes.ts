@@ -1,7 +1,7 @@
 import { listOperationsQuery, operation, operationList, operationParams } from '../schemas/operations.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import { toOperation } from '../services/operation-view.ts'
-import { type Route, route } from './route.ts'
+import { requestContext, type Route, route } from './route.ts'
 import { eventStream } from './event-stream.ts'
 
 /** The operation ledger (contract, section 1, "Long work"). */
@@ -39,7 +39,10 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       minRole: 'DataEngineer',
       params: operationParams,
       responses: { 200: { description: 'The operation, ended', schema: operation } },
-      handle: async ({ params }) => ({ status: 200, body: toOperation(await operations.cancel(params.operation_id)) }),
+      handle: async (input) => {
+        const cancelled = await operations.cancel(input.params.operation_id, requestContext(input))
+        return { status: 200, body: toOperation(cancelled) }
+      },
     }),
     route({
       method: 'get',

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import type { RequestContext } from '../domain/audit.ts'
 import type { Caller, Role } from '../domain/roles.ts'
 
 /** What a handler is given: everything parsed and checked, nothing of the framework. */
@@ -10,8 +11,18 @@ export interface RouteInput<Params, Query, Body> {
   readonly caller: Caller | undefined
   readonly requestId: string
   readonly headers: Headers
+  /** Address of the client; undefined when the host does not know it. */
+  readonly remoteAddress: string | undefined
+  /** Whether the client's connection is encrypted. */
+  readonly secure: boolean
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal
+}
+
+/** Who asks, in which request; only for routes with a minimum role. */
+export function requestContext({ caller, requestId }: Pick<RouteInput<never, never, never>, 'caller' | 'requestId'>): RequestContext {
+  if (!caller) throw new Error('a route with a minimum role has a caller')
+  return { caller, requestId }
 }
 
 /** A JSON answer; `undefined` body for 204. A handler may also answer with a whole Response, such as a stream. */

@@ -15,7 +15,7 @@ import {
 } from '../schemas/tables.ts'
 import type { TableService } from '../services/table-service.ts'
 import type { PageQuery } from '../services/paging.ts'
-import { type Route, route } from './route.ts'
+import { requestContext, type Route, route } from './route.ts'
 
 interface Inspection {
   readonly view: string
@@ -147,7 +147,10 @@ function catalogRoutes(tables: TableService): Route[] {
       minRole: 'DataEngineer',
       body: registerRequest,
       responses: { 201: { description: 'The table', schema: tableOverview } },
-      handle: async ({ body }) => ({ status: 201, body: await tables.register(body.table, body.metadata_location) }),
+      handle: async (input) => ({
+        status: 201,
+        body: await tables.register(input.body.table, input.body.metadata_location, requestContext(input)),
+      }),
     }),
   ]
 }

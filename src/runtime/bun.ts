@@ -25,6 +25,7 @@ declare const Bun: {
 export const bunRuntime: Runtime = {
   name: 'bun',
   openSqlite: sqliteDialect,
+  openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithBun,
 }
 

@@ -6,6 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../config/config.ts'
 import type { Home } from '../context.ts'
+import { checkpointFile } from './checkpoint-file.ts'
 
 /**
  * Prepares the folder of the service's own state, and holds it: a second process on the same folder is refused with
@@ -31,6 +32,7 @@ export async function prepareHome(folder: string): Promise<Home> {
     warehouse: pathToFileURL(warehouse).href,
     scratch,
     auditKey: await auditKey(join(root, 'audit.key')),
+    auditCheckpoint: checkpointFile(join(root, 'audit-checkpoint.json')),
     release,
   }
 }

@@ -11,6 +11,7 @@ const IDLE_SWEEP_MS = 50
 export const nodeRuntime: Runtime = {
   name: 'node',
   openSqlite: sqliteDialect,
+  openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithNode,
 }
 

@@ -5,7 +5,7 @@ import type { Env } from '../config/env.ts'
 import { createContext } from '../context.ts'
 import { createLogger } from '../services/logger.ts'
 import { prepareHome } from './home.ts'
-import type { RunningServer, Runtime } from './runtime.ts'
+import type { RunningServer, Runtime, ServeOptions } from './runtime.ts'
 import { openStaticFiles } from './static-files.ts'
 
 export interface RunServiceOptions {
@@ -25,7 +25,7 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
   const server = await listen(runtime, {
     config,
-    fetch: (request) => app.fetch(request),
+    fetch: (request, { remoteAddress }) => app.fetch(request, { remoteAddress }),
     onError: (error) => log.error('unhandled error', { error }),
   })
   let stopping = false
@@ -63,7 +63,7 @@ function frontendFolders(config: Config): string[] {
 
 interface ListenOptions {
   readonly config: Config
-  readonly fetch: (request: Request) => Response | Promise<Response>
+  readonly fetch: ServeOptions['fetch']
   readonly onError: (error: unknown) => void
 }
 

@@ -30,6 +30,8 @@ export interface Runtime {
   readonly name: 'bun' | 'node'
   /** A Kysely dialect over a SQLite file; see {@link SqliteOptions}. */
   openSqlite(path: string, options?: SqliteOptions): Dialect
+  /** A Kysely dialect over PostgreSQL; its driver is loaded only when it is asked for. */
+  openPostgres(url: string): Promise<Dialect>
   /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
   serve(options: ServeOptions): Promise<RunningServer>
 }

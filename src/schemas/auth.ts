@@ -3,8 +3,12 @@ import { ROLES } from '../domain/roles.ts'
 import { timestamp } from './common.ts'
 
 export const whoAmI = z
-  .object({ user: z.string(), role: z.enum(ROLES), via: z.enum(['token', 'off']) })
+  .object({ user: z.string(), role: z.enum(ROLES), via: z.enum(['token', 'session', 'jwt', 'off']) })
   .meta({ id: 'WhoAmI' })
+
+export const openSessionRequest = z.strictObject({
+  token: z.string().min(1).meta({ description: 'A Lockhouse token or a JWT of the configured issuer' }),
+})
 
 const userName = z.string().regex(/^[\w.@+-]{1,200}$/, 'must be 1 to 200 letters, digits or . @ + - _')
 

@@ -1,6 +1,8 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogSettings } from '../catalog/catalog-settings.ts'
+import type { RequestContext } from '../domain/audit.ts'
 import { DomainError } from '../domain/errors.ts'
+import { type Precondition, requireVersion } from '../domain/precondition.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../schemas/catalog-config.ts'
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 
@@ -21,9 +23,17 @@ export interface CatalogService {
   /** Why there is no catalog although one is configured. */
   problem(): unknown
   describe(): CatalogConfig
+  /** Changes with each configuration. */
+  version(): number
   /** Opens the new catalog before it replaces the old one; on failure the old one stays. */
-  configure(request: SetCatalogConfigRequest): Promise<CatalogConfig>
+  configure(request: SetCatalogConfigRequest, demand: ConfigureDemand): Promise<CatalogConfig>
   close(): Promise<void>
+}
+
+/** Who configures, and which version they have read. */
+export interface ConfigureDemand {
+  readonly context: RequestContext
+  readonly precondition: Precondition | undefined
 }
 
 const REDACTED = '***'
@@ -32,6 +42,7 @@ const HARMLESS = /^(allowed-locations|io-impl|s3\.(region|endpoint|path-style-ac
 /** A catalog service over the stored settings; call `openStored` before use. */
 export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
   let settings: CatalogSettings | undefined
+  let revision = 0
   let catalog: Catalog | undefined
   let problem: unknown
   const retired: Catalog[] = [] // work that began on a replaced catalog finishes on it
@@ -43,7 +54,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       throw new DomainError('CATALOG_NOT_CONFIGURED', `${reason}: set one with PUT /api/config`)
     },
     async openStored() {
-      settings = await deps.store.load(deps.initial)
+      ;({ settings, revision } = await deps.store.load(deps.initial))
       try {
         catalog = await deps.openCatalog(settings)
       } catch (error) {
@@ -52,12 +63,15 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     },
     problem: () => problem,
     describe: () => describeSettings(settings),
-    async configure(request) {
+    version: () => revision,
+    async configure(request, { context, precondition }) {
+      requireVersion(precondition, revision)
       const next = merge(request, settings)
+      const expected = revision
       const opened = await deps.openCatalog(next)
       try {
         await opened.ping()
-        await deps.store.save(next)
+        revision = await deps.store.save(next, expected, context)
       } catch (error) {
         await opened.close()
         throw error

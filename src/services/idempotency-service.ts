@@ -7,7 +7,8 @@ export interface KeyedCall {
   readonly key: string
   readonly method: string
   readonly path: string
-  readonly body: string
+  readonly requestId: string
+  readonly body: Uint8Array<ArrayBuffer>
 }
 
 /** Makes a repeated request have one effect (contract, section 1, "Retries"): keys are per user and kept 24 h. */
@@ -23,10 +24,19 @@ export interface IdempotencyService {
 /** Refusals that the same request will always get. */
 const DETERMINISTIC_REFUSALS: ReadonlySet<number> = new Set([400, 404, 422])
 
+const SWEEP_INTERVAL_MS = 60 * 60 * 1000
+
 /** Idempotency over a store. */
 export function createIdempotencyService(store: IdempotencyStore, now: () => Date): IdempotencyService {
+  let sweptAt = Number.NEGATIVE_INFINITY
+  const sweep = async (): Promise<void> => {
+    if (now().getTime() - sweptAt < SWEEP_INTERVAL_MS) return
+    sweptAt = now().getTime()
+    await store.deleteExpired(now())
+  }
   return {
     async begin({ body, ...call }) {
+      await sweep()
       return store.claim({ ...call, bodySha256: await sha256Hex(body) }, now())
     },
     async end({ user, key }, answer) {

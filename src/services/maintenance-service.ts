@@ -1,7 +1,7 @@
 import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { IdSource } from '../domain/ids.ts'
-import type { Caller } from '../domain/roles.ts'
+import type { RequestContext } from '../domain/audit.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { StoredJson } from '../storage/json-column.ts'
@@ -24,12 +24,6 @@ export interface MaintenanceRequest {
   readonly table: string
   readonly dry_run?: boolean | undefined
   readonly plan_id?: string | undefined
-}
-
-/** Who asks, in which request. */
-export interface RequestContext {
-  readonly caller: Caller
-  readonly requestId: string
 }
 
 /** Answer of every table operation (spec, section 2; contract, section 5). */
@@ -106,8 +100,7 @@ async function start(deps: MaintenanceServiceDeps, call: Call): Promise<StartedO
   const { id, done } = await deps.operations.start({
     kind,
     table: formatIdentifier(input.identifier),
-    caller: context.caller,
-    requestId: context.requestId,
+    context,
     request: { ...request } as StoredJson,
     run: (handle) => runAction(deps, { call, input, handle }),
   })

@@ -1,17 +1,19 @@
 import { DomainError } from '../domain/errors.ts'
 import type { IdSource } from '../domain/ids.ts'
-import type { Caller } from '../domain/roles.ts'
+import type { RequestContext } from '../domain/audit.ts'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 import type { OperationDetails, OperationProgress, OperationRecord } from '../storage/operation-record.ts'
 import type { OperationFilter, OperationOutcome, OperationStore } from '../storage/operation-store.ts'
 import { decodeCursor, encodeCursor } from '../storage/page.ts'
 import type { Logger } from './logger.ts'
+import type { OperationLedger } from './operation-ledger.ts'
 import { pageLimit, refusePageToken, type ListPage, type PageQuery } from './paging.ts'
 import { createTableLock } from './table-lock.ts'
 
 export interface OperationServiceDeps {
   readonly operations: OperationStore
+  readonly ledger: OperationLedger
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
@@ -32,8 +34,7 @@ export interface OperationHandle {
 export interface OperationWork<T extends StoredJson> {
   readonly kind: string
   readonly table: string
-  readonly caller: Caller
-  readonly requestId: string
+  readonly context: RequestContext
   readonly request: StoredJson
   readonly run: (handle: OperationHandle) => Promise<{ readonly result: T; readonly details: OperationDetails }>
 }
@@ -52,7 +53,7 @@ export interface OperationService {
   /** Newest first. */
   list(filter: OperationFilter, page: PageQuery): Promise<ListPage<OperationRecord>>
   /** Asks a running operation to stop; what was committed stays. Throws `NOT_FOUND`, or `CONFLICT` when it has ended. */
-  cancel(id: string): Promise<OperationRecord>
+  cancel(id: string, context: RequestContext): Promise<OperationRecord>
   /** The operation now and after each change, until it has ended. */
   watch(id: string, signal: AbortSignal): AsyncIterable<OperationRecord>
   /** Refuses new work, aborts what runs and resolves when it has stopped. */
@@ -76,16 +77,8 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
   async function start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>> {
     if (shuttingDown) throw new DomainError('SHUTTING_DOWN', 'the service is shutting down')
     const id = deps.newId('op')
-    await deps.operations.insert({
-      id,
-      kind: work.kind,
-      table: work.table,
-      state: 'running',
-      requestedBy: work.caller.user,
-      requestId: work.requestId,
-      request: work.request,
-      createdAt: deps.now().toISOString(),
-    })
+    const { kind, table, context, request } = work
+    await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     const abort = new AbortController()
     const handle = createHandle(id, abort.signal)
     const done = runToOutcome(work, handle).finally(() => {
@@ -102,22 +95,33 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
       const finishedAt = deps.now()
       const durationMs = finishedAt.getTime() - startedAt.getTime()
-      await deps.operations.finish(handle.id, { ...outcome, finishedAt: finishedAt.toISOString(), durationMs })
+      const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
+      await deps.ledger.finish(handle.id, full, work.context)
     }
-    try {
-      const { result, details } = await lock.run(work.table, handle.signal, async () => {
-        await handle.record({ startedAt: deps.now().toISOString() })
-        return work.run(handle)
-      })
-      await finish({ ...details, state: 'succeeded', result })
-      return result
-    } catch (error) {
+    const settle = async (): Promise<Awaited<ReturnType<typeof work.run>>> => {
+      try {
+        return await lock.run(work.table, handle.signal, async () => {
+          await handle.record({ startedAt: deps.now().toISOString() })
+          return work.run(handle)
+        })
+      } catch (error) {
+        throw await fail(error)
+      }
+    }
+    const fail = async (error: unknown): Promise<unknown> => {
       await finish(describeFailure(error))
       deps.log.warn('operation failed', { operation_id: handle.id, kind: work.kind, table: work.table, error })
-      throw handle.signal.aborted && !(error instanceof IcebergError)
-        ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
-        : error
+      const failure =
+        handle.signal.aborted && !(error instanceof IcebergError)
+          ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
+          : error
+      deps.ledger.recorded(failure)
+      return failure
     }
+    const { result, details } = await settle()
+    // When this fails, the work stays done and unsettled: the next start settles it.
+    await finish({ ...details, state: 'succeeded', result })
+    return result
   }
 
   function createHandle(id: string, signal: AbortSignal): OperationHandle {
@@ -155,10 +159,11 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       const page = await deps.operations.list(filter, { limit: pageLimit(query), ...(after ? { after } : {}) })
       return { items: page.items, next_page_token: page.next ? encodeCursor(page.next) : null }
     },
-    async cancel(id) {
+    async cancel(id, context) {
       const operation = await find(id)
       const live = running.get(id)
       if (!live) throw new DomainError('CONFLICT', `operation ${id} has ended: it is ${operation.state}`)
+      await deps.ledger.cancel(operation, context)
       live.abort.abort(new IcebergError('CANCELLED', `operation ${id} was cancelled`))
       await live.done
       return find(id)

@@ -5,10 +5,14 @@ import type { OperationRecord } from '../storage/operation-record.ts'
 import type { OperationOutcome, OperationStore } from '../storage/operation-store.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { Logger } from './logger.ts'
+import type { OperationLedger } from './operation-ledger.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService
   readonly operations: OperationStore
+  readonly ledger: OperationLedger
+  /** Whether the process that ran it is alive; what a living one runs is its own business. */
+  readonly isAlive: (instanceId: number) => Promise<boolean>
   readonly now: () => Date
   readonly log: Logger
 }
@@ -24,10 +28,11 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
   return {
     async run() {
       for (const operation of await deps.operations.listUnsettled()) {
+        if (operation.instanceId !== undefined && (await deps.isAlive(operation.instanceId))) continue
         const outcome = await settle(deps, operation)
         const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
         deps.log.warn('settled an operation that the last process left', fields)
-        await deps.operations.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
+        await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
       }
     },
   }

@@ -1,4 +1,5 @@
 import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
+import type { RequestContext } from '../domain/audit.ts'
 import { currentSchema, currentSpec } from '../iceberg/metadata.ts'
 import { formatTransform } from '../iceberg/transforms.ts'
 import type { Table } from '../iceberg/table.ts'
@@ -6,12 +7,18 @@ import { describeColumns } from '../maintenance/evolve.ts'
 import { createTableInspector } from '../maintenance/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../maintenance/table-listings.ts'
 import type { StoredJson } from '../storage/json-column.ts'
+import type { InTransaction } from '../storage/transactions.ts'
+import type { AuditRecorder } from './audit-service.ts'
 import type { CatalogService } from './catalog-service.ts'
+import type { EventWriter } from './event-log.ts'
 import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from './paging.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
   readonly catalog: CatalogService
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
   readonly now: () => Date
 }
 
@@ -27,13 +34,13 @@ export interface TableService {
   history(table: string, page: PageQuery): Promise<object>
   refs(table: string, page: PageQuery): Promise<object>
   /** Adds an existing table to the catalog; answers its overview. */
-  register(table: string, metadataLocation: string): Promise<object>
+  register(table: string, metadataLocation: string, context: RequestContext): Promise<object>
   /** The numbers of a table's health that the ledger keeps. */
   healthDigest(table: Table): Promise<StoredJson>
 }
 
 /** Table inspection over the current catalog. */
-export function createTableService({ catalog, now }: TableServiceDeps): TableService {
+export function createTableService({ catalog, now, inTransaction, audit, events }: TableServiceDeps): TableService {
   const inspector = createTableInspector()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
@@ -99,8 +106,17 @@ export function createTableService({ catalog, now }: TableServiceDeps): TableSer
       const { items, next_page_token } = pageOfList(listRefs(table.metadata), page, table.metadataLocation)
       return { success: true, refs: items, next_page_token }
     },
-    register: async (name, metadataLocation) =>
-      describeTable(name, await catalog.current().registerTable(parseIdentifier(name), metadataLocation)),
+    async register(name, metadataLocation, context) {
+      const identifier = parseIdentifier(name)
+      const entry = { ...context, action: 'table.register', objectType: 'table', objectId: name } as const
+      await inTransaction((tx) => audit.record(tx, { ...entry, outcome: 'begun' }))
+      const table = await catalog.current().registerTable(identifier, metadataLocation)
+      await inTransaction(async (tx) => {
+        await audit.record(tx, entry)
+        await events.append(tx, { type: 'table.registered', objectType: 'table', objectId: name, data: { table: name } })
+      })
+      return describeTable(name, table)
+    },
     healthDigest: async (table) => healthDigest(await inspector.health(table, now().getTime())),
   }
 }

@@ -1,13 +1,18 @@
 import { DomainError } from '../domain/errors.ts'
 import type { IdSource } from '../domain/ids.ts'
-import { type Caller, ROLES, type Role } from '../domain/roles.ts'
+import type { RequestContext } from '../domain/audit.ts'
+import { type Caller, isRole, type Role } from '../domain/roles.ts'
 import { decodeCursor, encodeCursor } from '../storage/page.ts'
-import type { TokenRecord, TokenStore } from '../storage/token-store.ts'
+import { createTokenStore, type TokenRecord, type TokenStore } from '../storage/token-store.ts'
+import type { InTransaction, Tx } from '../storage/transactions.ts'
+import type { AuditRecorder } from './audit-service.ts'
 import { type ListPage, pageLimit, type PageQuery, refusePageToken } from './paging.ts'
 import { sha256Hex } from './sha256.ts'
 
 export interface TokenServiceDeps {
   readonly tokens: TokenStore
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
   readonly newId: IdSource
   readonly now: () => Date
   readonly randomBytes: (length: number) => Uint8Array
@@ -36,22 +41,25 @@ export interface NewToken {
 export interface TokenService {
   /** The caller of a token; undefined when it is unknown, expired or revoked. */
   check(token: string): Promise<Caller | undefined>
+  /** The same by the token's SHA-256, in hex. */
+  checkHash(tokenSha256: string): Promise<Caller | undefined>
   /**
    * Makes sure that somebody can sign in. A configured token is stored when it is new; without one, the very first
    * start makes a token for user `admin` and returns it, to be shown once.
    */
   ensureAdminToken(configured: string | undefined): Promise<string | undefined>
   /** Makes a token; the secret is in the answer and nowhere else. */
-  create(request: NewToken): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
+  create(request: NewToken, context: RequestContext): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
   /** Newest first, revoked ones too. */
   list(page: PageQuery): Promise<ListPage<TokenView>>
   /** Ends a token at once. Throws `NOT_FOUND`. */
-  revoke(id: string): Promise<void>
+  revoke(id: string, context: RequestContext): Promise<void>
 }
 
 /** Tokens over a store. */
 export function createTokenService(deps: TokenServiceDeps): TokenService {
-  const insert = async (token: string, { user, role, name, expires_at: expiresAt }: NewToken): Promise<TokenRecord> => {
+  const insert = async (tx: Tx, token: string, request: NewToken): Promise<TokenRecord> => {
+    const { user, role, name, expires_at: expiresAt } = request
     const record: TokenRecord = {
       id: deps.newId('tok'),
       user,
@@ -60,22 +68,39 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       createdAt: deps.now().toISOString(),
       ...(expiresAt ? { expiresAt: new Date(expiresAt).toISOString() } : {}),
     }
-    await deps.tokens.insert({ ...record, tokenSha256: await sha256Hex(token) })
+    await createTokenStore(tx).insert({ ...record, tokenSha256: await sha256Hex(token) })
     return record
   }
   const newSecret = (): string => `lh_${toBase64Url(deps.randomBytes(32))}`
+  const audit = (tx: Tx, action: `token.${string}`, token: TokenRecord, context?: RequestContext): Promise<void> =>
+    deps.audit.record(tx, {
+      ...(context ?? { caller: undefined, channel: 'system' }),
+      action,
+      objectType: 'token',
+      objectId: token.id,
+      details: { user: token.user, role: token.role, name: token.name },
+    })
   return {
-    check: (token) => check(deps, token),
+    check: async (token) => check(deps, await sha256Hex(token)),
+    checkHash: (tokenSha256) => check(deps, tokenSha256),
     async ensureAdminToken(configured) {
       const known = configured === undefined ? !(await deps.tokens.isEmpty()) : await isKnown(deps, configured)
       if (known) return undefined
       const token = configured ?? newSecret()
-      await insert(token, { user: 'admin', role: 'LeadDataEngineer', name: 'first start' })
+      await deps.inTransaction(async (tx) => {
+        const made = await insert(tx, token, { user: 'admin', role: 'LeadDataEngineer', name: 'first start' })
+        await audit(tx, 'token.create', made)
+      })
       return configured === undefined ? token : undefined
     },
-    async create(request) {
+    async create(request, context) {
       const token = newSecret()
-      const { revoked_at: _, ...view } = toView(await insert(token, request))
+      const made = await deps.inTransaction(async (tx) => {
+        const record = await insert(tx, token, request)
+        await audit(tx, 'token.create', record, context)
+        return record
+      })
+      const { revoked_at: _, ...view } = toView(made)
       return { ...view, token }
     },
     async list(query) {
@@ -83,15 +108,21 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       const page = await deps.tokens.list({ limit: pageLimit(query), ...(after ? { after } : {}) })
       return { items: page.items.map(toView), next_page_token: page.next ? encodeCursor(page.next) : null }
     },
-    async revoke(id) {
-      if (await deps.tokens.revoke(id, deps.now().toISOString())) return
-      throw new DomainError('NOT_FOUND', `no token ${id} that is in use`)
+    async revoke(id, context) {
+      await deps.inTransaction(async (tx) => {
+        const tokens = createTokenStore(tx)
+        const token = await tokens.find(id)
+        if (!token || !(await tokens.revoke(id, deps.now().toISOString()))) {
+          throw new DomainError('NOT_FOUND', `no token ${id} that is in use`)
+        }
+        await audit(tx, 'token.revoke', token, context)
+      })
     },
   }
 }
 
-async function check(deps: TokenServiceDeps, token: string): Promise<Caller | undefined> {
-  const found = await deps.tokens.findByHash(await sha256Hex(token))
+async function check(deps: TokenServiceDeps, tokenSha256: string): Promise<Caller | undefined> {
+  const found = await deps.tokens.findByHash(tokenSha256)
   if (!found || found.revokedAt !== undefined || !isRole(found.role)) return undefined
   if (found.expiresAt !== undefined && found.expiresAt <= deps.now().toISOString()) return undefined
   return { user: found.user, role: found.role, via: 'token' }
@@ -113,10 +144,7 @@ function toView(token: TokenRecord): TokenView {
   }
 }
 
-function isRole(text: string): text is Role {
-  return ROLES.some((role) => role === text)
-}
-
-function toBase64Url(bytes: Uint8Array): string {
+/** Bytes as base64url without padding (RFC 4648, section 5). */
+export function toBase64Url(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 }

@@ -1,5 +1,6 @@
 import type { Kysely, Selectable } from 'kysely'
 
+import type { Instance } from './instance-registry.ts'
 import { fromColumn, toRequiredColumn } from './json-column.ts'
 import type { IdempotencyKeysTable, StateTables } from './schema.ts'
 
@@ -14,7 +15,11 @@ export interface KeyedRequest {
   readonly path: string
   /** In hex. */
   readonly bodySha256: string
+  readonly requestId: string
 }
+
+/** The process that claims, and how it tells whether another one lives. */
+export type InstanceView = Pick<Instance, 'id' | 'isAlive'>
 
 export interface StoredAnswer {
   readonly status: number
@@ -27,6 +32,7 @@ export type Claim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'running' }
   | { readonly kind: 'answered'; readonly answer: StoredAnswer }
+  | { readonly kind: 'lost'; readonly effect: string } // it had its effect, but the service died before it answered
   | { readonly kind: 'mismatch' } // the key was used for another method, path or body
 
 export interface IdempotencyStore {
@@ -36,16 +42,24 @@ export interface IdempotencyStore {
   complete(user: string, key: string, answer: StoredAnswer): Promise<void>
   /** Gives a claimed key back, so that the request can be sent again. */
   release(user: string, key: string): Promise<void>
-  /** Gives back every claim without an answer; for the start of the only process on the database. */
-  releaseAll(): Promise<number>
+  /**
+   * Settles the claims that dead processes left without an answer: one whose request had its effect, as the audit log
+   * tells, is kept as lost, so that it is never repeated; all others are given back. Answers how many.
+   */
+  settleAbandoned(): Promise<number>
   /** Removes what is older than {@link IDEMPOTENCY_LIFETIME_MS} and tells how many. */
   deleteExpired(now: Date): Promise<number>
 }
 
 /** Idempotency keys in the state database. */
-export function createIdempotencyStore(db: Kysely<StateTables>): IdempotencyStore {
+export function createIdempotencyStore(db: Kysely<StateTables>, instance: InstanceView): IdempotencyStore {
   return {
-    claim: (request, now) => claim(db, request, now),
+    async claim(request, now) {
+      const found = await claim(db, { request, now, instanceId: instance.id })
+      // Its process may have died since this one started.
+      if (found.kind !== 'running' || (await settleAbandoned(db, instance, request)) === 0) return found
+      return claim(db, { request, now, instanceId: instance.id })
+    },
     async complete(user, key, answer) {
       const columns = { status: answer.status, headers_json: toRequiredColumn(answer.headers), body: answer.body }
       const query = db.updateTable('idempotency_keys').set({ state: 'answered', ...columns })
@@ -55,10 +69,7 @@ export function createIdempotencyStore(db: Kysely<StateTables>): IdempotencyStor
       const query = db.deleteFrom('idempotency_keys').where('user_id', '=', user).where('idempotency_key', '=', key)
       await query.where('state', '=', 'running').execute()
     },
-    async releaseAll() {
-      const result = await db.deleteFrom('idempotency_keys').where('state', '=', 'running').executeTakeFirst()
-      return Number(result.numDeletedRows)
-    },
+    settleAbandoned: () => settleAbandoned(db, instance),
     async deleteExpired(now) {
       const query = db.deleteFrom('idempotency_keys').where('created_at', '<=', oldest(now))
       return Number((await query.executeTakeFirst()).numDeletedRows)
@@ -66,10 +77,17 @@ export function createIdempotencyStore(db: Kysely<StateTables>): IdempotencyStor
   }
 }
 
-async function claim(db: Kysely<StateTables>, request: KeyedRequest, now: Date): Promise<Claim> {
+interface ClaimAttempt {
+  readonly request: KeyedRequest
+  readonly now: Date
+  readonly instanceId: number
+}
+
+async function claim(db: Kysely<StateTables>, attempt: ClaimAttempt): Promise<Claim> {
+  const { request, now } = attempt
   const expired = db.deleteFrom('idempotency_keys').where('user_id', '=', request.user)
   await expired.where('idempotency_key', '=', request.key).where('created_at', '<=', oldest(now)).execute()
-  const insert = db.insertInto('idempotency_keys').values(newRow(request, now))
+  const insert = db.insertInto('idempotency_keys').values(newRow(attempt))
   const inserted = await insert
     .onConflict((conflict) => conflict.columns(['user_id', 'idempotency_key']).doNothing())
     .executeTakeFirst()
@@ -81,7 +99,7 @@ async function claim(db: Kysely<StateTables>, request: KeyedRequest, now: Date):
   return claimOf(row, request)
 }
 
-function newRow(request: KeyedRequest, now: Date): IdempotencyKeysTable {
+function newRow({ request, now, instanceId }: ClaimAttempt): IdempotencyKeysTable {
   return {
     user_id: request.user,
     idempotency_key: request.key,
@@ -93,16 +111,51 @@ function newRow(request: KeyedRequest, now: Date): IdempotencyKeysTable {
     headers_json: null,
     body: null,
     created_at: now.toISOString(),
-    instance_id: null,
+    instance_id: instanceId,
+    request_id: request.requestId,
   }
 }
 
 function claimOf(row: Selectable<IdempotencyKeysTable>, request: KeyedRequest): Claim {
   const same = row.method === request.method && row.path === request.path && row.body_sha256 === request.bodySha256
   if (!same) return { kind: 'mismatch' }
+  if (row.state === 'lost') return { kind: 'lost', effect: row.body ?? '' }
   if (row.state === 'running' || row.status === null) return { kind: 'running' }
   const headers = fromColumn<Readonly<Record<string, string>>>(row.headers_json) ?? {}
   return { kind: 'answered', answer: { status: row.status, headers, body: row.body ?? '' } }
+}
+
+/** Of all keys, or of the one that a request carries. */
+async function settleAbandoned(
+  db: Kysely<StateTables>,
+  instance: InstanceView,
+  only?: Pick<KeyedRequest, 'user' | 'key'>,
+): Promise<number> {
+  let query = db.selectFrom('idempotency_keys').selectAll().where('state', '=', 'running')
+  if (only) query = query.where('user_id', '=', only.user).where('idempotency_key', '=', only.key)
+  let settled = 0
+  for (const row of await query.execute()) {
+    if (row.instance_id !== null && (await instance.isAlive(row.instance_id))) continue
+    const effect = await effectOf(db, row.request_id)
+    const same = { user_id: row.user_id, idempotency_key: row.idempotency_key, state: 'running' }
+    await (effect === undefined
+      ? db.deleteFrom('idempotency_keys').where((where) => where.and(same)).execute()
+      : db
+          .updateTable('idempotency_keys')
+          .set({ state: 'lost', body: effect })
+          .where((where) => where.and(same))
+          .execute())
+    settled += 1
+  }
+  return settled
+}
+
+/** What the audit log, which is written with the effect, says that the request did. */
+async function effectOf(db: Kysely<StateTables>, requestId: string | null): Promise<string | undefined> {
+  if (requestId === null) return undefined
+  const query = db.selectFrom('audit_events').select(['action', 'object_id']).where('request_id', '=', requestId)
+  const row = await query.where('outcome', 'in', ['done', 'begun']).orderBy('seq').limit(1).executeTakeFirst()
+  return row && `${row.action} ${row.object_id ?? ''}`.trim()
 }
 
 function oldest(now: Date): string {

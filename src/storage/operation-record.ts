@@ -35,6 +35,8 @@ export interface OperationRecord extends OperationDetails {
   readonly createdAt: string
   readonly finishedAt?: string
   readonly error?: OperationError
+  /** The process that runs it. */
+  readonly instanceId?: number
 }
 
 /** The part that fills while an operation runs. */
@@ -91,6 +93,7 @@ export function operationFromRow(row: Selectable<OperationsTable>): OperationRec
       requestId: row.request_id,
       finishedAt: row.finished_at,
       error: fromColumn<OperationError>(row.error_json),
+      instanceId: row.instance_id,
     }),
     ...detailsFromRow(row),
   }

@@ -74,6 +74,7 @@ async function insert(db: Kysely<StateTables>, operation: OperationRecord): Prom
     error_json: toColumn(operation.error),
     created_at: operation.createdAt,
     finished_at: operation.finishedAt ?? null,
+    instance_id: operation.instanceId ?? null,
     ...detailColumns(operation),
   }
   await db.insertInto('operations').values(row).execute()

@@ -101,6 +101,8 @@ export interface IdempotencyKeysTable {
   created_at: string
   /** The process that answers it; see {@link InstancesTable}. */
   instance_id: number | null
+  /** Of the request that claimed it; by this the audit log tells whether it had its effect. */
+  request_id: string | null
 }
 
 /** Append-only, by triggers; each row's hash covers the row and the hash before it. */

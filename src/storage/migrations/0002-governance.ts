@@ -35,6 +35,7 @@ async function createAudit(db: Kysely<StateTables>, context: MigrationContext): 
   await index(db, 'audit_events', ['actor', 'seq'])
   await index(db, 'audit_events', ['object_id', 'seq'])
   await index(db, 'audit_events', ['at', 'seq'])
+  await index(db, 'audit_events', ['request_id'])
   const head = db.schema
     .createTable('audit_head')
     .addColumn('id', context.int64, (column) => column.primaryKey().notNull())
@@ -109,6 +110,7 @@ async function createInstances(db: Kysely<StateTables>, context: MigrationContex
   await context.strict(table).execute()
   await db.schema.alterTable('operations').addColumn('instance_id', context.int64).execute()
   await db.schema.alterTable('idempotency_keys').addColumn('instance_id', context.int64).execute()
+  await db.schema.alterTable('idempotency_keys').addColumn('request_id', 'text').execute()
 }
 
 async function appendOnly(db: Kysely<StateTables>, context: MigrationContext, table: string): Promise<void> {

@@ -1,0 +1,28 @@
+import { createMiddleware } from 'hono/factory'
+import type { RefusalLog } from '../services/refusal-log.ts'
+import type { AppEnv } from './app-env.ts'
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+
+/**
+ * Leaves one audit entry per refusal (contract, section 3): of every request without the needed credential or role, and
+ * of every unsafe request for any reason. Those that a rate limit turned away are in the request log only, for their
+ * number must not fill the audit log.
+ */
+export function auditRefusals(refusals: RefusalLog) {
+  return createMiddleware<AppEnv>(async function recordRefusal(c, next) {
+    await next()
+    const { status } = c.res
+    const denied = status === 401 || status === 403
+    if (status < 400 || status === 429 || (!denied && SAFE_METHODS.has(c.req.method))) return
+    await refusals.record({
+      caller: c.get('caller'),
+      requestId: c.get('requestId'),
+      method: c.req.method,
+      path: c.req.path,
+      status,
+      code: c.get('problemCode'),
+      error: c.error,
+    })
+  })
+}

@@ -1,0 +1,57 @@
+import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { DomainError } from '../domain/errors.ts'
+import type { AppEnv } from './app-env.ts'
+import { isUpgrade } from './authenticate.ts'
+
+export interface OriginGuardOptions {
+  readonly mode: 'token' | 'off'
+  readonly allowedOrigins: readonly string[]
+}
+
+const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
+const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
+
+/**
+ * Keeps other web sites from acting through a visitor's browser (contract, section 3). What the browser adds by itself,
+ * a cookie or its place on this machine, proves nothing: an unsafe request that stands on that alone, whatever its
+ * content type, and every WebSocket upgrade must say that it comes from this page or an allowed origin.
+ */
+export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
+  const allowed = new Set(allowedOrigins)
+  return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
+    // With authentication off, a name that an attacker points at this machine must open nothing (DNS rebinding).
+    if (mode === 'off' && !LOOPBACK_HOST.test(hostOf(c))) refuse('the service is asked for under a foreign name')
+    if (mustProveOrigin(c) && !isOwnPage(c, allowed)) refuse('the request does not come from this page or an allowed origin')
+    await next()
+  })
+}
+
+function mustProveOrigin(c: Context<AppEnv>): boolean {
+  if (isUpgrade(c)) return true
+  if (SAFE_METHODS.has(c.req.method)) return false
+  const via = c.get('caller')?.via
+  if (via === 'session') return true
+  // Without a token, a request is only let through for what no browser has sent: a program on this machine, or a sign-in.
+  return via !== 'token' && via !== 'jwt' && comesFromBrowser(c)
+}
+
+function comesFromBrowser(c: Context<AppEnv>): boolean {
+  return c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
+}
+
+function isOwnPage(c: Context<AppEnv>, allowed: ReadonlySet<string>): boolean {
+  const origin = c.req.header('origin')
+  if (origin !== undefined && allowed.has(origin)) return true
+  const site = c.req.header('sec-fetch-site')
+  if (site !== undefined) return site === 'same-origin'
+  return origin !== undefined && URL.parse(origin)?.host === hostOf(c)
+}
+
+function hostOf(c: Context<AppEnv>): string {
+  return c.req.header('host') ?? new URL(c.req.url).host
+}
+
+function refuse(why: string): never {
+  throw new DomainError('FORBIDDEN', why)
+}

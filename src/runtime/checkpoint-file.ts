@@ -1,0 +1,36 @@
+import { open, readFile, rename } from 'node:fs/promises'
+import type { AuditCheckpoint, CheckpointFile } from '../services/audit-log.ts'
+
+/** The last checkpoint of the audit log as a file, replaced as a whole. */
+export function checkpointFile(path: string): CheckpointFile {
+  return {
+    async read() {
+      const text = await readFile(path, 'utf8').catch((error: unknown) => {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+        throw error
+      })
+      return text === undefined ? undefined : parse(text)
+    },
+    async write(checkpoint) {
+      const file = await open(`${path}.new`, 'w', 0o600)
+      try {
+        await file.writeFile(JSON.stringify(checkpoint))
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await rename(`${path}.new`, path)
+    },
+  }
+}
+
+/** What is no checkpoint becomes one whose signature cannot be right, so that a verification tells. */
+function parse(text: string): AuditCheckpoint {
+  const unsigned = { seq: 0, hash: '', at: '', mac: '' }
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? { ...unsigned, ...value } : unsigned
+  } catch {
+    return unsigned
+  }
+}

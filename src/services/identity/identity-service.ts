@@ -1,0 +1,96 @@
+import { DomainError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/roles.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit-service.ts'
+import { sha256Hex } from '../sha256.ts'
+import type { TokenService } from '../token-service.ts'
+import type { FailedLoginLimiter } from './failed-login-limiter.ts'
+import type { JwtVerifier } from './jwt-verifier.ts'
+import type { SessionGrant, SessionService } from './session-service.ts'
+
+export interface IdentityServiceDeps {
+  readonly tokens: TokenService
+  readonly sessions: SessionService
+  /** Undefined: no issuer is configured, so no JWT is good. */
+  readonly jwt: JwtVerifier | undefined
+  readonly limiter: FailedLoginLimiter
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+}
+
+/** A credential as it was shown, and from where. */
+export interface Credential {
+  readonly token: string
+  /** Address of the client; undefined when the host does not know it. */
+  readonly address: string | undefined
+}
+
+export interface OpenedSession {
+  readonly caller: Caller
+  /** The cookie's value: it is in this answer and nowhere else. */
+  readonly secret: string
+}
+
+/** Tells who calls (contract, section 3). */
+export interface IdentityService {
+  /** The caller of a bearer token: a Lockhouse token or a JWT. Throws `UNAUTHENTICATED`, `RATE_LIMITED`. */
+  checkToken(credential: Credential): Promise<Caller>
+  /** The caller of a session; undefined when it is over. */
+  checkSession(secret: string): Promise<Caller | undefined>
+  /** Opens a session for who has the token; a session that the browser had before ends. */
+  openSession(credential: Credential, context: { requestId: string; previous?: string }): Promise<OpenedSession>
+  /** Ends a session. */
+  endSession(secret: string, context: { caller: Caller; requestId: string }): Promise<void>
+}
+
+/** Longer credentials are refused before anything is computed from them. */
+const MAX_TOKEN_LENGTH = 16 * 1024
+
+/** Identity over tokens, sessions and, when configured, the JWTs of an issuer. */
+export function createIdentityService(deps: IdentityServiceDeps): IdentityService {
+  const { inTransaction, sessions, audit } = deps
+  return {
+    checkToken: async (credential) => (await grantOf(deps, credential)).caller,
+    checkSession: (secret) => sessions.check(secret),
+    async openSession(credential, { requestId, previous }) {
+      const grant = await grantOf(deps, credential)
+      const caller: Caller = { ...grant.caller, via: 'session' }
+      const secret = await inTransaction(async (tx) => {
+        if (previous !== undefined) await sessions.end(tx, previous)
+        const opened = await sessions.open(tx, grant)
+        const details = { with: grant.caller.via }
+        await audit.record(tx, { caller, requestId, action: 'session.open', objectType: 'session', details })
+        return opened
+      })
+      return { caller, secret }
+    },
+    async endSession(secret, { caller, requestId }) {
+      await inTransaction(async (tx) => {
+        if (!(await sessions.end(tx, secret))) return
+        await audit.record(tx, { caller, requestId, action: 'session.end', objectType: 'session' })
+      })
+    },
+  }
+}
+
+async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential): Promise<SessionGrant> {
+  if (token.length > MAX_TOKEN_LENGTH) throw new DomainError('UNAUTHENTICATED', 'the credential is too long')
+  const tokenSha256 = await sha256Hex(token)
+  const wait = deps.limiter.waitSeconds(address, tokenSha256)
+  if (wait > 0) {
+    throw new DomainError('RATE_LIMITED', `too many credentials that were not valid: wait ${wait} s`, { retryAfterS: wait })
+  }
+  const grant = await lookUp(deps, token, tokenSha256)
+  if (grant) {
+    deps.limiter.succeeded(tokenSha256)
+    return grant
+  }
+  deps.limiter.failed(address, tokenSha256)
+  throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
+}
+
+async function lookUp(deps: IdentityServiceDeps, token: string, tokenSha256: string): Promise<SessionGrant | undefined> {
+  const caller = await deps.tokens.checkHash(tokenSha256)
+  if (caller) return { caller, tokenSha256 }
+  return deps.jwt?.(token)
+}

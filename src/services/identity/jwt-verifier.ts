@@ -1,0 +1,130 @@
+import { errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey } from 'jose'
+import { DomainError } from '../../domain/errors.ts'
+import { type Caller, type Role, ROLES } from '../../domain/roles.ts'
+
+export interface JwtOptions {
+  readonly issuer: string
+  readonly audience: string
+  /** Claim that names the user. */
+  readonly userClaim: string
+  /** Claim that holds the role, or a list with it; dots lead into objects (`realm_access.roles`). */
+  readonly roleClaim: string
+}
+
+/** A caller whose credential has an end of its own. */
+export interface JwtCaller {
+  readonly caller: Caller
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** The caller of a JWT; undefined when it is not good. Throws `FORBIDDEN` when it is good but gives no role here. */
+export type JwtVerifier = (token: string) => Promise<JwtCaller | undefined>
+
+const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
+const CLOCK_TOLERANCE_S = 10
+const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'])
+/** Claims that only an ID token has; it tells a client who signed in and opens nothing (OIDC Core, section 2). */
+const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash']
+const OTHER_TOKENS: ReadonlySet<unknown> = new Set(['id', 'ID', 'Refresh', 'Logout', 'Offline'])
+
+export interface JwtVerifierDeps extends JwtOptions {
+  readonly keys: JWTVerifyGetKey
+  readonly now: () => Date
+}
+
+/**
+ * Checks JWTs of one issuer (RFC 7519, RFC 8725): signature by one of its keys with an allowed algorithm, issuer,
+ * audience, `exp` (required), `nbf`, `iat`, and that it is an access token.
+ */
+export function createJwtVerifier(deps: JwtVerifierDeps): JwtVerifier {
+  return async (token) => {
+    if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token) || repeatsMembers(token)) return undefined
+    const payload = await verify(deps, token)
+    const user = payload && claim(payload, deps.userClaim)
+    if (!payload || payload.exp === undefined || typeof user !== 'string' || !isUserName(user)) return undefined
+    const role = highestRole(claim(payload, deps.roleClaim))
+    if (!role) throw new DomainError('FORBIDDEN', `the token of ${user} names none of the roles ${ROLES.join(', ')}`)
+    return { caller: { user, role, via: 'jwt' }, expiresAt: new Date(payload.exp * 1000).toISOString() }
+  }
+}
+
+async function verify(deps: JwtVerifierDeps, token: string): Promise<JWTPayload | undefined> {
+  const now = deps.now()
+  try {
+    const { payload, protectedHeader } = await jwtVerify(token, deps.keys, {
+      issuer: deps.issuer,
+      audience: deps.audience,
+      algorithms: ALGORITHMS,
+      requiredClaims: ['exp'],
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: now,
+    })
+    const fromFuture = payload.iat !== undefined && payload.iat > now.getTime() / 1000 + CLOCK_TOLERANCE_S
+    const accessToken = isType(protectedHeader.typ) && isAccessToken(payload)
+    return accessToken && !fromFuture && isTime(payload.exp) ? payload : undefined
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined
+    throw error
+  }
+}
+
+function isType(typ: unknown): boolean {
+  return typ === undefined || (typeof typ === 'string' && TYPES.has(typ.toLowerCase()))
+}
+
+function isAccessToken(payload: JWTPayload): boolean {
+  if (ID_TOKEN_CLAIMS.some((name) => name in payload)) return false
+  return !OTHER_TOKENS.has(payload['typ']) && !OTHER_TOKENS.has(payload['token_use'])
+}
+
+/** A time that a `Date` can hold; an absurd `exp` is no date. */
+function isTime(seconds: number | undefined): boolean {
+  return seconds !== undefined && Number.isFinite(seconds) && Math.abs(seconds) < 8.64e12
+}
+
+/** Whether header or payload name a member twice: readers disagree on which one counts (RFC 7519, section 4). */
+function repeatsMembers(token: string): boolean {
+  return token
+    .split('.')
+    .slice(0, 2)
+    .some((part) => hasRepeatedMember(part))
+}
+
+function hasRepeatedMember(part: string): boolean {
+  try {
+    const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const members = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g)?.filter((found) => found.endsWith(':'))
+    return (members?.length ?? 0) !== countMembers(JSON.parse(text))
+  } catch {
+    return true
+  }
+}
+
+function countMembers(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0
+  const own = Array.isArray(value) ? 0 : Object.keys(value).length
+  return own + Object.values(value).reduce((sum: number, member) => sum + countMembers(member), 0)
+}
+
+function isUserName(user: string): boolean {
+  return user.isWellFormed() && /^[^\p{Cc}\u2028\u2029]{1,200}$/u.test(user)
+}
+
+function claim(payload: JWTPayload, name: string): unknown {
+  if (Object.hasOwn(payload, name)) return payload[name]
+  let value: unknown = payload
+  for (const part of name.split('.')) value = memberOf(value, part)
+  return value
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
+  return new Map(Object.entries(value)).get(name)
+}
+
+function highestRole(value: unknown): Role | undefined {
+  const names: readonly unknown[] = Array.isArray(value) ? value : [value]
+  return ROLES.findLast((role) => names.includes(role))
+}

@@ -1,0 +1,88 @@
+import { type Caller, isRole } from '../../domain/roles.ts'
+import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/session-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import { sha256Hex } from '../sha256.ts'
+
+/** How long a session lives without being used. */
+const IDLE_MS = 12 * 60 * 60 * 1000
+/** Its last use is written at most this often. */
+const TOUCH_MS = 60_000
+
+export interface SessionServiceDeps {
+  readonly sessions: SessionStore
+  /** Whether the token with this hash is still good, and for which role. */
+  readonly tokenCaller: (tokenSha256: string) => Promise<Caller | undefined>
+  readonly now: () => Date
+  readonly newSecret: () => string
+}
+
+/** What a session stands for. */
+export interface SessionGrant {
+  readonly caller: Caller
+  /** The token that it was opened with, whose end ends it. */
+  readonly tokenSha256?: string
+  readonly expiresAt?: string
+}
+
+/** Browser sessions (contract, section 3): opaque, stored as a hash, over when idle for 12 hours. */
+export interface SessionService {
+  /** The caller of a session; undefined when it is unknown or over. */
+  check(secret: string): Promise<Caller | undefined>
+  /** Opens a session, inside the transaction of its audit entry; the answer is the cookie's value. */
+  open(tx: Tx, grant: SessionGrant): Promise<string>
+  /** Ends a session; whether there was one. */
+  end(tx: Tx, secret: string): Promise<boolean>
+}
+
+/** Sessions over a store. */
+export function createSessionService(deps: SessionServiceDeps): SessionService {
+  return {
+    check: (secret) => check(deps, secret),
+    async open(tx, { caller, ...grant }) {
+      const now = deps.now()
+      const secret = deps.newSecret()
+      const sessions = createSessionStore(tx)
+      await sessions.deleteIdle(idleSince(now))
+      await sessions.insert({
+        idSha256: await sha256Hex(secret),
+        user: caller.user,
+        role: caller.role,
+        createdAt: now.toISOString(),
+        lastUsedAt: now.toISOString(),
+        ...grant,
+      })
+      return secret
+    },
+    end: async (tx, secret) => createSessionStore(tx).delete(await sha256Hex(secret)),
+  }
+}
+
+async function check(deps: SessionServiceDeps, secret: string): Promise<Caller | undefined> {
+  const idSha256 = await sha256Hex(secret)
+  const session = await deps.sessions.find(idSha256)
+  const now = deps.now()
+  if (!session || isOver(session, now)) return undefined
+  const caller = await callerOf(deps, session)
+  if (caller && now.getTime() - Date.parse(session.lastUsedAt) > TOUCH_MS) {
+    await deps.sessions.touch(idSha256, now.toISOString())
+  }
+  return caller
+}
+
+/** A session of a token has the role that the token has now, and none once the token is revoked. */
+async function callerOf(deps: SessionServiceDeps, session: SessionRecord): Promise<Caller | undefined> {
+  if (session.tokenSha256 !== undefined) {
+    const caller = await deps.tokenCaller(session.tokenSha256)
+    return caller && { ...caller, via: 'session' }
+  }
+  return isRole(session.role) ? { user: session.user, role: session.role, via: 'session' } : undefined
+}
+
+function isOver(session: SessionRecord, now: Date): boolean {
+  const expired = session.expiresAt !== undefined && session.expiresAt <= now.toISOString()
+  return expired || session.lastUsedAt < idleSince(now)
+}
+
+function idleSince(now: Date): string {
+  return new Date(now.getTime() - IDLE_MS).toISOString()
+}

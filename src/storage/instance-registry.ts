@@ -1,0 +1,82 @@
+import { type Kysely, PostgresAdapter, sql } from 'kysely'
+
+import type { StateTables } from './schema.ts'
+import type { InTransaction } from './transactions.ts'
+
+/** This process among those that work on the same state database. */
+export interface Instance {
+  readonly id: number
+  /** Whether the process with this id runs. */
+  isAlive(id: number): Promise<boolean>
+  /** Gives the registration up. */
+  close(): Promise<void>
+}
+
+/** Class of the advisory locks that say which instances live; their number is the instance's. */
+const LIVENESS_CLASS = 7_281_115
+const CHECK_MS = 5000
+
+/**
+ * Registers this process. On SQLite it is the only one, for it holds the home folder. On PostgreSQL each keeps a
+ * connection with a lock on its number; the server drops the lock with the connection, however the process ends.
+ */
+export async function registerInstance(
+  db: Kysely<StateTables>,
+  inTransaction: InTransaction,
+  now: Date,
+): Promise<Instance> {
+  const id = await inTransaction(async (tx) => {
+    const last = await tx.selectFrom('instances').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst()
+    const next = (last?.id ?? 0) + 1
+    await tx.insertInto('instances').values({ id: next, started_at: now.toISOString() }).execute()
+    return next
+  })
+  if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
+    return { id, isAlive: async (other) => other === id, close: async () => undefined }
+  }
+  const close = await holdLock(db, id)
+  return { id, isAlive: async (other) => other === id || isLocked(db, other), close }
+}
+
+/** Holds the lock of an instance until the returned function is called; takes it again after a lost connection. */
+async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Promise<void>> {
+  const closing = Promise.withResolvers<void>()
+  const first = Promise.withResolvers<void>()
+  let closed = false
+  const hold = (): Promise<void> =>
+    db.connection().execute(async (connection) => {
+      await sql`select pg_advisory_lock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
+      first.resolve()
+      while (!closed) {
+        await sql`select 1`.execute(connection)
+        await waitOrClose(closing.promise)
+      }
+      await sql`select pg_advisory_unlock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
+    })
+  const held = (async () => {
+    while (!closed) {
+      await hold().catch((error: unknown) => first.reject(error))
+      if (!closed) await waitOrClose(closing.promise)
+    }
+  })()
+  await first.promise
+  return async () => {
+    closed = true
+    closing.resolve()
+    await held
+  }
+}
+
+async function waitOrClose(closing: Promise<void>): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, CHECK_MS)
+  await Promise.race([promise, closing])
+  clearTimeout(timer)
+}
+
+async function isLocked(db: Kysely<StateTables>, id: number): Promise<boolean> {
+  const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory'
+    and database = (select oid from pg_database where datname = current_database())
+    and classid = ${sql.lit(LIVENESS_CLASS)} and objid = ${sql.lit(id)} and granted`.execute(db)
+  return rows.length > 0
+}
