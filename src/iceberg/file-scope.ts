@@ -61,7 +61,10 @@ export class PartitionScopes {
     if (known !== undefined) return known
     const spec = this.#metadata.partitionSpecs.find((candidate) => candidate.specId === file.specId)
     if (spec === undefined) {
-      throw new IcebergError('INVALID_METADATA', `${file.filePath} is of partition spec ${file.specId}, which is unknown`)
+      throw new IcebergError(
+        'INVALID_METADATA',
+        `${file.filePath} is of partition spec ${file.specId}, which is unknown`,
+      )
     }
     const entry = { spec, types: partitionType(spec, this.#metadata.schemas) }
     this.#specs.set(file.specId, entry)

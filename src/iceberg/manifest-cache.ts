@@ -40,7 +40,7 @@ export async function readManifests(table: Table, snapshot: Snapshot): Promise<r
   return Promise.all(snapshot.manifests.map((path) => readInlineManifest(table, snapshot, path)))
 }
 
-/** All entries of a manifest, deleted ones included, with inherited values filled in; errors of the manifest and FileIO. */
+/** All entries of a manifest, deleted ones included, inherited values filled in; errors of the manifest and FileIO. */
 export async function loadEntries(
   table: Table,
   manifest: ManifestFile,

@@ -1,7 +1,7 @@
 import type { TableMetadata } from './metadata.ts'
 import type { Snapshot } from './snapshots.ts'
 
-/** A snapshot and its ancestors, newest first, as far as the table still has them; ends where parents run in a circle. */
+/** A snapshot and its ancestors, newest first, as far as the table has them; ends where parents run in a circle. */
 export function* ancestorsOf(metadata: TableMetadata, snapshotId: bigint): Iterable<Snapshot> {
   yield* ancestorsIn(snapshotsById(metadata), snapshotId)
 }

@@ -29,8 +29,17 @@ const METRICS = {
 } as const satisfies Record<string, Metric>
 
 type MetricName = keyof typeof METRICS
-const METRIC_NAMES = ['dataFiles', 'deleteFiles', 'positionDeleteFiles', 'equalityDeleteFiles', 'deletionVectors',
-  'records', 'filesSize', 'positionDeletes', 'equalityDeletes'] as const satisfies readonly MetricName[]
+const METRIC_NAMES = [
+  'dataFiles',
+  'deleteFiles',
+  'positionDeleteFiles',
+  'equalityDeleteFiles',
+  'deletionVectors',
+  'records',
+  'filesSize',
+  'positionDeletes',
+  'equalityDeletes',
+] as const satisfies readonly MetricName[]
 
 /** Size of what an entry stands for: of a deletion vector only its blob, as others may share the Puffin file. */
 export function contentSizeInBytes(file: DataFile): number {

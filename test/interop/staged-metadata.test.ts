@@ -50,7 +50,10 @@ async function manifestsOf(t: TableFixture): Promise<readonly ManifestFile[]> {
 async function ownEntries(t: TableFixture): Promise<readonly unknown[]> {
   const found = []
   for (const manifest of await manifestsOf(t)) {
-    for (const { status, snapshotId, sequenceNumber, fileSequenceNumber, dataFile } of await loadEntries(t.table, manifest)) {
+    for (const { status, snapshotId, sequenceNumber, fileSequenceNumber, dataFile } of await loadEntries(
+      t.table,
+      manifest,
+    )) {
       found.push({
         status: STATUS[status],
         snapshot_id: snapshotId.toString(),

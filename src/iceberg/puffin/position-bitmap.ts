@@ -24,7 +24,7 @@ export class PositionBitmap {
     this.cardinality = chunks.reduce((sum, chunk) => sum + containerCardinality(chunk.container), 0)
   }
 
-  /** The set of the given positions, in any order, repeated or not; `INVALID_ARGUMENT` for one that is not a position. */
+  /** The set of the given positions, in any order; `INVALID_ARGUMENT` for one that is not a position. */
   static of(positions: Iterable<number>): PositionBitmap {
     const sorted = Float64Array.from(positions).sort()
     const chunks: BitmapChunk[] = []
@@ -81,7 +81,7 @@ export class PositionBitmap {
     return false
   }
 
-  /** Calls `visit` with ranges [start, end) that cover the set, ascending; neighbours may touch at multiples of 65,536. */
+  /** Calls `visit` with ranges [start, end) that make up the set, ascending; they may touch at multiples of 65,536. */
   forEachRange(visit: (start: number, end: number) => void): void {
     for (const { base, container } of this.chunks) {
       forEachContainerRange(container, (start, end) => visit(base + start, base + end))

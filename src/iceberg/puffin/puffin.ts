@@ -1,4 +1,4 @@
-import { decompress } from 'fzstd'
+import { decompressorFor } from '../avro/block-codec.ts'
 import { IcebergError } from '../errors.ts'
 import type { FileIO } from '../io/file-io.ts'
 import { stringifyJson } from '../json/lossless-json.ts'
@@ -13,7 +13,7 @@ const MAGIC_SIZE = 4
 const TAIL_SIZE = 12
 /** Bit 0 of the flags: the footer payload is compressed with LZ4. */
 const COMPRESSED_FLAG = 1
-/** A blob that claims to unpack to more than this is refused, in bytes. */
+/** A blob that unpacks to more than this is refused, in bytes. */
 const MAX_UNPACKED_BLOB = 1_073_741_824
 
 /** A blob to be written; it is stored uncompressed. */
@@ -68,7 +68,8 @@ export async function readPuffinBlob(io: FileIO, location: string, blob: BlobMet
   if (blob.compressionCodec !== 'zstd') {
     throw new IcebergError('UNSUPPORTED', `${location} has a blob compressed with ${blob.compressionCodec}`)
   }
-  return unpackZstd(bytes, location)
+  const unpacked = decompressorFor('zstandard', `blob in ${location}`)(bytes, MAX_UNPACKED_BLOB)
+  return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.byteLength)
 }
 
 /** Builds a Puffin file; the returned blobs tell where each one landed, in the order given. */
@@ -99,38 +100,6 @@ function requireKnownFlags(flags: number, location: string): void {
   if (flags === 0) return
   const what = flags === COMPRESSED_FLAG ? 'its footer is compressed with LZ4' : `its footer has unknown flags ${flags}`
   throw new IcebergError('UNSUPPORTED', `The Puffin file ${location} cannot be read: ${what}`)
-}
-
-function unpackZstd(bytes: Uint8Array, location: string): Uint8Array {
-  const size = zstdContentSize(bytes)
-  if (size === undefined) throw corrupt(location, 'a zstd blob does not tell its size')
-  if (size > MAX_UNPACKED_BLOB) throw new IcebergError('UNSUPPORTED', `${location} has a blob of ${size} bytes`)
-  try {
-    const unpacked = decompress(bytes, new Uint8Array(size))
-    if (unpacked.length === size) return unpacked
-  } catch (cause) {
-    throw new IcebergError('CORRUPT_FILE', `A zstd blob of ${location} cannot be unpacked`, { cause })
-  }
-  throw corrupt(location, 'a zstd blob has another size than it says')
-}
-
-/** Size that a zstd frame header claims (RFC 8878, 3.1.1.1), or undefined. */
-function zstdContentSize(bytes: Uint8Array): number | undefined {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (bytes.length < 14 || view.getUint32(0, true) !== 0xfd2fb528) return undefined
-  const descriptor = view.getUint8(4)
-  const singleSegment = (descriptor & 0x20) !== 0
-  const at = 5 + (singleSegment ? 0 : 1) + ([0, 1, 2, 4][descriptor & 3] ?? 0)
-  switch (descriptor >>> 6) {
-    case 0:
-      return singleSegment ? view.getUint8(at) : undefined
-    case 1:
-      return view.getUint16(at, true) + 256
-    case 2:
-      return view.getUint32(at, true)
-    default:
-      return at + 8 <= bytes.length ? Number(view.getBigUint64(at, true)) : undefined
-  }
 }
 
 function startsWithMagic(bytes: Uint8Array): boolean {

@@ -49,7 +49,7 @@ export function planExpiry(metadata: TableMetadata, request: ExpiryRequest): Exp
   return toPlan(metadata, request, chooseSnapshots(metadata, request), undefined)
 }
 
-/** As {@link planExpiry}, reading the kept snapshots to learn which specs and columns they use, when that is asked for. */
+/** As {@link planExpiry}; for `cleanExpiredMetadata` it reads which specs and columns the kept snapshots use. */
 export async function planExpiryOf(table: Table, request: ExpiryRequest): Promise<ExpiryPlan> {
   const choice = chooseSnapshots(table.metadata, request)
   const used = request.cleanExpiredMetadata === true ? await findUsedMetadata(table, choice.kept) : undefined
@@ -98,8 +98,7 @@ function retentionOf(metadata: TableMetadata, { nowMs, olderThanMs, retainLast }
   return {
     nowMs,
     olderThanMs: olderThanMs ?? nowMs - maxAgeMs,
-    minSnapshots:
-      retainLast ?? propertyLong(metadata, 'history.expire.min-snapshots-to-keep', DEFAULT_MIN_SNAPSHOTS),
+    minSnapshots: retainLast ?? propertyLong(metadata, 'history.expire.min-snapshots-to-keep', DEFAULT_MIN_SNAPSHOTS),
   }
 }
 
@@ -182,33 +181,36 @@ function toPlan(
 ): ExpiryPlan {
   const unused =
     request.cleanExpiredMetadata === true ? unusedMetadata(metadata, kept, used) : { schemaIds: [], specIds: [] }
-  const ids = new Set(expired.map((snapshot) => snapshot.snapshotId))
-  const hasFile = (files: TableMetadata['statistics'], id: bigint): boolean => files.some((f) => f.snapshotId === id)
+  const expiredSnapshotIds = expired.map((snapshot) => snapshot.snapshotId)
   const updates: TableUpdate[] = removedRefs.map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }))
-  for (const id of ids) {
-    if (hasFile(metadata.statistics, id)) updates.push({ action: 'remove-statistics', 'snapshot-id': id })
-    if (hasFile(metadata.partitionStatistics, id)) {
-      updates.push({ action: 'remove-partition-statistics', 'snapshot-id': id })
-    }
-  }
-  if (ids.size > 0) updates.push({ action: 'remove-snapshots', 'snapshot-ids': [...ids] })
+  updates.push(...statisticsUpdates(metadata, new Set(expiredSnapshotIds)))
+  if (expired.length > 0) updates.push({ action: 'remove-snapshots', 'snapshot-ids': expiredSnapshotIds })
   if (unused.specIds.length > 0) updates.push({ action: 'remove-partition-specs', 'spec-ids': unused.specIds })
   if (unused.schemaIds.length > 0) updates.push({ action: 'remove-schemas', 'schema-ids': unused.schemaIds })
   return {
     updates,
     requirements: requirementsFor(metadata, refs),
-    expiredSnapshotIds: [...ids],
+    expiredSnapshotIds,
     removedRefs,
     removedSchemaIds: unused.schemaIds,
     removedSpecIds: unused.specIds,
   }
 }
 
+function statisticsUpdates(metadata: TableMetadata, expired: ReadonlySet<bigint>): readonly TableUpdate[] {
+  const idsIn = (files: TableMetadata['statistics']): readonly bigint[] => [
+    ...new Set(files.map((file) => file.snapshotId).filter((id) => expired.has(id))),
+  ]
+  return [
+    ...idsIn(metadata.statistics).map((id) => ({ action: 'remove-statistics', 'snapshot-id': id }) as const),
+    ...idsIn(metadata.partitionStatistics).map(
+      (id) => ({ action: 'remove-partition-statistics', 'snapshot-id': id }) as const,
+    ),
+  ]
+}
+
 /** No ref may have moved, as that changes what is kept; and what is current must still be. */
-function requirementsFor(
-  metadata: TableMetadata,
-  refs: ReadonlyMap<string, SnapshotRef>,
-): readonly TableRequirement[] {
+function requirementsFor(metadata: TableMetadata, refs: ReadonlyMap<string, SnapshotRef>): readonly TableRequirement[] {
   const requirements: TableRequirement[] = []
   if (metadata.tableUuid !== '') requirements.push({ type: 'assert-table-uuid', uuid: metadata.tableUuid })
   for (const [ref, { snapshotId }] of refs) {

@@ -87,7 +87,10 @@ export class SnapshotProducer {
 
   constructor(table: Table, options: StageOptions) {
     if (!OPERATION_ID.test(options.operationId)) {
-      throw new IcebergError('INVALID_ARGUMENT', `"${options.operationId}" cannot begin file names: use A-Z a-z 0-9 . _ -`)
+      throw new IcebergError(
+        'INVALID_ARGUMENT',
+        `"${options.operationId}" cannot begin file names: use A-Z a-z 0-9 . _ -`,
+      )
     }
     const { metadata } = table
     this.table = table

@@ -63,11 +63,7 @@ export function unusedMetadata(
 }
 
 /** Whether a schema is the place to look up a column (one of `needed`, or any) that no kept schema has. */
-function hasColumnOfItsOwn(
-  schema: Schema,
-  kept: readonly Schema[],
-  needed: ReadonlySet<number> | undefined,
-): boolean {
+function hasColumnOfItsOwn(schema: Schema, kept: readonly Schema[], needed: ReadonlySet<number> | undefined): boolean {
   const known = new Set(kept.flatMap((other) => [...walkFields(other)].map(({ field }) => field.id)))
   for (const { field } of walkFields(schema)) {
     if (!known.has(field.id) && (needed === undefined || needed.has(field.id))) return true

@@ -31,7 +31,13 @@ describe('Puffin files', () => {
   it('come back with blobs, ids and properties', async () => {
     const data = new TextEncoder().encode('hello')
     const blob = { type: 'x', fields: [1, 2], snapshotId: 6_838_723_292_707_092_922n, sequenceNumber: 7n, data }
-    const file = encodePuffin([{ ...blob, properties: { a: 'b' } }, { ...blob, data: new Uint8Array(0) }], { c: 'd' })
+    const file = encodePuffin(
+      [
+        { ...blob, properties: { a: 'b' } },
+        { ...blob, data: new Uint8Array(0) },
+      ],
+      { c: 'd' },
+    )
     const io = await ioWith(file.bytes)
     const footer = await readPuffinFooter(io, at)
     expect(footer.blobs).toEqual(file.blobs)

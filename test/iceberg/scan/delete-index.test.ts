@@ -19,7 +19,11 @@ function metadata(): TableMetadata {
     uuid: '00000000-0000-4000-8000-000000000001',
     nowMs: 1,
   })
-  const again = { ...byPart, specId: 2, fields: byPart.fields.map((field) => ({ ...field, name: 'p2', fieldId: 1001 })) }
+  const again = {
+    ...byPart,
+    specId: 2,
+    fields: byPart.fields.map((field) => ({ ...field, name: 'p2', fieldId: 1001 })),
+  }
   return applyUpdates(
     base,
     [
@@ -66,7 +70,10 @@ describe('which deletes apply to a data file', () => {
   it('depends on sequence numbers: position deletes of the same commit do, equality deletes do not', () => {
     const position = file({ content: 'position-deletes' })
     const equality = file({ content: 'equality-deletes' })
-    const vector = file({ content: 'position-deletes', more: { fileFormat: 'puffin', referencedDataFile: data.filePath } })
+    const vector = file({
+      content: 'position-deletes',
+      more: { fileFormat: 'puffin', referencedDataFile: data.filePath },
+    })
     expect([4, 5, 6].map((sequence) => applies(position, sequence, data, 5))).toEqual([false, true, true])
     expect([4, 5, 6].map((sequence) => applies(equality, sequence, data, 5))).toEqual([false, false, true])
     expect([5, 6].map((sequence) => applies(vector, sequence, data, 5))).toEqual([true, true])

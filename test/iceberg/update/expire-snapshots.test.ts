@@ -95,7 +95,10 @@ describe('planExpiry on one branch', () => {
   })
 
   it('refuses what it must not or cannot take', () => {
-    const refused = (request: Partial<Parameters<typeof planExpiry>[1]>, on = table) => () => expired(on, request)
+    const refused =
+      (request: Partial<Parameters<typeof planExpiry>[1]>, on = table) =>
+      () =>
+        expired(on, request)
     expect(refused({ snapshotIds: [4n] })).toThrow('Cannot expire 4. Still referenced by refs: [main]')
     expect(refused({ snapshotIds: [4n] })).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
     expect(refused({ snapshotIds: [77n] })).toThrow(expect.objectContaining({ code: 'NO_SUCH_SNAPSHOT' }))
@@ -136,13 +139,21 @@ describe('planExpiry with refs', () => {
   })
 
   it('removes refs that are too old, never main, and then what only they held', () => {
-    const refs = { main: at(4), old: at(2, 'tag', { 'max-ref-age-ms': 9 * DAY }), young: at(3, 'tag', { 'max-ref-age-ms': 4 * DAY }) }
+    const refs = {
+      main: at(4),
+      old: at(2, 'tag', { 'max-ref-age-ms': 9 * DAY }),
+      young: at(3, 'tag', { 'max-ref-age-ms': 4 * DAY }),
+    }
     const table = history(line, refs)
     const plan = planExpiry(table, { nowMs: NOW, olderThanMs: NOW })
     expect(plan.removedRefs).toEqual(['old'])
     expect(plan.expiredSnapshotIds).toEqual([1n, 2n])
     expect(plan.updates[0]).toEqual({ action: 'remove-snapshot-ref', 'ref-name': 'old' })
-    const all = history(line, { main: at(4, 'branch', { 'max-ref-age-ms': 1 }), t: at(1, 'tag') }, { 'history.expire.max-ref-age-ms': '1' })
+    const all = history(
+      line,
+      { main: at(4, 'branch', { 'max-ref-age-ms': 1 }), t: at(1, 'tag') },
+      { 'history.expire.max-ref-age-ms': '1' },
+    )
     expect(planExpiry(all, { nowMs: NOW }).removedRefs).toEqual(['t'])
   })
 

@@ -11,14 +11,70 @@ const picks = fc.nat(65_535)
 type Step = (lake: SimulatedLake) => Promise<void>
 
 const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 3, arbitrary: fc.tuple(keys, spec).map(([k, s]): Step => (lake) => lake.append(k, s)) },
-  { weight: 3, arbitrary: fc.tuple(keys, spec).map(([k, s]): Step => (lake) => lake.upsert([...new Set(k)], s)) },
-  { weight: 3, arbitrary: fc.tuple(fc.nat(20), fc.boolean()).map(([n, b]): Step => (lake) => lake.deletePositions(n, b)) },
-  { weight: 4, arbitrary: fc.tuple(picks, spec).map(([n, s]): Step => (lake) => lake.startRewrite(n, s)) },
-  { weight: 4, arbitrary: fc.nat(5).map((n): Step => (lake) => lake.finishRewrite(n)) },
-  { weight: 3, arbitrary: fc.tuple(picks, spec).map(([n, s]): Step => (lake) => lake.rewriteNow(n, s)) },
-  { weight: 1, arbitrary: fc.nat(3).map((n): Step => (lake) => lake.addRef(`ref-${n}`, n % 2 === 0 ? 'tag' : 'branch')) },
-  { weight: 2, arbitrary: fc.tuple(fc.nat(8), fc.integer({ min: 1, max: 3 })).map(([a, n]): Step => (lake) => lake.expire(a, n)) },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(keys, spec).map(
+      ([k, s]): Step =>
+        (lake) =>
+          lake.append(k, s),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(keys, spec).map(
+      ([k, s]): Step =>
+        (lake) =>
+          lake.upsert([...new Set(k)], s),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.nat(20), fc.boolean()).map(
+      ([n, b]): Step =>
+        (lake) =>
+          lake.deletePositions(n, b),
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.tuple(picks, spec).map(
+      ([n, s]): Step =>
+        (lake) =>
+          lake.startRewrite(n, s),
+    ),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.nat(5).map(
+      (n): Step =>
+        (lake) =>
+          lake.finishRewrite(n),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.tuple(picks, spec).map(
+      ([n, s]): Step =>
+        (lake) =>
+          lake.rewriteNow(n, s),
+    ),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.nat(3).map(
+      (n): Step =>
+        (lake) =>
+          lake.addRef(`ref-${n}`, n % 2 === 0 ? 'tag' : 'branch'),
+    ),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.tuple(fc.nat(8), fc.integer({ min: 1, max: 3 })).map(
+      ([a, n]): Step =>
+        (lake) =>
+          lake.expire(a, n),
+    ),
+  },
 )
 
 describe.each([2, 3] as const)('random histories of a version %d table', (formatVersion) => {

@@ -147,10 +147,16 @@ describe('filesOnlyReachableFrom', () => {
       },
     })
     const folder = 'mem:/warehouse/t/metadata'
-    const before = withStats([[first?.snapshotId, `${folder}/1.stats`], [second?.snapshotId, `${folder}/2.stats`]])
+    const before = withStats([
+      [first?.snapshotId, `${folder}/1.stats`],
+      [second?.snapshotId, `${folder}/2.stats`],
+    ])
     const after = withStats([[second?.snapshotId, `${folder}/2.stats`]])
     expect(await filesOnlyReachableFrom(before, after)).toEqual({ ...NOTHING, statisticsFiles: [`${folder}/1.stats`] })
-    const shared = withStats([[second?.snapshotId, `${folder}/1.stats`], [second?.snapshotId, `${folder}/2.stats`]])
+    const shared = withStats([
+      [second?.snapshotId, `${folder}/1.stats`],
+      [second?.snapshotId, `${folder}/2.stats`],
+    ])
     expect(await filesOnlyReachableFrom(before, shared)).toEqual(NOTHING)
   })
 

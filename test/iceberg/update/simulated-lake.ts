@@ -101,7 +101,7 @@ export class SimulatedLake {
     await this.check()
   }
 
-  /** Deletes some visible rows of one file by position: in v2 by files of one or of several data files, in v3 by vector. */
+  /** Deletes some visible rows of one file by position: by files of one or of several data files, in v3 by vector. */
   async deletePositions(pick: number, shared: boolean): Promise<void> {
     const tasks = await planFiles(this.t.table)
     const task = tasks[pick % Math.max(1, tasks.length)]

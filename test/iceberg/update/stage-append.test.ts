@@ -9,7 +9,9 @@ describe('stageAppend', () => {
   it('makes the first snapshot', async () => {
     const t = await TableFixture.create({ partitionSpec: byPart })
     const files = [await t.dataFile([1]), await t.dataFile([2], { recordCount: 7 })]
-    const staged = await t.commit((table) => stageAppend(table, { files, operationId: 'op-1', summary: { batch: '7' } }))
+    const staged = await t.commit((table) =>
+      stageAppend(table, { files, operationId: 'op-1', summary: { batch: '7' } }),
+    )
     const snapshot = currentSnapshot(t.table.metadata)
     expect(snapshot).toMatchObject({ snapshotId: staged.snapshotId, sequenceNumber: 1, schemaId: 0 })
     expect(snapshot?.parentSnapshotId).toBeUndefined()
@@ -50,13 +52,19 @@ describe('stageAppend', () => {
       expect(added).toMatchObject({ addedFilesCount: 1, sequenceNumber: i + 1, minSequenceNumber: i + 1 })
     }
     expect((await planFiles(t.table)).map((task) => task.sequenceNumber)).toEqual([3, 2, 1])
-    expect(currentSnapshot(t.table.metadata)?.summary).toMatchObject({ 'total-data-files': '3', 'total-records': '300' })
+    expect(currentSnapshot(t.table.metadata)?.summary).toMatchObject({
+      'total-data-files': '3',
+      'total-records': '300',
+    })
   })
 
   it('splits manifests at the target size', async () => {
     const t = await TableFixture.create({ properties: { 'commit.manifest.target-size-bytes': '20000' } })
     const template = await t.dataFile()
-    const files = Array.from({ length: 3000 }, (_, i) => ({ ...template, filePath: `${template.filePath}-${i * 7919}` }))
+    const files = Array.from({ length: 3000 }, (_, i) => ({
+      ...template,
+      filePath: `${template.filePath}-${i * 7919}`,
+    }))
     await t.commit((table) => stageAppend(table, { files, operationId: 'op' }))
     const snapshot = currentSnapshot(t.table.metadata)
     if (snapshot === undefined) throw new Error('no snapshot')

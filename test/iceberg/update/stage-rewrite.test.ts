@@ -81,7 +81,10 @@ describe('stageRewrite', () => {
     const start = t.table.metadata
     const staged = await commitRewrite(t, rewriteFromHere(t, [a, b], [merged]))
     expect(await livePaths(t)).toEqual([c.filePath, merged.filePath].toSorted())
-    expect(currentSnapshot(t.table.metadata)).toMatchObject({ sequenceNumber: 3, parentSnapshotId: start.currentSnapshotId })
+    expect(currentSnapshot(t.table.metadata)).toMatchObject({
+      sequenceNumber: 3,
+      parentSnapshotId: start.currentSnapshotId,
+    })
     expect(staged.summary).toMatchObject({
       operation: 'replace',
       'added-data-files': '1',
@@ -96,9 +99,24 @@ describe('stageRewrite', () => {
     })
     const byPath = new Map((await entriesOf(t)).map((entry) => [entry.dataFile.filePath, entry]))
     const id = staged.snapshotId
-    expect(byPath.get(merged.filePath)).toMatchObject({ status: 'added', snapshotId: id, sequenceNumber: 2, fileSequenceNumber: 3 })
-    expect(byPath.get(a.filePath)).toMatchObject({ status: 'deleted', snapshotId: id, sequenceNumber: 1, fileSequenceNumber: 1 })
-    expect(byPath.get(b.filePath)).toMatchObject({ status: 'deleted', snapshotId: id, sequenceNumber: 2, fileSequenceNumber: 2 })
+    expect(byPath.get(merged.filePath)).toMatchObject({
+      status: 'added',
+      snapshotId: id,
+      sequenceNumber: 2,
+      fileSequenceNumber: 3,
+    })
+    expect(byPath.get(a.filePath)).toMatchObject({
+      status: 'deleted',
+      snapshotId: id,
+      sequenceNumber: 1,
+      fileSequenceNumber: 1,
+    })
+    expect(byPath.get(b.filePath)).toMatchObject({
+      status: 'deleted',
+      snapshotId: id,
+      sequenceNumber: 2,
+      fileSequenceNumber: 2,
+    })
     expect(byPath.get(c.filePath)).toMatchObject({ status: 'existing', sequenceNumber: 1, fileSequenceNumber: 1 })
     expect(byPath.get(c.filePath)?.snapshotId).toBe(start.snapshots[0]?.snapshotId)
   })
@@ -204,7 +222,12 @@ describe('stageRewrite', () => {
       await deleteRows(t, deletes)
       const rewrite = rewriteFromHere(t, [a, b], [{ ...merged, recordCount: 198 }])
       await t.commit((table) =>
-        stageRowDelta(table, { dataFiles: [], deleteFiles: [], replacedDeleteFiles: [deletes], operationId: 'undelete' }),
+        stageRowDelta(table, {
+          dataFiles: [],
+          deleteFiles: [],
+          replacedDeleteFiles: [deletes],
+          operationId: 'undelete',
+        }),
       )
       await expectRefused(t, rewrite, 'COMMIT_CONFLICT', 'lost the delete file')
     })
