@@ -4,6 +4,7 @@ import { DatabaseError, isUniqueViolation } from './database-error.ts'
 import { MIGRATIONS } from './migrations/all.ts'
 import type { Migration, MigrationContext } from './migrations/migration.ts'
 import type { StateTables } from './schema.ts'
+import { createTransactions } from './transactions.ts'
 
 /**
  * Opens the state database and brings its schema up to date, each migration in one transaction.
@@ -27,7 +28,8 @@ export async function migrate(
   now: Date,
 ): Promise<void> {
   const context = migrationContext(db)
-  await context.strict(migrationsTable(db)).execute()
+  const { inTransaction } = createTransactions(db) // so that of two processes that start together one waits
+  await inTransaction((tx) => context.strict(migrationsTable(tx)).execute())
   const newest = Math.max(...migrations.keys())
   const applied = await appliedVersion(db)
   if (applied > newest) {
@@ -73,7 +75,7 @@ interface Step {
 /** The version row goes in first: of two processes that start together, one waits or fails there, before any DDL. */
 async function applyOnce(db: Kysely<StateTables>, step: Step): Promise<void> {
   try {
-    await db.transaction().execute(async (trx) => {
+    await createTransactions(db).inTransaction(async (trx) => {
       await trx
         .insertInto('_migrations')
         .values({ version: step.version, name: step.migration.name, applied_at: step.now.toISOString() })

@@ -1,8 +1,9 @@
-// Opens the state database whose path is the first argument; started by tests as a process of its own.
+// Opens the state database whose kind and place are the arguments; started by tests as a process of its own.
+import { postgresDialect } from '../../src/runtime/postgres.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
-const path = process.argv[2]
-if (path === undefined) throw new Error('The path of the database is missing')
-const db = await openStateDatabase(sqliteDialect(path))
+const [, , kind, place] = process.argv
+if (place === undefined) throw new Error('The place of the database is missing')
+const db = await openStateDatabase(kind === 'SQLite' ? sqliteDialect(place) : postgresDialect(place))
 await db.destroy()

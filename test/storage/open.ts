@@ -1,39 +1,93 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-import type { Kysely } from 'kysely'
-import { afterEach } from 'vitest'
+import { type Dialect, Kysely, sql } from 'kysely'
+import { afterEach, describe } from 'vitest'
 
+import { postgresDialect } from '../../src/runtime/postgres.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
-/** Opens state databases in folders that are removed after each test. */
-export function stateDatabases(): {
-  readonly path: () => string
-  readonly open: (path?: string) => Promise<Kysely<StateTables>>
-} {
-  const folders: string[] = []
+/** A server on which the tests may make databases; without it they run on SQLite alone. */
+const postgresServer = process.env['LOCKHOUSE_TEST_POSTGRES']
+
+if (postgresServer === undefined) {
+  console.warn('Tests on PostgreSQL are skipped: LOCKHOUSE_TEST_POSTGRES names no server (scripts/postgres-setup.sh)')
+}
+
+/** State databases that are removed after each test. */
+export interface TestDatabases {
+  readonly kind: 'SQLite' | 'PostgreSQL'
+  /** Where a database of its own can be: a path, or a URL. */
+  place(): Promise<string>
+  dialect(place: string): Dialect
+  /** Opens a database, a new one unless it is named. */
+  open(place?: string): Promise<Kysely<StateTables>>
+}
+
+/** Opens state databases in SQLite. */
+export function stateDatabases(): TestDatabases {
+  return testDatabases('SQLite')
+}
+
+/** Declares the same tests for every kind of database. */
+export function describeDatabases(name: string, declare: (databases: TestDatabases) => void): void {
+  describe(`${name} on SQLite`, () => declare(testDatabases('SQLite')))
+  describe.skipIf(postgresServer === undefined)(`${name} on PostgreSQL`, () => declare(testDatabases('PostgreSQL')))
+}
+
+function testDatabases(kind: TestDatabases['kind']): TestDatabases {
+  const removals: (() => Promise<void>)[] = []
   const databases: Kysely<StateTables>[] = []
+  const dialect = (place: string): Dialect => (kind === 'SQLite' ? sqliteDialect(place) : postgresDialect(place))
 
   afterEach(async () => {
     await Promise.all(databases.splice(0).map((db) => db.destroy()))
-    for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+    for (const remove of removals.splice(0)) await remove()
   })
 
-  function path(): string {
-    const folder = mkdtempSync(join(tmpdir(), 'state-test-'))
-    folders.push(folder)
-    return join(folder, 'state.db')
+  async function place(): Promise<string> {
+    const made = kind === 'SQLite' ? sqlitePlace() : await postgresPlace()
+    removals.push(made.remove)
+    return made.place
   }
 
   return {
-    path,
-    async open(at = path()) {
-      const db = await openStateDatabase(sqliteDialect(at))
+    kind,
+    place,
+    dialect,
+    async open(at) {
+      const db = await openStateDatabase(dialect(at ?? (await place())))
       databases.push(db)
       return db
     },
   }
+}
+
+interface Place {
+  readonly place: string
+  readonly remove: () => Promise<void>
+}
+
+function sqlitePlace(): Place {
+  const folder = mkdtempSync(join(tmpdir(), 'state-test-'))
+  return { place: join(folder, 'state.db'), remove: async () => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** A new database on the server. */
+export async function postgresPlace(): Promise<Place> {
+  const name = `lockhouse_${randomUUID().replaceAll('-', '')}`
+  await onServer(`create database ${name}`)
+  const url = new URL(postgresServer ?? '')
+  url.pathname = `/${name}`
+  return { place: url.href, remove: () => onServer(`drop database ${name} with (force)`) }
+}
+
+async function onServer(statement: string): Promise<void> {
+  const server = new Kysely({ dialect: postgresDialect(postgresServer ?? '') })
+  await sql.raw(statement).execute(server)
+  await server.destroy()
 }

@@ -1,5 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 
+import { createAuditRecorder } from '../../src/services/audit-service.ts'
+import { createAuditStore } from '../../src/storage/audit-store.ts'
 import { isUniqueViolation } from '../../src/storage/database-error.ts'
 import {
   createIdempotencyStore,
@@ -12,16 +14,17 @@ import { type Cursor, decodeCursor, encodeCursor } from '../../src/storage/page.
 import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/plan-store.ts'
 import { createSettingsStore } from '../../src/storage/settings-store.ts'
 import { createTokenStore } from '../../src/storage/token-store.ts'
-import { stateDatabases } from './open.ts'
+import { createTransactions } from '../../src/storage/transactions.ts'
+import { describeDatabases } from './open.ts'
 
-const databases = stateDatabases()
 const NOW = new Date('2025-06-01T00:00:00.000Z')
+const onlyInstance = { id: 1, isAlive: async (id: number) => id === 1 }
 
 function later(ms: number): Date {
   return new Date(NOW.getTime() + ms)
 }
 
-describe('token store', () => {
+describeDatabases('token store', (databases) => {
   const token = {
     id: 'tok-1',
     tokenSha256: 'ab'.repeat(32),
@@ -72,7 +75,7 @@ function operation(id: string, more: Partial<OperationRecord> = {}): OperationRe
   }
 }
 
-describe('operation store', () => {
+describeDatabases('operation store', (databases) => {
   it('returns every field as it went in', async () => {
     const operations = createOperationStore(await databases.open())
     const full: OperationRecord = {
@@ -158,13 +161,13 @@ describe('operation store', () => {
   })
 })
 
-describe('page tokens', () => {
+describeDatabases('page tokens', (databases) => {
   it.each(['', 'x', '!!', btoa('{}'), btoa('[1,2]'), btoa('["a"]'), btoa('["a","b","c"]')])('refuses %j', (token) => {
     expect(decodeCursor(token)).toBeUndefined()
   })
 })
 
-describe('plan store', () => {
+describeDatabases('plan store', (databases) => {
   it('forgets a plan after its lifetime', async () => {
     const plans = createPlanStore(await databases.open())
     const plan = {
@@ -185,7 +188,7 @@ describe('plan store', () => {
   })
 })
 
-describe('settings store', () => {
+describeDatabases('settings store', (databases) => {
   it('sets a value only over the revision that was seen', async () => {
     const settings = createSettingsStore(await databases.open())
     expect(await settings.get('catalog')).toBeUndefined()
@@ -202,12 +205,12 @@ describe('settings store', () => {
   })
 })
 
-describe('idempotency store', () => {
-  const request: KeyedRequest = { user: 'alice', key: 'k1', method: 'POST', path: '/api/compact', bodySha256: 'aa' }
+describeDatabases('idempotency store', (databases) => {
+  const request: KeyedRequest = { user: 'alice', key: 'k1', method: 'POST', path: '/api/compact', bodySha256: 'aa', requestId: 'req-1' }
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 
   it('lets one of many claim a key, then answers again', async () => {
-    const keys = createIdempotencyStore(await databases.open())
+    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     const claims = await Promise.all(Array.from({ length: 10 }, () => keys.claim(request, NOW)))
     expect(claims.filter((claim) => claim.kind === 'claimed')).toHaveLength(1)
     expect(claims.filter((claim) => claim.kind === 'running')).toHaveLength(9)
@@ -216,7 +219,7 @@ describe('idempotency store', () => {
   })
 
   it('tells another body, path or method under the same key, but keeps users apart', async () => {
-    const keys = createIdempotencyStore(await databases.open())
+    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     expect(await keys.claim({ ...request, bodySha256: 'bb' }, NOW)).toEqual({ kind: 'mismatch' })
     expect(await keys.claim({ ...request, path: '/api/expire' }, NOW)).toEqual({ kind: 'mismatch' })
@@ -224,19 +227,38 @@ describe('idempotency store', () => {
   })
 
   it('gives a key back, but never one that has an answer', async () => {
-    const keys = createIdempotencyStore(await databases.open())
+    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     await keys.release('alice', 'k1')
     expect(await keys.claim(request, NOW)).toEqual({ kind: 'claimed' })
     await keys.complete('alice', 'k1', answer)
     await keys.release('alice', 'k1')
-    await keys.claim({ ...request, key: 'k2' }, NOW)
-    expect(await keys.releaseAll()).toBe(1)
     expect((await keys.claim(request, NOW)).kind).toBe('answered')
   })
 
+  it('gives back what a dead process claimed, unless the request had its effect', async () => {
+    const db = await databases.open()
+    const dead = createIdempotencyStore(db, { id: 1, isAlive: async (id) => id === 1 })
+    await dead.claim(request, NOW)
+    await dead.claim({ ...request, key: 'k2', requestId: 'req-2' }, NOW)
+    await dead.claim({ ...request, key: 'k3', requestId: 'req-3' }, NOW)
+    const { inTransaction } = createTransactions(db)
+    const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), () => NOW)
+    const caller = { user: 'alice', role: 'DataEngineer', via: 'token' } as const
+    const entry = { caller, action: 'widget.make', objectType: 'widget', objectId: 'w-1' } as const
+    await inTransaction((tx) => audit.record(tx, { ...entry, requestId: 'req-1' }))
+    await inTransaction((tx) => audit.record(tx, { ...entry, requestId: 'req-2', outcome: 'refused' }))
+
+    expect(await dead.settleAbandoned()).toBe(0)
+    const alive = createIdempotencyStore(db, { id: 2, isAlive: async (id) => id === 2 })
+    expect(await alive.claim({ ...request, key: 'k3', requestId: 'req-4' }, NOW)).toEqual({ kind: 'claimed' })
+    expect(await alive.settleAbandoned()).toBe(2)
+    expect(await alive.claim(request, NOW)).toEqual({ kind: 'lost', effect: 'widget.make w-1' })
+    expect(await alive.claim({ ...request, key: 'k2' }, NOW)).toEqual({ kind: 'claimed' })
+  })
+
   it('forgets answers after a day', async () => {
-    const keys = createIdempotencyStore(await databases.open())
+    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     await keys.complete('alice', 'k1', answer)
     expect((await keys.claim(request, later(IDEMPOTENCY_LIFETIME_MS - 1))).kind).toBe('answered')

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Starts a PostgreSQL server of its own for the tests: loopback only, on a free port, in a temporary folder, without
+# fsync (it holds nothing of value). Installs PostgreSQL through apt where it is missing. Prints the environment on
+# standard output, with the command that stops and removes it:
+#   eval "$(scripts/postgres-setup.sh)"; …; eval "$LOCKHOUSE_TEST_POSTGRES_STOP"
+set -euo pipefail
+
+find_bin() { # the newest installed server
+  ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -t/ -k5 -n | tail -n 1
+}
+
+bin=$(find_bin)
+if [ -z "$bin" ]; then
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update -qq >&2
+  apt-get install -y -qq --no-install-recommends postgresql >&2
+  bin=$(find_bin)
+fi
+
+folder=$(mktemp -d "${TMPDIR:-/tmp}/lockhouse-postgres-XXXXXX")
+as_owner() { "$@"; }
+if [ "$(id -u)" -eq 0 ]; then # the server refuses to run as root
+  chown postgres "$folder"
+  as_owner() { (cd "$folder" && setpriv --reuid=postgres --regid=postgres --clear-groups -- "$@"); }
+fi
+
+port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+as_owner "$bin/initdb" -D "$folder/data" -U lockhouse -A trust -E UTF8 --locale=C.UTF-8 --no-sync >&2
+as_owner "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w \
+  -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=200" start >&2
+
+stop="$bin/pg_ctl -D $folder/data -m immediate stop"
+if [ "$(id -u)" -eq 0 ]; then stop="(cd / && setpriv --reuid=postgres --regid=postgres --clear-groups -- $stop)"; fi
+printf 'export LOCKHOUSE_TEST_POSTGRES=%q\n' "postgres://lockhouse@127.0.0.1:$port/postgres"
+printf 'export LOCKHOUSE_TEST_POSTGRES_STOP=%q\n' "$stop >&2; rm -rf $folder"
