@@ -17,7 +17,11 @@ export async function appendRows(
 ): Promise<readonly DataFile[]> {
   const { fields } = output.schema
   const text = query.replace(/[\s;]+$/, '')
-  await requireColumns(run, text, fields.map((field) => `c${field.id}`))
+  await requireColumns(
+    run,
+    text,
+    fields.map((field) => `c${field.id}`),
+  )
   const columns = fields.map((field) => `CAST(c${field.id} AS ${duckType(field.type)}) AS c${field.id}`)
   let rows = `SELECT ${columns.join(', ')} FROM (\n${text}\n)`
   if (output.partitionSpec.fields.length > 0) {
@@ -36,7 +40,10 @@ async function requireColumns(run: DuckDbRun, query: string, names: readonly str
   const found = await resultColumns(run, query)
   const missing = names.filter((name) => !found.includes(name))
   if (missing.length === 0) return
-  throw new IcebergError('INVALID_ARGUMENT', `the query has no column ${missing.join(', ')}; it has ${found.join(', ')}`)
+  throw new IcebergError(
+    'INVALID_ARGUMENT',
+    `the query has no column ${missing.join(', ')}; it has ${found.join(', ')}`,
+  )
 }
 
 async function resultColumns(run: DuckDbRun, query: string): Promise<readonly string[]> {

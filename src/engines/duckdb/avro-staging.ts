@@ -137,15 +137,23 @@ function toEngine(factory: EngineValueFactory, type: Type, value: AvroValue): En
   switch (type.kind) {
     case 'struct': {
       const record = value as AvroRecordValue
-      const members = structMembers(type.fields).map(([name, field]) => [name, toEngine(factory, field.type, record.get(field.id) ?? null)])
+      const members = structMembers(type.fields).map(([name, field]) => [
+        name,
+        toEngine(factory, field.type, record.get(field.id) ?? null),
+      ])
       return factory.structValue(Object.fromEntries(members) as Record<string, EngineValue>)
     }
     case 'list':
-      return factory.listValue((value as readonly AvroValue[]).map((element) => toEngine(factory, type.element, element)))
+      return factory.listValue(
+        (value as readonly AvroValue[]).map((element) => toEngine(factory, type.element, element)),
+      )
     case 'map': {
       const entries = [...(value as ReadonlyMap<AvroValue, AvroValue>)]
       return factory.mapValue(
-        entries.map(([key, item]) => ({ key: toEngine(factory, type.key, key), value: toEngine(factory, type.value, item) })),
+        entries.map(([key, item]) => ({
+          key: toEngine(factory, type.key, key),
+          value: toEngine(factory, type.value, item),
+        })),
       )
     }
     default:

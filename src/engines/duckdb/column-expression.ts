@@ -34,7 +34,10 @@ function missingValue(target: NestedField, context: ColumnContext): string {
   const constant = context.partitionValue(target)
   if (constant !== undefined) return constant
   if (target.required && (target.initialDefault === undefined || target.initialDefault === null)) {
-    throw new IcebergError('CORRUPT_FILE', `${context.location} lacks the required column ${target.name} (field id ${target.id})`)
+    throw new IcebergError(
+      'CORRUPT_FILE',
+      `${context.location} lacks the required column ${target.name} (field id ${target.id})`,
+    )
   }
   return initialDefault(target)
 }
@@ -89,10 +92,18 @@ function convertList(
   requirePart(step, file.element, type.elementId, context)
   const variable = `e${step.depth}`
   const element = convert(
-    { source: variable, file: file.element.type, type: type.element, path: `${step.path}.element`, depth: step.depth + 1 },
+    {
+      source: variable,
+      file: file.element.type,
+      type: type.element,
+      path: `${step.path}.element`,
+      depth: step.depth + 1,
+    },
     context,
   )
-  return element === variable ? step.source : unlessNull(step, type, `list_transform(${step.source}, lambda ${variable}: ${element})`)
+  return element === variable
+    ? step.source
+    : unlessNull(step, type, `list_transform(${step.source}, lambda ${variable}: ${element})`)
 }
 
 function convertMap(

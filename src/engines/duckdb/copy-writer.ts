@@ -5,6 +5,7 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import type { NestedField } from '../../iceberg/types.ts'
 
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
+import { textOf } from './result-values.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
 import { fieldIdsOption } from './output-layout.ts'
 import { quoteName, quoteText } from './sql-text.ts'
@@ -77,10 +78,12 @@ export async function copyRows(run: DuckDbRun, request: CopyRequest): Promise<re
 function copiedFile(row: ResultRow): CopiedFile {
   const [partition] = entries(row['partition_keys'])
   return {
-    path: String(row['filename']),
+    path: textOf(row['filename']),
     rowCount: Number(row['count']),
     sizeBytes: Number(row['file_size_bytes']),
-    columns: new Map(entries(row['column_statistics']).map(([path, statistics]) => [path, columnStatistics(statistics)])),
+    columns: new Map(
+      entries(row['column_statistics']).map(([path, statistics]) => [path, columnStatistics(statistics)]),
+    ),
     ...(partition === undefined ? {} : { partition: Number(partition[1]) }),
   }
 }
@@ -105,11 +108,15 @@ function codecOptions(properties: Readonly<Record<string, string>>): string[] {
   const name = properties[CODEC_PROPERTY]?.toLowerCase() ?? 'zstd'
   const codec = CODECS[name]
   if (codec === undefined) {
-    throw new IcebergError('UNSUPPORTED', `table property ${CODEC_PROPERTY} is ${name}; the embedded engine writes ${Object.keys(CODECS).join(', ')}`)
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `table property ${CODEC_PROPERTY} is ${name}; the embedded engine writes ${Object.keys(CODECS).join(', ')}`,
+    )
   }
   const options = [`COMPRESSION ${codec}`]
   const level = Number(properties[LEVEL_PROPERTY] ?? 1)
-  if (codec === 'zstd') options.push(`COMPRESSION_LEVEL ${Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1}`)
+  if (codec === 'zstd')
+    options.push(`COMPRESSION_LEVEL ${Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1}`)
   return options
 }
 

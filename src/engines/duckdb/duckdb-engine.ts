@@ -1,5 +1,12 @@
 import type {
-  AppendTask, Engine, EngineProgress, EngineRunOptions, OutputSpec, ReadTask, RewriteResult, RewriteTask,
+  AppendTask,
+  Engine,
+  EngineProgress,
+  EngineRunOptions,
+  OutputSpec,
+  ReadTask,
+  RewriteResult,
+  RewriteTask,
 } from '../engine.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
@@ -122,7 +129,8 @@ async function rewriteFiles(
 ): Promise<RewriteResult> {
   const { io, metadata, output, partition, sortOrder } = task
   if (task.inputs.length === 0) return { files: [], rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 }
-  if (!(output.targetFileSizeBytes > 0)) throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
+  if (!(output.targetFileSizeBytes > 0))
+    throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
   const context = { run, io, metadata }
   const inputs = await openInputs(context, task.inputs)
   const source = await RowSource.create(context, inputs)

@@ -36,9 +36,14 @@ export class DuckDbSession {
     try {
       const instance = await (this.#instance ??= this.#create())
       const connection = await instance.connect()
-      await connection.run("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+      await connection.run(
+        "SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false",
+      )
       const run = new DuckDbRun({
-        connection, folder, doing, signal,
+        connection,
+        folder,
+        doing,
+        signal,
         onFatal: () => this.#discard(),
         onClose: (closed) => this.#runs.delete(closed),
       })
@@ -194,4 +199,3 @@ export class DuckDbRun {
     if (percentage >= 0) onProgress(Math.min(1, percentage / 100))
   }
 }
-

@@ -22,8 +22,14 @@ const RULES: readonly ErrorRule[] = [
   },
   { pattern: /no such file or directory|No files found that match/i, code: 'FILE_NOT_FOUND' },
   { pattern: /permission denied|read-only file system/i, code: 'IO_FAILED' },
-  { pattern: /^(Parser|Binder|Catalog|Permission|Syntax|INTERNAL|FATAL|Fatal|Not implemented) /i, code: 'ENGINE_FAILED' },
-  { pattern: /magic bytes|not a parquet file|too small to be|parquet|thrift|decompress|snappy|zstd|corrupt/i, code: 'CORRUPT_FILE' },
+  {
+    pattern: /^(Parser|Binder|Catalog|Permission|Syntax|INTERNAL|FATAL|Fatal|Not implemented) /i,
+    code: 'ENGINE_FAILED',
+  },
+  {
+    pattern: /magic bytes|not a parquet file|too small to be|parquet|thrift|decompress|snappy|zstd|corrupt/i,
+    code: 'CORRUPT_FILE',
+  },
   { pattern: /^(Invalid Input|Invalid|Conversion|Serialization|Out of Range) Error/i, code: 'CORRUPT_FILE' },
 ]
 

@@ -1,3 +1,4 @@
+import type * as DuckDb from '@duckdb/node-api'
 import type { DuckDBValue } from '@duckdb/node-api'
 
 import { IcebergError } from '../../iceberg/errors.ts'
@@ -5,7 +6,7 @@ import { formatType } from '../../iceberg/type-names.ts'
 import type { PrimitiveType, Value } from '../../iceberg/types.ts'
 
 /** The engine's constructors of values; the module is loaded lazily, so it is handed in. */
-export type EngineValueFactory = typeof import('@duckdb/node-api')
+export type EngineValueFactory = typeof DuckDb
 
 /** A value of the table format as the engine takes it when rows are appended. */
 export function engineValue(factory: EngineValueFactory, type: PrimitiveType, value: Value): DuckDBValue {

@@ -50,7 +50,8 @@ export async function loadEqualityDeletes(
   inputs: readonly ScanInput[],
 ): Promise<readonly EqualitySet[]> {
   const sets: EqualitySet[] = []
-  for (const collected of collect(inputs).values()) sets.push(await loadSet(context, collected, `equality_deletes_${sets.length}`))
+  for (const collected of collect(inputs).values())
+    sets.push(await loadSet(context, collected, `equality_deletes_${sets.length}`))
   return sets
 }
 
@@ -79,7 +80,10 @@ async function loadSet(context: StageContext, { ids, files }: Collected, name: s
   const staged = await openFiles(
     context,
     entries.map(({ ref }) => ref.file),
-    { prefix: `${name}_`, assign: (shape, location) => requireKeys(withFieldIds(shape, metadata, location), keys, location) },
+    {
+      prefix: `${name}_`,
+      assign: (shape, location) => requireKeys(withFieldIds(shape, metadata, location), keys, location),
+    },
   )
   const numbers = new Map(staged.map((file, at) => [file, at]))
   const scans = byShape(staged).map((group) => {
@@ -140,7 +144,10 @@ function cutDown(schema: Schema, leaf: NestedField): Pick<KeyColumn, 'column' | 
     const outer = fieldById(schema, parent)
     if (outer?.type.kind !== 'struct') {
       const type = outer ? formatType(outer.type) : 'nothing'
-      throw new IcebergError('UNSUPPORTED', `equality id ${leaf.id} is inside ${type}; only struct members can be compared`)
+      throw new IcebergError(
+        'UNSUPPORTED',
+        `equality id ${leaf.id} is inside ${type}; only struct members can be compared`,
+      )
     }
     column = { ...outer, required: false, type: { kind: 'struct', fields: [column] } }
     depth += 1
@@ -220,7 +227,9 @@ function scopeKey(partitions: PartitionScopes, file: DataFile): string {
 
 /** Whether every input that some delete of the scope applies to is also hit by all later ones. */
 function isNestedBySequence(entries: readonly DeleteEntry[], members: readonly number[]): boolean {
-  const ordered = members.toSorted((a, b) => (entries[a]?.ref.sequenceNumber ?? 0) - (entries[b]?.ref.sequenceNumber ?? 0))
+  const ordered = members.toSorted(
+    (a, b) => (entries[a]?.ref.sequenceNumber ?? 0) - (entries[b]?.ref.sequenceNumber ?? 0),
+  )
   const counts = new Map<ScanInput, { first: number; count: number }>()
   for (const at of ordered) {
     const sequence = entries[at]?.ref.sequenceNumber ?? 0
@@ -238,7 +247,10 @@ function isNestedBySequence(entries: readonly DeleteEntry[], members: readonly n
 }
 
 function appliesTo({ inputs }: DeleteEntry): string {
-  return [...inputs].map((input) => input.index).toSorted((a, b) => a - b).join()
+  return [...inputs]
+    .map((input) => input.index)
+    .toSorted((a, b) => a - b)
+    .join()
 }
 
 function groupBy(

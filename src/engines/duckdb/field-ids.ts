@@ -7,7 +7,6 @@ import type { NestedField } from '../../iceberg/types.ts'
 
 import type { FileField, FileShape, FileType } from './file-schema.ts'
 
-
 /**
  * The shape of a file with a field id for every column that has one. A file with ids keeps them; one without gets those
  * of the table's name mapping; without a mapping the n-th column is field n, as readers of migrated tables assume, but
@@ -55,7 +54,11 @@ function applyMapping(field: FileField, mapped: MappedField | undefined): FileFi
   const type = mapChildren(field.type, {
     members: (members) => byMapping(members, inner),
     // the parts of lists and maps go by these names, whatever the file calls them
-    part: (child, name) => applyMapping(child, inner.find((candidate) => candidate.names.includes(name))),
+    part: (child, name) =>
+      applyMapping(
+        child,
+        inner.find((candidate) => candidate.names.includes(name)),
+      ),
   })
   return mapped?.fieldId === undefined ? { ...rest, type } : { ...rest, fieldId: mapped.fieldId, type }
 }

@@ -24,7 +24,8 @@ export class FileConstants {
   /** SQL for an integer per file. */
   integer(values: readonly number[]): string {
     const first = values[0] ?? 0
-    if (values.length > 1 && values.every((value, at) => value === first + at)) return `(${this.#fileNumber} + ${first})`
+    if (values.length > 1 && values.every((value, at) => value === first + at))
+      return `(${this.#fileNumber} + ${first})`
     return this.column(values.map((value) => `${value}::BIGINT`))
   }
 

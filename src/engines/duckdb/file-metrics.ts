@@ -5,6 +5,7 @@ import { parseDecimal } from '../../iceberg/values-json.ts'
 import { truncateLower, truncateUpper } from '../../iceberg/values-truncate.ts'
 
 import type { DuckDbRun } from './duckdb-session.ts'
+import { textOf } from './result-values.ts'
 import type { MetricsMode } from './metrics-config.ts'
 import type { LeafColumn } from './output-layout.ts'
 import { textList } from './sql-text.ts'
@@ -51,7 +52,11 @@ export async function valueRanges(
       const { type } = leaf.field
       if (leaf.isRepeated || statistics === undefined || !isPrimitive(type)) continue
       const parse = (text: string | undefined): Value | undefined =>
-        text === undefined ? undefined : type.kind in TEMPORAL ? temporal.get(`${type.kind} ${text}`) : parseText(type, text)
+        text === undefined
+          ? undefined
+          : type.kind in TEMPORAL
+            ? temporal.get(`${type.kind} ${text}`)
+            : parseText(type, text)
       const lower = parse(statistics.get('min'))
       const upper = parse(statistics.get('max'))
       if (lower !== undefined && upper !== undefined) ranges.set(leaf.field.id, { lower, upper })
@@ -126,7 +131,7 @@ async function parseTemporal(
     for (const row of await run.rows(`SELECT x, TRY(${TEMPORAL[kind]}) AS n FROM (SELECT ${list} AS x)`)) {
       const number = row['n']
       if (typeof number !== 'bigint' && typeof number !== 'number') continue
-      values.set(`${kind} ${String(row['x'])}`, kind === 'date' ? Number(number) : BigInt(number))
+      values.set(`${kind} ${textOf(row['x'])}`, kind === 'date' ? Number(number) : BigInt(number))
     }
   }
   return values

@@ -1,8 +1,9 @@
-import type { DuckDBListType, DuckDBMapType, DuckDBStructType, DuckDBType } from '@duckdb/node-api'
+import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '@duckdb/node-api'
 
 import { IcebergError } from '../../iceberg/errors.ts'
 
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
+import { textOf } from './result-values.ts'
 import { quoteText, textList } from './sql-text.ts'
 
 /** A column of a Parquet file, or a member inside one. */
@@ -55,7 +56,7 @@ export async function inspectFiles(
   const list = textList(paths)
   const counts = new Map<string, number>()
   for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
-    counts.set(String(row['file_name']), Number(row['num_rows']))
+    counts.set(textOf(row['file_name']), Number(row['num_rows']))
   }
   const groups = await run.rows(`
     SELECT nodes, list(file_name) AS files FROM (
@@ -76,11 +77,11 @@ export async function inspectFiles(
 async function readShape(run: DuckDbRun, rows: readonly ResultRow[], path: string): Promise<FileShape> {
   const root = buildTree(rows)
   const result = await run.result(`SELECT * FROM read_parquet(${quoteText(path)}, hive_partitioning = false) LIMIT 0`)
-  const { DuckDBTypeId } = await import('@duckdb/node-api')
+  const duckdb = await import('@duckdb/node-api')
   const names = result.columnNames()
   const types = result.columnTypes()
   if (types.length !== root.children.length) throw misread(path)
-  const zip = zipper(DuckDBTypeId)
+  const zip = zipper(duckdb.DuckDBTypeId)
   const columns = root.children.map((node, at) => {
     const type = types[at]
     if (type === undefined) throw misread(path)
@@ -97,22 +98,23 @@ function buildTree(rows: readonly ResultRow[]): SchemaNode {
   let next = 0
   const build = (depth: number): SchemaNode => {
     const row = rows[next++]
-    if (row === undefined || depth > 200) throw new IcebergError('CORRUPT_FILE', 'a Parquet schema is cut short or too deep')
+    if (row === undefined || depth > 200)
+      throw new IcebergError('CORRUPT_FILE', 'a Parquet schema is cut short or too deep')
     const children: SchemaNode[] = []
     for (let left = Number(row['c'] ?? 0); left > 0; left -= 1) children.push(build(depth + 1))
     return {
-      name: String(row['n']),
+      name: textOf(row['n']),
       ...(row['i'] === null || row['i'] === undefined ? {} : { fieldId: Number(row['i']) }),
       repeated: row['r'] === 'REPEATED',
-      annotation: String(row['t'] ?? ''),
-      logical: String(row['l'] ?? ''),
+      annotation: textOf(row['t']),
+      logical: textOf(row['l']),
       children,
     }
   }
   return build(0)
 }
 
-type TypeIds = typeof import('@duckdb/node-api').DuckDBTypeId
+type TypeIds = typeof DuckDBTypeId
 type Zip = (node: SchemaNode, type: DuckDBType, name: string) => FileField
 
 /**
@@ -123,23 +125,29 @@ function zipper(ids: TypeIds): Zip {
   const zip: Zip = (node, type, name) => {
     if (node.repeated) return field(node, name, listType(type, { ...node, repeated: false }))
     if (type.typeId === ids.LIST) return field(node, name, listType(type, elementNode(node)))
-    if (type.typeId === ids.MAP) return field(node, name, mapType(type as DuckDBMapType, node))
-    if (type.typeId === ids.STRUCT) return field(node, name, structType(type as DuckDBStructType, node))
+    if (type.typeId === ids.MAP) return field(node, name, mapType(type, node))
+    if (type.typeId === ids.STRUCT) return field(node, name, structType(type, node))
     if (node.children.length > 0) return field(node, name, opaque(type))
     const isUtcNanos = type.typeId === ids.TIMESTAMP_TZ && /NANOS=Nano/.test(node.logical)
     return field(node, name, { kind: 'primitive', duckType: type.toString(), isUtcNanos })
   }
   const listType = (type: DuckDBType, element: SchemaNode | undefined): FileType => {
     if (type.typeId !== ids.LIST || element === undefined) return opaque(type)
-    return { kind: 'list', duckType: type.toString(), element: zip(element, (type as DuckDBListType).valueType, 'element') }
+    return {
+      kind: 'list',
+      duckType: type.toString(),
+      element: zip(element, type.valueType, 'element'),
+    }
   }
   const mapType = (type: DuckDBMapType, node: SchemaNode): FileType => {
     const [entry] = node.children
     const [key, value] = entry?.children ?? []
     if (node.children.length !== 1 || entry?.children.length !== 2 || !key || !value) return opaque(type)
     return {
-      kind: 'map', duckType: type.toString(),
-      key: zip(key, type.keyType, 'key'), value: zip(value, type.valueType, 'value'),
+      kind: 'map',
+      duckType: type.toString(),
+      key: zip(key, type.keyType, 'key'),
+      value: zip(value, type.valueType, 'value'),
     }
   }
   const structType = (type: DuckDBStructType, node: SchemaNode): FileType => {

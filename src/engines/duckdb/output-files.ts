@@ -9,6 +9,7 @@ import type { OutputSpec } from '../engine.ts'
 
 import type { CopiedFile } from './copy-writer.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
+import { textOf } from './result-values.ts'
 import { fileMetrics, valueRanges } from './file-metrics.ts'
 import type { ValueRange } from './file-metrics.ts'
 import { metricsModes } from './metrics-config.ts'
@@ -45,7 +46,11 @@ export async function placeFiles(context: OutputContext, files: readonly PlacedF
   await verifyLayout(run, paths, context.fields)
   const footers = await readFooters(run, paths)
   const leaves = leafColumns(context.fields)
-  const ranges = await valueRanges(run, files.map(({ copied }) => copied), leaves)
+  const ranges = await valueRanges(
+    run,
+    files.map(({ copied }) => copied),
+    leaves,
+  )
   files.forEach((file, at) => requirePartition(context, file, ranges[at] ?? new Map()))
   const describe = describer(context, leaves)
   const placed: string[] = []
@@ -88,11 +93,11 @@ async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<Re
     SELECT file_name, min(least(nullif(dictionary_page_offset, 0), data_page_offset)) AS start
     FROM parquet_metadata(${list}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`)
   for (const row of rows) {
-    const name = String(row['file_name'])
+    const name = textOf(row['file_name'])
     offsets.set(name, [...(offsets.get(name) ?? []), Number(row['start'])])
   }
   for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
-    const name = String(row['file_name'])
+    const name = textOf(row['file_name'])
     footers.set(name, { rowCount: Number(row['num_rows']), splitOffsets: offsets.get(name) ?? [] })
   }
   return footers
@@ -132,10 +137,16 @@ function requirePartition(context: OutputContext, file: PlacedFile, ranges: Read
     const field = output.schema.fields.find((candidate) => candidate.id === sourceId)
     if (transform.kind !== 'identity' || range === undefined || field === undefined) continue
     const { type } = field
-    if (type.kind === 'struct' || type.kind === 'list' || type.kind === 'map' || type.kind.startsWith('timestamp')) continue
+    if (type.kind === 'struct' || type.kind === 'list' || type.kind === 'map' || type.kind.startsWith('timestamp'))
+      continue
     const value = file.partition[at] ?? null
     const isCut = typeof range.lower === 'string' && range.lower.length > 64
-    if (isCut || (value !== null && [range.lower, range.upper].every((bound) => isSame(compareValues(type, rounded(type, bound), value))))) continue
+    if (
+      isCut ||
+      (value !== null &&
+        [range.lower, range.upper].every((bound) => isSame(compareValues(type, rounded(type, bound), value))))
+    )
+      continue
     throw new IcebergError(
       'CORRUPT_FILE',
       `files of partition ${name} hold rows of another partition, so they cannot be rewritten together`,

@@ -3,19 +3,24 @@ import type { NestedField, Type } from '../../iceberg/types.ts'
 import { isNested } from '../../iceberg/types.ts'
 
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
+import { textOf } from './result-values.ts'
 import { quoteName, textList } from './sql-text.ts'
 import { parquetForm, structMembers } from './type-mapping.ts'
 import type { ParquetForm } from './type-mapping.ts'
 
 /** DuckDB's FIELD_IDS option for the columns of a file, ids of nested fields included. */
 export function fieldIdsOption(fields: readonly NestedField[]): string {
-  return `{${structMembers(fields).map(([name, field]) => `${quoteName(name)}: ${idTree(field.id, field.type)}`).join(', ')}}`
+  return `{${structMembers(fields)
+    .map(([name, field]) => `${quoteName(name)}: ${idTree(field.id, field.type)}`)
+    .join(', ')}}`
 }
 
 function idTree(id: number, type: Type): string {
   switch (type.kind) {
     case 'struct': {
-      const members = structMembers(type.fields).map(([name, field]) => `, ${quoteName(name)}: ${idTree(field.id, field.type)}`)
+      const members = structMembers(type.fields).map(
+        ([name, field]) => `, ${quoteName(name)}: ${idTree(field.id, field.type)}`,
+      )
       return `{__duckdb_field_id: ${id}${members.join('')}}`
     }
     case 'list':
@@ -47,9 +52,16 @@ export function leafColumns(fields: readonly NestedField[]): readonly LeafColumn
     const { field, statisticsKey, path } = leaf
     const { type } = field
     const inner = (child: NestedField, name: string, isRepeated: boolean): void =>
-      visit({ ...leaf, field: child, statisticsKey: `${statisticsKey}.${quoteName(name)}`, path: `${path}.${child.name}`, isRepeated })
+      visit({
+        ...leaf,
+        field: child,
+        statisticsKey: `${statisticsKey}.${quoteName(name)}`,
+        path: `${path}.${child.name}`,
+        isRepeated,
+      })
     if (!isNested(type)) leaves.push(leaf)
-    else if (type.kind === 'struct') for (const [name, child] of structMembers(type.fields)) inner(child, name, leaf.isRepeated)
+    else if (type.kind === 'struct')
+      for (const [name, child] of structMembers(type.fields)) inner(child, name, leaf.isRepeated)
     else for (const child of parts(type)) inner(child, child.name, true)
   }
   for (const [name, field] of structMembers(fields)) {
@@ -59,7 +71,8 @@ export function leafColumns(fields: readonly NestedField[]): readonly LeafColumn
 }
 
 function parts(type: Type): NestedField[] {
-  if (type.kind === 'list') return [{ id: type.elementId, name: 'element', required: type.elementRequired, type: type.element }]
+  if (type.kind === 'list')
+    return [{ id: type.elementId, name: 'element', required: type.elementRequired, type: type.element }]
   if (type.kind !== 'map') return []
   return [
     { id: type.keyId, name: 'key', required: true, type: type.key },
@@ -77,7 +90,11 @@ interface ExpectedNode {
  * Reads back the schemas of written files and compares every field id and physical type with the table's schema
  * (trap 22); `ENGINE_FAILED` when something is not as it must be.
  */
-export async function verifyLayout(run: DuckDbRun, paths: readonly string[], fields: readonly NestedField[]): Promise<void> {
+export async function verifyLayout(
+  run: DuckDbRun,
+  paths: readonly string[],
+  fields: readonly NestedField[],
+): Promise<void> {
   if (paths.length === 0) return
   const expected: ExpectedNode[] = [{}, ...fields.flatMap((field) => expectedNodes(field.id, field.type))]
   const layouts = await run.rows(`
@@ -95,15 +112,16 @@ function compare(nodes: readonly ResultRow[], expected: readonly ExpectedNode[])
   for (const [at, { id, form }] of expected.entries()) {
     const node = nodes[at] ?? {}
     const foundId = node['id'] === null || node['id'] === undefined ? undefined : Number(node['id'])
-    if (foundId !== id) throw wrongLayout(`${String(node['name'])} has field id ${foundId ?? 'none'} instead of ${id ?? 'none'}`)
+    if (foundId !== id)
+      throw wrongLayout(`${textOf(node['name'])} has field id ${foundId ?? 'none'} instead of ${id ?? 'none'}`)
     if (form && !hasForm(node, form)) {
-      throw wrongLayout(`${String(node['name'])} is ${String(node['type'])} (${String(node['said'])})`)
+      throw wrongLayout(`${textOf(node['name'])} is ${textOf(node['type'])} (${textOf(node['said'])})`)
     }
   }
 }
 
 function hasForm(node: ResultRow, { physical, length, logical }: ParquetForm): boolean {
-  const said = String(node['said'] ?? '')
+  const said = textOf(node['said'])
   if (node['type'] !== physical) return false
   if (length !== undefined && Number(node['length']) !== length) return false
   // plain integers carry INT_32 or INT_64, which say nothing new

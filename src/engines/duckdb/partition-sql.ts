@@ -37,7 +37,10 @@ export async function transformSql(run: DuckDbRun, request: TransformRequest): P
   if (transform.kind === 'void') return { sql: 'NULL::INTEGER', type: { kind: 'unknown' }, join: '' }
   const field = fieldById(schema, sourceId)
   if (field === undefined || isNested(field.type)) {
-    throw new IcebergError('UNSUPPORTED', `the source column ${sourceId} of transform ${formatTransform(transform)} is gone`)
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `the source column ${sourceId} of transform ${formatTransform(transform)} is gone`,
+    )
   }
   const source = leafSql(schema, field)
   const type = transformResultType(transform, field.type)
@@ -73,7 +76,10 @@ function directSql(transform: Transform, type: PrimitiveType, source: string): s
     case 'bucket':
       return bucketSql(type, source, transform.buckets)
     default:
-      throw new IcebergError('UNSUPPORTED', `the transform "${formatTransform(transform)}" is not known and cannot be applied`)
+      throw new IcebergError(
+        'UNSUPPORTED',
+        `the transform "${formatTransform(transform)}" is not known and cannot be applied`,
+      )
   }
 }
 
@@ -162,11 +168,13 @@ interface LookupRequest extends TransformRequest {
 /** A table from every distinct source value to its transformed value, which is computed here. */
 async function lookupSql(run: DuckDbRun, request: LookupRequest): Promise<TransformSql> {
   const { name, source, sourceType, type, transform, rows } = request
-  await run.execute(`CREATE TEMP TABLE ${name} AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`)
+  await run.execute(
+    `CREATE TEMP TABLE ${name} AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`,
+  )
   await run.execute(`ALTER TABLE ${name} ADD COLUMN t ${lookupType(type)}`)
   const result = await run.stream(`SELECT v FROM ${name}`)
   const pairs: string[] = []
-  for (let chunk = await run.guarded(() => result.fetchChunk()); chunk && chunk.rowCount > 0; ) {
+  for (let chunk = await run.guarded(() => result.fetchChunk()); chunk && chunk.rowCount > 0;) {
     for (const value of chunk.getColumnValues(0)) {
       const plain = toValue(sourceType, value)
       if (plain === null) continue

@@ -38,7 +38,9 @@ export async function writeRows(run: DuckDbRun, request: RowsToWrite): Promise<r
     return copied.map((file) => ({ copied: file, partition: partition ?? [] }))
   }
   const partitions = await findPartitions(run, request)
-  return sortOrder === undefined ? writeSpread(run, request, partitions) : writeEach(run, request, { partitions, order })
+  return sortOrder === undefined
+    ? writeSpread(run, request, partitions)
+    : writeEach(run, request, { partitions, order })
 }
 
 function copyBase({ fields, bytesPerRow, output, onProgress }: RowsToWrite): Omit<CopyRequest, 'rows' | 'split'> {
@@ -62,7 +64,13 @@ async function orderBy(run: DuckDbRun, { output, rows, sortOrder }: RowsToWrite)
   const joins: string[] = []
   const terms: string[] = []
   for (const [at, { sourceId, transform, direction, nullOrder }] of sortOrder.fields.entries()) {
-    const { sql, join } = await transformSql(run, { schema: output.schema, sourceId, transform, rows, name: `sort_values_${at}` })
+    const { sql, join } = await transformSql(run, {
+      schema: output.schema,
+      sourceId,
+      transform,
+      rows,
+      name: `sort_values_${at}`,
+    })
     columns.push(`${sql} AS o${at}`)
     if (join !== '') joins.push(join)
     terms.push(`s.o${at} ${direction.toUpperCase()} ${nullOrder === 'nulls-first' ? 'NULLS FIRST' : 'NULLS LAST'}`)
@@ -83,7 +91,9 @@ async function findPartitions(run: DuckDbRun, request: RowsToWrite): Promise<Par
   const { output, rows } = request
   const terms: TransformSql[] = []
   for (const [at, { sourceId, transform }] of output.partitionSpec.fields.entries()) {
-    terms.push(await transformSql(run, { schema: output.schema, sourceId, transform, rows, name: `partition_values_${at}` }))
+    terms.push(
+      await transformSql(run, { schema: output.schema, sourceId, transform, rows, name: `partition_values_${at}` }),
+    )
   }
   const joins = terms.map(({ join }) => join).filter((join) => join !== '')
   const keys = terms.flatMap(keySql)
@@ -123,9 +133,15 @@ function withJoins(rows: string, joins: readonly string[], extra: readonly strin
 }
 
 /** One pass over the rows; a partition too large for one file is dealt out in blocks to several. */
-async function writeSpread(run: DuckDbRun, request: RowsToWrite, partitions: Partitions): Promise<readonly PlacedFile[]> {
+async function writeSpread(
+  run: DuckDbRun,
+  request: RowsToWrite,
+  partitions: Partitions,
+): Promise<readonly PlacedFile[]> {
   const { output, bytesPerRow } = request
-  const filesOf = partitions.counts.map((count) => Math.max(1, Math.ceil((count * bytesPerRow) / output.targetFileSizeBytes)))
+  const filesOf = partitions.counts.map((count) =>
+    Math.max(1, Math.ceil((count * bytesPerRow) / output.targetFileSizeBytes)),
+  )
   const most = Math.max(1, ...filesOf)
   const block = most === 1 ? '0' : `((row_number() OVER () // ${BLOCK_ROWS}) % f.files)`
   const counts = filesOf.map((files, n) => `(${n}::BIGINT, ${files})`).join(', ')
@@ -149,7 +165,12 @@ async function writeEach(
   const files: PlacedFile[] = []
   for (const n of partitions.tuples.keys()) {
     const rows = order.over(`SELECT * FROM (${partitions.numberedRows}) WHERE n = ${n}`)
-    const copied = await copyRows(run, { ...copyBase(request), rows, split: bySize(request.output), orderBy: order.clause })
+    const copied = await copyRows(run, {
+      ...copyBase(request),
+      rows,
+      split: bySize(request.output),
+      orderBy: order.clause,
+    })
     files.push(...copied.map((file) => placed(partitions, n, file)))
   }
   return files
@@ -157,6 +178,7 @@ async function writeEach(
 
 function placed({ tuples }: Partitions, n: number, copied: PlacedFile['copied']): PlacedFile {
   const partition = tuples[n]
-  if (partition === undefined) throw new IcebergError('ENGINE_FAILED', `the engine wrote a file of partition ${n}, which is unknown`)
+  if (partition === undefined)
+    throw new IcebergError('ENGINE_FAILED', `the engine wrote a file of partition ${n}, which is unknown`)
   return { copied, partition }
 }

@@ -5,6 +5,7 @@ import { isDeletionVector, readDeletionVector } from '../../iceberg/puffin/delet
 
 import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
 import type { FileShape } from './file-schema.ts'
+import { textOf } from './result-values.ts'
 import { openFiles } from './scan-inputs.ts'
 import type { ScanInput, StageContext, StagedFile } from './scan-inputs.ts'
 import { scanSql } from './scan-sql.ts'
@@ -12,6 +13,8 @@ import { quoteText } from './sql-text.ts'
 
 /** Temporary table of deleted positions: `f` the number of the input, `p` the position; no row twice. */
 export const POSITION_DELETES = 'position_deletes'
+
+const HDFS = /^(hdfs|viewfs|webhdfs):/i
 
 /** Rows of an appended chunk; DuckDB's vector size. */
 const CHUNK = 2048
@@ -66,11 +69,15 @@ async function loadVector({ run, io }: StageContext, input: ScanInput, file: Dat
   const appender = await run.connection.createAppender(POSITION_DELETES)
   const chunk = DuckDBDataChunk.create([BIGINT, BIGINT], CHUNK)
   const positions: bigint[] = []
+  const number = BigInt(input.index)
   const flush = (): void => {
     if (positions.length === 0) return
     chunk.reset()
     chunk.rowCount = positions.length
-    chunk.setColumnValues(0, new Array<bigint>(positions.length).fill(BigInt(input.index)))
+    chunk.setColumnValues(
+      0,
+      Array.from(positions, () => number),
+    )
     chunk.setColumnValues(1, positions)
     appender.appendDataChunk(chunk)
     positions.length = 0
@@ -106,7 +113,7 @@ async function loadFiles(context: StageContext, deletes: readonly Applying[]): P
   const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
   const targets = named.flatMap((row) => {
     const applies = deletes[Number(row['d'])]
-    const path = String(row['path'])
+    const path = textOf(row['path'])
     const input = applies && index.find(applies, path)
     return input ? [`(${Number(row['d'])}, ${quoteText(path)}, ${input.index}, ${input.rowCount})`] : []
   })
@@ -167,15 +174,17 @@ class InputIndex {
 
 /** Name nodes of one HDFS are known by several names, so hosts only have to agree elsewhere. */
 function isSameStore(a: string, b: string): boolean {
-  const isHdfs = (location: string): boolean => /^(hdfs|viewfs|webhdfs):/i.test(location)
-  return sameLocation(a, b) || (isHdfs(a) && isHdfs(b))
+  return sameLocation(a, b) || (HDFS.test(a) && HDFS.test(b))
 }
 
 /** A delete file that says it is about one file only must not be about another. */
 function requireReferenced(file: DataFile, path: string): void {
   const { referencedDataFile } = file
   if (referencedDataFile === undefined || locationKey(referencedDataFile) === locationKey(path)) return
-  throw new IcebergError('CORRUPT_FILE', `${file.filePath} deletes rows of ${path}, its manifest says ${referencedDataFile}`)
+  throw new IcebergError(
+    'CORRUPT_FILE',
+    `${file.filePath} deletes rows of ${path}, its manifest says ${referencedDataFile}`,
+  )
 }
 
 /** Old writers left the field ids out; the columns are known by their names then. */

@@ -1,8 +1,13 @@
-import type { DuckDBValue } from '@duckdb/node-api'
+import type { DuckDBValue, JS } from '@duckdb/node-api'
 
 import { IcebergError } from '../../iceberg/errors.ts'
 import { formatType } from '../../iceberg/type-names.ts'
 import type { PrimitiveType, Value } from '../../iceberg/types.ts'
+
+/** The text in a column of a small result; empty for null. */
+export function textOf(value: JS | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
 
 /** A value as DuckDB returns it, as the table format holds it in memory; both keep every digit (trap 31). */
 export function toValue(type: PrimitiveType, value: DuckDBValue): Value | null {

@@ -55,7 +55,9 @@ type JsonWriter = (value: DuckDBValue) => unknown
 function jsonWriter(type: Type): JsonWriter {
   switch (type.kind) {
     case 'struct':
-      return structWriter(structMembers(type.fields).map(([member, field]) => [member, field.name, jsonWriter(field.type)]))
+      return structWriter(
+        structMembers(type.fields).map(([member, field]) => [member, field.name, jsonWriter(field.type)]),
+      )
     case 'list': {
       const write = jsonWriter(type.element)
       return (value) => (hasKey(value, 'items') ? (value.items as DuckDBValue[]).map(write) : null)

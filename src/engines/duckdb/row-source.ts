@@ -63,7 +63,10 @@ export class RowSource {
     const lineage = withLineage ? lineageColumns : undefined
     const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? [])]
     const parts = this.#groups.map((group) => {
-      const scan = groupScan(group, metadata, { columns, ...(lineage ? { extra: lineage.extraFor(group.inputs) } : {}) })
+      const scan = groupScan(group, metadata, {
+        columns,
+        ...(lineage ? { extra: lineage.extraFor(group.inputs) } : {}),
+      })
       return liveSql(group, scan, aliases)
     })
     return parts.join('\nUNION ALL\n')
@@ -116,7 +119,9 @@ interface GroupScan {
 /** The scan of a group, with whatever its deletes compare. */
 function groupScan(group: InputGroup, metadata: TableMetadata, { columns, extra }: GroupScan): string {
   const keys = group.equality.flatMap(({ set }, at) => keyScanColumns(set.keys, `q${at}_`))
-  const perFile: PerFileColumn[] = group.equality.flatMap(({ set, slots }, at) => scopeColumns(group, set, { slots, at }))
+  const perFile: PerFileColumn[] = group.equality.flatMap(({ set, slots }, at) =>
+    scopeColumns(group, set, { slots, at }),
+  )
   if (group.hasPositionDeletes) perFile.push({ alias: 'f', values: group.inputs.map((input) => input.index) })
   return scanSql(group.inputs, metadata, {
     columns: [...columns, ...keys],
@@ -141,9 +146,7 @@ function scopeColumns(
 }
 
 function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): string {
-  const positions = group.hasPositionDeletes
-    ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p`
-    : ''
+  const positions = group.hasPositionDeletes ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p` : ''
   const { joins, matches } = equalityJoins(group)
   const kept = matches.map(({ rank, minRank }) => `(${rank} IS NULL OR ${rank} < ${minRank})`)
   const list = aliases.length === 0 ? '1 AS one' : aliases.map((alias) => `s.${alias}`).join(', ')
@@ -151,9 +154,7 @@ function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): s
 }
 
 function deletedSql(group: InputGroup, scan: string): string {
-  const positions = group.hasPositionDeletes
-    ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p`
-    : ''
+  const positions = group.hasPositionDeletes ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p` : ''
   const { joins, matches } = equalityJoins(group)
   const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
   if (group.hasPositionDeletes) hits.push('d.p IS NOT NULL')
@@ -166,7 +167,10 @@ interface RankMatch {
 }
 
 /** Joins that find the highest rank at which a row is deleted; at most one row of each table matches. */
-function equalityJoins(group: InputGroup): { readonly joins: readonly string[]; readonly matches: readonly RankMatch[] } {
+function equalityJoins(group: InputGroup): {
+  readonly joins: readonly string[]
+  readonly matches: readonly RankMatch[]
+} {
   const joins: string[] = []
   const matches: RankMatch[] = []
   for (const [at, { set, slots }] of group.equality.entries()) {

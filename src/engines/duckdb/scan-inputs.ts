@@ -40,7 +40,11 @@ type IdAssigner = (shape: FileShape, location: string) => FileShape
  */
 export async function openInputs(context: StageContext, tasks: readonly FileScanTask[]): Promise<readonly ScanInput[]> {
   const assign: IdAssigner = (shape, location) => withFieldIds(shape, context.metadata, location)
-  const files = await openFiles(context, tasks.map((task) => task.dataFile), { prefix: 'd', assign })
+  const files = await openFiles(
+    context,
+    tasks.map((task) => task.dataFile),
+    { prefix: 'd', assign },
+  )
   return tasks.map((task, index) => {
     const staged = files[index]
     if (staged === undefined) throw new IcebergError('ENGINE_FAILED', `${task.dataFile.filePath} was not staged`)

@@ -80,7 +80,8 @@ export function scanSql(files: readonly StagedFile[], metadata: TableMetadata, r
   list.push(...(request.extra?.({ constants, position: POSITION, fileColumn }) ?? []))
   if (list.length === 0) list.push('1 AS one')
   const join = constants.join()
-  const usesReserved = request.withPositions === true || list.some((item) => item.includes(POSITION) || item.includes(FILE_NUMBER))
+  const usesReserved =
+    request.withPositions === true || list.some((item) => item.includes(POSITION) || item.includes(FILE_NUMBER))
   if (usesReserved || join !== '') requireNoReservedNames(shape, context.location)
   return `SELECT ${list.join(', ')} FROM ${readParquet(files, shape, needed)} AS t ${join}`
 }
@@ -128,11 +129,7 @@ interface TypedValue {
   readonly value: Value | null
 }
 
-function identityValue(
-  file: StagedFile['file'],
-  metadata: TableMetadata,
-  fieldId: number,
-): TypedValue | undefined {
+function identityValue(file: StagedFile['file'], metadata: TableMetadata, fieldId: number): TypedValue | undefined {
   const spec = metadata.partitionSpecs.find((candidate) => candidate.specId === file.specId)
   const at = spec?.fields.findIndex((field) => field.sourceId === fieldId && field.transform.kind === 'identity') ?? -1
   if (spec === undefined || at < 0) return undefined

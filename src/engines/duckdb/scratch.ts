@@ -51,7 +51,9 @@ export class ScratchFolder {
       return new ScratchFolder(path)
     } catch (cause) {
       if (cause instanceof IcebergError) throw cause
-      throw new IcebergError('IO_FAILED', `the scratch directory ${base} cannot be written: ${textOf(cause)}`, { cause })
+      throw new IcebergError('IO_FAILED', `the scratch directory ${base} cannot be written: ${textOf(cause)}`, {
+        cause,
+      })
     }
   }
 

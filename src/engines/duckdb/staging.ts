@@ -35,7 +35,9 @@ async function linkIn(source: string, path: string, location: string): Promise<v
   try {
     if (!(await stat(source)).isFile()) throw new IcebergError('CORRUPT_FILE', `${location} is not a file`)
     // symbolic links cross file systems; where they are forbidden, the others still help
-    await symlink(source, path).catch(() => link(source, path)).catch(() => copyFile(source, path))
+    await symlink(source, path)
+      .catch(() => link(source, path))
+      .catch(() => copyFile(source, path))
   } catch (cause) {
     throw readFailure(cause, location)
   }

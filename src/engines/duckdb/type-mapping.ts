@@ -13,7 +13,9 @@ const RESERVED_NAME = '__duckdb_field_id'
 export function duckType(type: Type): string {
   switch (type.kind) {
     case 'struct':
-      return `STRUCT(${structMembers(type.fields).map(([name, field]) => `${quoteName(name)} ${duckType(field.type)}`).join(', ')})`
+      return `STRUCT(${structMembers(type.fields)
+        .map(([name, field]) => `${quoteName(name)} ${duckType(field.type)}`)
+        .join(', ')})`
     case 'list':
       return `${duckType(type.element)}[]`
     case 'map':
@@ -57,12 +59,15 @@ function duckPrimitive(type: PrimitiveType): string {
  * The members of a struct, or the columns of a file, with names that DuckDB keeps apart: it compares names without
  * case, so of two that differ only in case the later gets its field id as a suffix. Readers go by field id.
  */
-export function structMembers(fields: readonly NestedField[]): readonly (readonly [name: string, field: NestedField])[] {
+export function structMembers(
+  fields: readonly NestedField[],
+): readonly (readonly [name: string, field: NestedField])[] {
   const taken = new Set([RESERVED_NAME])
   const own = new Set(fields.map((field) => field.name.toLowerCase()))
   return fields.map((field) => {
     let name = field.name === '' ? `_${field.id}` : field.name
-    while (taken.has(name.toLowerCase()) || (name !== field.name && own.has(name.toLowerCase()))) name = `${name}_${field.id}`
+    while (taken.has(name.toLowerCase()) || (name !== field.name && own.has(name.toLowerCase())))
+      name = `${name}_${field.id}`
     taken.add(name.toLowerCase())
     return [name, field] as const
   })
@@ -89,7 +94,12 @@ function isWritable(type: PrimitiveType): boolean {
 }
 
 const UNWRITABLE: ReadonlySet<string> = new Set([
-  'fixed', 'timestamptz_ns', 'variant', 'unknown', 'geometry', 'geography',
+  'fixed',
+  'timestamptz_ns',
+  'variant',
+  'unknown',
+  'geometry',
+  'geography',
 ])
 
 /** How a primitive must look in a Parquet file (Iceberg spec, Appendix A), as `parquet_schema` describes it. */
