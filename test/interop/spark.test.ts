@@ -26,6 +26,7 @@ interface SparkTable extends Rows {
   /** v3: rows with `_row_id` and `_last_updated_sequence_number`. */
   readonly lineage?: Rows
   readonly next_row_id?: number
+  /** Spark's metadata tables; empty when they were not asked for. */
   readonly metadata: {
     readonly files: readonly SparkFile[]
     readonly snapshots: readonly { readonly snapshot_id: string; readonly operation: string }[]
@@ -125,6 +126,8 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
     let before: Dump
 
     const dump = (): Promise<Dump> => dumpTables(spark, prefix, tables)
+    const dumpRows = (): Promise<Dump> => dumpTables(spark, prefix, tables, false)
+    let evolved: Dump
 
     beforeAll(async () => {
       await spark.run({ cmd: 'make', catalog: prefix, only: prefix === 'house' ? [...names, 'orc_files'] : names })
@@ -180,25 +183,23 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
     })
 
     describe('after changes of columns', () => {
-      let after: Dump
       beforeAll(async () => {
         for (const table of tables) await changeColumns(service, table, changeOf(table))
-        after = await dump()
+        evolved = await dumpRows()
       }, 300_000)
 
       it.each(tables)('%s has the same values under the new names', async (table) => {
         const expected = (known(before, table).rows ?? []).map((row) => changedRow(row, changeOf(table)))
-        expect(sortedRows(known(after, table).rows ?? [])).toEqual(sortedRows(expected))
-        await expectSameInspection(service, table, known(after, table))
+        const is = known(evolved, table)
+        expect(sortedRows(is.rows ?? [])).toEqual(sortedRows(expected))
+        await expectSameColumns(service, table, is)
       })
     })
 
     describe('after expiry', () => {
-      let evolved: Dump
       let after: Dump
 
       beforeAll(async () => {
-        evolved = await dump()
         for (const table of tables) {
           await service.operate('/api/expire', { table, older_than: new Date().toISOString(), retain_last: 1 })
         }
@@ -233,7 +234,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
 
       beforeAll(async () => {
         for (const table of tables) await writeMore(spark, `${prefix}.${table}`)
-        written = await dump()
+        written = await dumpRows()
         for (const table of tables) await service.operate('/api/compact', { table, rewrite_all: true })
         after = await dump()
       }, 400_000)
@@ -255,14 +256,16 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
           call('rewrite_data_files', ", options => map('rewrite-all', 'true')"),
           call('expire_snapshots', ", older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1"),
         )
-        const is = known(await dumpTables(spark, prefix, [table]), table)
+        const is = known(await dumpTables(spark, prefix, [table], false), table)
         expect(is.hash).toBe(known(after, table).hash)
         expect(is.lineage?.hash).toBe(known(after, table).lineage?.hash)
-        await expectSameInspection(service, table, is)
+        expect((await service.read<Health>(`/api/table/${table}/health`)).record_count).toBe(is.count)
       })
     })
 
-    it.runIf(prefix === 'house')('a table of ORC files is refused and stays as it is', async () => {
+    if (prefix !== 'house') return
+
+    it('a table of ORC files is refused and stays as it is', async () => {
       const path = `${folder}/hadoop/db/orc_files`
       const was = await hashTree(path)
       const answer = await service.post('/api/compact', { table: 'db.orc_files', rewrite_all: true })
@@ -273,8 +276,14 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
   })
 })
 
-async function dumpTables(spark: SparkSession, prefix: string, tables: readonly string[]): Promise<Dump> {
-  const found = await spark.run<Dump>({ cmd: 'rows', tables: tables.map((table) => `${prefix}.${table}`) })
+async function dumpTables(
+  spark: SparkSession,
+  prefix: string,
+  tables: readonly string[],
+  metadata = true,
+): Promise<Dump> {
+  const names = tables.map((table) => `${prefix}.${table}`)
+  const found = await spark.run<Dump>({ cmd: 'rows', tables: names, metadata })
   return Object.fromEntries(Object.entries(found).map(([name, table]) => [name.slice(prefix.length + 1), table]))
 }
 
@@ -334,6 +343,10 @@ async function expectSameInspection(service: Service, table: string, theirs: Spa
   const named = await service.read<RefsAnswer>(`/api/table/${table}/refs`)
   expect(named.refs.map(refLine).sort()).toEqual(refs.map(refLine).sort())
 
+  await expectSameColumns(service, table, theirs)
+}
+
+async function expectSameColumns(service: Service, table: string, theirs: SparkTable): Promise<void> {
   const { columns } = await service.read<SchemaAnswer>(`/api/table/${table}/schema`)
   const names = columns.filter((column) => column.path === column.name).map((column) => column.name)
   expect(names).toEqual(theirs.schema.map(([name]) => name))

@@ -1,6 +1,6 @@
 """What Spark sees: rows and Iceberg's metadata tables."""
 
-from canonical import plain, summarize
+from canonical import canonical, plain, summarize
 
 
 def java_table(spark, name):
@@ -17,39 +17,32 @@ def metadata_rows(spark, query):
     return [plain(row) for row in spark.sql(query).collect()]
 
 
+METADATA_QUERIES = {
+    "files": "SELECT content, file_path, lower(file_format) AS file_format, spec_id, record_count, file_size_in_bytes "
+    "FROM {}.files",
+    "snapshots": "SELECT CAST(snapshot_id AS STRING) AS snapshot_id, operation FROM {}.snapshots",
+    "manifests": "SELECT content, path FROM {}.manifests",
+    "entries": "SELECT status, sequence_number, data_file.file_path AS file_path, data_file.content AS content "
+    "FROM {}.entries",
+    "refs": "SELECT name, type, CAST(snapshot_id AS STRING) AS snapshot_id FROM {}.refs",
+}
+
+
 def dump(spark, name, with_metadata):
-    """Rows and, in `metadata`, the tables `files`, `delete_files`, `snapshots`, `manifests`, `entries`, `refs`."""
-    table = java_table(spark, name)
-    version = table.operations().current().formatVersion()
-    result = summarize(spark.sql(f"SELECT * FROM {name}").collect())
-    result["format_version"] = version
-    result["metadata_location"] = table.operations().current().metadataFileLocation()
+    """Rows (v3: with their lineage) and, when wanted, what Spark's metadata tables of the table hold."""
+    metadata = java_table(spark, name).operations().current()
+    lineage = metadata.formatVersion() >= 3
+    extra = ", _row_id AS `_rid`, _last_updated_sequence_number AS `_lusn`" if lineage else ""
+    rows = [canonical(row) for row in spark.sql(f"SELECT *{extra} FROM {name}").collect()]
+    result = summarize([{key: row[key] for key in row if key not in ("_rid", "_lusn")} for row in rows])
+    result["format_version"] = metadata.formatVersion()
     result["schema"] = [[field.name, field.dataType.simpleString()] for field in spark.table(name).schema.fields]
-    if version >= 3:
-        query = f"SELECT *, _row_id AS rid, _last_updated_sequence_number AS lusn FROM {name}"
-        result["lineage"] = summarize(spark.sql(query).collect())
-        result["next_row_id"] = table.operations().current().nextRowId()
+    if lineage:
+        result["lineage"] = summarize(rows)
+        result["next_row_id"] = metadata.nextRowId()
     if with_metadata:
         result["metadata"] = {
-            "files": metadata_rows(
-                spark,
-                "SELECT content, file_path, lower(file_format) AS file_format, spec_id, record_count, "
-                f"file_size_in_bytes FROM {name}.files",
-            ),
-            "snapshots": metadata_rows(
-                spark, f"SELECT CAST(snapshot_id AS STRING) AS snapshot_id, operation, summary FROM {name}.snapshots"
-            ),
-            "manifests": metadata_rows(
-                spark, f"SELECT content, path, length, partition_spec_id FROM {name}.manifests"
-            ),
-            "entries": metadata_rows(
-                spark,
-                "SELECT status, sequence_number, file_sequence_number, data_file.file_path AS file_path, "
-                f"data_file.content AS content FROM {name}.entries",
-            ),
-            "refs": metadata_rows(
-                spark, f"SELECT name, type, CAST(snapshot_id AS STRING) AS snapshot_id FROM {name}.refs"
-            ),
-            "partitions": spark.sql(f"SELECT * FROM {name}.partitions").count(),
+            table: metadata_rows(spark, query.format(name)) for table, query in METADATA_QUERIES.items()
         }
+        result["metadata"]["partitions"] = spark.sql(f"SELECT count(*) FROM {name}.partitions").collect()[0][0]
     return result

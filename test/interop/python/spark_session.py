@@ -4,7 +4,6 @@ Reads one JSON object per line from standard input and writes one per line to st
   {"cmd": "make", "only": ["table", …]}   → {"<table>": "<metadata location>", …}
   {"cmd": "rows", "tables": ["house.db.t", …], "metadata": bool} → {"<table>": {"count", "hash", "rows", …}}
   {"cmd": "sql", "statements": […]}       → [rows of each statement as objects]
-  {"cmd": "locations", "tables": […]}     → {"<table>": "<metadata location>"}
 An error answers {"error": "…"}. Environment: ICEBERG_SPARK_JAR (the runtime), SQLITE_JDBC_JAR (optional: the JDBC
 catalog `sqlhouse`), SPARK_WAREHOUSE (Hadoop catalog `house`), SPARK_CATALOG_URI and SPARK_CATALOG_WAREHOUSE (`sqlhouse`),
 SPARK_CORES, SPARK_SCRATCH (Spark's own temporary files), SPARK_DRIVER_MEMORY.
@@ -18,7 +17,7 @@ import time
 os.environ["TZ"] = "UTC"
 
 from pyspark.sql import SparkSession  # noqa: E402
-from spark_rows import dump, metadata_location  # noqa: E402
+from spark_rows import dump  # noqa: E402
 from spark_tables import make  # noqa: E402
 
 
@@ -74,8 +73,6 @@ def execute(spark, command):
             return make(spark, command.get("only"), command.get("catalog", "house"))
         case "rows":
             return {name: dump(spark, name, command.get("metadata", True)) for name in command["tables"]}
-        case "locations":
-            return {name: metadata_location(spark, name) for name in command["tables"]}
         case "sql":
             return run_sql(spark, command["statements"])
         case other:
