@@ -5,6 +5,7 @@ import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
 import type { Schema } from '../iceberg/schema.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
+import type { NestedField } from '../iceberg/types.ts'
 
 export interface EngineProgress {
   readonly rowsDone: number
@@ -62,6 +63,41 @@ export interface AppendTask {
   readonly output: OutputSpec
 }
 
+/** Rows of one table, under the name by which the query of an {@link AppendFromTask} calls them. */
+export interface QueryInput {
+  /** Letters, digits and underscores; unique among the inputs whatever its case. */
+  readonly name: string
+  readonly io: FileIO
+  readonly metadata: TableMetadata
+  /** Columns to read, by field id at any depth; a type may be a promotion of what files hold. */
+  readonly fields: readonly NestedField[]
+  /** What the query calls the columns: `c<field id>`, or their names. */
+  readonly columnsBy: 'id' | 'name'
+  readonly inputs: readonly FileScanTask[]
+}
+
+export interface AppendFromTask {
+  readonly inputs: readonly QueryInput[]
+  /** A SELECT over the inputs, whose result columns are those of an {@link AppendTask}. */
+  readonly query: string
+  /** Whether the query gives the same rows whenever it is run: then it may run twice, and nothing is kept between. */
+  readonly isRepeatable: boolean
+  /** Where the new files go. */
+  readonly io: FileIO
+  readonly output: OutputSpec
+}
+
+export interface AppendFromResult {
+  /** New data files, ready for a manifest. */
+  readonly files: readonly DataFile[]
+  /** Rows physically in the inputs. */
+  readonly rowsRead: number
+  /** Rows that the deletes of the inputs take away, counted independently of `rowsWritten`. */
+  readonly rowsDeleted: number
+  /** Rows physically in the outputs, counted from their footers. */
+  readonly rowsWritten: number
+}
+
 export interface ReadTask {
   readonly io: FileIO
   readonly metadata: TableMetadata
@@ -80,6 +116,8 @@ export interface Engine {
   readonly name: string
   rewrite(task: RewriteTask, options?: EngineRunOptions): Promise<RewriteResult>
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
+  /** Writes what a query makes of the rows of data files, with their deletes applied, as new data files of a table. */
+  appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>
   /** Rows with deletes applied, as JSON-ready objects keyed by column name: 64-bit, decimals and times as strings, bytes as hex. */
   readRows(task: ReadTask, options?: EngineRunOptions): AsyncIterable<Readonly<Record<string, unknown>>>
   /** Number of rows with deletes applied. */

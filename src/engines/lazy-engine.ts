@@ -14,6 +14,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
     name,
     rewrite: async (task, options) => (await engine()).rewrite(task, options),
     append: async (task, options) => (await engine()).append(task, options),
+    appendFrom: async (task, options) => (await engine()).appendFrom(task, options),
     countRows: async (task, options) => (await engine()).countRows(task, options),
     async *readRows(task, options) {
       yield* (await engine()).readRows(task, options)

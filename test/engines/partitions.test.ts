@@ -210,6 +210,23 @@ describe('partition values computed from rows', () => {
     for (const file of files) expect(file.fileSizeInBytes).toBeLessThan(target * 2)
   })
 
+  it('are right for tens of thousands of distinct texts', async () => {
+    const found = await split(
+      [field(1, 'n', 'int'), field(2, 's', 'string')],
+      spec([2, { kind: 'bucket', buckets: 5 }]),
+      `SELECT i::INTEGER AS n, 'text ' || i AS s FROM range(30000) r(i)`,
+      '{n: 1, s: 2}',
+    )
+    expect(found.size).toBe(5)
+    for (const { partition, rows } of found.values()) {
+      expect(rows.length).toBeGreaterThan(5000)
+      const buckets = rows.map((row) =>
+        applyTransform({ kind: 'bucket', buckets: 5 }, { kind: 'string' }, row['s'] as string),
+      )
+      expect(new Set(buckets)).toEqual(new Set([partition[0]]))
+    }
+  })
+
   it('sort inside each partition', async () => {
     const engine = await lake.engine()
     const schema = schemaOf([field(1, 'n', 'int'), field(2, 'p', 'string')])

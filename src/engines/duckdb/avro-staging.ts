@@ -16,10 +16,8 @@ import { fieldIdsOption } from './output-layout.ts'
 import { DELETE_COLUMNS } from './delete-columns.ts'
 import type { StageContext } from './scan-inputs.ts'
 import { quoteName, quoteText } from './sql-text.ts'
+import { TableFiller } from './table-filler.ts'
 import { duckType, structMembers } from './type-mapping.ts'
-
-/** Records between two looks at the caller's signal, which also lets other work on. */
-const BATCH = 2000
 
 /**
  * Stages Avro files as Parquet files with the same field ids, so that everything else goes its one way. Returns staged
@@ -54,21 +52,12 @@ async function stageFile({ run, io, metadata }: StageContext, { location, path, 
     `CREATE TEMP TABLE ${table} (${columns.map(([name, field]) => `${quoteName(name)} ${duckType(field.type)}`).join(', ')})`,
   )
   const factory = await import('@duckdb/node-api')
-  const appender = await run.connection.createAppender(table)
-  const types = fields.map((_, at) => appender.columnType(at))
-  for (const [row, record] of records.entries()) {
-    if (row % BATCH === 0) {
-      await new Promise((resume) => setImmediate(resume))
-      run.check()
+  await TableFiller.fill(run, table, async (rows) => {
+    for (const record of records) {
+      const turn = rows.add(fields.map((field) => toEngine(factory, field.type, record.get(field.id) ?? null)))
+      if (turn) await turn
     }
-    for (const [at, field] of fields.entries()) {
-      const value = toEngine(factory, field.type, record.get(field.id) ?? null)
-      if (value === null) appender.appendNull()
-      else appender.appendValue(value, types[at])
-    }
-    appender.endRow()
-  }
-  appender.closeSync()
+  })
   await run.execute(`COPY ${table} TO ${quoteText(path)} (FORMAT parquet, FIELD_IDS ${fieldIdsOption(fields)})`)
   await run.execute(`DROP TABLE ${table}`)
 }

@@ -7,8 +7,10 @@ import type { NestedField, PrimitiveType } from '../../iceberg/types.ts'
 import { isNested } from '../../iceberg/types.ts'
 
 import type { DuckDbRun } from './duckdb-session.ts'
+import { engineValue } from './engine-values.ts'
 import { toValue } from './result-values.ts'
-import { valueLiteral } from './value-literal.ts'
+import { TableFiller } from './table-filler.ts'
+import { duckType } from './type-mapping.ts'
 
 /** A transform applied to the rows of `s`, whose columns are named `c<id>`. */
 export interface TransformSql {
@@ -169,34 +171,26 @@ interface LookupRequest extends TransformRequest {
 async function lookupSql(run: DuckDbRun, request: LookupRequest): Promise<TransformSql> {
   const { name, source, sourceType, type, transform, rows } = request
   await run.execute(
-    `CREATE TEMP TABLE ${name} AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`,
+    `CREATE TEMP TABLE ${name}_values AS SELECT DISTINCT ${source} AS v FROM (${rows}) AS s WHERE v IS NOT NULL`,
   )
-  await run.execute(`ALTER TABLE ${name} ADD COLUMN t ${lookupType(type)}`)
-  const result = await run.stream(`SELECT v FROM ${name}`)
-  const pairs: string[] = []
-  for (let chunk = await run.guarded(() => result.fetchChunk()); chunk && chunk.rowCount > 0;) {
-    for (const value of chunk.getColumnValues(0)) {
-      const plain = toValue(sourceType, value)
-      if (plain === null) continue
-      const transformed = applyTransform(transform, sourceType, plain)
-      pairs.push(`(${valueLiteral(sourceType, plain)}, ${valueLiteral(type, transformed)})`)
+  await run.execute(`CREATE TEMP TABLE ${name} (v ${duckType(sourceType)}, t ${duckType(type)})`)
+  // materialized, as filling the table would end a stream of the same connection
+  const result = await run.result(`SELECT v FROM ${name}_values`)
+  let filled = 0
+  const factory = await import('@duckdb/node-api')
+  await TableFiller.fill(run, name, async (table) => {
+    for (let chunk = await result.fetchChunk(); chunk && chunk.rowCount > 0; chunk = await result.fetchChunk()) {
+      for (const value of chunk.getColumnValues(0)) {
+        const plain = toValue(sourceType, value)
+        const transformed = plain === null ? null : applyTransform(transform, sourceType, plain)
+        filled += 1
+        const turn = table.add([value, transformed === null ? null : engineValue(factory, type, transformed)])
+        if (turn) await turn
+      }
     }
-    chunk = await run.guarded(() => result.fetchChunk())
-  }
-  await run.execute(`DELETE FROM ${name}`)
-  for (let at = 0; at < pairs.length; at += 5000) {
-    await run.execute(`INSERT INTO ${name} VALUES ${pairs.slice(at, at + 5000).join(', ')}`)
-  }
+  })
+  const [counted] = await run.rows(`SELECT count(*) AS n FROM ${name}_values`)
+  if (Number(counted?.['n']) !== filled)
+    throw new IcebergError('ENGINE_FAILED', 'values to transform were lost on the way')
   return { sql: `${name}.t`, type, join: `LEFT JOIN ${name} ON ${name}.v = ${source}` }
-}
-
-function lookupType(type: PrimitiveType): string {
-  switch (type.kind) {
-    case 'decimal':
-      return `DECIMAL(${type.precision},${type.scale})`
-    case 'binary':
-      return 'BLOB'
-    default:
-      return 'INTEGER'
-  }
 }

@@ -9,15 +9,12 @@ import { textOf } from './result-values.ts'
 import { openFiles } from './scan-inputs.ts'
 import type { ScanInput, StageContext, StagedFile } from './scan-inputs.ts'
 import { scanSql } from './scan-sql.ts'
-import { quoteText } from './sql-text.ts'
+import { TableFiller } from './table-filler.ts'
 
 /** Temporary table of deleted positions: `f` the number of the input, `p` the position; no row twice. */
 export const POSITION_DELETES = 'position_deletes'
 
 const HDFS = /^(hdfs|viewfs|webhdfs):/i
-
-/** Rows of an appended chunk; DuckDB's vector size. */
-const CHUNK = 2048
 
 /** A position delete file and the inputs it applies to. */
 interface Applying {
@@ -64,31 +61,15 @@ async function loadVector({ run, io }: StageContext, input: ScanInput, file: Dat
     throw new IcebergError('INVALID_METADATA', `${input.file.filePath} has more than one deletion vector`)
   }
   run.check()
-  const bitmap = await readDeletionVector(io, file)
-  const { BIGINT, DuckDBDataChunk } = await import('@duckdb/node-api')
-  const appender = await run.connection.createAppender(POSITION_DELETES)
-  const chunk = DuckDBDataChunk.create([BIGINT, BIGINT], CHUNK)
-  const positions: bigint[] = []
+  const positions = (await readDeletionVector(io, file)).toArray()
   const number = BigInt(input.index)
-  const flush = (): void => {
-    if (positions.length === 0) return
-    chunk.reset()
-    chunk.rowCount = positions.length
-    chunk.setColumnValues(
-      0,
-      Array.from(positions, () => number),
-    )
-    chunk.setColumnValues(1, positions)
-    appender.appendDataChunk(chunk)
-    positions.length = 0
-  }
-  bitmap.forEachRange((start, end) => {
-    for (let at = start; at < Math.min(end, input.rowCount); at += 1) {
-      if (positions.push(BigInt(at)) === CHUNK) flush()
+  await TableFiller.fill(run, POSITION_DELETES, async (table) => {
+    for (const position of positions) {
+      if (position >= input.rowCount) break
+      const turn = table.add([number, BigInt(position)])
+      if (turn) await turn
     }
   })
-  flush()
-  appender.closeSync()
 }
 
 async function loadFiles(context: StageContext, deletes: readonly Applying[]): Promise<void> {
@@ -111,17 +92,18 @@ async function loadFiles(context: StageContext, deletes: readonly Applying[]): P
   const rows = scans.join(' UNION ALL ')
   const index = new InputIndex(deletes)
   const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
-  const targets = named.flatMap((row) => {
-    const applies = deletes[Number(row['d'])]
-    const path = textOf(row['path'])
-    const input = applies && index.find(applies, path)
-    return input ? [`(${Number(row['d'])}, ${quoteText(path)}, ${input.index}, ${input.rowCount})`] : []
+  await run.execute('CREATE TEMP TABLE delete_targets (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)')
+  await TableFiller.fill(run, 'delete_targets', async (table) => {
+    for (const { d, path } of named) {
+      const applies = deletes[Number(d)]
+      const input = applies && index.find(applies, textOf(path))
+      const turn = input && table.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
+      if (turn) await turn
+    }
   })
-  if (targets.length === 0) return
   await run.execute(`
     INSERT INTO ${POSITION_DELETES}
-    SELECT DISTINCT m.f, r.pos FROM (${rows}) AS r
-    JOIN (VALUES ${targets.join(', ')}) AS m(d, path, f, n) ON m.d = r.d AND m.path = r.path
+    SELECT DISTINCT m.f, r.pos FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
     WHERE r.pos >= 0 AND r.pos < m.n`)
 }
 

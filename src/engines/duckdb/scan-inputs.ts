@@ -38,12 +38,16 @@ type IdAssigner = (shape: FileShape, location: string) => FileShape
  * Stages the data files of a scan and reads their footers. `CORRUPT_FILE` when a footer holds another number of rows
  * than the manifest says: whoever is wrong, rows would be lost or invented unnoticed.
  */
-export async function openInputs(context: StageContext, tasks: readonly FileScanTask[]): Promise<readonly ScanInput[]> {
+export async function openInputs(
+  context: StageContext,
+  tasks: readonly FileScanTask[],
+  prefix = 'd',
+): Promise<readonly ScanInput[]> {
   const assign: IdAssigner = (shape, location) => withFieldIds(shape, context.metadata, location)
   const files = await openFiles(
     context,
     tasks.map((task) => task.dataFile),
-    { prefix: 'd', assign },
+    { prefix, assign },
   )
   return tasks.map((task, index) => {
     const staged = files[index]
