@@ -69,6 +69,7 @@ async function compactAmongWriters(lake: RealLake, random: Random, { round, outc
       return result
     },
     append: (task, options) => shop.engine.append(task, options),
+    appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),
     countRows: (task, options) => shop.engine.countRows(task, options),
     ping: () => shop.engine.ping(),

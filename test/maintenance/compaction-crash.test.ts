@@ -35,6 +35,7 @@ async function crashAt(lake: RealLake, moment: Moment) {
       return result
     },
     append: (task, options) => shop.engine.append(task, options),
+    appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),
     countRows: (task, options) => shop.engine.countRows(task, options),
     ping: () => shop.engine.ping(),

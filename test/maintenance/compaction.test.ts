@@ -59,6 +59,7 @@ function delegate(engine: Engine): Engine {
     name: engine.name,
     rewrite: (task, options) => engine.rewrite(task, options),
     append: (task, options) => engine.append(task, options),
+    appendFrom: (task, options) => engine.appendFrom(task, options),
     readRows: (task, options) => engine.readRows(task, options),
     countRows: (task, options) => engine.countRows(task, options),
     ping: () => engine.ping(),

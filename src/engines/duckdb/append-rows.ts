@@ -9,10 +9,18 @@ import { leafColumns } from './output-layout.ts'
 import { writeRows } from './partitioned-writer.ts'
 import { duckType } from './type-mapping.ts'
 
-/** Writes the rows of a query as new data files. The query runs once. */
+/** What is known of a query beside its text. */
+export interface QueryRows extends AppendTask {
+  /** Whether it gives the same rows whenever it is run; default false. */
+  readonly isRepeatable?: boolean
+  /** A guess of how large rows are in a file, for the sizes of row groups. */
+  readonly bytesPerRow?: number
+}
+
+/** Writes the rows of a query as new data files. The query runs once, unless it says that it can be repeated. */
 export async function appendRows(
   run: DuckDbRun,
-  { io, query, output }: AppendTask,
+  { io, query, output, isRepeatable = false, bytesPerRow = 0 }: QueryRows,
   { onProgress }: EngineRunOptions,
 ): Promise<readonly DataFile[]> {
   const { fields } = output.schema
@@ -24,12 +32,12 @@ export async function appendRows(
   )
   const columns = fields.map((field) => `CAST(c${field.id} AS ${duckType(field.type)}) AS c${field.id}`)
   let rows = `SELECT ${columns.join(', ')} FROM (\n${text}\n)`
-  if (output.partitionSpec.fields.length > 0) {
+  if (output.partitionSpec.fields.length > 0 && !isRepeatable) {
     // partitions are found in one pass and written in another, between which random values would change
     await run.execute(`CREATE TEMP TABLE appended AS ${rows}`)
     rows = 'SELECT * FROM appended'
   }
-  const copied = await writeRows(run, { rows, fields, output, bytesPerRow: 0 })
+  const copied = await writeRows(run, { rows, fields, output, bytesPerRow })
   requireValues(copied, output)
   const { files, rowsWritten } = await placeFiles({ run, io, output, fields }, copied)
   onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })

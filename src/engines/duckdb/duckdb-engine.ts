@@ -1,4 +1,6 @@
 import type {
+  AppendFromResult,
+  AppendFromTask,
   AppendTask,
   Engine,
   EngineProgress,
@@ -12,6 +14,7 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
 import type { NestedField } from '../../iceberg/types.ts'
 
+import { appendFrom, requireReadableInputs } from './append-from.ts'
 import { appendRows } from './append-rows.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
@@ -75,6 +78,12 @@ class DuckDbEngine implements Engine {
   async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {
     requireWritable(task.output.schema.fields)
     return this.#run('writing rows', options, (run) => appendRows(run, task, options))
+  }
+
+  async appendFrom(task: AppendFromTask, options: EngineRunOptions = {}): Promise<AppendFromResult> {
+    requireWritable(task.output.schema.fields)
+    requireReadableInputs(task)
+    return this.#run('copying rows', options, (run) => appendFrom(run, task, options))
   }
 
   readRows(task: ReadTask, options: EngineRunOptions = {}): AsyncIterable<Readonly<Record<string, unknown>>> {

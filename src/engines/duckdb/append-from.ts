@@ -1,0 +1,103 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { AppendFromResult, AppendFromTask, EngineRunOptions, QueryInput } from '../engine.ts'
+
+import { appendRows } from './append-rows.ts'
+import type { DuckDbRun } from './duckdb-session.ts'
+import { requireReadable } from './read-checks.ts'
+import { RowSource } from './row-source.ts'
+import { openInputs } from './scan-inputs.ts'
+import { quoteName } from './sql-text.ts'
+import { structMembers } from './type-mapping.ts'
+import { nullLiteral } from './value-literal.ts'
+
+const INPUT_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/
+
+/** Refuses what cannot be read, before anything is opened. */
+export function requireReadableInputs({ inputs }: AppendFromTask): void {
+  const names = new Set<string>()
+  for (const { name, metadata, inputs: files } of inputs) {
+    if (!INPUT_NAME.test(name) || names.has(name.toLowerCase())) {
+      throw new IcebergError('INVALID_ARGUMENT', `"${name}" cannot be the name of an input, or is one already`)
+    }
+    names.add(name.toLowerCase())
+    requireReadable(metadata, files)
+  }
+}
+
+/** Writes what a query makes of the rows of its inputs; each input is a view of its name. */
+export async function appendFrom(
+  run: DuckDbRun,
+  task: AppendFromTask,
+  options: EngineRunOptions,
+): Promise<AppendFromResult> {
+  const counts = { rowsRead: 0, rowsDeleted: 0, bytes: 0 }
+  for (const [at, input] of inOrder(task.inputs).entries()) {
+    const context = { run, io: input.io, metadata: input.metadata }
+    const source = await RowSource.create(context, await openInputs(context, input.inputs, `d${at}_`))
+    counts.rowsRead += source.rowsRead
+    counts.rowsDeleted += await source.countDeleted()
+    counts.bytes += input.inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+    const rows = namedRows(input, input.inputs.length === 0 ? noRows(input) : source.liveRows({ fields: input.fields }))
+    if (mustMaterialize(task.inputs, input)) await materialize(run, input, rows)
+    else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
+  }
+  const files = await appendRows(
+    run,
+    {
+      io: task.io,
+      query: task.query,
+      output: task.output,
+      isRepeatable: task.isRepeatable,
+      bytesPerRow: counts.rowsRead === 0 ? 0 : counts.bytes / counts.rowsRead,
+    },
+    options,
+  )
+  const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+  return { files, rowsRead: counts.rowsRead, rowsDeleted: counts.rowsDeleted, rowsWritten }
+}
+
+/** Deletes are loaded under fixed names, so of several inputs those with deletes are read at once, and first. */
+function mustMaterialize(all: readonly QueryInput[], input: QueryInput): boolean {
+  return all.length > 1 && hasDeletes(input)
+}
+
+function inOrder(inputs: readonly QueryInput[]): readonly QueryInput[] {
+  return inputs.toSorted((a, b) => Number(hasDeletes(b)) - Number(hasDeletes(a)))
+}
+
+function hasDeletes({ inputs }: QueryInput): boolean {
+  return inputs.some(({ deletes }) => deletes.length > 0)
+}
+
+/** Reads the rows of an input into a table, and clears away what they were read from. */
+async function materialize(run: DuckDbRun, input: QueryInput, rows: string): Promise<void> {
+  const before = await temporaryTables(run)
+  await run.execute(`CREATE TEMP TABLE ${quoteName(input.name)} AS ${rows}`)
+  const inputs = new Set(before.filter((name) => name.startsWith(KEPT)))
+  for (const name of before) if (!inputs.has(name)) await run.execute(`DROP TABLE ${quoteName(name)}`)
+  await run.execute(`ALTER TABLE ${quoteName(input.name)} RENAME TO ${quoteName(KEPT + input.name)}`)
+  await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS SELECT * FROM ${quoteName(KEPT + input.name)}`)
+  for (const name of await readdir(run.folder)) await rm(join(run.folder, name), { recursive: true, force: true })
+}
+
+/** Begins the names of tables that hold the rows of an input. */
+const KEPT = 'lockhouse_rows_of_'
+
+async function temporaryTables(run: DuckDbRun): Promise<string[]> {
+  const rows = await run.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')
+  return rows.map((row) => String(row['table_name']))
+}
+
+function namedRows({ columnsBy, fields }: QueryInput, rows: string): string {
+  if (columnsBy === 'id') return rows
+  const columns = structMembers(fields).map(([name, field]) => `c${field.id} AS ${quoteName(name)}`)
+  return `SELECT ${columns.join(', ')} FROM (${rows})`
+}
+
+function noRows({ fields }: QueryInput): string {
+  const columns = fields.map((field) => `${nullLiteral(field.type)} AS c${field.id}`)
+  return `SELECT ${columns.length === 0 ? '1 AS one' : columns.join(', ')} WHERE false`
+}
