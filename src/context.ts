@@ -4,6 +4,7 @@ import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openState } from './context/open-state.ts'
+import { openWebhooks } from './context/open-webhooks.ts'
 import { createIdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
 import type { Engine } from './engines/engine.ts'
@@ -57,6 +58,7 @@ export interface ContextOptions {
     readonly now?: () => Date
     /** Wraps the engine, to make it misbehave. */
     readonly wrapEngine?: (engine: Engine) => Engine
+    readonly webhookRetryDelaysMs?: readonly number[]
   }
 }
 
@@ -66,6 +68,8 @@ export interface Context {
   readonly firstToken: string | undefined
   /** Settles what a crash left in the ledger; to be done before requests are taken. */
   reconcile(): Promise<void>
+  /** Starts what goes on without requests: webhooks. */
+  startBackground(): void
   /** Makes the demo lakehouse when the state is new and the configuration asks for it. */
   makeDemo(): Promise<void>
   close(): Promise<void>
@@ -116,6 +120,15 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     newId,
     now,
   })
+  const { webhooks, dispatcher } = openWebhooks(state, {
+    allowPrivate: config.webhookAllowPrivate,
+    send: runtime.createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
+    newId,
+    now,
+    log,
+    randomBytes,
+    retryDelaysMs: options.overrides?.webhookRetryDelaysMs,
+  })
   const reconciler = createReconciler({
     catalog,
     operations: operationStore,
@@ -145,6 +158,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       identity,
       auditLog,
       feed,
+      webhooks,
       newRequestId: () => newId('req'),
       idempotency: createIdempotencyService(idempotencyStore, now),
       health,
@@ -156,11 +170,13 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     },
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => reconciler.run(),
+    startBackground: () => dispatcher.start(),
     async makeDemo() {
       if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
     },
     async close() {
       await operations.shutDown()
+      await dispatcher.stop()
       await Promise.all([engine.close(), catalog.close()])
       await state.close()
       home.release()

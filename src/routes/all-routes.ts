@@ -7,6 +7,7 @@ import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import type { TableService } from '../services/table-service.ts'
 import type { TokenService } from '../services/token-service.ts'
+import type { WebhookService } from '../services/webhooks/webhook-service.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { authRoutes } from './auth-routes.ts'
 import { configRoutes } from './config-routes.ts'
@@ -18,6 +19,7 @@ import { operationRoutes } from './operation-routes.ts'
 import { type Route, route } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { tableRoutes } from './table-routes.ts'
+import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
 export interface RouteDeps {
@@ -27,6 +29,7 @@ export interface RouteDeps {
   readonly identity: IdentityService
   readonly auditLog: AuditLog
   readonly feed: EventFeed
+  readonly webhooks: WebhookService
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly maintenance: MaintenanceService
@@ -45,6 +48,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...configRoutes(deps),
     ...auditRoutes(deps),
     ...eventRoutes(deps),
+    ...webhookRoutes(deps),
   ]
   const openApi: Route = route({
     method: 'get',

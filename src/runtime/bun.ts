@@ -1,5 +1,6 @@
 import { answerSafely, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
 import { sqliteDialect } from './sqlite.ts'
+import { createWebhookSender } from './webhook-sender.ts'
 
 /** The part of `Bun.serve`'s server that is used here. */
 interface BunServer {
@@ -25,6 +26,7 @@ declare const Bun: {
 export const bunRuntime: Runtime = {
   name: 'bun',
   openSqlite: sqliteDialect,
+  createWebhookSender,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithBun,
 }

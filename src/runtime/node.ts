@@ -4,6 +4,7 @@ import { getRequestListener } from '@hono/node-server'
 
 import { answerSafely, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
 import { sqliteDialect } from './sqlite.ts'
+import { createWebhookSender } from './webhook-sender.ts'
 
 const IDLE_SWEEP_MS = 50
 
@@ -11,6 +12,7 @@ const IDLE_SWEEP_MS = 50
 export const nodeRuntime: Runtime = {
   name: 'node',
   openSqlite: sqliteDialect,
+  createWebhookSender,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithNode,
 }

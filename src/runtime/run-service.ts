@@ -44,6 +44,7 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
   }
   process.on('SIGTERM', () => stop('SIGTERM'))
   process.on('SIGINT', () => stop('SIGINT'))
+  context.startBackground()
   await context.makeDemo()
   announce(config, server.port, context.firstToken)
 }

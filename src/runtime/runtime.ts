@@ -1,6 +1,8 @@
 import type { Dialect } from 'kysely'
 
+import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
 import type { SqliteOptions } from './sqlite.ts'
+import type { WebhookSenderOptions } from './webhook-sender.ts'
 
 /** What the runtime knows about the connection of a request; handed to `fetch` as its second argument. */
 export interface ConnectionInfo {
@@ -32,6 +34,8 @@ export interface Runtime {
   openSqlite(path: string, options?: SqliteOptions): Dialect
   /** A Kysely dialect over PostgreSQL; its driver is loaded only when it is asked for. */
   openPostgres(url: string): Promise<Dialect>
+  /** What sends webhooks; see {@link WebhookSenderOptions}. */
+  createWebhookSender(options: WebhookSenderOptions): WebhookSender
   /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
   serve(options: ServeOptions): Promise<RunningServer>
 }

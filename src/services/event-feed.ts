@@ -34,7 +34,7 @@ const EVENTS_AT_ONCE = 200
 export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const { store } = deps
   return {
-    after: async (since, limit) => (await store.after(since, limit)).map(toView),
+    after: async (since, limit) => (await store.after(since, limit)).map(toEventView),
     async *follow(since, signal) {
       let last = since ?? (await store.lastSeq())
       while (!signal.aborted) {
@@ -43,7 +43,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
           const events = await store.after(last, EVENTS_AT_ONCE)
           for (const event of events) {
             last = event.seq
-            yield toView(event)
+            yield toEventView(event)
           }
           if (events.length < EVENTS_AT_ONCE) await changed.promise
         } finally {
@@ -70,7 +70,8 @@ function nextCommit({ onCommit, pollMs }: EventFeedDeps, signal: AbortSignal) {
   return { promise, cancel }
 }
 
-function toView(event: EventsTable): EventView {
+/** A stored event as the interface shows it. */
+export function toEventView(event: EventsTable): EventView {
   return {
     seq: event.seq,
     at: event.at,

@@ -122,6 +122,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
     ...(options.overrides ? { overrides: options.overrides } : {}),
   })
   await context.reconcile()
+  context.startBackground()
   await context.makeDemo()
   return { context, app: createApp({ ...context.app, staticFiles: async () => undefined }) }
 }

@@ -1,0 +1,46 @@
+import { isPublicAddress } from '../domain/public-address.ts'
+import type { IdSource } from '../domain/ids.ts'
+import type { Logger } from '../services/logger.ts'
+import { createWebhookDispatcher, type WebhookDispatcher } from '../services/webhooks/webhook-dispatcher.ts'
+import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
+import { createWebhookService, type WebhookService } from '../services/webhooks/webhook-service.ts'
+import { createEventStore } from '../storage/event-store.ts'
+import { createWebhookStore } from '../storage/webhook-store.ts'
+import type { State } from './open-state.ts'
+
+export interface WebhookParts {
+  readonly allowPrivate: boolean
+  readonly send: WebhookSender
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+  readonly randomBytes: (length: number) => Uint8Array
+  readonly retryDelaysMs?: readonly number[] | undefined
+}
+
+/** Webhooks: their administration, and the dispatcher that sends to them once it is started. */
+export function openWebhooks(
+  { db, inTransaction, onCommit, audit }: State,
+  { allowPrivate, retryDelaysMs, ...parts }: WebhookParts,
+): { readonly webhooks: WebhookService; readonly dispatcher: WebhookDispatcher } {
+  const store = createWebhookStore(db)
+  const isAllowedHost = (host: string): boolean => allowPrivate || !isLocalName(host)
+  return {
+    webhooks: createWebhookService({ ...parts, store, inTransaction, audit, isAllowedHost }),
+    dispatcher: createWebhookDispatcher({
+      ...parts,
+      store,
+      eventStore: createEventStore(db),
+      inTransaction,
+      onCommit,
+      ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
+    }),
+  }
+}
+
+/** A host, as a URL writes it, that certainly is no public one; names are looked up when something is sent. */
+function isLocalName(host: string): boolean {
+  const address = host.replace(/^\[(.*)\]$/, '$1')
+  const isAddress = address !== host || /^[\d.]+$/.test(host)
+  return isAddress ? !isPublicAddress(address) : /(^|\.)(localhost|local|internal)\.?$/.test(host)
+}

@@ -1,0 +1,128 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import { createEventStore } from '../../storage/event-store.ts'
+import { decodeCursor, encodeCursor } from '../../storage/page.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import { createWebhookStore, type DeliveryRecord, type WebhookRecord, type WebhookStore } from '../../storage/webhook-store.ts'
+import type { AuditRecorder } from '../audit-service.ts'
+import { type ListPage, pageLimit, type PageQuery, refusePageToken } from '../paging.ts'
+import { newWebhookSecret } from './signature.ts'
+
+export interface NewWebhook {
+  readonly url: string
+  readonly types?: readonly string[] | undefined
+}
+
+export type WebhookView = ReturnType<typeof toView>
+export type DeliveryView = ReturnType<typeof toDeliveryView>
+
+/** Administers webhooks: who is told about approvals that wait and are decided. */
+export interface WebhookService {
+  /** The secret is in this answer and in no other. Throws `INVALID_REQUEST` for an address that may not be reached. */
+  create(request: NewWebhook, context: RequestContext): Promise<WebhookView & { readonly secret: string }>
+  /** Newest first. */
+  list(): Promise<readonly WebhookView[]>
+  /** Throws `NOT_FOUND`. */
+  remove(id: string, context: RequestContext): Promise<void>
+  /** What was sent to a webhook or is on its way, newest first. Throws `NOT_FOUND`. */
+  deliveries(id: string, page: PageQuery): Promise<ListPage<DeliveryView>>
+}
+
+export interface WebhookServiceDeps {
+  readonly store: WebhookStore
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  /** Whether the address as it is written may be reached; names are looked up when something is sent. */
+  readonly isAllowedHost: (host: string) => boolean
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly randomBytes: (length: number) => Uint8Array
+}
+
+const DEFAULT_TYPES = ['approval.*']
+
+/** Webhooks over a store. */
+export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
+  const { store, inTransaction, audit } = deps
+  return {
+    async create({ url, types }, { caller, requestId }) {
+      const webhook = {
+        id: deps.newId('wh'),
+        url: checkedUrl(url, deps.isAllowedHost),
+        types: types ?? DEFAULT_TYPES,
+        secret: newWebhookSecret(deps.randomBytes),
+        createdBy: caller.user,
+        createdAt: deps.now().toISOString(),
+      }
+      await inTransaction(async (tx) => {
+        const sinceSeq = await createEventStore(tx).lastSeq()
+        await createWebhookStore(tx).insert({ ...webhook, sinceSeq })
+        await audit.record(tx, { caller, requestId, action: 'webhook.create', ...auditOf(webhook) })
+      })
+      return { ...toView(webhook), secret: webhook.secret }
+    },
+    list: async () => (await store.list()).map(toView),
+    async remove(id, { caller, requestId }) {
+      await inTransaction(async (tx) => {
+        const webhooks = createWebhookStore(tx)
+        const webhook = (await webhooks.find(id)) ?? refuseUnknown(id)
+        await webhooks.delete(id)
+        await audit.record(tx, { caller, requestId, action: 'webhook.delete', ...auditOf(webhook) })
+      })
+    },
+    async deliveries(id, query) {
+      if (!(await store.find(id))) refuseUnknown(id)
+      const after = query.page_token === undefined ? undefined : (decodeCursor(query.page_token) ?? refusePageToken())
+      const page = await store.deliveries(id, { limit: pageLimit(query), ...(after ? { after } : {}) })
+      return { items: page.items.map(toDeliveryView), next_page_token: page.next ? encodeCursor(page.next) : null }
+    },
+  }
+}
+
+function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): string {
+  const url = URL.parse(text)
+  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) refuseUrl('must be an http or https address')
+  if (url.username || url.password) refuseUrl('must not hold a user name or password')
+  if (!isAllowedHost(url.hostname)) refuseUrl('is a private, loopback or link-local address; see WEBHOOK_ALLOW_PRIVATE')
+  url.hash = ''
+  return url.href
+}
+
+function refuseUrl(message: string): never {
+  throw new DomainError('INVALID_REQUEST', `url: ${message}`, { fields: [{ path: 'url', message }] })
+}
+
+function refuseUnknown(id: string): never {
+  throw new DomainError('NOT_FOUND', `no webhook ${id}`)
+}
+
+/** For the audit log: the address without path and query, which may hold a secret. */
+function auditOf({ id, url, types }: Pick<WebhookRecord, 'id' | 'url' | 'types'>) {
+  return { objectType: 'webhook', objectId: id, details: { origin: new URL(url).origin, types } }
+}
+
+function toView(webhook: Omit<WebhookRecord, 'secret' | 'sinceSeq'>) {
+  return {
+    id: webhook.id,
+    url: webhook.url,
+    types: webhook.types,
+    created_by: webhook.createdBy,
+    created_at: webhook.createdAt,
+  }
+}
+
+function toDeliveryView(delivery: DeliveryRecord) {
+  return {
+    id: delivery.id,
+    webhook_id: delivery.webhookId,
+    event_seq: delivery.eventSeq,
+    state: delivery.state,
+    attempts: delivery.attempts,
+    next_attempt_at: delivery.nextAttemptAt ?? null,
+    last_status: delivery.lastStatus ?? null,
+    last_error: delivery.lastError ?? null,
+    created_at: delivery.createdAt,
+    finished_at: delivery.finishedAt ?? null,
+  }
+}
