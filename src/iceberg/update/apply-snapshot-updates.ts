@@ -129,7 +129,8 @@ export function removeSnapshotRef(draft: MetadataDraft, name: string): void {
 }
 
 /**
- * `remove-snapshots`: their statistics go with them, and so do references to them. Ids that are gone already are fine,
+ * `remove-snapshots`: their statistics go with them; `COMMIT_CONFLICT` while a branch or tag points at one (remove it
+ * before, in the same change). Ids that are gone already are fine,
  * as what is asked for holds.
  */
 export function removeSnapshots(draft: MetadataDraft, snapshotIds: readonly bigint[]): void {
@@ -140,8 +141,14 @@ export function removeSnapshots(draft: MetadataDraft, snapshotIds: readonly bigi
   setDraftList(draft, 'snapshots', kept)
   draft.removedSnapshots = true
   for (const key of ['statistics', 'partition-statistics'] as const) removeStatistics(draft, key, removed)
+  refuseReferenced(draft, removed)
+}
+
+/** A branch or tag that came after the removal was planned keeps its snapshot: the removal must be planned anew. */
+function refuseReferenced(draft: MetadataDraft, removed: ReadonlySet<bigint>): void {
   for (const [name, ref] of Object.entries(draftObject(draft, 'refs'))) {
-    if (isJsonObject(ref) && removed.has(snapshotIdOf(ref))) removeSnapshotRef(draft, name)
+    if (!isJsonObject(ref) || !removed.has(snapshotIdOf(ref))) continue
+    throw new IcebergError('COMMIT_CONFLICT', `Snapshot ${snapshotIdOf(ref)} cannot be removed: ${name} points at it`)
   }
 }
 

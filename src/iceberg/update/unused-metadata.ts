@@ -39,20 +39,24 @@ export async function findUsedMetadata(table: Table, snapshots: readonly Snapsho
 
 /**
  * Schemas and partition specs that the kept snapshots do not need. Without `used`, nothing is known about files: then
- * all specs stay, and every schema that has a column of its own.
+ * all specs stay, and every schema that has a column of its own. The newest of each always stays: the next one gets the
+ * highest id plus one, and an id that is used again would mean something else to work under way.
  */
 export function unusedMetadata(
   metadata: TableMetadata,
   kept: readonly Snapshot[],
   used: UsedMetadata | undefined,
 ): { readonly schemaIds: readonly number[]; readonly specIds: readonly number[] } {
+  const newestSpec = Math.max(...metadata.partitionSpecs.map(({ specId }) => specId))
   const keptSpecs = metadata.partitionSpecs.filter(
-    ({ specId }) => specId === metadata.defaultSpecId || used === undefined || used.specIds.has(specId),
+    ({ specId }) =>
+      specId === metadata.defaultSpecId || specId === newestSpec || used === undefined || used.specIds.has(specId),
   )
   const specIds = metadata.partitionSpecs.filter((spec) => !keptSpecs.includes(spec)).map(({ specId }) => specId)
   // a snapshot that does not say its schema may need any of them
   if (kept.some((snapshot) => snapshot.schemaId === undefined)) return { schemaIds: [], specIds }
-  const named = new Set([metadata.currentSchemaId, ...kept.map((snapshot) => snapshot.schemaId)])
+  const newestSchema = Math.max(...metadata.schemas.map(({ schemaId }) => schemaId))
+  const named = new Set([metadata.currentSchemaId, newestSchema, ...kept.map((snapshot) => snapshot.schemaId)])
   const keptSchemas = metadata.schemas.filter((schema) => named.has(schema.schemaId))
   const sources = [...keptSpecs, ...metadata.sortOrders].flatMap(({ fields }) => fields.flatMap(sourceIdsOf))
   const needed = used === undefined ? undefined : new Set([...used.equalityIds, ...sources])

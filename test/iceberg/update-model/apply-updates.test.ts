@@ -212,9 +212,17 @@ describe('branches and tags', () => {
 })
 
 describe('removed snapshots', () => {
-  const after = apply(v2, [{ action: 'remove-snapshots', 'snapshot-ids': [firstSnapshotId] }])
+  const after = apply(v2, [
+    { action: 'remove-snapshot-ref', 'ref-name': 'audit' },
+    { action: 'remove-snapshots', 'snapshot-ids': [firstSnapshotId] },
+  ])
 
-  it('take their references and statistics along', () => {
+  it('stay while a reference points at them, which may have come after the removal was planned', () => {
+    const message = refusal(v2, [{ action: 'remove-snapshots', 'snapshot-ids': [firstSnapshotId] }], 'COMMIT_CONFLICT')
+    expect(message).toMatch(/audit points at it/)
+  })
+
+  it('take their statistics along', () => {
     expect(after.snapshots.map((entry) => entry.snapshotId)).toEqual([secondSnapshotId])
     expect(Object.keys(after.refs)).toEqual(['main'])
     expect([after.statistics, after.partitionStatistics]).toEqual([[], []])
@@ -242,7 +250,10 @@ describe('removed snapshots', () => {
   })
 
   it('leave no current snapshot when the current one goes', () => {
-    const none = apply(v2, [{ action: 'remove-snapshots', 'snapshot-ids': [secondSnapshotId] }])
+    const none = apply(v2, [
+      { action: 'remove-snapshot-ref', 'ref-name': 'main' },
+      { action: 'remove-snapshots', 'snapshot-ids': [secondSnapshotId] },
+    ])
     expect([none.currentSnapshotId, Object.keys(none.refs)]).toEqual([undefined, ['audit']])
   })
 })
