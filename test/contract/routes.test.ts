@@ -4,14 +4,14 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { hasRole, ROLES, type Role } from '../../src/domain/roles.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { concretePath } from './route-probes.ts'
+import { ROUTE_ROLES } from './route-roles.ts'
 
 let service: TestService
 beforeAll(async () => {
   service = await startTestService()
 })
 afterAll(() => service.close())
-
-const concrete = (path: string): string => path.replaceAll('{table_name}', 'no.such').replaceAll('{operation_id}', 'op-none').replaceAll('{token_id}', 'tok-none')
 
 describe('every route', () => {
   it('is in the OpenAPI document with its minimum role, and the document is valid', async () => {
@@ -31,31 +31,58 @@ describe('every route', () => {
     }
   })
 
-  it('refuses nobody, a bad token and a role below its minimum, and lets the others through', async () => {
-    const tokens = new Map<Role, string>()
+  it('has a row in the table of roles, with its role, and every row a route', () => {
+    const routes = allRoutes(service.context.app).map(({ method, path, minRole }) => [`${method} ${path}`, minRole] as const)
+    expect(Object.fromEntries(routes)).toEqual(ROUTE_ROLES)
+    expect(routes).toHaveLength(Object.keys(ROUTE_ROLES).length)
+  })
+
+  it('refuses nobody, a bad token and a role below its minimum, and treats two users of one role alike', async () => {
+    const tokens = new Map<Role, readonly string[]>()
     for (const role of ROLES) {
-      const { status, body } = await service.post('/api/auth/tokens', { user: `${role}-user`, role, name: 'test' })
-      expect(status).toBe(201)
-      tokens.set(role, body.token)
+      const made = []
+      for (const user of ['one', 'other']) {
+        const { status, body } = await service.post('/api/auth/tokens', { user: `${user}-${role}`, role, name: 'test' })
+        expect(status).toBe(201)
+        made.push(body.token)
+      }
+      tokens.set(role, made)
     }
     for (const route of allRoutes(service.context.app)) {
-      const path = concrete(route.path)
+      const path = concretePath(route.path)
       const label = `${route.method} ${route.path}`
+      const minRole = ROUTE_ROLES[label]
       const method = route.method.toUpperCase()
       const body = method === 'GET' || method === 'DELETE' ? {} : { body: { nonsense: true } }
       const nobody = await service.call(method, path, { token: null, ...body })
       const bad = await service.call(method, path, { token: 'lh_wrong', ...body })
       expect(bad.status, `${label} with a bad token`).toBe(401)
-      if (route.minRole === 'none') {
-        expect(nobody.status, label).toBeLessThan(400)
+      if (minRole === undefined || minRole === 'none') {
+        expect([401, 403, 500], `${label} without a token`).not.toContain(nobody.status)
         continue
       }
       expect(nobody.status, `${label} without a token`).toBe(401)
       expect(nobody.headers.get('www-authenticate')).toMatch(/^Bearer/)
-      for (const [role, token] of tokens) {
-        const answer = await service.call(method, path, { token, ...body })
-        if (hasRole(role, route.minRole)) expect([401, 403, 500], `${label} as ${role}`).not.toContain(answer.status)
+      for (const [role, [token, others]] of tokens) {
+        const answer = await service.call(method, path, { token: token ?? '', ...body })
+        if (hasRole(role, minRole)) expect([401, 403, 500], `${label} as ${role}`).not.toContain(answer.status)
         else expect(answer.status, `${label} as ${role}`).toBe(403)
+        const other = await service.call(method, path, { token: others ?? '', ...body })
+        expect(other.status, `${label} as another ${role}`).toBe(answer.status)
+      }
+    }
+  })
+
+  it('answers with the security headers, refusals and unknown paths too', async () => {
+    const paths = allRoutes(service.context.app).map(({ method, path }) => [method.toUpperCase(), concretePath(path)])
+    for (const [method = '', path = ''] of [...paths, ['GET', '/api/none'], ['PATCH', '/api/tables'], ['GET', '/none']]) {
+      for (const token of [null, undefined, 'lh_wrong']) {
+        const { headers } = await service.call(method, path, token === undefined ? {} : { token })
+        expect(headers.get('content-security-policy'), `${method} ${path}`).toContain("frame-ancestors 'none'")
+        expect(headers.get('x-content-type-options')).toBe('nosniff')
+        expect(headers.get('referrer-policy')).toBe('no-referrer')
+        expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+        expect(headers.get('x-request-id')).toBeTruthy()
       }
     }
   })

@@ -26,10 +26,12 @@ export interface Answer {
 export interface CallOptions {
   readonly body?: unknown
   /** Raw text instead of JSON. */
-  readonly text?: string
+  readonly text?: string | Uint8Array<ArrayBuffer>
   readonly headers?: Readonly<Record<string, string>>
   /** `null`: no credential. */
   readonly token?: string | null
+  /** Address of the client, as the runtime tells it; default: unknown. */
+  readonly remoteAddress?: string
 }
 
 /**
@@ -65,7 +67,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const call = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
     const token = given.token === undefined ? ADMIN_TOKEN : given.token
     const body = given.text ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
-    const response = await app.request(path, {
+    const init = {
       method,
       headers: {
         ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
@@ -73,7 +75,8 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
         ...given.headers,
       },
       ...(body === undefined ? {} : { body }),
-    })
+    }
+    const response = await app.request(path, init, { remoteAddress: given.remoteAddress })
     const text = await response.text()
     const json = response.headers.get('content-type')?.includes('json') && text !== ''
     const parsed = json ? JSON.parse(text) : text

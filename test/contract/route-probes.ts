@@ -1,0 +1,21 @@
+/** What the route matrix sends where a path has a parameter: well-formed, and naming nothing. */
+export const PATH_VALUES: Readonly<Record<string, string>> = {
+  table_name: 'no.such',
+  operation_id: 'op-none',
+  token_id: 'tok-none',
+  webhook_id: 'wh-none',
+  def_id: 'def-none',
+  ver_id: 'ver-none',
+  a: 'ver-none',
+  b: 'ver-none',
+  req_id: 'pr-none',
+}
+
+/** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */
+export function concretePath(path: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
+    const value = PATH_VALUES[name]
+    if (value === undefined) throw new Error(`route-probes.ts has no value for {${name}} of ${path}`)
+    return value
+  })
+}
