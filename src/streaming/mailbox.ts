@@ -1,42 +1,51 @@
-/** A message, and how many older ones it and its neighbours took the place of since the last one was taken. */
+/** A message, and how many messages were dropped for newer ones since the delivery before. */
 export interface Delivery<T> {
   readonly message: T
   readonly dropped: number
 }
 
-/** A queue between one sender who never waits and one taker who may be slow. */
+/** A queue between a sender who never waits and one taker who may be slow. */
 export interface Mailbox<T> {
-  /** Puts a message last in line; one with the same key that was not taken yet is dropped. */
+  /** Puts a message last in line; an older one with the same key that still waits is dropped. */
   put(key: string, message: T): void
-  /** The message that waits longest, or the next one; undefined once the signal is aborted. */
+  /** The next message, in the order in which they were put; undefined once the signal is aborted. */
   take(): Promise<Delivery<T> | undefined>
 }
 
-/** A mailbox that holds at most one message per key, so it is bounded by what the messages are about. */
+/**
+ * A mailbox of at most two messages per key, so it is bounded by what the messages are about. What waits is taken in
+ * rounds: a message whose round has begun is not dropped any more, so a key that changes all the time is heard too.
+ */
 export function createMailbox<T>(signal: AbortSignal): Mailbox<T> {
-  const waiting = new Map<string, T>()
+  let waiting = new Map<string, T>()
+  let round: Iterator<T> = [].values()
   let dropped = 0
-  let wake: (() => void) | undefined
-  signal.addEventListener('abort', () => wake?.(), { once: true })
+  let wake = (): void => undefined
+  signal.addEventListener('abort', () => wake(), { once: true })
+  const nextOfRound = (): IteratorResult<T> => {
+    const next = round.next()
+    if (next.done !== true || waiting.size === 0) return next
+    round = waiting.values()
+    waiting = new Map()
+    return round.next()
+  }
   return {
     put(key, message) {
       if (waiting.delete(key)) dropped += 1
       waiting.set(key, message)
-      wake?.()
+      wake()
     },
     async take() {
-      while (waiting.size === 0 && !signal.aborted) {
+      while (!signal.aborted) {
+        const next = nextOfRound()
+        if (next.done !== true) {
+          const delivery = { message: next.value, dropped }
+          dropped = 0
+          return delivery
+        }
         await new Promise<void>((resolve) => {
           wake = resolve
         })
-        wake = undefined
-      }
-      if (signal.aborted) return undefined
-      for (const [key, message] of waiting) {
-        waiting.delete(key)
-        const delivery = { message, dropped }
-        dropped = 0
-        return delivery
       }
       return undefined
     },
