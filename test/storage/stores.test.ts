@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 
 import { createAuditRecorder } from '../../src/services/audit-service.ts'
 import { createAuditStore } from '../../src/storage/audit-store.ts'
@@ -161,7 +161,7 @@ describeDatabases('operation store', (databases) => {
   })
 })
 
-describeDatabases('page tokens', (databases) => {
+describe('page tokens', () => {
   it.each(['', 'x', '!!', btoa('{}'), btoa('[1,2]'), btoa('["a"]'), btoa('["a","b","c"]')])('refuses %j', (token) => {
     expect(decodeCursor(token)).toBeUndefined()
   })

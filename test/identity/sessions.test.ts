@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { ADMIN_TOKEN, type Answer, startTestService, type TestService } from '../support/service.ts'
+
+let service: TestService
+let clockMs = Date.now()
+const hours = (n: number): number => n * 3_600_000
+
+beforeEach(async () => {
+  clockMs = Date.now()
+  service = await startTestService({ overrides: { now: () => new Date(clockMs) } })
+})
+afterEach(() => service.close())
+
+async function signIn(token = ADMIN_TOKEN, headers: Record<string, string> = {}): Promise<Answer & { cookie: string }> {
+  const answer = await service.post('/api/auth/session', { token }, { token: null, headers })
+  return { ...answer, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
+}
+
+const me = (cookie: string) => service.get('/api/auth/me', { token: null, headers: { Cookie: cookie } })
+const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' }
+
+describe('browser sessions', () => {
+  it('open with a token and answer a cookie that scripts and other sites do not get', async () => {
+    const { status, headers, body } = await signIn()
+    expect({ status, body }).toEqual({ status: 201, body: { user: 'admin', role: 'LeadDataEngineer', via: 'session' } })
+    const attributes = headers.get('set-cookie')?.split('; ') ?? []
+    expect(attributes[0]).toMatch(/^lockhouse_session=[\w-]{43}$/)
+    expect(attributes.slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict'])
+    expect(headers.get('cache-control')).toBe('no-store')
+  })
+
+  it('set Secure where the browser speaks https', async () => {
+    const { headers } = await signIn(ADMIN_TOKEN, { 'X-Forwarded-Proto': 'https' })
+    expect(headers.get('set-cookie')).toContain('Secure')
+  })
+
+  it('live while they are used, and end after 12 idle hours', async () => {
+    const { cookie } = await signIn()
+    for (let i = 0; i < 3; i++) {
+      clockMs += hours(11.9)
+      expect((await me(cookie)).status).toBe(200)
+    }
+    clockMs += hours(12.1)
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  it('survive a restart, and end at once when signed out', async () => {
+    const { cookie } = await signIn()
+    await service.restart()
+    expect((await me(cookie)).status).toBe(200)
+    const headers = { Cookie: cookie, ...SAME_ORIGIN }
+    const out = await service.call('DELETE', '/api/auth/session', { token: null, headers })
+    expect(out.status).toBe(204)
+    expect(out.headers.get('set-cookie')).toContain('Max-Age=0')
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  it('end with the token that they were opened with, and have its role', async () => {
+    const made = await service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' })
+    const { cookie } = await signIn(made.body.token)
+    expect((await me(cookie)).body).toEqual({ user: 'ada', role: 'Auditor', via: 'session' })
+    await service.call('DELETE', `/api/auth/tokens/${made.body.id}`)
+    expect((await me(cookie)).status).toBe(401)
+  })
+
+  it('are replaced by a new sign-in, so that a planted one is of no use', async () => {
+    const first = await signIn()
+    const second = await signIn(ADMIN_TOKEN, { Cookie: first.cookie, ...SAME_ORIGIN })
+    expect(second.cookie).not.toBe(first.cookie)
+    expect((await me(first.cookie)).status).toBe(401)
+    expect((await me(second.cookie)).status).toBe(200)
+  })
+
+  it('that are over do not stand in the way of a new sign-in', async () => {
+    expect((await signIn(ADMIN_TOKEN, { Cookie: 'lockhouse_session=gone', ...SAME_ORIGIN })).status).toBe(201)
+    expect((await service.get('/api/health', { token: null, headers: { Cookie: 'lockhouse_session=gone' } })).status).toBe(200)
+  })
+})
+
+describe('requests that another site makes a browser send', () => {
+  const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'x/y', '']
+  const methods = ['POST', 'PUT', 'DELETE', 'PATCH']
+  const foreign: Record<string, string>[] = [
+    {},
+    { Origin: 'https://evil.example' },
+    { Origin: 'null' },
+    { Origin: 'http://localhost.evil.example' },
+    { Origin: 'http://localhost:3001' },
+    { 'Sec-Fetch-Site': 'cross-site' },
+    { 'Sec-Fetch-Site': 'same-site' },
+    { 'Sec-Fetch-Site': 'none' },
+    { 'Sec-Fetch-Site': 'cross-site', Origin: 'http://localhost' },
+  ]
+  const own: Record<string, string>[] = [
+    { 'Sec-Fetch-Site': 'same-origin' },
+    { Origin: 'http://localhost' },
+    { Origin: 'http://localhost:5173', 'Sec-Fetch-Site': 'same-site' },
+  ]
+
+  it('are refused with a cookie, for every method and content type; those of the page are not', async () => {
+    const { cookie } = await signIn()
+    let cells = 0
+    for (const method of methods) {
+      for (const type of types) {
+        for (const [headers, refused] of [...foreign.map((h) => [h, true] as const), ...own.map((h) => [h, false] as const)]) {
+          const contentType: Record<string, string> = type === '' ? {} : { 'Content-Type': type }
+          const answer = await service.app.request('/api/compact', {
+            method,
+            headers: { Host: 'localhost', Cookie: cookie, ...contentType, ...headers },
+            body: '{"table":"no.such"}',
+          })
+          const label = `${method} ${type} ${JSON.stringify(headers)}`
+          if (refused) expect(answer.status, label).toBe(403)
+          else expect([400, 404, 405, 415], label).toContain(answer.status)
+          cells += 1
+        }
+      }
+    }
+    expect(cells).toBeGreaterThanOrEqual(120)
+  })
+
+  it('are let through with a token, which no browser adds by itself', async () => {
+    const headers = { Origin: 'https://tool.example', 'Sec-Fetch-Site': 'cross-site' }
+    expect((await service.post('/api/compact', { table: 'no.such' }, { headers })).status).toBe(404)
+  })
+
+  it('cannot sign a visitor in', async () => {
+    expect((await signIn(ADMIN_TOKEN, { Origin: 'https://evil.example' })).status).toBe(403)
+    expect((await signIn(ADMIN_TOKEN, { 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
+    expect((await signIn(ADMIN_TOKEN, { Origin: 'http://localhost', Host: 'localhost' })).status).toBe(201)
+  })
+
+  it('cannot open a WebSocket, whatever the credential', async () => {
+    const { cookie } = await signIn()
+    const upgrade = { Upgrade: 'websocket', Connection: 'Upgrade', Host: 'localhost' }
+    for (const credential of [{ Cookie: cookie }, { 'Sec-WebSocket-Protocol': `lockhouse.v1, bearer.${ADMIN_TOKEN}` }]) {
+      for (const headers of foreign) {
+        const answer = await service.get('/api/tables', { token: null, headers: { ...upgrade, ...credential, ...headers } })
+        expect(answer.status, JSON.stringify(headers)).toBe(403)
+      }
+      for (const headers of own) {
+        const answer = await service.get('/api/tables', { token: null, headers: { ...upgrade, ...credential, ...headers } })
+        expect(answer.status, JSON.stringify(headers)).toBe(200)
+      }
+    }
+  })
+
+  it('find no unguarded service where authentication is off', async () => {
+    const open = await startTestService({ env: { AUTH_MODE: 'off' } })
+    try {
+      const post = (headers: Record<string, string>) =>
+        open.post('/api/compact', { table: 'no.such' }, { token: null, headers: { Host: 'localhost:3000', ...headers } })
+      expect((await post({})).status).toBe(404)
+      expect((await post({ Origin: 'http://localhost:3000' })).status).toBe(404)
+      expect((await post({ Origin: 'https://evil.example' })).status).toBe(403)
+      expect((await post({ 'Sec-Fetch-Site': 'cross-site' })).status).toBe(403)
+      const rebound = await open.get('/api/tables', { token: null, headers: { Host: 'evil.example:3000' } })
+      expect(rebound.status).toBe(403)
+    } finally {
+      await open.close()
+    }
+  })
+})
+
+describe('failed logins', () => {
+  const from = (remoteAddress: string, token: string) => service.get('/api/auth/me', { token, remoteAddress })
+
+  it('are slowed down per credential and per address, and leave those who were in before alone', async () => {
+    expect((await from('10.0.0.1', ADMIN_TOKEN)).status).toBe(200)
+    const statuses = []
+    for (let i = 0; i < 12; i++) statuses.push((await from('10.0.0.1', 'lh_revoked')).status)
+    expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
+    for (let i = 0; i < 100; i++) await from('10.0.0.1', `lh_guess-${i}`)
+    const limited = await from('10.0.0.1', 'lh_another-guess')
+    expect({ status: limited.status, code: limited.body.code }).toEqual({ status: 429, code: 'RATE_LIMITED' })
+    expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect((await from('10.0.0.1', ADMIN_TOKEN)).status).toBe(200)
+    expect((await from('10.0.0.2', 'lh_guess')).status).toBe(401)
+    const session = { token: 'lh_sign-in-guess' }
+    const signInAnswer = await service.post('/api/auth/session', session, { token: null, remoteAddress: '10.0.0.1' })
+    expect(signInAnswer.status).toBe(429)
+    clockMs += 61_000
+    expect((await from('10.0.0.1', 'lh_later-guess')).status).toBe(401)
+  })
+
+  it('leave one audit entry each, but none once they are limited', async () => {
+    for (let i = 0; i < 30; i++) await from('10.0.0.1', 'lh_revoked')
+    const { body } = await service.get('/api/audit?action=request.refuse')
+    expect(body).toHaveLength(10)
+  })
+})
