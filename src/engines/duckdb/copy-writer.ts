@@ -7,6 +7,7 @@ import type { NestedField } from '../../iceberg/types.ts'
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
 import { textOf } from './result-values.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
+import { holdNegativeZero } from './negative-zero.ts'
 import { fieldIdsOption } from './output-layout.ts'
 import { quoteName, quoteText } from './sql-text.ts'
 import { structMembers } from './type-mapping.ts'
@@ -64,7 +65,8 @@ export async function copyRows(run: DuckDbRun, request: CopyRequest): Promise<re
   const columns = members.map(([name, field]) => `s.c${field.id} AS ${quoteName(name)}`)
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
   const rows = rowGroupRows(request)
-  options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaryLimit(rows)}`, 'RETURN_STATS')
+  const dictionaries = (await holdNegativeZero(run, request.rows, request.fields)) ? 0 : dictionaryLimit(rows)
+  options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
     const name = partitionColumn(members.map(([member]) => member))
