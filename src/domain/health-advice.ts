@@ -58,6 +58,11 @@ export function explainManifestRewrite(projected: ProjectedManifestRewrite): str
   return `${plural(projected.rewrittenManifests, 'small manifest')} become ${count(projected.addedManifests)}, so that planning a query reads fewer files`
 }
 
+/** Whether a compaction is worth proposing: splitting a large file gains nobody anything that health looks at. */
+export function isWorthCompacting(projected: ProjectedCompaction): boolean {
+  return projected.addedFiles < projected.rewrittenFiles || projected.removedDeleteFiles > 0
+}
+
 /** Whether an expiry is worth proposing. */
 export function isWorthExpiring(facts: TableHealthFacts, expiredSnapshots: number): boolean {
   return expiredSnapshots >= MIN_EXPIRABLE || (expiredSnapshots > 0 && facts.snapshotCount > 100)

@@ -2,6 +2,7 @@ import {
   explainCompaction,
   explainExpiry,
   explainManifestRewrite,
+  isWorthCompacting,
   isWorthExpiring,
   recommend,
 } from '../domain/health-advice.ts'
@@ -139,7 +140,8 @@ function report(metadata: TableMetadata, inspection: Inspection, nowMs: number):
 
 function describeCompaction({ compaction }: Inspection): ProjectedCompaction | undefined {
   if (compaction?.kind !== 'projected') return undefined
-  return { ...compaction, scoreAfter: scoreTable(compaction.factsAfter).score }
+  const projected = { ...compaction, scoreAfter: scoreTable(compaction.factsAfter).score }
+  return isWorthCompacting(projected) ? projected : undefined
 }
 
 function describeExpiry(metadata: TableMetadata, facts: TableHealthFacts, nowMs: number): ProjectedExpiry | undefined {
