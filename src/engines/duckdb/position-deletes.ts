@@ -11,8 +11,24 @@ import type { ScanInput, StageContext, StagedFile } from './scan-inputs.ts'
 import { scanSql } from './scan-sql.ts'
 import { TableFiller } from './table-filler.ts'
 
-/** Temporary table of deleted positions: `f` the number of the input, `p` the position; no row twice. */
+/**
+ * Temporary table of deleted positions, no row twice. Column `k` is input and position in one number, which joins in half
+ * the time and memory of two columns: see {@link positionKey}.
+ */
 export const POSITION_DELETES = 'position_deletes'
+
+/** Bits of a key that hold the position; the rest is enough for 134 million files of 68 thousand million rows each. */
+const POSITION_BITS = 36n
+
+/** SQL of column `k` of {@link POSITION_DELETES}, given SQL of the input's number and the row's position in it. */
+export function positionKey(input: string, position: string): string {
+  return `(${input} * ${1n << POSITION_BITS} + ${position})`
+}
+
+/** SQL of the input's number in a key. */
+export function inputOfKey(key: string): string {
+  return `(${key} >> ${POSITION_BITS})`
+}
 
 const HDFS = /^(hdfs|viewfs|webhdfs):/i
 
@@ -42,7 +58,7 @@ export async function loadPositionDeletes(
     }
   }
   if (affected.size === 0) return affected
-  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (f BIGINT, p BIGINT)`)
+  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (k BIGINT)`)
   for (const { input, file } of vectors) await loadVector(context, input, file)
   if (files.size > 0) await loadFiles(context, [...files.values()])
   return affected
@@ -62,11 +78,11 @@ async function loadVector({ run, io }: StageContext, input: ScanInput, file: Dat
   }
   run.check()
   const positions = (await readDeletionVector(io, file)).toArray()
-  const number = BigInt(input.index)
+  const first = BigInt(input.index) << POSITION_BITS
   await TableFiller.fill(run, POSITION_DELETES, async (table) => {
     for (const position of positions) {
       if (position >= input.rowCount) break
-      const turn = table.add([number, BigInt(position)])
+      const turn = table.add([first + BigInt(position)])
       if (turn) await turn
     }
   })
@@ -103,7 +119,7 @@ async function loadFiles(context: StageContext, deletes: readonly Applying[]): P
   })
   await run.execute(`
     INSERT INTO ${POSITION_DELETES}
-    SELECT DISTINCT m.f, r.pos FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
+    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
     WHERE r.pos >= 0 AND r.pos < m.n`)
 }
 

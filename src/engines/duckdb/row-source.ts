@@ -3,7 +3,7 @@ import type { NestedField } from '../../iceberg/types.ts'
 
 import { keyScanColumns, keySql, loadEqualityDeletes } from './equality-deletes.ts'
 import type { EqualitySet } from './equality-deletes.ts'
-import { loadPositionDeletes, POSITION_DELETES } from './position-deletes.ts'
+import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from './position-deletes.ts'
 import type { FileShape } from './file-schema.ts'
 import { lineageColumns } from './row-lineage.ts'
 import type { ScanInput, StageContext } from './scan-inputs.ts'
@@ -79,7 +79,9 @@ export class RowSource {
     const onlyPositions = this.#groups.filter((group) => group.hasPositionDeletes && group.equality.length === 0)
     if (onlyPositions.length > 0) {
       const numbers = new Set(onlyPositions.flatMap((group) => group.inputs.map((input) => input.index)))
-      for (const row of await run.rows(`SELECT f, count(*) AS n FROM ${POSITION_DELETES} GROUP BY f`)) {
+      for (const row of await run.rows(
+        `SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${POSITION_DELETES} GROUP BY f`,
+      )) {
         if (numbers.has(Number(row['f']))) deleted += Number(row['n'])
       }
     }
@@ -122,12 +124,14 @@ function groupScan(group: InputGroup, metadata: TableMetadata, { columns, extra 
   const perFile: PerFileColumn[] = group.equality.flatMap(({ set, slots }, at) =>
     scopeColumns(group, set, { slots, at }),
   )
-  if (group.hasPositionDeletes) perFile.push({ alias: 'f', values: group.inputs.map((input) => input.index) })
   return scanSql(group.inputs, metadata, {
     columns: [...columns, ...keys],
     perFile,
-    withPositions: group.hasPositionDeletes,
-    ...(extra ? { extra } : {}),
+    extra: (build) => {
+      const numbers = group.hasPositionDeletes ? group.inputs.map((input) => input.index) : []
+      const key = numbers.length === 0 ? [] : [`${positionKey(build.constants.integer(numbers), build.position)} AS k`]
+      return [...key, ...(extra?.(build) ?? [])]
+    },
   })
 }
 
@@ -146,7 +150,7 @@ function scopeColumns(
 }
 
 function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): string {
-  const positions = group.hasPositionDeletes ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p` : ''
+  const positions = group.hasPositionDeletes ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
   const { joins, matches } = equalityJoins(group)
   const kept = matches.map(({ rank, minRank }) => `(${rank} IS NULL OR ${rank} < ${minRank})`)
   const list = aliases.length === 0 ? '1 AS one' : aliases.map((alias) => `s.${alias}`).join(', ')
@@ -154,10 +158,10 @@ function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): s
 }
 
 function deletedSql(group: InputGroup, scan: string): string {
-  const positions = group.hasPositionDeletes ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.f = s.f AND d.p = s.p` : ''
+  const positions = group.hasPositionDeletes ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
   const { joins, matches } = equalityJoins(group)
   const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
-  if (group.hasPositionDeletes) hits.push('d.p IS NOT NULL')
+  if (group.hasPositionDeletes) hits.push('d.k IS NOT NULL')
   return `SELECT count(*) AS n FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
 }
 

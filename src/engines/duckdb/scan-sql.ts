@@ -31,8 +31,6 @@ export interface ScanRequest {
   readonly perFile?: readonly PerFileColumn[]
   /** SQL over the scan's own `t`; gets the constants to add to. */
   readonly extra?: (build: ScanBuild) => readonly string[]
-  /** Adds column `p`, the row's position in its file. */
-  readonly withPositions?: boolean
 }
 
 /** What {@link ScanRequest.extra} may use. */
@@ -72,7 +70,6 @@ export function scanSql(files: readonly StagedFile[], metadata: TableMetadata, r
     return `${columnExpression(field, found, found ? reference(found) : '', context)} AS ${alias}`
   })
   for (const { alias, values } of request.perFile ?? []) list.push(`${constants.integer(values)} AS ${alias}`)
-  if (request.withPositions) list.push(`${POSITION} AS p`)
   const fileColumn = (fieldId: number): string | undefined => {
     const found = column(fieldId)
     return found && reference(found)
@@ -80,8 +77,7 @@ export function scanSql(files: readonly StagedFile[], metadata: TableMetadata, r
   list.push(...(request.extra?.({ constants, position: POSITION, fileColumn }) ?? []))
   if (list.length === 0) list.push('1 AS one')
   const join = constants.join()
-  const usesReserved =
-    request.withPositions === true || list.some((item) => item.includes(POSITION) || item.includes(FILE_NUMBER))
+  const usesReserved = list.some((item) => item.includes(POSITION) || item.includes(FILE_NUMBER))
   if (usesReserved || join !== '') requireNoReservedNames(shape, context.location)
   return `SELECT ${list.join(', ')} FROM ${readParquet(files, shape, needed)} AS t ${join}`
 }
