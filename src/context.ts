@@ -3,6 +3,7 @@ import { openCatalog } from './catalog/open-catalog.ts'
 import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
 import { openIdentity } from './context/open-identity.ts'
+import { openLifecycle } from './context/open-lifecycle.ts'
 import { openState } from './context/open-state.ts'
 import { openWebhooks } from './context/open-webhooks.ts'
 import { createIdSource } from './domain/ids.ts'
@@ -167,6 +168,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       tables,
       maintenance,
       operations,
+      ...openLifecycle(config, { state, newId, now }),
     },
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => reconciler.run(),

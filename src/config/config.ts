@@ -26,6 +26,8 @@ export interface Config {
   readonly auditKey: string | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
+  /** Whether who requested an approval may not decide it. */
+  readonly approvalsForbidSelf: boolean
 }
 
 /** An issuer of JWTs. */
@@ -68,6 +70,8 @@ export function parseConfig(env: Env): Config {
     auditKey: auditKey(env),
     webhookAllowPrivate:
       oneOf(env, 'WEBHOOK_ALLOW_PRIVATE', { values: ['true', 'false'], fallback: 'false' }) === 'true',
+    approvalsForbidSelf:
+      oneOf(env, 'APPROVALS_FORBID_SELF', { values: ['true', 'false'], fallback: 'false' }) === 'true',
   }
   if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
     throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)

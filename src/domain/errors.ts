@@ -12,6 +12,14 @@ export type DomainErrorCode =
   | 'PRECONDITION_FAILED' // it is not in the version that the caller has read
   | 'RATE_LIMITED'
   | 'IDENTITY_UNAVAILABLE' // the token issuer does not answer
+  | 'INVALID_GRAPH' // nodes and edges that are no pipeline
+  | 'UNSUPPORTED_FORMAT_VERSION' // a document of a newer system
+  | 'DEFINITION_LOCKED' // the environments of its versions forbid the change
+  | 'INVALID_TRANSITION' // there is no such move from where the version is
+  | 'APPROVAL_PENDING' // the version waits for a decision
+  | 'APPROVAL_NOT_PENDING' // it was decided before
+  | 'SELF_APPROVAL' // the requester may not decide
+  | 'CONTENT_CHANGED' // what is stored is not what approval was asked for
 
 /** Where in a request something is wrong; `path` is the field, dotted. */
 export interface FieldError {
@@ -23,6 +31,7 @@ interface DomainErrorOptions {
   readonly cause?: unknown
   readonly fields?: readonly FieldError[]
   readonly retryAfterS?: number
+  readonly allowed?: readonly string[]
 }
 
 /** A refusal of the service; `code` is stable, `message` is for people. */
@@ -32,11 +41,14 @@ export class DomainError extends Error {
   readonly fields: readonly FieldError[]
   /** Seconds after which the same request may succeed. */
   readonly retryAfterS: number | undefined
+  /** What could be done instead; undefined where that makes no sense. */
+  readonly allowed: readonly string[] | undefined
 
   constructor(code: DomainErrorCode, message: string, options?: DomainErrorOptions) {
     super(message, options)
     this.code = code
     this.fields = options?.fields ?? []
     this.retryAfterS = options?.retryAfterS
+    this.allowed = options?.allowed
   }
 }

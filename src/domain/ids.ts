@@ -1,17 +1,36 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32, so that ids sort and read well
 
-export type IdPrefix = 'op' | 'plan' | 'tok' | 'req' | 'wh' | 'dlv'
+const RANDOM_DIGITS = 16
 
-/** Makes ids: a prefix, 10 characters of time (ms) and 16 random ones, sortable by time of creation. */
+export type IdPrefix = 'op' | 'plan' | 'tok' | 'req' | 'wh' | 'dlv' | 'def' | 'ver' | 'pr' | 'cmt'
+
+/** Makes ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than those made before it. */
 export type IdSource = (prefix: IdPrefix) => string
 
 /** An id source over a clock (ms since the epoch) and a source of random bytes. */
 export function createIdSource(nowMs: () => number, randomBytes: (length: number) => Uint8Array): IdSource {
-  return (prefix) => `${prefix}-${encodeTime(nowMs())}${Array.from(randomBytes(16), letter).join('')}`
+  let lastMs = Number.NEGATIVE_INFINITY
+  let digits = new Uint8Array(RANDOM_DIGITS)
+  return (prefix) => {
+    const ms = nowMs()
+    // Within a millisecond, or when the clock goes back, the next id is the last one plus one.
+    if (ms > lastMs || !increment(digits)) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
+    lastMs = Math.max(ms, lastMs)
+    return `${prefix}-${encodeTime(lastMs)}${Array.from(digits, letter).join('')}`
+  }
 }
 
-function letter(byte: number): string {
-  return ALPHABET.charAt(byte & 31)
+/** Adds one to a number in base 32; false when it has no successor. */
+function increment(digits: Uint8Array): boolean {
+  const place = digits.findLastIndex((digit) => digit < 31)
+  if (place < 0) return false
+  digits[place] = (digits[place] ?? 0) + 1
+  digits.fill(0, place + 1)
+  return true
+}
+
+function letter(digit: number): string {
+  return ALPHABET.charAt(digit)
 }
 
 function encodeTime(ms: number): string {

@@ -13,6 +13,7 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   INVALID_ARGUMENT: 400,
   UNAUTHENTICATED: 401,
   FORBIDDEN: 403,
+  SELF_APPROVAL: 403,
   NOT_FOUND: 404,
   NO_SUCH_NAMESPACE: 404,
   NO_SUCH_TABLE: 404,
@@ -25,6 +26,11 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   FILE_EXISTS: 409,
   COMMIT_CONFLICT: 409,
   CANCELLED: 409,
+  DEFINITION_LOCKED: 409,
+  INVALID_TRANSITION: 409,
+  APPROVAL_PENDING: 409,
+  APPROVAL_NOT_PENDING: 409,
+  CONTENT_CHANGED: 409,
   PRECONDITION_FAILED: 412,
   PAYLOAD_TOO_LARGE: 413,
   UNSUPPORTED_MEDIA_TYPE: 415,
@@ -36,6 +42,8 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   SCHEMA_CHANGE_REFUSED: 422,
   GC_DISABLED: 422,
   ROWS_NOT_CONSERVED: 422,
+  INVALID_GRAPH: 422,
+  UNSUPPORTED_FORMAT_VERSION: 422,
   RATE_LIMITED: 429,
   INTERNAL: 500,
   NO_SPACE: 503,
@@ -54,6 +62,7 @@ interface Refusal {
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly fields?: readonly FieldError[]
+  readonly allowed?: readonly string[] | undefined
 }
 
 /** Turns anything thrown into a problem document (RFC 9457); what is not a known refusal is logged and says nothing. */
@@ -61,7 +70,8 @@ export function createErrorHandler(log: Logger) {
   return function handleError(error: Error, c: Context<AppEnv>): Response {
     const requestId = c.get('requestId')
     const refusal = describe(error)
-    if (refusal.code === 'INTERNAL' || refusal.code === 'STATE_UNAVAILABLE') log.error('request failed', { request_id: requestId, error })
+    if (refusal.code === 'INTERNAL' || refusal.code === 'STATE_UNAVAILABLE')
+      log.error('request failed', { request_id: requestId, error })
     else log.debug('request refused', { request_id: requestId, error })
     c.set('problemCode', refusal.code)
     return problemResponse(refusal, requestId)
@@ -73,7 +83,8 @@ function describe(error: Error): Refusal {
     return { code: error.code, detail: error.message, status: error.status, headers: error.headers }
   }
   if (error instanceof DomainError) {
-    return { code: error.code, detail: error.message, headers: headersOf(error), fields: error.fields }
+    const { code, message: detail, fields, allowed } = error
+    return { code, detail, headers: headersOf(error), fields, allowed }
   }
   const unavailable = stateProblem(error)
   if (unavailable !== undefined) return { ...unavailable, headers: { 'Retry-After': '5' } }
@@ -98,6 +109,7 @@ function problemResponse(refusal: Refusal, requestId: string): Response {
     success: false,
     request_id: requestId,
     ...(refusal.fields?.length ? { errors: [...refusal.fields] } : {}),
+    ...(refusal.allowed ? { allowed: [...refusal.allowed] } : {}),
   }
   const headers = { ...refusal.headers, 'Content-Type': 'application/problem+json' }
   return new Response(JSON.stringify(problem), { status, headers })

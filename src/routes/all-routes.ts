@@ -5,20 +5,31 @@ import type { HealthService } from '../services/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
+import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
+import type { CommentService } from '../services/lifecycle/comment-service.ts'
+import type { DefinitionService } from '../services/lifecycle/definition-service.ts'
+import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
+import type { VersionService } from '../services/lifecycle/version-service.ts'
 import type { TableService } from '../services/table-service.ts'
 import type { TokenService } from '../services/token-service.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
+import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { authRoutes } from './auth-routes.ts'
+import { commentRoutes } from './comment-routes.ts'
 import { configRoutes } from './config-routes.ts'
+import { definitionRoutes } from './definition-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
+import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 import { operationRoutes } from './operation-routes.ts'
 import { type Route, route } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { tableRoutes } from './table-routes.ts'
+import { transitionRoutes } from './transition-routes.ts'
+import { versionRoutes } from './version-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
@@ -34,6 +45,11 @@ export interface RouteDeps {
   readonly tables: TableService
   readonly maintenance: MaintenanceService
   readonly operations: OperationService
+  readonly definitions: DefinitionService
+  readonly versions: VersionService
+  readonly promotions: PromotionService
+  readonly approvals: ApprovalService
+  readonly comments: CommentService
 }
 
 /** Every route of the service: the one table that the guard, the OpenAPI document and the tests read. */
@@ -45,6 +61,12 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...tableRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
+    ...definitionRoutes(deps),
+    ...versionRoutes(deps),
+    ...transitionRoutes(deps),
+    ...approvalRoutes(deps),
+    ...commentRoutes(deps),
+    ...notificationRoutes(deps),
     ...configRoutes(deps),
     ...auditRoutes(deps),
     ...eventRoutes(deps),

@@ -1,6 +1,6 @@
-import { Hono, type Context } from 'hono'
+import type { Context, Hono } from 'hono'
 import type { z } from 'zod'
-import { DomainError } from '../domain/errors.ts'
+import { DomainError, type DomainErrorCode } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { requireRole } from '../middleware/require-role.ts'
 import { HttpError } from '../middleware/http-error.ts'
@@ -35,6 +35,7 @@ async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
   const answer = await route.handle(input as never)
   const response = answer instanceof Response ? answer : respond(answer)
   if (route.method === 'get' && isNotModified(input.headers, response.headers.get('etag'))) {
+    response.headers.delete('content-type')
     return new Response(null, { status: 304, headers: response.headers })
   }
   return response
@@ -54,15 +55,31 @@ function parse(schema: z.ZodType | undefined, value: unknown, where: string): un
   if (!schema) return undefined
   const result = schema.safeParse(value)
   if (result.success) return result.data
-  const fields = result.error.issues.flatMap((issue) => {
+  const { code, issues } = gravest(result.error.issues)
+  const fields = issues.flatMap((issue) => {
     const path = issue.path.map(String).join('.')
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
     return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'unknown field' }))
   })
   const first = fields[0]
-  throw new DomainError('INVALID_REQUEST', `${where}: ${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, {
+  throw new DomainError(code, `${where}: ${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, {
     fields,
   })
+}
+
+interface Refusal {
+  readonly code: DomainErrorCode
+  readonly issues: readonly z.core.$ZodIssue[]
+}
+
+/** All issues as `INVALID_REQUEST`, unless one names a code of its own: it makes the others meaningless. */
+function gravest(issues: readonly z.core.$ZodIssue[]): Refusal {
+  for (const issue of issues) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- schemas name codes of the list only
+    const code = issue.code === 'custom' ? (issue.params?.['code'] as DomainErrorCode | undefined) : undefined
+    if (code !== undefined) return { code, issues: [issue] }
+  }
+  return { code: 'INVALID_REQUEST', issues }
 }
 
 function singleValues(c: Context<AppEnv>): Record<string, string> {

@@ -29,7 +29,10 @@ export function createOpenApiDocument(routes: readonly Route[], version: string)
 function describeRoute(route: Route, components: Json): Json {
   const role = route.minRole === 'none' ? {} : { security: [{ bearer: [] }] }
   const body = route.body && {
-    requestBody: { required: true, content: { 'application/json': { schema: reference(route.body, components, 'input') } } },
+    requestBody: {
+      required: !route.body.safeParse({}).success,
+      content: { 'application/json': { schema: reference(route.body, components, 'input') } },
+    },
   }
   return {
     operationId: route.operationId,
@@ -44,7 +47,9 @@ function describeRoute(route: Route, components: Json): Json {
 
 function describeResponses(route: Route, components: Json): Json {
   const entries = Object.entries(route.responses).map(([status, { description, schema, contentType }]) => {
-    const content = schema && { content: { [contentType ?? 'application/json']: { schema: reference(schema, components) } } }
+    const content = schema && {
+      content: { [contentType ?? 'application/json']: { schema: reference(schema, components) } },
+    }
     return [status, { description, ...content }]
   })
   return Object.fromEntries(entries)

@@ -44,6 +44,14 @@ export const ERROR_CODES = [
   'RATE_LIMITED',
   'IDENTITY_UNAVAILABLE',
   'STATE_UNAVAILABLE',
+  'INVALID_GRAPH',
+  'UNSUPPORTED_FORMAT_VERSION',
+  'DEFINITION_LOCKED',
+  'INVALID_TRANSITION',
+  'APPROVAL_PENDING',
+  'APPROVAL_NOT_PENDING',
+  'SELF_APPROVAL',
+  'CONTENT_CHANGED',
   'CATALOG_NOT_CONFIGURED',
   'SHUTTING_DOWN',
   'INTERNAL',
@@ -80,6 +88,10 @@ export const problem = z
     success: z.literal(false),
     request_id: z.string(),
     errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    allowed: z
+      .array(z.string())
+      .optional()
+      .meta({ description: 'What could be done instead, with `INVALID_TRANSITION`' }),
   })
   .meta({ id: 'Problem' })
 

@@ -16,6 +16,11 @@ export interface StateTables {
   readonly webhooks: WebhooksTable
   readonly webhook_deliveries: WebhookDeliveriesTable
   readonly instances: InstancesTable
+  readonly streaming_pipelines: StreamingPipelinesTable
+  readonly pipeline_definitions: PipelineDefinitionsTable
+  readonly pipeline_versions: PipelineVersionsTable
+  readonly approval_requests: ApprovalRequestsTable
+  readonly approval_comments: ApprovalCommentsTable
 }
 
 export interface MigrationsTable {
@@ -185,4 +190,102 @@ export interface WebhookDeliveriesTable {
 export interface InstancesTable {
   id: number
   started_at: string
+}
+
+export interface PipelineDefinitionsTable {
+  id: string
+  name: string
+  description: string
+  created_by: string
+  created_at: string
+  updated_at: string
+  /** 1 at first, one more at each change of it, and of which versions are where. */
+  revision: number
+}
+
+/** Only `environment` and `updated_at` ever change. */
+export interface PipelineVersionsTable {
+  id: string
+  definition_id: string
+  /** 1..n in a definition, without gaps. */
+  version: number
+  format_version: number
+  environment: string
+  /** SHA-256 of the canonical graph, in hex. */
+  content_hash: string
+  node_count: number
+  edge_count: number
+  created_by: string
+  created_at: string
+  updated_at: string
+  graph_json: string
+}
+
+/** A version has at most one that is pending, by a partial unique index. */
+export interface ApprovalRequestsTable {
+  id: string
+  definition_id: string
+  /** As it was when the request was made. */
+  definition_name: string
+  version_id: string
+  version: number
+  from_environment: string
+  to_environment: string
+  status: string
+  requested_by: string
+  requested_at: string
+  decided_by: string | null
+  decided_at: string | null
+  reason: string | null
+  /** Of the version that was asked for; see {@link PipelineVersionsTable}. */
+  content_hash: string
+  /** What was newest in the target environment when it was decided; NULL before, and when there was nothing. */
+  base_version_id: string | null
+  /** The version as it was when the request was made. */
+  snapshot_json: string
+}
+
+export interface ApprovalCommentsTable {
+  id: string
+  request_id: string
+  author: string
+  comment: string
+  created_at: string
+}
+
+/** States of a pipeline's run (contract, section 6). */
+export type PipelineState = 'starting' | 'running' | 'degraded' | 'stopping' | 'stopped' | 'failed'
+
+export interface StreamingPipelinesTable {
+  id: string
+  /** New with every start. */
+  run_id: string
+  /** The id in the checkpoint's `metadata`, which Spark calls the query's. */
+  query_id: string
+  sources_json: string
+  sink_table: string
+  /** A `file:` URI or object location, normalised. */
+  checkpoint_location: string
+  trigger_interval: string
+  trigger_ms: number
+  options_json: string
+  desired_state: 'running' | 'stopped'
+  state: PipelineState
+  error_json: string | null
+  warnings_json: string
+  /** How far the sources are read. */
+  positions_json: string | null
+  progress_json: string | null
+  definition_id: string | null
+  version_id: string | null
+  created_by: string
+  created_at: string
+  started_at: string | null
+  stopped_at: string | null
+  /** The sink table while the pipeline lives: two cannot live on one sink. */
+  live_sink: string | null
+  /** The process that works on it; see {@link InstancesTable}. */
+  lease_owner: number | null
+  /** ms since the epoch; a lease that is older is free. */
+  lease_until_ms: number | null
 }

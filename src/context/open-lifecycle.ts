@@ -1,0 +1,39 @@
+import type { Config } from '../config/config.ts'
+import type { IdSource } from '../domain/ids.ts'
+import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
+import { createApprovalService } from '../services/lifecycle/approval-service.ts'
+import { type CommentService, createCommentService } from '../services/lifecycle/comment-service.ts'
+import { createDefinitionService, type DefinitionService } from '../services/lifecycle/definition-service.ts'
+import { createPromotionService, type PromotionService } from '../services/lifecycle/promotion-service.ts'
+import { createVersionService, type VersionService } from '../services/lifecycle/version-service.ts'
+import { createLifecycleStores } from '../storage/lifecycle-stores.ts'
+import type { State } from './open-state.ts'
+
+/** Everything about definitions, versions and approvals. */
+export interface Lifecycle {
+  readonly definitions: DefinitionService
+  readonly versions: VersionService
+  readonly promotions: PromotionService
+  readonly approvals: ApprovalService
+  readonly comments: CommentService
+}
+
+export interface LifecycleParts {
+  readonly state: Pick<State, 'db' | 'inTransaction' | 'audit' | 'events'>
+  readonly newId: IdSource
+  readonly now: () => Date
+}
+
+/** The services of definitions, versions and approvals over the state. */
+export function openLifecycle(config: Pick<Config, 'approvalsForbidSelf'>, parts: LifecycleParts): Lifecycle {
+  const { db, inTransaction, audit, events } = parts.state
+  const { newId, now } = parts
+  const deps = { stores: createLifecycleStores(db), inTransaction, audit, events, newId, now }
+  return {
+    definitions: createDefinitionService(deps),
+    versions: createVersionService(deps),
+    promotions: createPromotionService(deps),
+    approvals: createApprovalService({ ...deps, forbidSelf: config.approvalsForbidSelf }),
+    comments: createCommentService(deps),
+  }
+}

@@ -1,0 +1,115 @@
+import { canonicalJson } from './canonical-json.ts'
+import type { FieldError } from './errors.ts'
+
+/** Version of the document format that the service writes, and the highest that it reads (spec, section 9). */
+export const FORMAT_VERSION = 1
+
+export const MAX_NODES = 1000
+
+/** Place on the canvas. */
+export interface Position {
+  readonly x: number
+  readonly y: number
+}
+
+/** A step of a pipeline; its type is any text that is not empty. */
+export interface PipelineNode {
+  readonly id: string
+  readonly type: string
+  readonly config: Readonly<Record<string, unknown>>
+  readonly position: Position
+}
+
+/** A flow from one node to another, by their ids. */
+export interface PipelineEdge {
+  readonly id: string
+  readonly source: string
+  readonly target: string
+}
+
+/** The content of a version. */
+export interface PipelineGraph {
+  readonly nodes: readonly PipelineNode[]
+  readonly edges: readonly PipelineEdge[]
+}
+
+/** The one text of a graph, whatever the order of nodes, edges and members; the content hash is made of it. */
+export function canonicalGraph({ nodes, edges }: PipelineGraph): string {
+  return canonicalJson({ nodes: sortedById(nodes), edges: sortedById(edges) })
+}
+
+function sortedById<T extends { readonly id: string }>(items: readonly T[]): T[] {
+  return [...items].sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/**
+ * What is wrong with a graph; nothing for a good one. Ids of nodes and of edges are unique, edges join nodes that exist,
+ * no edge leads back, and there are at most {@link MAX_NODES} nodes (contract, section 7).
+ */
+export function checkGraph({ nodes, edges }: PipelineGraph): FieldError[] {
+  if (nodes.length > MAX_NODES) {
+    return [{ path: 'nodes', message: `${nodes.length} nodes; a pipeline has at most ${MAX_NODES}` }]
+  }
+  const errors = [...duplicates(nodes, 'nodes'), ...duplicates(edges, 'edges'), ...looseEnds({ nodes, edges })]
+  if (errors.length > 0) return errors
+  const cycle = findCycle({ nodes, edges })
+  return cycle ? [{ path: 'edges', message: `the edges form a cycle: ${cycle.join(' → ')}` }] : []
+}
+
+function* duplicates(items: readonly { readonly id: string }[], name: string): Generator<FieldError> {
+  const seen = new Set<string>()
+  for (const [i, { id }] of items.entries()) {
+    if (seen.has(id)) yield { path: `${name}.${i}.id`, message: `the id ${JSON.stringify(id)} is there twice` }
+    seen.add(id)
+  }
+}
+
+function* looseEnds({ nodes, edges }: PipelineGraph): Generator<FieldError> {
+  const ids = new Set(nodes.map(({ id }) => id))
+  for (const [i, edge] of edges.entries()) {
+    for (const end of ['source', 'target'] as const) {
+      if (ids.has(edge[end])) continue
+      yield { path: `edges.${i}.${end}`, message: `there is no node ${JSON.stringify(edge[end])}` }
+    }
+  }
+}
+
+/** The nodes of one cycle, the first again at the end; undefined when there is none. */
+function findCycle({ nodes, edges }: PipelineGraph): string[] | undefined {
+  const sources = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
+  const targets = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
+  for (const { source, target } of edges) {
+    sources.get(target)?.push(source)
+    targets.get(source)?.push(target)
+  }
+  const waiting = new Map([...sources].map(([id, list]) => [id, list.length]))
+  const ready = [...waiting].filter(([, count]) => count === 0).map(([id]) => id)
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    waiting.delete(id)
+    for (const target of targets.get(id) ?? []) {
+      const left = (waiting.get(target) ?? 0) - 1
+      waiting.set(target, left)
+      if (left === 0) ready.push(target)
+    }
+  }
+  const [start] = waiting.keys()
+  return start === undefined ? undefined : walkBack(start, sources, waiting)
+}
+
+/** Every node that is left waits for another one that is left: going back from any of them ends in a cycle. */
+function walkBack(
+  start: string,
+  sources: ReadonlyMap<string, readonly string[]>,
+  left: ReadonlyMap<string, number>,
+): string[] {
+  const path: string[] = []
+  const places = new Map<string, number>()
+  let id: string | undefined = start
+  while (id !== undefined && !places.has(id)) {
+    places.set(id, path.length)
+    path.push(id)
+    id = sources.get(id)?.find((source) => left.has(source))
+  }
+  const cycle = path.slice(id === undefined ? 0 : places.get(id)).reverse()
+  return [...cycle, ...cycle.slice(0, 1)]
+}

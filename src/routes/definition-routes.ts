@@ -1,0 +1,102 @@
+import {
+  createdDefinition,
+  createDefinitionRequest,
+  definition,
+  definitionDetail,
+  definitionList,
+  definitionParams,
+  importRequest,
+  listDefinitionsQuery,
+  updateDefinitionRequest,
+} from '../schemas/definitions.ts'
+import type { CreatedDefinition, DefinitionService } from '../services/lifecycle/definition-service.ts'
+import { entityTag, ifMatch } from './entity-tag.ts'
+import { nextPageLink } from './next-page-link.ts'
+import { requestContext, type Route, route, type RouteAnswer } from './route.ts'
+
+const BASE = '/api/pipeline-defs'
+
+/** Pipeline definitions (spec, section 4, "Pipeline definitions"). */
+export function definitionRoutes({ definitions }: { readonly definitions: DefinitionService }): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: BASE,
+      operationId: 'createDefinition',
+      summary: 'Make a pipeline definition with version 1 in development',
+      minRole: 'DataEngineer',
+      body: createDefinitionRequest,
+      responses: { 201: { description: 'Definition and first version', schema: createdDefinition } },
+      handle: async (input) => created(await definitions.create(input.body, requestContext(input))),
+    }),
+    route({
+      method: 'get',
+      path: BASE,
+      operationId: 'listDefinitions',
+      summary: 'Pipeline definitions, newest first',
+      minRole: 'Auditor',
+      query: listDefinitionsQuery,
+      responses: { 200: { description: 'A page of definitions; the next one is in `Link`', schema: definitionList } },
+      handle: async ({ query }) => {
+        const { items, next_page_token } = await definitions.list(query.environment, query)
+        return { status: 200, body: items, headers: nextPageLink(BASE, query, next_page_token) }
+      },
+    }),
+    route({
+      method: 'post',
+      path: `${BASE}/import`,
+      operationId: 'importDefinition',
+      summary: 'Make a definition from an exported document',
+      minRole: 'DataEngineer',
+      body: importRequest,
+      responses: { 201: { description: 'Definition and first version', schema: createdDefinition } },
+      handle: async (input) => created(await definitions.import(input.body, requestContext(input))),
+    }),
+    route({
+      method: 'get',
+      path: `${BASE}/{def_id}`,
+      operationId: 'getDefinition',
+      summary: 'A definition with the newest version in each environment',
+      minRole: 'Auditor',
+      params: definitionParams,
+      responses: { 200: { description: 'The definition', schema: definitionDetail } },
+      handle: async ({ params }) => {
+        const { value, tag } = await definitions.get(params.def_id)
+        return { status: 200, body: value, headers: entityTag(tag) }
+      },
+    }),
+    route({
+      method: 'put',
+      path: `${BASE}/{def_id}`,
+      operationId: 'updateDefinition',
+      summary: 'Change name or description, while no version is in uat, production or retired',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      body: updateDefinitionRequest,
+      responses: { 200: { description: 'The definition', schema: definition } },
+      handle: async (input) => {
+        const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
+        const { value, tag } = await definitions.update(input.params.def_id, input.body, demand)
+        return { status: 200, body: value, headers: entityTag(tag) }
+      },
+    }),
+    route({
+      method: 'delete',
+      path: `${BASE}/{def_id}`,
+      operationId: 'deleteDefinition',
+      summary: 'Remove a definition with all that belongs to it, while all versions are in development or qa',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      responses: { 204: { description: 'It is gone' } },
+      handle: async (input) => {
+        const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
+        await definitions.delete(input.params.def_id, demand)
+        return { status: 204 }
+      },
+    }),
+  ]
+}
+
+function created(body: CreatedDefinition): RouteAnswer {
+  return { status: 201, body, headers: { Location: `${BASE}/${body.definition.id}` } }
+}

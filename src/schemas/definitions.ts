@@ -1,0 +1,165 @@
+import { z } from 'zod'
+import { ENVIRONMENTS } from '../domain/environments.ts'
+import { FORMAT_VERSION } from '../domain/graph.ts'
+import { count, pageQuery, timestamp } from './common.ts'
+
+/** An id in a path. An unknown one is not found, whatever it looks like; only what no database stores is malformed. */
+export const resourceId = z
+  .string()
+  .max(200)
+  .regex(/^\P{Cc}*$/u, 'must not have control characters')
+
+const notBlank = (max: number) => z.string().max(max).regex(/\S/, 'must not be blank')
+
+/** Text of people, such as comments and reasons. */
+export const words = notBlank(10_000)
+
+export const environment = z.enum(ENVIRONMENTS).meta({ id: 'Environment' })
+
+const elementId = z.string().min(1).max(200)
+const nodeRequest = z
+  .strictObject({
+    id: elementId,
+    type: elementId.meta({ description: 'Any text that is not empty' }),
+    config: z.record(z.string(), z.unknown()).default({}),
+    position: z.strictObject({ x: z.number(), y: z.number() }).default({ x: 0, y: 0 }),
+  })
+  .meta({ id: 'NodeRequest' })
+
+const edge = z.strictObject({ id: elementId, source: elementId, target: elementId }).meta({ id: 'Edge' })
+
+const graphRequestFields = { nodes: z.array(nodeRequest).default([]), edges: z.array(edge).default([]) }
+
+const position = z.object({ x: z.number(), y: z.number() }).meta({ id: 'Position' })
+
+const node = z
+  .object({ id: elementId, type: elementId, config: z.record(z.string(), z.unknown()), position })
+  .meta({ id: 'Node' })
+
+const graphFields = { nodes: z.array(node), edges: z.array(edge) }
+
+const name = notBlank(200)
+const description = z.string().max(10_000)
+
+export const createDefinitionRequest = z.strictObject({
+  name,
+  description: description.default(''),
+  ...graphRequestFields,
+})
+
+export const updateDefinitionRequest = z
+  .strictObject({ name: name.optional(), description: description.optional() })
+  .refine((change) => Object.keys(change).length > 0, 'give name, description or both')
+
+/** A document of a newer system may look like anything, so its version is judged before its fields. */
+const formatVersion = z
+  .int()
+  .min(1)
+  .refine((version) => version <= FORMAT_VERSION, {
+    message: `this system reads format version ${FORMAT_VERSION}`,
+    params: { code: 'UNSUPPORTED_FORMAT_VERSION' },
+  })
+
+export const importRequest = z.strictObject({
+  format_version: formatVersion,
+  name,
+  description: description.default(''),
+  ...graphRequestFields,
+  version: z.unknown().optional().meta({ description: 'Ignored: an exported document imports as it is' }),
+  exported_at: z.unknown().optional().meta({ description: 'Ignored, as `version`' }),
+})
+
+export const createVersionRequest = z.strictObject(graphRequestFields)
+
+/** A request that needs no body may have an empty object. */
+export const emptyRequest = z.strictObject({})
+
+const definitionFields = {
+  id: z.string().meta({ example: 'def-01k9…' }),
+  name: z.string(),
+  description: z.string(),
+  created_by: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+}
+
+export const definition = z.object(definitionFields).meta({ id: 'PipelineDefinition' })
+
+const versionFields = {
+  id: z.string().meta({ example: 'ver-01k9…' }),
+  definition_id: z.string(),
+  version: z.int().min(1).meta({ description: '1..n in a definition, without gaps' }),
+  format_version: z.int().min(1),
+  environment,
+  content_hash: z.string().meta({ description: 'SHA-256 of the canonical nodes and edges, in hex' }),
+  node_count: count,
+  edge_count: count,
+  created_by: z.string(),
+  created_at: timestamp,
+  updated_at: timestamp,
+}
+
+/** A version without its content, as lists have it. */
+export const versionSummary = z.object(versionFields).meta({ id: 'PipelineVersionSummary' })
+
+export const version = z.object({ ...versionFields, ...graphFields }).meta({ id: 'PipelineVersion' })
+
+export const definitionDetail = z
+  .object({
+    ...definitionFields,
+    latest_versions: z
+      .partialRecord(environment, version)
+      .meta({ description: 'The newest version in each environment that has one' }),
+  })
+  .meta({ id: 'PipelineDefinitionDetail' })
+
+export const createdDefinition = z.object({ definition, version }).meta({ id: 'CreatedDefinition' })
+
+export const definitionList = z.array(definition).meta({ id: 'PipelineDefinitionList' })
+export const versionList = z.array(versionSummary).meta({ id: 'PipelineVersionList' })
+
+export const exportedVersion = z
+  .object({
+    format_version: z.int().min(1),
+    name: z.string(),
+    description: z.string(),
+    version: z.int().min(1),
+    ...graphFields,
+    exported_at: timestamp,
+  })
+  .meta({ id: 'ExportedVersion' })
+
+export const listDefinitionsQuery = pageQuery.extend({
+  environment: environment.optional().meta({ description: 'Only those that have a version there' }),
+})
+
+export const definitionParams = z.strictObject({ def_id: resourceId })
+export const versionParams = z.strictObject({ def_id: resourceId, ver_id: resourceId })
+export const diffParams = z.strictObject({ def_id: resourceId, a: resourceId, b: resourceId })
+
+const change = z
+  .object({
+    op: z.enum(['add', 'remove', 'replace']),
+    path: z.string().meta({ description: 'JSON pointer from the node or edge', example: '/config/table' }),
+    from: z.unknown().optional(),
+    to: z.unknown().optional(),
+  })
+  .meta({ id: 'JsonChange' })
+
+const changed = z.array(z.object({ id: z.string(), changes: z.array(change) }))
+const comparedVersion = z
+  .object({ id: z.string(), version: z.int().min(1), environment, content_hash: z.string() })
+  .meta({ id: 'ComparedVersion' })
+
+export const versionDiff = z
+  .object({
+    from: comparedVersion.nullable().meta({ description: 'Null: compared with nothing' }),
+    to: comparedVersion,
+    identical: z.boolean().meta({ description: 'Whether both have the same content, places on the canvas included' }),
+    nodes: z.object({ added: graphFields.nodes, removed: graphFields.nodes, changed }),
+    edges: z.object({ added: graphFields.edges, removed: graphFields.edges, changed }),
+    moves: z
+      .array(z.object({ id: z.string(), from: position, to: position }))
+      .meta({ description: 'Nodes that stand elsewhere on the canvas' }),
+  })
+  .meta({ id: 'VersionDiff' })

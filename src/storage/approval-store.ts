@@ -1,0 +1,160 @@
+import type { Kysely } from 'kysely'
+
+import type { ApprovalStatus } from '../domain/approvals.ts'
+import type { Environment } from '../domain/environments.ts'
+import { fromRequiredColumn, toRequiredColumn } from './json-column.ts'
+import type { KeyPageRequest } from './key-page.ts'
+import { decodeOptional } from './nullable.ts'
+import type { ApprovalRequestsTable, StateTables } from './schema.ts'
+import type { VersionRecord } from './version-store.ts'
+
+/** An approval request without its snapshot. */
+export interface ApprovalSummary {
+  readonly id: string
+  readonly definitionId: string
+  /** As it was when the request was made. */
+  readonly definitionName: string
+  readonly versionId: string
+  readonly version: number
+  readonly fromEnvironment: Environment
+  readonly toEnvironment: Environment
+  readonly status: ApprovalStatus
+  readonly requestedBy: string
+  readonly requestedAt: string
+  readonly decidedBy?: string
+  readonly decidedAt?: string
+  readonly reason?: string
+  /** Of the content that the request is for. */
+  readonly contentHash: string
+  /** What was newest in the target environment when it was decided; absent before, and when there was nothing. */
+  readonly baseVersionId?: string
+}
+
+export interface ApprovalRecord extends ApprovalSummary {
+  /** The version as it was when the request was made. */
+  readonly snapshot: VersionRecord
+}
+
+/** Approval requests: made pending, decided once, never changed again. */
+export interface ApprovalStore {
+  /** Throws `DatabaseError` `UNIQUE_VIOLATION` when the version has a pending request. */
+  insert(request: ApprovalRecord): Promise<void>
+  find(id: string): Promise<ApprovalRecord | undefined>
+  findSummary(id: string): Promise<ApprovalSummary | undefined>
+  /** The pending request of a version. */
+  findPending(versionId: string): Promise<{ readonly id: string } | undefined>
+  /** The pending requests of a definition. */
+  pendingOf(definitionId: string): Promise<readonly { readonly id: string }[]>
+  /** Newest first, one more than the limit if there are more. */
+  list(status: ApprovalStatus | undefined, page: KeyPageRequest): Promise<readonly ApprovalSummary[]>
+  countPending(): Promise<number>
+  /** Keeps the decision of a pending request; false, with nothing changed, when it was decided before. */
+  decide(request: ApprovalSummary): Promise<boolean>
+}
+
+const SUMMARY_COLUMNS = [
+  'id',
+  'definition_id',
+  'definition_name',
+  'version_id',
+  'version',
+  'from_environment',
+  'to_environment',
+  'status',
+  'requested_by',
+  'requested_at',
+  'decided_by',
+  'decided_at',
+  'reason',
+  'content_hash',
+  'base_version_id',
+] as const satisfies readonly (keyof ApprovalRequestsTable)[]
+
+/** Approval requests in the state database. */
+export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
+  const pending = () => db.selectFrom('approval_requests').where('status', '=', 'pending')
+  return {
+    async insert(request) {
+      await db.insertInto('approval_requests').values(toRow(request)).execute()
+    },
+    async find(id) {
+      const row = await db.selectFrom('approval_requests').selectAll().where('id', '=', id).executeTakeFirst()
+      return row && { ...fromRow(row), snapshot: fromRequiredColumn<VersionRecord>(row.snapshot_json) }
+    },
+    async findSummary(id) {
+      const query = db.selectFrom('approval_requests').select(SUMMARY_COLUMNS).where('id', '=', id)
+      const row = await query.executeTakeFirst()
+      return row && fromRow(row)
+    },
+    findPending: (versionId) => pending().select('id').where('version_id', '=', versionId).executeTakeFirst(),
+    pendingOf: (definitionId) =>
+      pending().select('id').where('definition_id', '=', definitionId).orderBy('id').execute(),
+    async list(status, { limit, after }) {
+      let query = db.selectFrom('approval_requests').select(SUMMARY_COLUMNS).orderBy('id', 'desc')
+      if (status !== undefined) query = query.where('status', '=', status)
+      if (after !== undefined) query = query.where('id', '<', after)
+      return (await query.limit(limit + 1).execute()).map(fromRow)
+    },
+    async countPending() {
+      const query = pending().select((select) => select.fn.countAll<number>().as('count'))
+      return (await query.executeTakeFirstOrThrow()).count
+    },
+    async decide({ id, status, decidedBy, decidedAt, reason, baseVersionId }) {
+      const columns = {
+        status,
+        decided_by: decidedBy ?? null,
+        decided_at: decidedAt ?? null,
+        reason: reason ?? null,
+        base_version_id: baseVersionId ?? null,
+      }
+      const query = db.updateTable('approval_requests').set(columns).where('id', '=', id)
+      return (await query.where('status', '=', 'pending').executeTakeFirst()).numUpdatedRows === 1n
+    },
+  }
+}
+
+function toRow(request: ApprovalRecord): ApprovalRequestsTable {
+  return {
+    id: request.id,
+    definition_id: request.definitionId,
+    definition_name: request.definitionName,
+    version_id: request.versionId,
+    version: request.version,
+    from_environment: request.fromEnvironment,
+    to_environment: request.toEnvironment,
+    status: request.status,
+    requested_by: request.requestedBy,
+    requested_at: request.requestedAt,
+    decided_by: request.decidedBy ?? null,
+    decided_at: request.decidedAt ?? null,
+    reason: request.reason ?? null,
+    content_hash: request.contentHash,
+    base_version_id: request.baseVersionId ?? null,
+    snapshot_json: toRequiredColumn(request.snapshot),
+  }
+}
+
+function fromRow(row: Omit<ApprovalRequestsTable, 'snapshot_json'>): ApprovalSummary {
+  return {
+    id: row.id,
+    definitionId: row.definition_id,
+    definitionName: row.definition_name,
+    versionId: row.version_id,
+    version: row.version,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written from records only
+    fromEnvironment: row.from_environment as Environment,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written from records only
+    toEnvironment: row.to_environment as Environment,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
+    status: row.status as ApprovalStatus,
+    requestedBy: row.requested_by,
+    requestedAt: row.requested_at,
+    contentHash: row.content_hash,
+    ...decodeOptional({
+      decidedBy: row.decided_by,
+      decidedAt: row.decided_at,
+      reason: row.reason,
+      baseVersionId: row.base_version_id,
+    }),
+  }
+}

@@ -1,0 +1,106 @@
+import type { Kysely, Selectable } from 'kysely'
+
+import type { Environment } from '../domain/environments.ts'
+import type { KeyPageRequest } from './key-page.ts'
+import type { PipelineDefinitionsTable, StateTables } from './schema.ts'
+
+/** A pipeline definition; its versions are apart. */
+export interface DefinitionRecord {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+  /** 1 at first, one more at each change of it, and of which versions are where. */
+  readonly revision: number
+}
+
+export interface DefinitionStore {
+  insert(definition: DefinitionRecord): Promise<void>
+  find(id: string): Promise<DefinitionRecord | undefined>
+  /** Newest first; with an environment only those that have a version there. One more than the limit if there are more. */
+  list(environment: Environment | undefined, page: KeyPageRequest): Promise<readonly DefinitionRecord[]>
+  /** Replaces name and description; false when the definition does not have `expectedRevision`. */
+  update(definition: DefinitionRecord, expectedRevision: number): Promise<boolean>
+  /** Counts a change of which versions are where. */
+  touch(id: string): Promise<void>
+  /** With its versions, approval requests and comments; false when it does not have `expectedRevision`. */
+  delete(id: string, expectedRevision: number): Promise<boolean>
+}
+
+/** Pipeline definitions in the state database. */
+export function createDefinitionStore(db: Kysely<StateTables>): DefinitionStore {
+  return {
+    async insert(definition) {
+      await db.insertInto('pipeline_definitions').values(toRow(definition)).execute()
+    },
+    async find(id) {
+      const row = await db.selectFrom('pipeline_definitions').selectAll().where('id', '=', id).executeTakeFirst()
+      return row && fromRow(row)
+    },
+    async list(environment, page) {
+      const rows = await (environment === undefined ? listAll(db, page) : listByEnvironment(db, environment, page))
+      return rows.map(fromRow)
+    },
+    async update({ id, name, description, updatedAt, revision }, expectedRevision) {
+      const change = { name, description, updated_at: updatedAt, revision }
+      const query = db.updateTable('pipeline_definitions').set(change).where('id', '=', id)
+      return (await query.where('revision', '=', expectedRevision).executeTakeFirst()).numUpdatedRows === 1n
+    },
+    async touch(id) {
+      const query = db.updateTable('pipeline_definitions').set((set) => ({ revision: set('revision', '+', 1) }))
+      await query.where('id', '=', id).execute()
+    },
+    async delete(id, expectedRevision) {
+      const query = db.deleteFrom('pipeline_definitions').where('id', '=', id)
+      return (await query.where('revision', '=', expectedRevision).executeTakeFirst()).numDeletedRows === 1n
+    },
+  }
+}
+
+function listAll(db: Kysely<StateTables>, { limit, after }: KeyPageRequest) {
+  let query = db.selectFrom('pipeline_definitions').selectAll().orderBy('id', 'desc')
+  if (after !== undefined) query = query.where('id', '<', after)
+  return query.limit(limit + 1).execute()
+}
+
+/** The page is made of ids, through an index, so that it costs the same wherever it is. */
+function listByEnvironment(db: Kysely<StateTables>, environment: Environment, { limit, after }: KeyPageRequest) {
+  let ids = db.selectFrom('pipeline_versions').select('definition_id').where('environment', '=', environment)
+  if (after !== undefined) ids = ids.where('definition_id', '<', after)
+  const page = ids
+    .groupBy('definition_id')
+    .orderBy('definition_id', 'desc')
+    .limit(limit + 1)
+  return db
+    .selectFrom(page.as('page'))
+    .innerJoin('pipeline_definitions as definition', 'definition.id', 'page.definition_id')
+    .selectAll('definition')
+    .orderBy('page.definition_id', 'desc')
+    .execute()
+}
+
+function toRow(definition: DefinitionRecord): PipelineDefinitionsTable {
+  return {
+    id: definition.id,
+    name: definition.name,
+    description: definition.description,
+    created_by: definition.createdBy,
+    created_at: definition.createdAt,
+    updated_at: definition.updatedAt,
+    revision: definition.revision,
+  }
+}
+
+function fromRow(row: Selectable<PipelineDefinitionsTable>): DefinitionRecord {
+  return {
+    id: row.id,
+    name: row.name,
+    description: row.description,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    revision: row.revision,
+  }
+}

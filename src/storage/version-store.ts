@@ -1,0 +1,183 @@
+import type { Kysely } from 'kysely'
+
+import type { Environment } from '../domain/environments.ts'
+import type { PipelineGraph } from '../domain/graph.ts'
+import { contentHash } from './content-hash.ts'
+import { fromRequiredColumn, toRequiredColumn } from './json-column.ts'
+import type { KeyPageRequest } from './key-page.ts'
+import type { PipelineVersionsTable, StateTables } from './schema.ts'
+
+/** A version without its content. */
+export interface VersionSummary {
+  readonly id: string
+  readonly definitionId: string
+  /** 1..n in a definition, without gaps. */
+  readonly version: number
+  readonly formatVersion: number
+  readonly environment: Environment
+  /** SHA-256 of the canonical graph, in hex, as it was when the version was made. */
+  readonly contentHash: string
+  readonly nodeCount: number
+  readonly edgeCount: number
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+export interface VersionRecord extends VersionSummary {
+  readonly graph: PipelineGraph
+}
+
+/** A version to be made; its number is the next one. */
+export type NewVersion = Omit<VersionRecord, 'version' | 'contentHash' | 'nodeCount' | 'edgeCount' | 'updatedAt'>
+
+export interface VersionMove {
+  readonly id: string
+  readonly from: Environment
+  readonly to: Environment
+  readonly contentHash: string
+  readonly now: string
+}
+
+/** Versions never change but for their environment, and leave only with their definition. */
+export interface VersionStore {
+  /** Gives the version the next number; to be called in a transaction of `InTransaction`. */
+  insert(version: NewVersion): Promise<VersionRecord>
+  find(definitionId: string, id: string): Promise<VersionRecord | undefined>
+  /** Newest first, one more than the limit if there are more; the key is the version number. */
+  list(definitionId: string, page: KeyPageRequest<number>): Promise<readonly VersionSummary[]>
+  /** The newest version in each of the environments that has one. */
+  latest(definitionId: string): Promise<readonly VersionRecord[]>
+  /** Where all versions are; the newest of each environment stands for it. */
+  whereabouts(definitionId: string): Promise<readonly Pick<VersionSummary, 'version' | 'environment'>[]>
+  /** The newest version in an environment. */
+  newestIn(definitionId: string, environment: Environment): Promise<{ readonly id: string } | undefined>
+  /** Moves a version; false when it is not in `from`, or not the one with this content. */
+  move(move: VersionMove): Promise<boolean>
+}
+
+const SUMMARY_COLUMNS = [
+  'id',
+  'definition_id',
+  'version',
+  'format_version',
+  'environment',
+  'content_hash',
+  'node_count',
+  'edge_count',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof PipelineVersionsTable)[]
+
+/** Pipeline versions in the state database. */
+export function createVersionStore(db: Kysely<StateTables>): VersionStore {
+  return {
+    insert: (version) => insert(db, version),
+    async find(definitionId, id) {
+      const query = db.selectFrom('pipeline_versions').selectAll().where('id', '=', id)
+      const row = await query.where('definition_id', '=', definitionId).executeTakeFirst()
+      return row && fromRow(row)
+    },
+    async list(definitionId, { limit, after }) {
+      let query = db.selectFrom('pipeline_versions').select(SUMMARY_COLUMNS).where('definition_id', '=', definitionId)
+      if (after !== undefined) query = query.where('version', '<', after)
+      const rows = await query
+        .orderBy('version', 'desc')
+        .limit(limit + 1)
+        .execute()
+      return rows.map(summaryFromRow)
+    },
+    async latest(definitionId) {
+      const newest = newestPerEnvironment(db, definitionId)
+        .clearSelect()
+        .select((select) => select.fn.max('version').as('version'))
+      const query = db.selectFrom('pipeline_versions').selectAll().where('definition_id', '=', definitionId)
+      const rows = await query.where('version', 'in', newest).orderBy('version', 'desc').execute()
+      return rows.map(fromRow)
+    },
+    async whereabouts(definitionId) {
+      const rows = await newestPerEnvironment(db, definitionId).execute()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
+      return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
+    },
+    newestIn: (definitionId, environment) =>
+      db
+        .selectFrom('pipeline_versions')
+        .select('id')
+        .where('definition_id', '=', definitionId)
+        .where('environment', '=', environment)
+        .orderBy('version', 'desc')
+        .limit(1)
+        .executeTakeFirst(),
+    async move({ id, from, to, contentHash, now }) {
+      const query = db.updateTable('pipeline_versions').set({ environment: to, updated_at: now }).where('id', '=', id)
+      const result = await query
+        .where('environment', '=', from)
+        .where('content_hash', '=', contentHash)
+        .executeTakeFirst()
+      return result.numUpdatedRows === 1n
+    },
+  }
+}
+
+function newestPerEnvironment(db: Kysely<StateTables>, definitionId: string) {
+  return db
+    .selectFrom('pipeline_versions')
+    .select((select) => ['environment', select.fn.max('version').as('version')])
+    .where('definition_id', '=', definitionId)
+    .groupBy('environment')
+}
+
+async function insert(db: Kysely<StateTables>, version: NewVersion): Promise<VersionRecord> {
+  const query = db.selectFrom('pipeline_versions').select('version').orderBy('version', 'desc').limit(1)
+  const last = await query.where('definition_id', '=', version.definitionId).executeTakeFirst()
+  const record: VersionRecord = {
+    ...version,
+    version: (last?.version ?? 0) + 1,
+    contentHash: contentHash(version.graph),
+    nodeCount: version.graph.nodes.length,
+    edgeCount: version.graph.edges.length,
+    updatedAt: version.createdAt,
+  }
+  await db.insertInto('pipeline_versions').values(toRow(record)).execute()
+  return record
+}
+
+function toRow(version: VersionRecord): PipelineVersionsTable {
+  return {
+    id: version.id,
+    definition_id: version.definitionId,
+    version: version.version,
+    format_version: version.formatVersion,
+    environment: version.environment,
+    content_hash: version.contentHash,
+    node_count: version.nodeCount,
+    edge_count: version.edgeCount,
+    created_by: version.createdBy,
+    created_at: version.createdAt,
+    updated_at: version.updatedAt,
+    graph_json: toRequiredColumn(version.graph),
+  }
+}
+
+function fromRow(row: PipelineVersionsTable): VersionRecord {
+  return { ...summaryFromRow(row), graph: fromRequiredColumn<PipelineGraph>(row.graph_json) }
+}
+
+function summaryFromRow(row: Pick<PipelineVersionsTable, (typeof SUMMARY_COLUMNS)[number]>): VersionSummary {
+  return {
+    id: row.id,
+    definitionId: row.definition_id,
+    version: row.version,
+    formatVersion: row.format_version,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
+    environment: row.environment as Environment,
+    contentHash: row.content_hash,
+    nodeCount: row.node_count,
+    edgeCount: row.edge_count,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
