@@ -12,7 +12,7 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
 /** A server on which the tests may make databases; without it they run on SQLite alone. */
-const postgresServer = process.env['LOCKHOUSE_TEST_POSTGRES']
+export const postgresServer = process.env['LOCKHOUSE_TEST_POSTGRES']
 
 if (postgresServer === undefined) {
   console.warn('Tests on PostgreSQL are skipped: LOCKHOUSE_TEST_POSTGRES names no server (scripts/postgres-setup.sh)')

@@ -55,6 +55,8 @@ export interface TestServiceOptions {
   readonly events?: EventsShape
   readonly env?: Readonly<Record<string, string>>
   readonly overrides?: ContextOptions['overrides']
+  /** Called when the service is closed, to remove what its environment named. */
+  readonly onClose?: () => Promise<void>
 }
 
 /** Starts a {@link TestService}. */
@@ -102,6 +104,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     async close() {
       await context.close()
       await rm(folder, { recursive: true, force: true })
+      await options.onClose?.()
     },
   }
 }
