@@ -1,4 +1,5 @@
-import { answerSafely, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import { answerSafely, MAX_SOCKET_MESSAGE_BYTES, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
@@ -6,13 +7,49 @@ import { createWebhookSender } from './webhook-sender.ts'
 interface BunServer {
   readonly port: number
   requestIP(request: Request): { readonly address: string } | null
+  /** False when the request is no proper upgrade. */
+  upgrade(request: Request, options: { readonly data: SocketData; readonly headers: Record<string, string> }): boolean
   stop(closeActiveConnections: boolean): Promise<void>
 }
+
+/** What Bun keeps for each socket. */
+interface SocketData {
+  readonly accepted: AcceptedUpgrade
+  connection?: Connection
+}
+
+/** The part of Bun's `ServerWebSocket` that is used here. */
+interface BunSocket {
+  readonly data: SocketData
+  send(data: string | Uint8Array): number
+  ping(): number
+  close(code: number, reason: string): void
+  terminate(): void
+  getBufferedAmount(): number
+}
+
+interface BunSocketHandler {
+  readonly maxPayloadLength: number
+  readonly backpressureLimit: number
+  readonly closeOnBackpressureLimit: boolean
+  readonly idleTimeout: number
+  readonly sendPings: boolean
+  readonly perMessageDeflate: boolean
+  readonly open: (socket: BunSocket) => void
+  readonly message: (socket: BunSocket, data: string | Uint8Array) => void
+  readonly pong: (socket: BunSocket) => void
+  readonly drain: (socket: BunSocket) => void
+  readonly close: (socket: BunSocket, code: number) => void
+}
+
+/** Bun drops what is queued beyond this; the app has to look at `bufferedBytes` long before. */
+const BACKPRESSURE_LIMIT = 64 * 2 ** 20
 
 /** Declared here because the global types of Bun would make code elsewhere look portable that is not. */
 declare const Bun: {
   serve(options: {
-    readonly fetch: (request: Request, server: BunServer) => Promise<Response>
+    readonly fetch: (request: Request, server: BunServer) => Promise<Response | undefined>
+    readonly websocket: BunSocketHandler
     readonly error: (error: unknown) => Response
     readonly hostname: string
     readonly port: number
@@ -32,8 +69,10 @@ export const bunRuntime: Runtime = {
 }
 
 async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
+  const sockets = new OpenSockets(options.onError)
   const server = Bun.serve({
-    fetch: (request, self) => answerSafely(options, request, { remoteAddress: self.requestIP(request)?.address }),
+    fetch: (request, self) => answer(options, request, self),
+    websocket: socketHandler(sockets, options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES),
     error: (error) => {
       options.onError?.(error)
       return new Response('Internal Server Error', { status: 500 })
@@ -44,5 +83,61 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
     development: false,
     reusePort: false, // without this, development: false lets a second process listen on the same port
   })
-  return { port: server.port, stop: (graceful) => server.stop(!graceful) }
+  return {
+    port: server.port,
+    async stop(graceful) {
+      const stopped = server.stop(!graceful)
+      await sockets.stop(graceful)
+      await stopped
+    },
+  }
+}
+
+async function answer(options: ServeOptions, request: Request, server: BunServer): Promise<Response | undefined> {
+  const remoteAddress = server.requestIP(request)?.address
+  if (!asksForWebSocket(request)) return answerSafely(options, request, { remoteAddress })
+  const offer = new UpgradeOffer()
+  const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
+  const accepted = offer.taken(response)
+  if (accepted === undefined) return response
+  // Left to itself, Bun selects the first subprotocol that is offered.
+  const headers = { 'Sec-WebSocket-Protocol': accepted.protocol ?? '' }
+  if (server.upgrade(request, { data: { accepted }, headers })) return undefined
+  return new Response('Bad Request', { status: 400 })
+}
+
+/** As Node decides it: a GET that says so in both headers (RFC 6455, section 4.2.1). */
+function asksForWebSocket({ method, headers }: Request): boolean {
+  if (method !== 'GET' || headers.get('upgrade')?.toLowerCase() !== 'websocket') return false
+  return /(^|,)\s*upgrade\s*(,|$)/i.test(headers.get('connection') ?? '')
+}
+
+function socketHandler(sockets: OpenSockets, maxPayloadLength: number): BunSocketHandler {
+  return {
+    maxPayloadLength,
+    backpressureLimit: BACKPRESSURE_LIMIT,
+    closeOnBackpressureLimit: true,
+    idleTimeout: 0, // the app looks for signs of life itself
+    sendPings: false,
+    perMessageDeflate: false,
+    open: (socket) => {
+      const connection = sockets.add(rawSocket(socket), socket.data.accepted)
+      socket.data.connection = connection
+      connection.opened()
+    },
+    message: (socket, data) => socket.data.connection?.message(data),
+    pong: (socket) => socket.data.connection?.ponged(),
+    drain: (socket) => socket.data.connection?.drained(),
+    close: (socket, code) => socket.data.connection?.closed(code),
+  }
+}
+
+function rawSocket(socket: BunSocket): RawSocket {
+  return {
+    bufferedBytes: () => socket.getBufferedAmount(),
+    send: (data) => void socket.send(data),
+    ping: () => void socket.ping(),
+    close: (code, reason) => socket.close(code, reason),
+    terminate: () => socket.terminate(),
+  }
 }

@@ -1,8 +1,12 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import type { Duplex } from 'node:stream'
 
 import { getRequestListener } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
-import { answerSafely, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
+import { answerSafely, MAX_SOCKET_MESSAGE_BYTES, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import { UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
@@ -21,9 +25,56 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
   const listener = getRequestListener((request, env) =>
     answerSafely(options, request, { remoteAddress: env.incoming.socket.remoteAddress }),
   )
-  const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
+  const sockets = createNodeSockets({
+    maxPayload: options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES,
+    onError: options.onError,
+  })
+  const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (incoming, outgoing) => {
+    void listener(incoming, outgoing)
+  })
+  server.on('upgrade', (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }))
   await listen(server, options)
-  return { port: listeningPort(server), stop: (graceful) => stop(server, graceful) }
+  return {
+    port: listeningPort(server),
+    async stop(graceful) {
+      const stopped = stop(server, graceful)
+      await sockets.stop(graceful)
+      await stopped
+    },
+  }
+}
+
+function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
+}
+
+interface UpgradeRequest {
+  readonly incoming: IncomingMessage
+  readonly socket: Duplex
+  readonly head: Buffer
+}
+
+/** Lets the app answer as it answers any request, and opens the socket when it says so. */
+function answerUpgrade(options: ServeOptions, sockets: NodeSockets, { incoming, socket, head }: UpgradeRequest): void {
+  const destroy = (): void => void socket.destroy()
+  socket.on('error', destroy)
+  if (!asksForWebSocket(incoming)) return destroy() // only Node before 24.9 comes here
+  const outgoing = new ServerResponse(incoming)
+  outgoing.shouldKeepAlive = false
+  outgoing.assignSocket(incoming.socket)
+  outgoing.once('finish', () => socket.end())
+  const listener = getRequestListener(async (request) => {
+    const offer = new UpgradeOffer()
+    const { remoteAddress } = incoming.socket
+    const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
+    const accepted = offer.taken(response)
+    if (accepted === undefined) return response
+    outgoing.detachSocket(incoming.socket)
+    socket.off('error', destroy)
+    sockets.accept({ incoming, socket, head }, accepted)
+    return RESPONSE_ALREADY_SENT
+  })
+  void listener(incoming, outgoing)
 }
 
 function listen(server: Server, options: ServeOptions): Promise<void> {

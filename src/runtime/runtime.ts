@@ -1,12 +1,15 @@
 import type { Dialect } from 'kysely'
 
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
+import type { Upgrade } from '../middleware/server-socket.ts'
 import type { SqliteOptions } from './sqlite.ts'
 import type { WebhookSenderOptions } from './webhook-sender.ts'
 
 /** What the runtime knows about the connection of a request; handed to `fetch` as its second argument. */
 export interface ConnectionInfo {
   readonly remoteAddress: string | undefined
+  /** Present when the request asks for a WebSocket; nothing but the answer that it makes opens one. */
+  readonly upgrade?: Upgrade
 }
 
 export interface ServeOptions {
@@ -16,13 +19,18 @@ export interface ServeOptions {
   readonly port: number
   /** Called with what `fetch` threw; the client gets a bare 500. */
   readonly onError?: (error: unknown) => void
+  /** Larger messages of a WebSocket end it with 1009; default 64 KiB. */
+  readonly maxSocketMessageBytes?: number
 }
+
+/** Default of {@link ServeOptions.maxSocketMessageBytes}. */
+export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 
 export interface RunningServer {
   readonly port: number
   /**
-   * Refuses new connections at once. Graceful: resolves when the requests under way are answered;
-   * otherwise they are cut. May be called again, to cut a graceful stop short.
+   * Refuses new connections at once. Graceful: resolves when the requests under way are answered and the clients of
+   * WebSockets have heard goodbye (1001); otherwise all are cut. May be called again, to cut a graceful stop short.
    */
   stop(graceful: boolean): Promise<void>
 }

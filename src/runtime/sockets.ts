@@ -1,0 +1,161 @@
+import type { ServerSocket, SocketHandlers, Upgrade, UpgradeOptions } from '../middleware/server-socket.ts'
+
+/** A client that does not answer a goodbye is cut after this. */
+const GOODBYE_MS = 2000
+const STOPPING = 1001
+const FAILED = 1011
+const TOO_BIG = 1009
+
+/** The app's answer to an upgrade request, kept until the host carries it out. */
+export interface AcceptedUpgrade extends UpgradeOptions {
+  readonly handlers: SocketHandlers
+}
+
+/** What is offered to the app with a request that asks for a WebSocket. */
+export class UpgradeOffer {
+  #accepted: AcceptedUpgrade | undefined
+
+  readonly upgrade: Upgrade = (handlers, options = {}) => {
+    this.#accepted = { ...options, handlers }
+    return new Response()
+  }
+
+  /** The accepted upgrade; undefined when the app answers something else. */
+  taken(response: Response): AcceptedUpgrade | undefined {
+    return response.ok ? this.#accepted : undefined
+  }
+}
+
+/** What a runtime's own WebSocket can do. */
+export interface RawSocket {
+  readonly bufferedBytes: () => number
+  readonly send: (data: string | Uint8Array) => void
+  readonly ping: () => void
+  readonly close: (code: number, reason: string) => void
+  readonly terminate: () => void
+}
+
+/** The open sockets of a server, which are told when it stops. */
+export class OpenSockets {
+  readonly #open = new Set<Connection>()
+  readonly #onError: (error: unknown) => void
+  #stopping = false
+
+  constructor(onError: ((error: unknown) => void) | undefined) {
+    this.#onError = onError ?? (() => undefined)
+  }
+
+  /** Takes a socket in; the runtime then calls `opened` and the other methods with what happens to it. */
+  add(raw: RawSocket, accepted: AcceptedUpgrade): Connection {
+    const connection = new Connection(raw, accepted, {
+      onError: this.#onError,
+      onOpened: () => {
+        if (this.#stopping) connection.close(STOPPING, 'the service stops')
+      },
+      onClosed: () => this.#open.delete(connection),
+    })
+    this.#open.add(connection)
+    return connection
+  }
+
+  /** Says goodbye to all, or cuts them; those that come later too. Resolves when all are closed. */
+  async stop(graceful: boolean): Promise<void> {
+    this.#stopping = true
+    const closed = [...this.#open].map((connection) => {
+      if (graceful) connection.close(STOPPING, 'the service stops')
+      else connection.terminate()
+      return connection.whenClosed
+    })
+    await Promise.all(closed)
+  }
+}
+
+interface ConnectionEvents {
+  readonly onOpened: () => void
+  readonly onError: (error: unknown) => void
+  readonly onClosed: () => void
+}
+
+/** A socket between a runtime and the app: errors of the app end it, and it ends in bounded time. */
+export class Connection implements ServerSocket {
+  readonly whenClosed: Promise<void>
+  readonly #raw: RawSocket
+  readonly #accepted: AcceptedUpgrade
+  readonly #events: ConnectionEvents
+  readonly #resolveClosed: () => void
+  #state: 'open' | 'closing' | 'closed' = 'open'
+  #cutting: ReturnType<typeof setTimeout> | undefined
+
+  constructor(raw: RawSocket, accepted: AcceptedUpgrade, events: ConnectionEvents) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.whenClosed = promise
+    this.#resolveClosed = resolve
+    this.#raw = raw
+    this.#accepted = accepted
+    this.#events = events
+  }
+
+  get bufferedBytes(): number {
+    return this.#raw.bufferedBytes()
+  }
+
+  send(data: string | Uint8Array): void {
+    if (this.#state === 'open') this.#raw.send(data)
+  }
+
+  ping(): void {
+    if (this.#state === 'open') this.#raw.ping()
+  }
+
+  close(code: number, reason: string): void {
+    if (this.#state !== 'open') return
+    this.#state = 'closing'
+    this.#cutting = setTimeout(() => this.#raw.terminate(), GOODBYE_MS)
+    this.#raw.close(code, reason)
+  }
+
+  terminate(): void {
+    if (this.#state !== 'closed') this.#raw.terminate()
+  }
+
+  opened(): void {
+    this.#safely(() => this.#accepted.handlers.onOpen(this))
+    this.#events.onOpened()
+  }
+
+  message(data: string | Uint8Array): void {
+    if (this.#state !== 'open') return
+    const { maxMessageBytes, handlers } = this.#accepted
+    if (maxMessageBytes !== undefined && data.length > maxMessageBytes) {
+      this.close(TOO_BIG, `a message may have at most ${maxMessageBytes} bytes`)
+      return
+    }
+    this.#safely(() => handlers.onMessage?.(data))
+  }
+
+  ponged(): void {
+    this.#safely(() => this.#accepted.handlers.onPong?.())
+  }
+
+  drained(): void {
+    this.#safely(() => this.#accepted.handlers.onDrain?.())
+  }
+
+  closed(code: number): void {
+    if (this.#state === 'closed') return
+    this.#state = 'closed'
+    clearTimeout(this.#cutting)
+    this.#events.onClosed()
+    this.#resolveClosed()
+    this.#safely(() => this.#accepted.handlers.onClose?.(code))
+  }
+
+  #safely(work: () => void): void {
+    try {
+      work()
+    } catch (error) {
+      this.#events.onError(error)
+      this.close(FAILED, 'an unexpected error')
+    }
+  }
+}
