@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IcebergError } from '../../iceberg/errors.ts'
@@ -7,7 +7,7 @@ import type { NestedField } from '../../iceberg/types.ts'
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
 import { textOf } from './result-values.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
-import { holdNegativeZero } from './negative-zero.ts'
+import { doubtfulZeros, holdNegativeZero } from './negative-zero.ts'
 import { fieldIdsOption } from './output-layout.ts'
 import { quoteName, quoteText } from './sql-text.ts'
 import { structMembers } from './type-mapping.ts'
@@ -58,15 +58,23 @@ const CODECS: Readonly<Record<string, string>> = {
 /**
  * Writes rows as Parquet files with field ids into a new folder of the run, and returns what was written. Files
  * without rows are left out. Rows of one file keep the order of `orderBy`; without it, no order is promised.
+ * Rows with both zeros in one column are written a second time, see {@link doubtfulZeros}.
  */
 export async function copyRows(run: DuckDbRun, request: CopyRequest): Promise<readonly CopiedFile[]> {
+  const copied = await copyOnce(run, request, dictionaryLimit(rowGroupRows(request)))
+  const paths = copied.map(({ path }) => path)
+  const doubtful = await doubtfulZeros(run, paths, request.fields)
+  if (doubtful.length === 0 || !(await holdNegativeZero(run, request.rows, doubtful))) return copied
+  await Promise.all(paths.map((path) => rm(path)))
+  return copyOnce(run, request, 0)
+}
+
+async function copyOnce(run: DuckDbRun, request: CopyRequest, dictionaries: number): Promise<readonly CopiedFile[]> {
   const folder = join(await mkdtemp(join(run.folder, 'out-')), 'files')
   const members = structMembers(request.fields)
   const columns = members.map(([name, field]) => `s.c${field.id} AS ${quoteName(name)}`)
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
-  const rows = rowGroupRows(request)
-  const dictionaries = (await holdNegativeZero(run, request.rows, request.fields)) ? 0 : dictionaryLimit(rows)
-  options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
+  options.push(`ROW_GROUP_SIZE ${rowGroupRows(request)}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
     const name = partitionColumn(members.map(([member]) => member))
