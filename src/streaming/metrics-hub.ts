@@ -1,73 +1,78 @@
-import { createMailbox, type Delivery } from './mailbox.ts'
+import { createMailbox } from './mailbox.ts'
 
-/** What pipelines report; `pipeline` and `progress` are as the interface shows them (contract, section 6). */
-export type PipelineReport =
-  | { readonly type: 'state'; readonly pipeline: { readonly id: string } }
-  | { readonly type: 'progress'; readonly pipelineId: string; readonly progress: object }
-
-/** A report with its place among all reports of this process: 1, 2, … */
-export type PipelineUpdate = PipelineReport & { readonly seq: number }
-
-export interface HubFilter {
-  /** Only this pipeline; default all. */
-  readonly pipelineId?: string | undefined
+/** What happened to a pipeline, for those who watch. `payload` is in the shape of the interface. */
+export interface HubNews {
+  readonly kind: 'state' | 'progress'
+  readonly pipelineId: string
+  readonly payload: object
+  /** Its place among all news of this process: 1, 2, … */
+  readonly seq: number
 }
 
-/**
- * Hands what pipelines report to everybody who watches. Publishing never waits: who cannot keep up gets the newest
- * state and the newest progress of each pipeline, and how much was left out.
- */
+/** News as one subscriber gets it. */
+export interface HubMessage extends HubNews {
+  /** Messages that this subscriber missed before this one, as newer ones of the same kind replaced them. */
+  readonly dropped: number
+}
+
+/** Spreads the news of pipelines to subscribers, none of which can hold up the others or a pipeline. */
 export interface MetricsHub {
-  /** Tells all who listen; called by the supervisor at each change of state and after each trigger. */
-  publish(report: PipelineReport): void
-  /** The number of the last update; 0: none yet. */
+  publish(kind: HubNews['kind'], pipelineId: string, payload: object): void
+  /** The number of the last news; 0: none yet. */
   readonly lastSeq: number
-  /** Calls back with each update, at once; the answer ends it. */
-  listen(listener: (update: PipelineUpdate) => void, filter?: HubFilter): () => void
-  /** Updates from now on until the signal is aborted, coalesced while nobody takes them. */
-  subscribe(signal: AbortSignal, filter?: HubFilter): AsyncGenerator<Delivery<PipelineUpdate>>
+  /** Calls back with all news, or those of one pipeline, as they are published; the answer ends it. */
+  listen(listener: (news: HubNews) => void, pipelineId?: string): () => void
+  /**
+   * News from the moment of the call until the signal aborts. A subscriber that is slow gets the newest state and
+   * the newest progress of each pipeline: what waits for it is bounded by the number of pipelines.
+   */
+  subscribe(signal: AbortSignal, pipelineId?: string): AsyncGenerator<HubMessage, void, undefined>
+  /** How many watch. */
+  subscriberCount(): number
 }
 
-/** A hub for the pipelines of this process. Nothing is kept: who comes later asks for the list of pipelines first. */
+/** A hub in this process. Nothing is kept: who comes later asks for the list of pipelines first. */
 export function createMetricsHub(): MetricsHub {
-  const listeners = new Set<(update: PipelineUpdate) => void>()
+  const listeners = new Set<(news: HubNews) => void>()
   let lastSeq = 0
-  const listen: MetricsHub['listen'] = (listener, filter = {}) => {
-    const wanted = filter.pipelineId
-    const filtered = (update: PipelineUpdate): void => {
-      if (wanted === undefined || pipelineOf(update) === wanted) listener(update)
+  const listen: MetricsHub['listen'] = (listener, pipelineId) => {
+    const wanted = (news: HubNews): void => {
+      if (pipelineId === undefined || news.pipelineId === pipelineId) listener(news)
     }
-    listeners.add(filtered)
-    return () => void listeners.delete(filtered)
+    listeners.add(wanted)
+    return () => void listeners.delete(wanted)
   }
   return {
-    publish(report) {
+    publish(kind, pipelineId, payload) {
       lastSeq += 1
-      const update = { ...report, seq: lastSeq }
-      for (const listener of listeners) listener(update)
+      const news = { kind, pipelineId, payload, seq: lastSeq }
+      for (const listener of listeners) listener(news)
     },
     get lastSeq() {
       return lastSeq
     },
     listen,
-    async *subscribe(signal, filter) {
-      const mailbox = createMailbox<PipelineUpdate>(signal)
-      const stop = listen((update) => mailbox.put(updateKey(update), update), filter)
-      try {
-        for (let next = await mailbox.take(); next !== undefined; next = await mailbox.take()) yield next
-      } finally {
-        stop()
+    subscribe(signal, pipelineId) {
+      const mailbox = createMailbox<HubNews>(signal)
+      const leave = signal.aborted ? () => undefined : listen((news) => mailbox.put(newsKey(news), news), pipelineId)
+      signal.addEventListener('abort', leave, { once: true }) // also when nobody ever takes a message
+      return messages()
+
+      async function* messages(): AsyncGenerator<HubMessage, void, undefined> {
+        try {
+          for (let next = await mailbox.take(); next; next = await mailbox.take()) {
+            yield { ...next.message, dropped: next.dropped }
+          }
+        } finally {
+          leave()
+        }
       }
     },
+    subscriberCount: () => listeners.size,
   }
 }
 
-/** The id of the pipeline that an update is about. */
-export function pipelineOf(report: PipelineReport): string {
-  return report.type === 'state' ? report.pipeline.id : report.pipelineId
-}
-
-/** An update takes the place of the one before it with the same key. */
-export function updateKey(report: PipelineReport): string {
-  return `${report.type} ${pipelineOf(report)}`
+/** News take the place of those before them with the same key. */
+export function newsKey({ kind, pipelineId }: HubNews): string {
+  return `${kind} ${pipelineId}`
 }
