@@ -19,6 +19,7 @@ import { createHealthService } from './services/health-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 import { createMaintenanceService } from './services/maintenance-service.ts'
+import { createMonitorService, type MonitorSettings } from './services/monitor-service.ts'
 import { createOperationLedger } from './services/operation-ledger.ts'
 import { createOperationService } from './services/operation-service.ts'
 import { createRefusalLog } from './services/refusal-log.ts'
@@ -30,6 +31,7 @@ import { createOperationStore } from './storage/operation-store.ts'
 import { createPlanStore } from './storage/plan-store.ts'
 import { createSettingsStore } from './storage/settings-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
+import { createMetricsHub, type MetricsHub } from './streaming/metrics-hub.ts'
 import { VERSION } from './version.ts'
 
 /** Places of the service's own state on this machine; the runtime prepares and holds them. */
@@ -60,11 +62,14 @@ export interface ContextOptions {
     /** Wraps the engine, to make it misbehave. */
     readonly wrapEngine?: (engine: Engine) => Engine
     readonly webhookRetryDelaysMs?: readonly number[]
+    readonly monitor?: Partial<MonitorSettings>
   }
 }
 
 export interface Context {
   readonly app: Omit<AppContext, 'staticFiles'>
+  /** News of streaming pipelines. */
+  readonly hub: MetricsHub
   /** The token of the first start, to be shown once; undefined afterwards. */
   readonly firstToken: string | undefined
   /** Settles what a crash left in the ledger; to be done before requests are taken. */
@@ -121,6 +126,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     newId,
     now,
   })
+  const hub = createMetricsHub()
+  const monitor = createMonitorService({ hub, listPipelines: async () => [], now, settings: options.overrides?.monitor })
   const { webhooks, dispatcher } = openWebhooks(state, {
     allowPrivate: config.webhookAllowPrivate,
     send: runtime.createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
@@ -168,8 +175,10 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       tables,
       maintenance,
       operations,
+      monitor,
       ...openLifecycle(config, { state, newId, now }),
     },
+    hub,
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => reconciler.run(),
     startBackground: () => dispatcher.start(),

@@ -1,4 +1,5 @@
 import type { Caller } from '../domain/roles.ts'
+import type { Upgrade } from './server-socket.ts'
 
 /** What the middleware puts on every request. */
 export interface AppEnv {
@@ -6,11 +7,15 @@ export interface AppEnv {
     requestId: string
     /** Undefined when no credential was given. */
     caller: Caller | undefined
+    /** Establishes the caller again, for what lasts longer than a request. Throws as at first. */
+    checkCaller: () => Promise<Caller | undefined>
     /** Of the refusal that is answered. */
     problemCode?: string
   }
   Bindings: {
     /** Absent where the host does not know it. */
     remoteAddress?: string | undefined
+    /** Present when the request asks for a WebSocket and the host can open one. */
+    upgrade?: Upgrade | undefined
   }
 }

@@ -23,7 +23,9 @@ export interface AuthenticateOptions {
  */
 export function authenticate({ mode, identity }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
-    c.set('caller', mode === 'off' ? LOCAL : await callerOf(c, identity))
+    const checkCaller = async (): Promise<Caller | undefined> => (mode === 'off' ? LOCAL : callerOf(c, identity))
+    c.set('checkCaller', checkCaller)
+    c.set('caller', await checkCaller())
     await next()
   })
 }

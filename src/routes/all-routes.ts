@@ -22,6 +22,7 @@ import { definitionRoutes } from './definition-routes.ts'
 import { eventRoutes } from './event-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
+import { type MonitorRouteDeps, monitorRoutes } from './monitor-route.ts'
 import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 import { operationRoutes } from './operation-routes.ts'
@@ -33,7 +34,7 @@ import { versionRoutes } from './version-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
-export interface RouteDeps {
+export interface RouteDeps extends MonitorRouteDeps {
   readonly version: string
   readonly health: HealthService
   readonly tokens: TokenService
@@ -67,6 +68,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...approvalRoutes(deps),
     ...commentRoutes(deps),
     ...notificationRoutes(deps),
+    ...monitorRoutes(deps),
     ...configRoutes(deps),
     ...auditRoutes(deps),
     ...eventRoutes(deps),

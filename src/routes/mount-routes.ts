@@ -26,11 +26,13 @@ async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
     query: parse(route.query, singleValues(c), 'query'),
     body: route.body ? parse(route.body, await readJson(c), 'body') : undefined,
     caller: c.get('caller'),
+    checkCaller: c.get('checkCaller'),
     requestId: c.get('requestId'),
     headers: c.req.raw.headers,
     remoteAddress: c.env?.remoteAddress,
     secure: isSecure(c),
     signal: c.req.raw.signal,
+    upgrade: c.env?.upgrade,
   }
   const answer = await route.handle(input as never)
   const response = answer instanceof Response ? answer : respond(answer)

@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { RequestContext } from '../domain/audit.ts'
 import type { Caller, Role } from '../domain/roles.ts'
+import type { Upgrade } from '../middleware/server-socket.ts'
 
 /** What a handler is given: everything parsed and checked, nothing of the framework. */
 export interface RouteInput<Params, Query, Body> {
@@ -9,6 +10,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly body: Body
   /** Undefined only on routes that anyone may call. */
   readonly caller: Caller | undefined
+  /** Establishes the caller again, for what lasts longer than a request; undefined when the session is over. */
+  readonly checkCaller: () => Promise<Caller | undefined>
   readonly requestId: string
   readonly headers: Headers
   /** Address of the client; undefined when the host does not know it. */
@@ -17,6 +20,8 @@ export interface RouteInput<Params, Query, Body> {
   readonly secure: boolean
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal
+  /** Present when the request asks for a WebSocket and the host can open one. */
+  readonly upgrade: Upgrade | undefined
 }
 
 /** Who asks, in which request; only for routes with a minimum role. */

@@ -25,7 +25,7 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
   const server = await listen(runtime, {
     config,
-    fetch: (request, { remoteAddress }) => app.fetch(request, { remoteAddress }),
+    fetch: (request, connection) => app.fetch(request, connection),
     onError: (error) => log.error('unhandled error', { error }),
   })
   let stopping = false

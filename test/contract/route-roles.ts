@@ -74,4 +74,6 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/approvals/{req_id}/comments': 'DataEngineer',
   'post /api/approvals/{req_id}/comments': 'DataEngineer',
   'get /api/notifications/pending-approvals': 'LeadDataEngineer',
+
+  'get /api/pipeline/monitor': 'Auditor',
 }

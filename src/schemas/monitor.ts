@@ -1,0 +1,28 @@
+import { z } from 'zod'
+import { count, timestamp } from './common.ts'
+
+export const monitorQuery = z.strictObject({
+  pipeline_id: z.string().min(1).max(200).optional().meta({ description: 'Only this pipeline' }),
+})
+
+const seq = count.meta({ description: 'Number of the news in this process; it grows from message to message' })
+const dropped = count.meta({
+  description: 'Messages since the one before that newer ones of the same pipeline and type took the place of',
+})
+const pipeline = z.looseObject({ id: z.string(), state: z.string() }).meta({ description: 'As in the status answer' })
+
+const hello = z.object({ type: z.literal('hello'), seq, at: timestamp, pipelines: z.array(pipeline) })
+const state = z.object({ type: z.literal('state'), seq, dropped, pipeline_id: z.string(), pipeline })
+const progress = z.object({
+  type: z.literal('progress'),
+  seq,
+  dropped,
+  pipeline_id: z.string(),
+  progress: z.looseObject({}).meta({ description: 'As `last_progress` of the pipeline' }),
+})
+const heartbeat = z.object({ type: z.literal('heartbeat'), seq, dropped, at: timestamp })
+
+/** A text frame of the monitor (contract, section 6). */
+export const monitorMessage = z
+  .discriminatedUnion('type', [hello, state, progress, heartbeat])
+  .meta({ id: 'MonitorMessage' })

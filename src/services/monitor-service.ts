@@ -1,0 +1,212 @@
+import { DomainError } from '../domain/errors.ts'
+import { type Caller, hasRole } from '../domain/roles.ts'
+import { createMailbox } from '../streaming/mailbox.ts'
+import { type HubNews, type MetricsHub, newsKey } from '../streaming/metrics-hub.ts'
+
+export interface MonitorServiceDeps {
+  readonly hub: MetricsHub
+  /** All pipelines, or one, in the shape of the interface; throws `NOT_FOUND` for an unknown one. */
+  readonly listPipelines: (pipelineId: string | undefined) => Promise<readonly object[]>
+  readonly now: () => Date
+  readonly settings?: Partial<MonitorSettings> | undefined
+}
+
+export interface MonitorSettings {
+  readonly heartbeatMs: number
+  /** How often the caller's credential and role are looked at again. */
+  readonly recheckMs: number
+  /** A client that takes nothing for so long is sent away. */
+  readonly stuckMs: number
+  /** A client without a sign of life for so long is sent away. */
+  readonly silentMs: number
+  readonly maxWatchers: number
+  readonly maxWatchersPerUser: number
+}
+
+const DEFAULTS: MonitorSettings = {
+  heartbeatMs: 15_000,
+  recheckMs: 30_000,
+  stuckMs: 30_000,
+  silentMs: 60_000,
+  maxWatchers: 5000,
+  maxWatchersPerUser: 2000,
+}
+
+/** Checks in a row that may fail for reasons of the service's own before a watcher is sent away. */
+const MAX_FAILED_CHECKS = 3
+
+/** Who watches what. */
+export interface WatchRequest {
+  readonly caller: Caller
+  readonly pipelineId: string | undefined
+  /** Establishes the caller again; undefined or `UNAUTHENTICATED` when the credential is over. */
+  readonly checkCaller: () => Promise<Caller | undefined>
+}
+
+/** Why a watch ends that the client did not end. */
+export type WatchEnd = 'credential-over' | 'role-too-low' | 'unavailable' | 'too-many'
+
+/** Ends a watch; see {@link WatchEnd}. */
+export class WatchEnded extends Error {
+  override readonly name = 'WatchEnded'
+  readonly reason: WatchEnd
+
+  constructor(reason: WatchEnd, options?: ErrorOptions) {
+    super(`the watch ends: ${reason}`, options)
+    this.reason = reason
+  }
+}
+
+/** Lets callers watch pipelines in real time (contract, section 6). */
+export interface MonitorService {
+  readonly settings: MonitorSettings
+  /** Refuses a watch that could not begin: `NOT_FOUND` for an unknown pipeline, `RATE_LIMITED` when too many watch. */
+  requireRoom(request: WatchRequest): Promise<void>
+  /**
+   * The messages of a watch as JSON texts: `hello` with all pipelines, then news as they come, and heartbeats. Who takes
+   * them slowly gets the newest state and progress of each pipeline. Throws {@link WatchEnded}.
+   */
+  watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<string, void, undefined>
+  watcherCount(): number
+}
+
+/** What a watcher is given next. */
+type Item =
+  | { readonly kind: 'news'; readonly news: HubNews }
+  | { readonly kind: 'heartbeat' }
+  | { readonly kind: 'end'; readonly error: WatchEnded }
+
+/** A monitor over the news of this process. */
+export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
+  const settings = { ...DEFAULTS, ...deps.settings }
+  const watchers = new Watchers(settings)
+  const greeting = createGreeting(deps)
+  return {
+    settings,
+    async requireRoom({ caller, pipelineId }) {
+      if (!watchers.hasRoom(caller.user)) {
+        throw new DomainError('RATE_LIMITED', 'too many watch already: close a monitor that is not needed', { retryAfterS: 10 })
+      }
+      if (pipelineId !== undefined) await deps.listPipelines(pipelineId)
+    },
+    async *watch(request, signal) {
+      const leave = watchers.enter(request.caller.user)
+      const mailbox = createMailbox<Item>(signal)
+      const stopListening = deps.hub.listen(
+        (news) => mailbox.put(newsKey(news), { kind: 'news', news }),
+        request.pipelineId,
+      )
+      const heartbeat = setInterval(() => mailbox.put('heartbeat', { kind: 'heartbeat' }), settings.heartbeatMs)
+      const stopChecking = checkAgain(request, settings.recheckMs, (error) => mailbox.put('end', { kind: 'end', error }))
+      try {
+        yield await greeting(request.pipelineId)
+        for (let next = await mailbox.take(); next; next = await mailbox.take()) {
+          if (next.message.kind === 'end') throw next.message.error
+          yield messageText(next.message, next.dropped, deps)
+        }
+      } finally {
+        leave()
+        stopListening()
+        stopChecking()
+        clearInterval(heartbeat)
+      }
+    },
+    watcherCount: () => watchers.count,
+  }
+}
+
+class Watchers {
+  readonly #settings: MonitorSettings
+  readonly #byUser = new Map<string, number>()
+  count = 0
+
+  constructor(settings: MonitorSettings) {
+    this.#settings = settings
+  }
+
+  hasRoom(user: string): boolean {
+    const { maxWatchers, maxWatchersPerUser } = this.#settings
+    return this.count < maxWatchers && (this.#byUser.get(user) ?? 0) < maxWatchersPerUser
+  }
+
+  /** Counts a watcher; the answer ends that. */
+  enter(user: string): () => void {
+    if (!this.hasRoom(user)) throw new WatchEnded('too-many')
+    this.#change(user, 1)
+    return () => this.#change(user, -1)
+  }
+
+  #change(user: string, by: 1 | -1): void {
+    this.count += by
+    const count = (this.#byUser.get(user) ?? 0) + by
+    if (count === 0) this.#byUser.delete(user)
+    else this.#byUser.set(user, count)
+  }
+}
+
+/** Makes `hello`; clients that come while nothing happens share one reading of the pipelines. */
+function createGreeting({ hub, listPipelines, now }: MonitorServiceDeps) {
+  let shared: { readonly seq: number; readonly text: Promise<string> } | undefined
+  const read = async (pipelineId: string | undefined, seq: number): Promise<string> => {
+    const pipelines = await listPipelines(pipelineId)
+    return JSON.stringify({ type: 'hello', seq, at: now().toISOString(), pipelines })
+  }
+  return async (pipelineId: string | undefined): Promise<string> => {
+    const seq = hub.lastSeq
+    if (pipelineId !== undefined) return read(pipelineId, seq)
+    // What is read while the number stands still holds for all who listen since.
+    if (shared?.seq === seq) return shared.text
+    const own = { seq, text: read(undefined, seq) }
+    shared = own
+    try {
+      return await own.text
+    } finally {
+      if (shared === own) shared = undefined
+    }
+  }
+}
+
+const encoded = new WeakMap<HubNews, string>()
+
+function messageText(item: Exclude<Item, { kind: 'end' }>, dropped: number, { hub, now }: MonitorServiceDeps): string {
+  if (item.kind === 'heartbeat') {
+    return JSON.stringify({ type: 'heartbeat', seq: hub.lastSeq, at: now().toISOString(), dropped })
+  }
+  if (dropped > 0) return newsText(item.news, dropped)
+  const known = encoded.get(item.news) ?? newsText(item.news, 0)
+  encoded.set(item.news, known)
+  return known
+}
+
+function newsText({ kind, seq, pipelineId, payload }: HubNews, dropped: number): string {
+  const content = kind === 'state' ? { pipeline: payload } : { progress: payload }
+  return JSON.stringify({ type: kind, seq, dropped, pipeline_id: pipelineId, ...content })
+}
+
+/** Looks at the caller's credential and role again and again; the answer ends that. */
+function checkAgain(
+  { checkCaller }: WatchRequest,
+  everyMs: number,
+  onEnd: (error: WatchEnded) => void,
+): () => void {
+  let failures = 0
+  let checking = false
+  const check = async (): Promise<void> => {
+    if (checking) return
+    checking = true
+    try {
+      const caller = await checkCaller()
+      failures = 0
+      if (caller === undefined) onEnd(new WatchEnded('credential-over'))
+      else if (!hasRole(caller.role, 'Auditor')) onEnd(new WatchEnded('role-too-low'))
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'UNAUTHENTICATED') onEnd(new WatchEnded('credential-over'))
+      else if (error instanceof DomainError && error.code === 'FORBIDDEN') onEnd(new WatchEnded('role-too-low'))
+      else if (++failures >= MAX_FAILED_CHECKS) onEnd(new WatchEnded('unavailable', { cause: error }))
+    } finally {
+      checking = false
+    }
+  }
+  const timer = setInterval(() => void check(), everyMs)
+  return () => clearInterval(timer)
+}
