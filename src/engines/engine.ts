@@ -38,7 +38,7 @@ export interface RewriteTask {
   /** The partition that all rows belong to under `output.partitionSpec`; undefined: computed from the rows. */
   readonly partition?: PartitionTuple
   readonly output: OutputSpec
-  /** Sort rows; default keeps the order of `inputs` and of the rows in them. */
+  /** Order of the rows inside each new file; without one, rows that were together mostly stay so, with no promise. */
   readonly sortOrder?: SortOrder
 }
 
