@@ -1,10 +1,11 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, sql } from 'kysely'
 
 import type { ApprovalStatus } from '../domain/approvals.ts'
 import type { Environment } from '../domain/environments.ts'
 import { fromRequiredColumn, toRequiredColumn } from './json-column.ts'
 import type { KeyPageRequest } from './key-page.ts'
 import { decodeOptional } from './nullable.ts'
+import { parameterRow, prepared } from './prepared-query.ts'
 import type { ApprovalRequestsTable, StateTables } from './schema.ts'
 import type { VersionRecord } from './version-store.ts'
 
@@ -70,15 +71,48 @@ const SUMMARY_COLUMNS = [
   'base_version_id',
 ] as const satisfies readonly (keyof ApprovalRequestsTable)[]
 
+const insertRequest = prepared<ApprovalRequestsTable, unknown>((db, parameter) =>
+  db.insertInto('approval_requests').values(parameterRow(parameter, [...SUMMARY_COLUMNS, 'snapshot_json'])),
+)
+
+const findRequest = prepared<{ id: string }, ApprovalRequestsTable>((db, parameter) =>
+  db.selectFrom('approval_requests').selectAll().where('id', '=', parameter('id')),
+)
+
+// The condition stands in the query as a constant, so that the partial index serves it.
+const findPending = prepared<{ version_id: string }, { id: string }>((db, parameter) =>
+  db
+    .selectFrom('approval_requests')
+    .select('id')
+    .where('version_id', '=', parameter('version_id'))
+    .where('status', '=', sql.lit('pending')),
+)
+
+type DecisionColumns = 'id' | 'status' | 'decided_by' | 'decided_at' | 'reason' | 'base_version_id'
+
+const decideRequest = prepared<Pick<ApprovalRequestsTable, DecisionColumns>, unknown>((db, parameter) =>
+  db
+    .updateTable('approval_requests')
+    .set({
+      status: parameter('status'),
+      decided_by: parameter('decided_by'),
+      decided_at: parameter('decided_at'),
+      reason: parameter('reason'),
+      base_version_id: parameter('base_version_id'),
+    })
+    .where('id', '=', parameter('id'))
+    .where('status', '=', 'pending'),
+)
+
 /** Approval requests in the state database. */
 export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
   const pending = () => db.selectFrom('approval_requests').where('status', '=', 'pending')
   return {
     async insert(request) {
-      await db.insertInto('approval_requests').values(toRow(request)).execute()
+      await insertRequest(db, toRow(request))
     },
     async find(id) {
-      const row = await db.selectFrom('approval_requests').selectAll().where('id', '=', id).executeTakeFirst()
+      const [row] = (await findRequest(db, { id })).rows
       return row && { ...fromRow(row), snapshot: fromRequiredColumn<VersionRecord>(row.snapshot_json) }
     },
     async findSummary(id) {
@@ -86,7 +120,9 @@ export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
       const row = await query.executeTakeFirst()
       return row && fromRow(row)
     },
-    findPending: (versionId) => pending().select('id').where('version_id', '=', versionId).executeTakeFirst(),
+    async findPending(versionId) {
+      return (await findPending(db, { version_id: versionId })).rows[0]
+    },
     pendingOf: (definitionId) =>
       pending().select('id').where('definition_id', '=', definitionId).orderBy('id').execute(),
     async list(status, { limit, after }) {
@@ -100,15 +136,15 @@ export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
       return (await query.executeTakeFirstOrThrow()).count
     },
     async decide({ id, status, decidedBy, decidedAt, reason, baseVersionId }) {
-      const columns = {
+      const decision = {
+        id,
         status,
         decided_by: decidedBy ?? null,
         decided_at: decidedAt ?? null,
         reason: reason ?? null,
         base_version_id: baseVersionId ?? null,
       }
-      const query = db.updateTable('approval_requests').set(columns).where('id', '=', id)
-      return (await query.where('status', '=', 'pending').executeTakeFirst()).numUpdatedRows === 1n
+      return (await decideRequest(db, decision)).numAffectedRows === 1n
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Kysely } from 'kysely'
 
 import { type ChainHead, chainRow, EMPTY_CHAIN, headMac, type UnchainedRow } from './audit-chain.ts'
+import { parameterRow, prepared } from './prepared-query.ts'
 import type { AuditEventsTable, AuditHeadTable, StateTables } from './schema.ts'
 import type { Tx } from './transactions.ts'
 
@@ -33,6 +34,22 @@ export interface AuditStore {
   head(): Promise<AuditHeadTable | undefined>
 }
 
+const COLUMNS = [
+  'seq',
+  'at',
+  'actor',
+  'role',
+  'channel',
+  'action',
+  'object_type',
+  'object_id',
+  'outcome',
+  'request_id',
+  'details_json',
+  'prev_hash',
+  'hash',
+] as const satisfies readonly (keyof AuditEventsTable)[]
+
 /** The audit log in the state database; `key` signs its head and must be kept elsewhere. */
 export function createAuditStore(db: Kysely<StateTables>, key: Uint8Array): AuditStore {
   return {
@@ -44,13 +61,28 @@ export function createAuditStore(db: Kysely<StateTables>, key: Uint8Array): Audi
   }
 }
 
+const findHead = prepared<{ id: number }, AuditHeadTable>((db, parameter) =>
+  db.selectFrom('audit_head').selectAll().where('id', '=', parameter('id')),
+)
+
+const insertEvent = prepared<AuditEventsTable, unknown>((db, parameter) =>
+  db.insertInto('audit_events').values(parameterRow(parameter, COLUMNS)),
+)
+
+const moveHead = prepared<AuditHeadTable, unknown>((db, parameter) =>
+  db
+    .updateTable('audit_head')
+    .set({ seq: parameter('seq'), hash: parameter('hash'), mac: parameter('mac') })
+    .where('id', '=', parameter('id')),
+)
+
 async function append(tx: Tx, key: Uint8Array, row: UnchainedRow): Promise<ChainHead> {
-  const stored = await tx.selectFrom('audit_head').select(['seq', 'hash']).where('id', '=', 1).executeTakeFirst()
+  const [stored] = (await findHead(tx, { id: 1 })).rows
   const next = chainRow(stored ?? EMPTY_CHAIN, row)
-  await tx.insertInto('audit_events').values(next).execute()
-  const head = { seq: next.seq, hash: next.hash, mac: headMac(key, next) }
-  if (stored) await tx.updateTable('audit_head').set(head).where('id', '=', 1).execute()
-  else await tx.insertInto('audit_head').values({ id: 1, ...head }).execute()
+  await insertEvent(tx, next)
+  const head = { id: 1, seq: next.seq, hash: next.hash, mac: headMac(key, next) }
+  if (stored) await moveHead(tx, head)
+  else await tx.insertInto('audit_head').values(head).execute()
   return next
 }
 

@@ -2,6 +2,7 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Environment } from '../domain/environments.ts'
 import type { KeyPageRequest } from './key-page.ts'
+import { prepared } from './prepared-query.ts'
 import type { PipelineDefinitionsTable, StateTables } from './schema.ts'
 
 /** A pipeline definition; its versions are apart. */
@@ -29,6 +30,17 @@ export interface DefinitionStore {
   delete(id: string, expectedRevision: number): Promise<boolean>
 }
 
+const findDefinition = prepared<{ id: string }, PipelineDefinitionsTable>((db, parameter) =>
+  db.selectFrom('pipeline_definitions').selectAll().where('id', '=', parameter('id')),
+)
+
+const touchDefinition = prepared<{ id: string }, unknown>((db, parameter) =>
+  db
+    .updateTable('pipeline_definitions')
+    .set((set) => ({ revision: set('revision', '+', 1) }))
+    .where('id', '=', parameter('id')),
+)
+
 /** Pipeline definitions in the state database. */
 export function createDefinitionStore(db: Kysely<StateTables>): DefinitionStore {
   return {
@@ -36,7 +48,7 @@ export function createDefinitionStore(db: Kysely<StateTables>): DefinitionStore 
       await db.insertInto('pipeline_definitions').values(toRow(definition)).execute()
     },
     async find(id) {
-      const row = await db.selectFrom('pipeline_definitions').selectAll().where('id', '=', id).executeTakeFirst()
+      const [row] = (await findDefinition(db, { id })).rows
       return row && fromRow(row)
     },
     async list(environment, page) {
@@ -49,8 +61,7 @@ export function createDefinitionStore(db: Kysely<StateTables>): DefinitionStore 
       return (await query.where('revision', '=', expectedRevision).executeTakeFirst()).numUpdatedRows === 1n
     },
     async touch(id) {
-      const query = db.updateTable('pipeline_definitions').set((set) => ({ revision: set('revision', '+', 1) }))
-      await query.where('id', '=', id).execute()
+      await touchDefinition(db, { id })
     },
     async delete(id, expectedRevision) {
       const query = db.deleteFrom('pipeline_definitions').where('id', '=', id)

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import { parameterRow, prepared } from './prepared-query.ts'
 import type { EventsTable, StateTables } from './schema.ts'
 import type { Tx } from './transactions.ts'
 
@@ -17,15 +18,22 @@ export interface EventStore {
   lastSeq(): Promise<number>
 }
 
+const findLast = prepared<object, Pick<EventsTable, 'seq'>>((db) =>
+  db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1),
+)
+
+const insertEvent = prepared<EventsTable, unknown>((db, parameter) =>
+  db
+    .insertInto('events')
+    .values(parameterRow(parameter, ['seq', 'at', 'type', 'object_type', 'object_id', 'data_json'])),
+)
+
 /** The event log in the state database. */
 export function createEventStore(db: Kysely<StateTables>): EventStore {
   return {
     async append(tx, event) {
       const seq = (await lastSeq(tx)) + 1
-      await tx
-        .insertInto('events')
-        .values({ seq, ...event })
-        .execute()
+      await insertEvent(tx, { seq, ...event })
       return seq
     },
     after: (seq, limit) =>
@@ -36,6 +44,5 @@ export function createEventStore(db: Kysely<StateTables>): EventStore {
 }
 
 async function lastSeq(db: Kysely<StateTables>): Promise<number> {
-  const row = await db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
-  return row?.seq ?? 0
+  return (await findLast(db, {})).rows[0]?.seq ?? 0
 }

@@ -5,6 +5,7 @@ import type { PipelineGraph } from '../domain/graph.ts'
 import { contentHash } from './content-hash.ts'
 import { fromRequiredColumn, toRequiredColumn } from './json-column.ts'
 import type { KeyPageRequest } from './key-page.ts'
+import { prepared } from './prepared-query.ts'
 import type { PipelineVersionsTable, StateTables } from './schema.ts'
 
 /** A version without its content. */
@@ -70,13 +71,41 @@ const SUMMARY_COLUMNS = [
   'updated_at',
 ] as const satisfies readonly (keyof PipelineVersionsTable)[]
 
+const findVersion = prepared<Pick<PipelineVersionsTable, 'id' | 'definition_id'>, PipelineVersionsTable>(
+  (db, parameter) =>
+    db
+      .selectFrom('pipeline_versions')
+      .selectAll()
+      .where('id', '=', parameter('id'))
+      .where('definition_id', '=', parameter('definition_id')),
+)
+
+const findNewest = prepared<Pick<PipelineVersionsTable, 'definition_id' | 'environment'>, { id: string }>(
+  (db, parameter) =>
+    db
+      .selectFrom('pipeline_versions')
+      .select('id')
+      .where('definition_id', '=', parameter('definition_id'))
+      .where('environment', '=', parameter('environment'))
+      .orderBy('version', 'desc')
+      .limit(1),
+)
+
+const moveVersion = prepared<VersionMove, unknown>((db, parameter) =>
+  db
+    .updateTable('pipeline_versions')
+    .set({ environment: parameter('to'), updated_at: parameter('now') })
+    .where('id', '=', parameter('id'))
+    .where('environment', '=', parameter('from'))
+    .where('content_hash', '=', parameter('contentHash')),
+)
+
 /** Pipeline versions in the state database. */
 export function createVersionStore(db: Kysely<StateTables>): VersionStore {
   return {
     insert: (version) => insert(db, version),
     async find(definitionId, id) {
-      const query = db.selectFrom('pipeline_versions').selectAll().where('id', '=', id)
-      const row = await query.where('definition_id', '=', definitionId).executeTakeFirst()
+      const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
       return row && fromRow(row)
     },
     async list(definitionId, { limit, after }) {
@@ -101,22 +130,11 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
       return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
     },
-    newestIn: (definitionId, environment) =>
-      db
-        .selectFrom('pipeline_versions')
-        .select('id')
-        .where('definition_id', '=', definitionId)
-        .where('environment', '=', environment)
-        .orderBy('version', 'desc')
-        .limit(1)
-        .executeTakeFirst(),
-    async move({ id, from, to, contentHash, now }) {
-      const query = db.updateTable('pipeline_versions').set({ environment: to, updated_at: now }).where('id', '=', id)
-      const result = await query
-        .where('environment', '=', from)
-        .where('content_hash', '=', contentHash)
-        .executeTakeFirst()
-      return result.numUpdatedRows === 1n
+    async newestIn(definitionId, environment) {
+      return (await findNewest(db, { definition_id: definitionId, environment })).rows[0]
+    },
+    async move(move) {
+      return (await moveVersion(db, move)).numAffectedRows === 1n
     },
   }
 }

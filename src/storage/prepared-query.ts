@@ -1,0 +1,44 @@
+import { type Compilable, type CompiledQuery, type Kysely, type QueryResult, type RawBuilder, sql } from 'kysely'
+
+import type { StateTables } from './schema.ts'
+
+/** Stands for a parameter by its name while a query is built. */
+class Slot {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/** A value that is given when the query runs. */
+export type Parameters<P> = <K extends keyof P & string>(name: K) => RawBuilder<P[K]>
+
+/**
+ * A query that is built once for each database, and run with other parameters each time: building takes longer than
+ * running it. For what is done in nearly every request; all else is built where it is used.
+ */
+export function prepared<P extends object, R>(
+  build: (db: Kysely<StateTables>, parameter: Parameters<P>) => Compilable<R>,
+): (db: Kysely<StateTables>, parameters: P) => Promise<QueryResult<R>> {
+  // The adapter is the same for a database and its transactions.
+  const compiled = new WeakMap<object, CompiledQuery<R>>()
+  return (db, parameters) => {
+    const { adapter } = db.getExecutor()
+    let query = compiled.get(adapter)
+    if (query === undefined) {
+      query = build(db, (name) => sql`${new Slot(name)}`).compile()
+      compiled.set(adapter, query)
+    }
+    const values: ReadonlyMap<string, unknown> = new Map(Object.entries(parameters))
+    const given = query.parameters.map((value) => (value instanceof Slot ? values.get(value.name) : value))
+    return db.executeQuery({ ...query, parameters: given })
+  }
+}
+
+/** A row whose every column is a parameter of the same name, for an insert. */
+export function parameterRow<P extends object>(parameter: Parameters<P>, columns: readonly (keyof P & string)[]): P {
+  const row = Object.fromEntries(columns.map((column) => [column, parameter(column)]))
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an insert takes expressions for values
+  return row as unknown as P
+}
