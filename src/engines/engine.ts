@@ -118,10 +118,15 @@ export interface Engine {
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
   /** Writes what a query makes of the rows of data files, with their deletes applied, as new data files of a table. */
   appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>
-  /** Rows with deletes applied, as JSON-ready objects keyed by column name: 64-bit, decimals and times as strings, bytes as hex. */
+  /**
+   * Rows with deletes applied, in no particular order, as JSON-ready objects keyed by column name: 64-bit, decimals and
+   * times as strings, bytes as hex.
+   */
   readRows(task: ReadTask, options?: EngineRunOptions): AsyncIterable<Readonly<Record<string, unknown>>>
   /** Number of rows with deletes applied. */
   countRows(task: ReadTask, options?: EngineRunOptions): Promise<number>
+  /** Throws `UNSUPPORTED` for a schema that it cannot write faithfully; absent where it writes every one. */
+  requireWritable?(schema: Schema): Promise<void>
   ping(): Promise<void>
   close(): Promise<void>
 }

@@ -19,6 +19,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
     async *readRows(task, options) {
       yield* (await engine()).readRows(task, options)
     },
+    requireWritable: async (schema) => (await engine()).requireWritable?.(schema),
     ping: async () => (await engine()).ping(),
     close: async () => (await opened)?.close(),
   }

@@ -262,6 +262,10 @@ describe('cancelling', () => {
     await new Promise((resume) => setTimeout(resume, 150))
     await engine.close()
     await outcome
+    await expect(engine.ping()).rejects.toMatchObject({
+      code: 'ENGINE_FAILED',
+      message: expect.stringContaining('closed'),
+    })
     expect(lake.leftovers()).toEqual(before)
     expect(existsSync(lake.path('closing'))).toBe(true)
   })

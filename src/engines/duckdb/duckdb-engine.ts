@@ -12,6 +12,7 @@ import type {
 } from '../engine.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
+import type { Schema } from '../../iceberg/schema.ts'
 import type { NestedField } from '../../iceberg/types.ts'
 
 import { appendFrom, requireReadableInputs } from './append-from.ts'
@@ -97,6 +98,10 @@ class DuckDbEngine implements Engine {
       const source = await RowSource.create(context, await openInputs(context, task.inputs))
       return source.rowsRead - (await source.countDeleted())
     })
+  }
+
+  async requireWritable(schema: Schema): Promise<void> {
+    requireWritable(schema.fields)
   }
 
   async ping(): Promise<void> {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 
 import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb/node-api'
 
+import { IcebergError } from '../../iceberg/errors.ts'
+
 import { isFatal, toEngineError } from './engine-errors.ts'
 import type { ScratchFolder } from './scratch.ts'
 import { cancelled } from './slots.ts'
@@ -25,6 +27,7 @@ export class DuckDbSession {
   readonly #options: SessionOptions
   readonly #runs = new Set<DuckDbRun>()
   #instance: Promise<DuckDBInstance> | undefined
+  #isClosed = false
 
   constructor(options: SessionOptions) {
     this.#options = options
@@ -32,6 +35,7 @@ export class DuckDbSession {
 
   /** A connection with a scratch folder of its own; the caller closes it. */
   async open(doing: string, signal?: AbortSignal): Promise<DuckDbRun> {
+    if (this.#isClosed) throw new IcebergError('ENGINE_FAILED', 'the engine is closed')
     const folder = await this.#options.scratch.newFolder('run')
     try {
       const instance = await (this.#instance ??= this.#create())
@@ -58,6 +62,7 @@ export class DuckDbSession {
 
   /** Stops everything that runs and closes the database. */
   async close(): Promise<void> {
+    this.#isClosed = true
     await Promise.all([...this.#runs].map((run) => run.stop()))
     const instance = await this.#instance?.catch(() => undefined)
     this.#discard()
