@@ -5,6 +5,7 @@ import type { Env } from './config/env.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openLifecycle } from './context/open-lifecycle.ts'
 import { openState } from './context/open-state.ts'
+import { openStreaming, type StreamingSettings } from './context/open-streaming.ts'
 import { openWebhooks } from './context/open-webhooks.ts'
 import { createIdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
@@ -63,6 +64,7 @@ export interface ContextOptions {
     readonly wrapEngine?: (engine: Engine) => Engine
     readonly webhookRetryDelaysMs?: readonly number[]
     readonly monitor?: Partial<MonitorSettings>
+    readonly streaming?: StreamingSettings
   }
 }
 
@@ -74,7 +76,7 @@ export interface Context {
   readonly firstToken: string | undefined
   /** Settles what a crash left in the ledger; to be done before requests are taken. */
   reconcile(): Promise<void>
-  /** Starts what goes on without requests: webhooks. */
+  /** Starts what goes on without requests: webhooks, streaming pipelines. */
   startBackground(): void
   /** Makes the demo lakehouse when the state is new and the configuration asks for it. */
   makeDemo(): Promise<void>
@@ -113,7 +115,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   await catalog.openStored()
   if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
 
-  const tokens = createTokenService({ tokens: createTokenStore(db), inTransaction, audit, newId, now, randomBytes })
+  const tokens = createTokenService({ tokens: createTokenStore(db), alone: config.databaseUrl === undefined, inTransaction, audit, newId, now, randomBytes })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const tables = createTableService({ catalog, inTransaction, audit, events, now })
   const operations = createOperationService({ operations: operationStore, ledger, newId, now, log })
@@ -127,7 +129,19 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     now,
   })
   const hub = createMetricsHub()
-  const monitor = createMonitorService({ hub, listPipelines: async () => [], now, settings: options.overrides?.monitor })
+  const { pipelines, supervisor } = openStreaming({
+    state,
+    home,
+    catalog,
+    engine,
+    hub,
+    newId,
+    now,
+    log,
+    settings: options.overrides?.streaming,
+  })
+  const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
+  const monitor = createMonitorService({ hub, listPipelines, now, settings: options.overrides?.monitor })
   const { webhooks, dispatcher } = openWebhooks(state, {
     allowPrivate: config.webhookAllowPrivate,
     send: runtime.createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
@@ -176,17 +190,21 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       maintenance,
       operations,
       monitor,
+      pipelines,
       ...openLifecycle(config, { state, newId, now }),
     },
     hub,
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => reconciler.run(),
-    startBackground: () => dispatcher.start(),
+    startBackground() {
+      dispatcher.start()
+      void supervisor.start()
+    },
     async makeDemo() {
       if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
     },
     async close() {
-      await operations.shutDown()
+      await Promise.all([operations.shutDown(), supervisor.close()])
       await dispatcher.stop()
       await Promise.all([engine.close(), catalog.close()])
       await state.close()

@@ -1,5 +1,5 @@
 import type { Claim, IdempotencyStore, StoredAnswer } from '../storage/idempotency-store.ts'
-import { sha256Hex } from './sha256.ts'
+import { sha256Hex } from '../storage/sha256.ts'
 
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedCall {
@@ -37,7 +37,7 @@ export function createIdempotencyService(store: IdempotencyStore, now: () => Dat
   return {
     async begin({ body, ...call }) {
       await sweep()
-      return store.claim({ ...call, bodySha256: await sha256Hex(body) }, now())
+      return store.claim({ ...call, bodySha256: sha256Hex(body) }, now())
     },
     async end({ user, key }, answer) {
       const final = answer.status < 300 || DETERMINISTIC_REFUSALS.has(answer.status)

@@ -3,14 +3,17 @@ import type { IdSource } from '../domain/ids.ts'
 import type { RequestContext } from '../domain/audit.ts'
 import { type Caller, isRole, type Role } from '../domain/roles.ts'
 import { decodeCursor, encodeCursor } from '../storage/page.ts'
+import { sha256Hex } from '../storage/sha256.ts'
 import { createTokenStore, type TokenRecord, type TokenStore } from '../storage/token-store.ts'
 import type { InTransaction, Tx } from '../storage/transactions.ts'
 import type { AuditRecorder } from './audit-service.ts'
+import { createKnownTokens, type KnownTokens } from './identity/known-tokens.ts'
 import { type ListPage, pageLimit, type PageQuery, refusePageToken } from './paging.ts'
-import { sha256Hex } from './sha256.ts'
 
 export interface TokenServiceDeps {
   readonly tokens: TokenStore
+  /** Whether no other process changes tokens. */
+  readonly alone: boolean
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly newId: IdSource
@@ -58,6 +61,7 @@ export interface TokenService {
 
 /** Tokens over a store. */
 export function createTokenService(deps: TokenServiceDeps): TokenService {
+  const known = createKnownTokens(deps.tokens, deps)
   const insert = async (tx: Tx, token: string, request: NewToken): Promise<TokenRecord> => {
     const { user, role, name, expires_at: expiresAt } = request
     const record: TokenRecord = {
@@ -68,7 +72,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       createdAt: deps.now().toISOString(),
       ...(expiresAt ? { expiresAt: new Date(expiresAt).toISOString() } : {}),
     }
-    await createTokenStore(tx).insert({ ...record, tokenSha256: await sha256Hex(token) })
+    await createTokenStore(tx).insert({ ...record, tokenSha256: sha256Hex(token) })
     return record
   }
   const newSecret = (): string => `lh_${toBase64Url(deps.randomBytes(32))}`
@@ -81,8 +85,8 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       details: { user: token.user, role: token.role, name: token.name },
     })
   return {
-    check: async (token) => check(deps, await sha256Hex(token)),
-    checkHash: (tokenSha256) => check(deps, tokenSha256),
+    check: (token) => check(deps, known, sha256Hex(token)),
+    checkHash: (tokenSha256) => check(deps, known, tokenSha256),
     async ensureAdminToken(configured) {
       const known = configured === undefined ? !(await deps.tokens.isEmpty()) : await isKnown(deps, configured)
       if (known) return undefined
@@ -117,19 +121,20 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
         }
         await audit(tx, 'token.revoke', token, context)
       })
+      known.forget()
     },
   }
 }
 
-async function check(deps: TokenServiceDeps, tokenSha256: string): Promise<Caller | undefined> {
-  const found = await deps.tokens.findByHash(tokenSha256)
+async function check(deps: TokenServiceDeps, known: KnownTokens, tokenSha256: string): Promise<Caller | undefined> {
+  const found = await known.find(tokenSha256)
   if (!found || found.revokedAt !== undefined || !isRole(found.role)) return undefined
   if (found.expiresAt !== undefined && found.expiresAt <= deps.now().toISOString()) return undefined
   return { user: found.user, role: found.role, via: 'token' }
 }
 
 async function isKnown(deps: TokenServiceDeps, token: string): Promise<boolean> {
-  return (await deps.tokens.findByHash(await sha256Hex(token))) !== undefined
+  return (await deps.tokens.findByHash(sha256Hex(token))) !== undefined
 }
 
 function toView(token: TokenRecord): TokenView {

@@ -1,8 +1,8 @@
 import { DomainError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/roles.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit-service.ts'
-import { sha256Hex } from '../sha256.ts'
 import type { TokenService } from '../token-service.ts'
 import type { FailedLoginLimiter } from './failed-login-limiter.ts'
 import type { JwtVerifier } from './jwt-verifier.ts'
@@ -75,7 +75,7 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
 
 async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential): Promise<SessionGrant> {
   if (token.length > MAX_TOKEN_LENGTH) throw new DomainError('UNAUTHENTICATED', 'the credential is too long')
-  const tokenSha256 = await sha256Hex(token)
+  const tokenSha256 = sha256Hex(token)
   const wait = deps.limiter.waitSeconds(address, tokenSha256)
   if (wait > 0) {
     throw new DomainError('RATE_LIMITED', `too many credentials that were not valid: wait ${wait} s`, { retryAfterS: wait })

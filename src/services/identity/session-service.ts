@@ -1,7 +1,7 @@
 import { type Caller, isRole } from '../../domain/roles.ts'
 import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/session-store.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { sha256Hex } from '../sha256.ts'
 
 /** How long a session lives without being used. */
 const IDLE_MS = 12 * 60 * 60 * 1000
@@ -44,7 +44,7 @@ export function createSessionService(deps: SessionServiceDeps): SessionService {
       const sessions = createSessionStore(tx)
       await sessions.deleteIdle(idleSince(now))
       await sessions.insert({
-        idSha256: await sha256Hex(secret),
+        idSha256: sha256Hex(secret),
         user: caller.user,
         role: caller.role,
         createdAt: now.toISOString(),
@@ -53,12 +53,12 @@ export function createSessionService(deps: SessionServiceDeps): SessionService {
       })
       return secret
     },
-    end: async (tx, secret) => createSessionStore(tx).delete(await sha256Hex(secret)),
+    end: async (tx, secret) => createSessionStore(tx).delete(sha256Hex(secret)),
   }
 }
 
 async function check(deps: SessionServiceDeps, secret: string): Promise<Caller | undefined> {
-  const idSha256 = await sha256Hex(secret)
+  const idSha256 = sha256Hex(secret)
   const session = await deps.sessions.find(idSha256)
   const now = deps.now()
   if (!session || isOver(session, now)) return undefined
