@@ -44,6 +44,8 @@ export interface Catalog {
   /** All tables, or those of one namespace, sorted by name; loads no metadata. */
   listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
+  /** The current metadata location alone, to learn cheaply whether a table has changed; absent where that costs a load. */
+  locateTable?(identifier: TableIdentifier): Promise<string>
   /** The namespace must exist. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /** Adopts a table by its metadata file; `TABLE_EXISTS` also when another name has this file. */

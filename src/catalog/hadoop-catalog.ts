@@ -81,6 +81,12 @@ class HadoopCatalog implements Catalog {
     return (await this.#load(identifier)).table
   }
 
+  async locateTable(identifier: TableIdentifier): Promise<string> {
+    const found = await this.#find(identifier)
+    if (found === undefined) throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
+    return found.location
+  }
+
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     checkNewIdentifier(identifier)
     const location = this.#tableLocation(identifier)

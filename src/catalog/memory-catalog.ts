@@ -68,6 +68,10 @@ class MemoryCatalog implements Catalog {
     return loadTableAt(this.#io, identifier, this.#location(identifier))
   }
 
+  async locateTable(identifier: TableIdentifier): Promise<string> {
+    return this.#location(identifier)
+  }
+
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     this.#requireFree(identifier)
     const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')

@@ -105,6 +105,10 @@ class SqlCatalogImpl implements SqlCatalog {
     return loadTableAt(this.#io, identifier, await this.#read(identifier))
   }
 
+  async locateTable(identifier: TableIdentifier): Promise<string> {
+    return this.#read(identifier)
+  }
+
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     checkNewIdentifier(identifier)
     await this.#prepare()

@@ -5,6 +5,7 @@ import type { HealthService } from '../services/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
+import type { PipelineService } from '../services/pipeline-service.ts'
 import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
 import type { CommentService } from '../services/lifecycle/comment-service.ts'
 import type { DefinitionService } from '../services/lifecycle/definition-service.ts'
@@ -26,6 +27,7 @@ import { type MonitorRouteDeps, monitorRoutes } from './monitor-route.ts'
 import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 import { operationRoutes } from './operation-routes.ts'
+import { pipelineRoutes } from './pipeline-routes.ts'
 import { type Route, route } from './route.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { tableRoutes } from './table-routes.ts'
@@ -46,6 +48,7 @@ export interface RouteDeps extends MonitorRouteDeps {
   readonly tables: TableService
   readonly maintenance: MaintenanceService
   readonly operations: OperationService
+  readonly pipelines: PipelineService
   readonly definitions: DefinitionService
   readonly versions: VersionService
   readonly promotions: PromotionService
@@ -68,6 +71,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...approvalRoutes(deps),
     ...commentRoutes(deps),
     ...notificationRoutes(deps),
+    ...pipelineRoutes(deps),
     ...monitorRoutes(deps),
     ...configRoutes(deps),
     ...auditRoutes(deps),

@@ -1,0 +1,80 @@
+import type { Kysely } from 'kysely'
+import type { IdSource } from '../domain/ids.ts'
+import type { Engine } from '../engines/engine.ts'
+import { LocalFileIO } from '../iceberg/io/local.ts'
+import { realFolder } from '../runtime/real-folder.ts'
+import type { AuditRecorder } from '../services/audit-service.ts'
+import type { CatalogService } from '../services/catalog-service.ts'
+import type { EventWriter } from '../services/event-log.ts'
+import type { Logger } from '../services/logger.ts'
+import { createPipelineService, type PipelineService } from '../services/pipeline-service.ts'
+import type { Instance } from '../storage/instance-registry.ts'
+import { createPipelineStore } from '../storage/pipeline-store.ts'
+import type { StateTables } from '../storage/schema.ts'
+import type { InTransaction } from '../storage/transactions.ts'
+import { createBatchSlots } from '../streaming/batch-slots.ts'
+import type { MetricsHub } from '../streaming/metrics-hub.ts'
+import type { Backoff } from '../streaming/pipeline-runner.ts'
+import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
+import { createTableWatch } from '../streaming/table-watch.ts'
+
+export interface StreamingParts {
+  readonly state: {
+    readonly db: Kysely<StateTables>
+    readonly instance: Instance
+    readonly inTransaction: InTransaction
+    readonly audit: AuditRecorder
+    readonly events: EventWriter
+  }
+  readonly home: { readonly scratch: string; readonly warehouse: string }
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly hub: MetricsHub
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+  readonly settings?: StreamingSettings | undefined
+}
+
+/** Times that tests shorten. */
+export interface StreamingSettings {
+  readonly backoff?: Backoff
+  readonly lease?: LeaseTimes
+}
+
+/** Batches of all pipelines that may be under way at once; the engine runs fewer, the others plan and commit. */
+const CONCURRENT_BATCHES = 4
+
+/** Streaming pipelines: who keeps them running, and who starts and stops them. */
+export function openStreaming(parts: StreamingParts): { pipelines: PipelineService; supervisor: Supervisor } {
+  const { state, catalog, engine, hub, newId, now, log, settings } = parts
+  const { instance, inTransaction, audit, events } = state
+  const home = parts.home.scratch.slice(0, parts.home.scratch.lastIndexOf('/'))
+  const store = createPipelineStore(state.db)
+  const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
+  const current = () => catalog.current()
+  const supervisor = createSupervisor({
+    store,
+    session: { catalog: current, tables: createTableWatch(current), engine, checkpointIo, now },
+    slots: createBatchSlots(CONCURRENT_BATCHES),
+    hub,
+    instance,
+    log,
+    ...settings,
+  })
+  const pipelines = createPipelineService({
+    catalog,
+    engine,
+    store,
+    supervisor,
+    hub,
+    checkpointIo,
+    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder }),
+    inTransaction,
+    audit,
+    events,
+    newId,
+    now,
+  })
+  return { pipelines, supervisor }
+}

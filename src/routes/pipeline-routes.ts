@@ -1,0 +1,83 @@
+import {
+  listPipelinesQuery,
+  pipelineAnswer,
+  pipelineList,
+  pipelineParams,
+  startPipelineRequest,
+  stopPipelineRequest,
+} from '../schemas/pipelines.ts'
+import type { PipelineService } from '../services/pipeline-service.ts'
+import { requestContext, type Route, route } from './route.ts'
+
+/** Streaming pipelines (spec, section 4; contract, section 6). */
+export function pipelineRoutes({ pipelines }: { readonly pipelines: PipelineService }): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/api/pipeline/start',
+      operationId: 'startPipeline',
+      summary: 'Start a streaming pipeline, or go on where a stopped one with this checkpoint stood',
+      minRole: 'DataEngineer',
+      body: startPipelineRequest,
+      responses: { 200: { description: 'The pipeline', schema: pipelineAnswer } },
+      handle: async (input) => {
+        const pipeline = await pipelines.start(input.body, requestContext(input))
+        return { status: 200, body: { success: true, pipeline } }
+      },
+    }),
+    route({
+      method: 'post',
+      path: '/api/pipeline/{pipeline_id}/stop',
+      operationId: 'stopPipeline',
+      summary: 'Stop a pipeline: after the batch under way, or at once; stopping a stopped one changes nothing',
+      minRole: 'DataEngineer',
+      params: pipelineParams,
+      body: stopPipelineRequest,
+      responses: { 200: { description: 'The pipeline', schema: pipelineAnswer } },
+      handle: async (input) => {
+        const mode = input.body.mode ?? 'graceful'
+        const pipeline = await pipelines.stop(input.params.pipeline_id, mode, requestContext(input))
+        return { status: 200, body: { success: true, pipeline } }
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/pipeline/{pipeline_id}/status',
+      operationId: 'getPipelineStatus',
+      summary: 'State and last progress of a pipeline',
+      minRole: 'Auditor',
+      params: pipelineParams,
+      responses: { 200: { description: 'The pipeline', schema: pipelineAnswer } },
+      handle: async ({ params }) => {
+        const pipeline = await pipelines.status(params.pipeline_id)
+        return { status: 200, body: { success: true, pipeline } }
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/pipelines',
+      operationId: 'listPipelines',
+      summary: 'All pipelines, newest first, stopped ones too',
+      minRole: 'Auditor',
+      query: listPipelinesQuery,
+      responses: { 200: { description: 'A page of pipelines', schema: pipelineList } },
+      handle: async ({ query }) => {
+        const { items, next_page_token } = await pipelines.list(query)
+        return { status: 200, body: { success: true, pipelines: items, next_page_token } }
+      },
+    }),
+    route({
+      method: 'delete',
+      path: '/api/pipeline/{pipeline_id}',
+      operationId: 'deletePipeline',
+      summary: 'Forget a stopped pipeline and let go of the snapshots that were kept for it; tables and checkpoint stay',
+      minRole: 'DataEngineer',
+      params: pipelineParams,
+      responses: { 204: { description: 'Forgotten' } },
+      handle: async (input) => {
+        await pipelines.forget(input.params.pipeline_id, requestContext(input))
+        return { status: 204 }
+      },
+    }),
+  ]
+}

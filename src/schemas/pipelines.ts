@@ -1,0 +1,106 @@
+import { z } from 'zod'
+import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+
+export const pipelineParams = z.strictObject({ pipeline_id: z.string().min(1).max(100) })
+
+/** Request of POST /api/pipeline/start (spec, section 2; contract, section 6). */
+export const startPipelineRequest = z
+  .strictObject({
+    source_table: tableName.optional(),
+    sink_table: tableName,
+    checkpoint_location: z.string().min(1).max(1000).meta({
+      description: 'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are meant against the latter',
+      example: 'checkpoints/orders',
+    }),
+    trigger_interval: z
+      .string()
+      .max(100)
+      .meta({ description: 'Number and unit (ms, s, min, h), from 100 ms to 24 h', example: '5 seconds' }),
+    create_sink_table: z.boolean().optional(),
+    on_delete: z.enum(['fail', 'skip']).optional(),
+    max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
+    max_bytes_per_batch: z.int().min(1).optional(),
+    version_id: z.string().min(1).max(100).optional().meta({ description: 'Instead of source_table' }),
+  })
+  .meta({ id: 'StartPipelineRequest' })
+
+/** Request of POST /api/pipeline/{pipeline_id}/stop; may be left out. */
+export const stopPipelineRequest = z.strictObject({ mode: z.enum(['graceful', 'immediate']).optional() })
+
+export const PIPELINE_STATES = ['starting', 'running', 'degraded', 'stopping', 'stopped', 'failed'] as const
+
+export const listPipelinesQuery = pageQuery.extend({ state: z.enum(PIPELINE_STATES).optional() })
+
+const offset = z.object({
+  snapshot_id: z.string().meta({ description: 'A snapshot id, or -1 before the first snapshot' }),
+  position: z.int(),
+  scan_all_files: z.boolean(),
+})
+
+const lag = z.object({ snapshots: count, files: count, rows: count, bytes, seconds: z.number().min(0) })
+
+/** Spark's StreamingQueryProgress in snake_case. */
+export const pipelineProgress = z
+  .object({
+    id: z.string(),
+    run_id: z.string(),
+    batch_id: z.int().min(0),
+    timestamp,
+    batch_duration_ms: count,
+    num_input_rows: count,
+    input_rows_per_second: z.number().nullable(),
+    processed_rows_per_second: z.number().nullable(),
+    duration_ms: z.record(z.string(), z.number()),
+    sources: z.array(
+      z.object({
+        description: z.string(),
+        start_offset: offset.nullable(),
+        end_offset: offset.nullable(),
+        latest_offset: z.object({ snapshot_id: snapshotId }).nullable(),
+        num_input_rows: count,
+        lag,
+      }),
+    ),
+    sink: z.object({ description: z.string(), num_output_rows: count, snapshot_id: snapshotId.nullable() }),
+  })
+  .meta({ id: 'PipelineProgress' })
+
+/** A streaming pipeline (contract, section 6). */
+export const pipeline = z
+  .object({
+    id: z.string(),
+    run_id: z.string(),
+    source_table: z.string().nullable(),
+    source_tables: z.array(z.string()),
+    sink_table: z.string(),
+    checkpoint_location: z.string(),
+    trigger_interval: z.string(),
+    engine: z.enum(['embedded', 'spark']),
+    state: z.enum(PIPELINE_STATES),
+    desired_state: z.enum(['running', 'stopped']),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+    warnings: z.array(z.string()),
+    on_delete: z.enum(['fail', 'skip']),
+    create_sink_table: z.boolean(),
+    max_files_per_batch: count,
+    max_bytes_per_batch: bytes,
+    query_id: z.string().meta({ description: 'The id in the checkpoint, by which Spark knows the query' }),
+    created_by: z.string(),
+    created_at: timestamp,
+    started_at: timestamp.nullable(),
+    stopped_at: timestamp.nullable(),
+    definition_id: z.string().nullable(),
+    version_id: z.string().nullable(),
+    last_progress: pipelineProgress.nullable(),
+  })
+  .meta({ id: 'Pipeline' })
+
+export const pipelineAnswer = z.object({ success: z.literal(true), pipeline }).meta({ id: 'PipelineAnswer' })
+
+export const pipelineList = z
+  .object({ success: z.literal(true), pipelines: z.array(pipeline), next_page_token: nextPageToken })
+  .meta({ id: 'PipelineList' })
+
+export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
+export type StopPipelineRequest = z.infer<typeof stopPipelineRequest>
+export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

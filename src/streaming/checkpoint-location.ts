@@ -1,0 +1,82 @@
+import { DomainError } from '../domain/errors.ts'
+
+/** Folders below which checkpoints may lie, and how to follow links. */
+export interface CheckpointRoots {
+  /** Absolute path; relative locations are meant against it. */
+  readonly home: string
+  /** The warehouse of the current catalog, as a path or `file:` URI. */
+  readonly warehouse: string
+  /** Follows every link of a path; the part that does not exist yet stays. */
+  readonly realFolder: (path: string) => Promise<string>
+}
+
+const FIELD = 'checkpoint_location'
+/** Folders of the service itself in its home. */
+const RESERVED = ['scratch']
+const ESCAPES = /%(?:2e|2f|5c|25|00)|\\|\p{Cc}/iu
+
+/**
+ * The checkpoint folder that a request names, as a `file:` URI: a path or URI strictly inside the warehouse or
+ * `LOCKHOUSE_HOME`, links followed, and neither in the folder of a table nor around one. `INVALID_REQUEST` naming the
+ * field for everything else.
+ */
+export async function resolveCheckpointLocation(
+  text: string,
+  roots: CheckpointRoots,
+  tableLocations: readonly string[],
+): Promise<string> {
+  const path = absolutePath(text.trim(), roots.home)
+  const allowed = [roots.home, pathOf(roots.warehouse)].filter((root) => root !== undefined)
+  if (!allowed.some((root) => isInside(path, root))) throw refuse('must lie inside the warehouse or LOCKHOUSE_HOME')
+  if (RESERVED.some((name) => path === `${roots.home}/${name}` || isInside(path, `${roots.home}/${name}`))) {
+    throw refuse('must not lie in a folder of the service itself')
+  }
+  const real = await roots.realFolder(path)
+  const realRoots = await Promise.all(allowed.map((root) => roots.realFolder(root)))
+  if (!realRoots.some((root) => isInside(real, root))) throw refuse('leads outside the warehouse and LOCKHOUSE_HOME')
+  for (const location of tableLocations) await requireApart(real, location, roots)
+  return `file://${path}`
+}
+
+async function requireApart(real: string, location: string, { realFolder }: CheckpointRoots): Promise<void> {
+  const table = pathOf(location)
+  if (table === undefined) return
+  const realTable = await realFolder(table)
+  if (real === realTable || isInside(real, realTable) || isInside(realTable, real)) {
+    throw refuse('must lie apart from the folders of the tables, whose clean-up would remove it')
+  }
+}
+
+function absolutePath(text: string, home: string): string {
+  if (text === '') throw refuse('must name a folder')
+  if (ESCAPES.test(text)) throw refuse('must not hold backslashes, control characters or escaped dots and slashes')
+  const path = pathOf(text) ?? relativePath(text, home)
+  const segments = path.split('/').filter((segment) => segment !== '' && segment !== '.')
+  if (segments.includes('..')) throw refuse('must not hold ".."')
+  if (segments.length === 0 || segments.some((segment) => new TextEncoder().encode(segment).length > 200)) {
+    throw refuse('is not the path of a folder')
+  }
+  return `/${segments.join('/')}`
+}
+
+function relativePath(text: string, home: string): string {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) throw refuse('must be a path or a file: URI inside the warehouse or LOCKHOUSE_HOME')
+  if (text.startsWith('~')) throw refuse('must not begin with "~"')
+  return `${home}/${text}`
+}
+
+/** The path of an absolute path or `file:` URI of this machine; undefined for anything else. */
+function pathOf(location: string): string | undefined {
+  if (location.startsWith('/')) return location.length > 1 ? location.replace(/\/+$/, '') || '/' : location
+  const path = /^file:(?:\/\/(?:localhost)?)?(\/.*)$/is.exec(location)?.[1]
+  if (path === undefined || /^file:\/\/[^/]/i.test(location.replace(/^file:\/\/localhost\//i, 'file:///'))) return undefined
+  return path.replace(/\/+$/, '') || '/'
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path.startsWith(folder.endsWith('/') ? folder : `${folder}/`) && path !== folder
+}
+
+function refuse(rule: string): DomainError {
+  return new DomainError('INVALID_REQUEST', `${FIELD}: ${rule}`, { fields: [{ path: FIELD, message: rule }] })
+}

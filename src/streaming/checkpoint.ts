@@ -1,0 +1,207 @@
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import { asObject, isJsonObject, requireArray, requireObject, requireString } from '../iceberg/json/json-fields.ts'
+import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
+import type { JsonObject } from '../iceberg/json/lossless-json.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import { formatOffset, parseOffset, sameOffset } from './streaming-offset.ts'
+import type { StreamingOffset } from './streaming-offset.ts'
+
+/** A table by name and identity. */
+export interface TableStamp {
+  readonly table: string
+  readonly uuid: string
+}
+
+/** Whose checkpoint it is. */
+export interface CheckpointOwner {
+  readonly pipelineId: string
+  readonly sources: readonly TableStamp[]
+  readonly sink: TableStamp
+}
+
+/** A batch that was planned: how far each source is read when it is done. */
+export interface LoggedBatch {
+  readonly batchId: number
+  readonly offsets: readonly StreamingOffset[]
+}
+
+/** What a checkpoint says. */
+export interface CheckpointState {
+  /** Undefined: there is no checkpoint yet. */
+  readonly queryId: string | undefined
+  /** Undefined where only Spark has written. */
+  readonly owner: CheckpointOwner | undefined
+  /** Where reading began, per source. */
+  readonly initial: readonly (StreamingOffset | undefined)[]
+  readonly latest: LoggedBatch | undefined
+  /** The batch before `latest`. */
+  readonly previous: LoggedBatch | undefined
+  readonly lastCommit: number | undefined
+}
+
+/** As many batches as Spark keeps by default (`spark.sql.streaming.minBatchesToRetain`). */
+const RETAINED_BATCHES = 100
+const OWNER_FILE = 'lockhouse.json'
+
+/**
+ * A checkpoint folder in the layout of Spark Structured Streaming, so that either can go on where the other stopped:
+ * `metadata` (query id), `offsets/N` (before batch N runs), `commits/N` (when it is done), `sources/<n>/offsets/0`
+ * (where reading began). `lockhouse.json` beside them says whose it is; Spark does not look at it.
+ */
+export class Checkpoint {
+  readonly location: string
+  readonly #io: FileIO
+  /** Spark's settings of the query, handed on from batch to batch. */
+  #conf: JsonObject = {}
+
+  constructor(io: FileIO, location: string) {
+    this.#io = io
+    this.location = location
+  }
+
+  /** Reads what is there; `CORRUPT_FILE` naming the file that is not what its name says. */
+  async read(sourceCount: number): Promise<CheckpointState> {
+    const queryId = await this.#readJson('metadata', (json) => requireString(json, 'id', 'metadata'))
+    const owner = await this.#readJson(OWNER_FILE, readOwner)
+    const initial = await Promise.all(
+      Array.from({ length: sourceCount }, (_, source) =>
+        this.#readText(initialFile(source)).then((text) => text && parseOffset(text.trim(), initialFile(source))),
+      ),
+    )
+    const batches = await this.#numbers('offsets')
+    const commits = await this.#numbers('commits')
+    const last = batches.at(-1)
+    const latest = last === undefined ? undefined : await this.#readBatch(last, sourceCount)
+    const hasPrevious = last !== undefined && batches.includes(last - 1)
+    return {
+      queryId,
+      owner,
+      initial: initial.map((offset) => offset || undefined),
+      latest,
+      previous: hasPrevious ? await this.#readBatch(last - 1, sourceCount) : undefined,
+      lastCommit: commits.at(-1),
+    }
+  }
+
+  /** Makes a new checkpoint; one that is there already stays as it is. */
+  async begin(queryId: string): Promise<void> {
+    await this.#createOnce('metadata', `{"id":${JSON.stringify(queryId)}}`)
+  }
+
+  async writeOwner({ pipelineId, sources, sink }: CheckpointOwner): Promise<void> {
+    const json = { version: 1, pipeline_id: pipelineId, sources: sources.map(stampToJson), sink: stampToJson(sink) }
+    await this.#io.write(`${this.location}/${OWNER_FILE}`, encode(stringifyJson(json)))
+  }
+
+  /** Records where reading of a source began. */
+  async writeInitial(source: number, offset: StreamingOffset): Promise<void> {
+    await this.#createOnce(initialFile(source), formatOffset(offset))
+  }
+
+  /**
+   * Records what a batch will read, before it runs. `PipelineStopped` `FENCED` when another batch of this number is
+   * recorded: then somebody else works on this checkpoint.
+   */
+  async logBatch({ batchId, offsets }: LoggedBatch, nowMs: number): Promise<void> {
+    const metadata = stringifyJson({ batchWatermarkMs: 0, batchTimestampMs: nowMs, conf: this.#conf })
+    const text = ['v1', metadata, ...offsets.map(formatOffset)].join('\n')
+    try {
+      await this.#io.create(`${this.location}/offsets/${batchId}`, encode(text))
+    } catch (error) {
+      if (!isIcebergError(error, 'FILE_EXISTS')) throw error
+      const logged = await this.#readBatch(batchId, offsets.length)
+      const isSame = logged.offsets.every((offset, at) => offsets[at] !== undefined && sameOffset(offset, offsets[at]))
+      if (isSame) return
+      throw new PipelineStopped(
+        'FENCED',
+        `batch ${batchId} of the checkpoint was planned by another copy of this pipeline, which is running: this one stops`,
+      )
+    }
+  }
+
+  /** Records that a batch is done, and removes the records of batches long past. */
+  async commitBatch(batchId: number): Promise<void> {
+    await this.#createOnce(`commits/${batchId}`, 'v1\n{"nextBatchWatermarkMs":0}')
+    const past = batchId - RETAINED_BATCHES
+    if (past < 0) return
+    await this.#io.delete(`${this.location}/commits/${past}`)
+    await this.#io.delete(`${this.location}/offsets/${past}`)
+  }
+
+  async #readBatch(batchId: number, sourceCount: number): Promise<LoggedBatch> {
+    const name = `offsets/${batchId}`
+    const [version, metadata, ...lines] = ((await this.#readText(name)) ?? '').split('\n')
+    const offsets = lines.filter((line) => line.trim() !== '')
+    if (version?.trim() !== 'v1' || metadata === undefined || offsets.length !== sourceCount) {
+      throw new IcebergError(
+        'CORRUPT_FILE',
+        `${name} of the checkpoint does not hold the offsets of ${sourceCount} source${sourceCount === 1 ? '' : 's'}`,
+      )
+    }
+    const conf = asObject(parseJson(metadata), name)['conf']
+    if (isJsonObject(conf)) this.#conf = conf
+    return { batchId, offsets: offsets.map((line) => parseOffset(line, `${name} of the checkpoint`)) }
+  }
+
+  async #numbers(folder: string): Promise<number[]> {
+    const numbers: number[] = []
+    for await (const { location } of this.#io.list(`${this.location}/${folder}`)) {
+      const name = location.slice(location.lastIndexOf('/') + 1)
+      if (/^\d{1,15}$/.test(name)) numbers.push(Number(name))
+    }
+    return numbers.sort((a, b) => a - b)
+  }
+
+  async #readJson<T>(name: string, read: (json: JsonObject) => T): Promise<T | undefined> {
+    const text = await this.#readText(name)
+    if (text === undefined) return undefined
+    try {
+      return read(asObject(parseJson(text), name))
+    } catch (cause) {
+      throw new IcebergError('CORRUPT_FILE', `${name} of the checkpoint is damaged`, { cause })
+    }
+  }
+
+  async #readText(name: string): Promise<string | undefined> {
+    try {
+      return new TextDecoder().decode(await this.#io.read(`${this.location}/${name}`))
+    } catch (error) {
+      if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  async #createOnce(name: string, text: string): Promise<void> {
+    try {
+      await this.#io.create(`${this.location}/${name}`, encode(text))
+    } catch (error) {
+      if (!isIcebergError(error, 'FILE_EXISTS')) throw error
+    }
+  }
+}
+
+function initialFile(source: number): string {
+  return `sources/${source}/offsets/0`
+}
+
+function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text)
+}
+
+export function stampToJson({ table, uuid }: TableStamp): JsonObject {
+  return { table, uuid }
+}
+
+export function stampFromJson(json: JsonObject, where: string): TableStamp {
+  return { table: requireString(json, 'table', where), uuid: requireString(json, 'uuid', where) }
+}
+
+function readOwner(json: JsonObject): CheckpointOwner {
+  const sources = requireArray(json, 'sources', OWNER_FILE)
+  return {
+    pipelineId: requireString(json, 'pipeline_id', OWNER_FILE),
+    sources: sources.map((source) => stampFromJson(asObject(source, OWNER_FILE), OWNER_FILE)),
+    sink: stampFromJson(requireObject(json, 'sink', OWNER_FILE), OWNER_FILE),
+  }
+}

@@ -1,0 +1,49 @@
+import { DomainError } from '../domain/errors.ts'
+import { IcebergError } from '../iceberg/errors.ts'
+
+/** Why a pipeline cannot go on until somebody decides something; closed list, shown as `error.code`. */
+export type StopCode =
+  | 'HISTORY_LOST' // unread rows are gone from the source
+  | 'SOURCE_NOT_APPENDED' // the source changed or deleted rows
+  | 'TABLE_REPLACED' // another table has the name now
+  | 'CHECKPOINT_MISMATCH' // the checkpoint and the sink do not belong together
+  | 'FENCED' // another copy of the pipeline commits into the sink
+
+/** An error that trying again does not cure: the pipeline ends as `failed`. */
+export class PipelineStopped extends Error {
+  override readonly name = 'PipelineStopped'
+  readonly code: StopCode
+
+  constructor(code: StopCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/** Source and sink do not fit together as they are now; a change of either may cure it, so it is tried again. */
+export class IncompatibleSchemas extends Error {
+  override readonly name = 'IncompatibleSchemas'
+  readonly code = 'INCOMPATIBLE_SCHEMAS'
+}
+
+/** Another process has taken the pipeline over: this one stops working on it and says nothing. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+/** An error as the record of a pipeline keeps it. */
+export interface PipelineError {
+  readonly code: string
+  readonly message: string
+}
+
+/** The code and message of anything thrown; what is not a known refusal says nothing of its inside. */
+export function describePipelineError(error: unknown): PipelineError {
+  const isKnown =
+    error instanceof PipelineStopped ||
+    error instanceof IncompatibleSchemas ||
+    error instanceof IcebergError ||
+    error instanceof DomainError
+  if (isKnown) return { code: error.code, message: error.message }
+  return { code: 'INTERNAL', message: 'an unexpected error; the log has it' }
+}

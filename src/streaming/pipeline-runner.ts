@@ -1,0 +1,167 @@
+import { isIcebergError } from '../iceberg/errors.ts'
+import type { BatchProgress } from './batch-progress.ts'
+import type { BatchSlots } from './batch-slots.ts'
+import { describePipelineError, LeaseLost, type PipelineError, PipelineStopped } from './pipeline-errors.ts'
+import { PipelineSession, type SessionDeps, type StepResult } from './pipeline-session.ts'
+import type { PipelineSpec } from './pipeline-spec.ts'
+import type { ReadPosition } from './source-history.ts'
+
+/** Waits between attempts after errors, ms. */
+export interface Backoff {
+  readonly firstMs: number
+  readonly maxMs: number
+}
+
+/** How a run ended: stopped as asked, failed for good, or taken over by another process. */
+export type RunEnd = 'stopped' | 'failed' | 'lost'
+
+/** What a run tells while it lives; each call is awaited, and `LeaseLost` from it ends the run. */
+export interface RunEvents {
+  /** It reads from where it stands now; also after an error was overcome. */
+  onRunning(positions: readonly ReadPosition[]): Promise<void>
+  onBatch(progress: BatchProgress, positions: readonly ReadPosition[], skippedSnapshots: number): Promise<void>
+  onIdle(progress: BatchProgress): void
+  /** It tries again after a while. */
+  onDegraded(error: PipelineError, cause: unknown): Promise<void>
+  onFailed(error: PipelineError, cause: unknown): Promise<void>
+}
+
+export interface RunnerDeps {
+  readonly session: SessionDeps
+  readonly slots: BatchSlots
+  readonly backoff: Backoff
+  readonly events: RunEvents
+}
+
+/** As often as Spark tells that a query has nothing to do. */
+const IDLE_PROGRESS_MS = 10_000
+
+/** Runs one pipeline: a session, a step per trigger, and after an error a new session. */
+export class PipelineRunner {
+  readonly spec: PipelineSpec
+  readonly #deps: RunnerDeps
+  readonly #abort = new AbortController()
+  #isStopping = false
+  #wake: (() => void) | undefined
+  #failures = 0
+  #isRunning = false
+  #lastProgress: { readonly progress: BatchProgress; toldAt: number } | undefined
+
+  constructor(deps: RunnerDeps, spec: PipelineSpec) {
+    this.#deps = deps
+    this.spec = spec
+  }
+
+  /** Asks the run to end: after the batch that is under way, or at once, giving that batch up. */
+  stop(mode: 'graceful' | 'immediate'): void {
+    this.#isStopping = true
+    if (mode === 'immediate') this.#abort.abort()
+    this.#wake?.()
+  }
+
+  /** Looks at the sources now instead of at the next trigger. */
+  poke(): void {
+    this.#wake?.()
+  }
+
+  /** Runs until it is stopped, fails for good or loses its lease. Never rejects. */
+  async run(): Promise<RunEnd> {
+    let session: PipelineSession | undefined
+    while (!this.#isStopping) {
+      const startedAt = performance.now()
+      try {
+        session ??= await this.#open()
+        const opened = session
+        const result = await this.#deps.slots.run(() => opened.step(this.#abort.signal))
+        await this.#tell(opened, result)
+        if (result.kind === 'idle' || !result.hasMore) await this.#pause(startedAt + this.spec.triggerMs - performance.now())
+      } catch (error) {
+        session = undefined
+        const end = await this.#afterError(error)
+        if (end !== undefined) return end
+      }
+    }
+    return 'stopped'
+  }
+
+  async #open(): Promise<PipelineSession> {
+    return this.#deps.slots.run(() => PipelineSession.open(this.#deps.session, this.spec))
+  }
+
+  async #tell(session: PipelineSession, result: StepResult): Promise<void> {
+    const { events } = this.#deps
+    if (!this.#isRunning) {
+      this.#isRunning = true
+      await events.onRunning(session.positions)
+    }
+    this.#failures = 0
+    if (result.kind === 'batch') {
+      this.#lastProgress = { progress: result.progress, toldAt: performance.now() }
+      await events.onBatch(result.progress, session.positions, result.skippedSnapshots)
+    } else this.#tellIdle()
+  }
+
+  #tellIdle(): void {
+    const last = this.#lastProgress
+    if (last === undefined || performance.now() - last.toldAt < IDLE_PROGRESS_MS) return
+    last.toldAt = performance.now()
+    this.#deps.events.onIdle(idleProgress(last.progress, this.#deps.session.now()))
+  }
+
+  /** How the run ends, or undefined when it goes on. */
+  async #afterError(error: unknown): Promise<RunEnd | undefined> {
+    try {
+      if (error instanceof LeaseLost) return 'lost'
+      if (this.#isStopping && isIcebergError(error, 'CANCELLED')) return 'stopped'
+      this.#deps.session.checkLease() // who was overtaken by another process has nothing to tell
+      this.#isRunning = false
+      const described = describePipelineError(error)
+      if (error instanceof PipelineStopped) {
+        await this.#deps.events.onFailed(described, error)
+        return 'failed'
+      }
+      this.#failures += 1
+      await this.#deps.events.onDegraded(described, error)
+    } catch (failure) {
+      if (failure instanceof LeaseLost) return 'lost'
+      // the state database cannot be written: the run goes on, and tells later
+    }
+    await this.#pause(backoffMs(this.#deps.backoff, this.#failures))
+    return undefined
+  }
+
+  async #pause(ms: number): Promise<void> {
+    if (this.#isStopping || ms <= 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#wake = resolve
+    const timer = setTimeout(resolve, ms)
+    await promise
+    clearTimeout(timer)
+    this.#wake = undefined
+  }
+}
+
+/** Doubles with every failure in a row; at random in the upper half, so that pipelines do not all come at once. */
+function backoffMs({ firstMs, maxMs }: Backoff, failures: number): number {
+  const full = Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, failures - 1)))
+  return full * (0.5 + Math.random() / 2)
+}
+
+function idleProgress(last: BatchProgress, now: Date): BatchProgress {
+  return {
+    ...last,
+    timestamp: now.toISOString(),
+    batch_duration_ms: 0,
+    num_input_rows: 0,
+    input_rows_per_second: 0,
+    processed_rows_per_second: 0,
+    duration_ms: { trigger_execution: 0 },
+    sources: last.sources.map((source) => ({
+      ...source,
+      start_offset: source.end_offset,
+      num_input_rows: 0,
+      lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 },
+    })),
+    sink: { ...last.sink, num_output_rows: 0 },
+  }
+}

@@ -1,0 +1,24 @@
+import type { TableIdentifier } from '../iceberg/table.ts'
+import type { BatchQuery } from './batch-query.ts'
+import type { OnDelete } from './source-history.ts'
+import type { BatchLimits } from './source-plan.ts'
+
+/** A pipeline, ready to run. */
+export interface PipelineSpec {
+  readonly pipelineId: string
+  /** New with every start. */
+  readonly runId: string
+  /** The id of its checkpoint, by which its batches are known in the sink. */
+  readonly queryId: string
+  /** At least one; batches read them all, and the checkpoint has an offset for each. */
+  readonly sources: readonly TableIdentifier[]
+  readonly sink: TableIdentifier
+  readonly checkpointLocation: string
+  readonly triggerMs: number
+  readonly limits: BatchLimits
+  readonly onDelete: OnDelete
+  readonly query: BatchQuery
+}
+
+/** Table property of a sink that a pipeline made: columns that its source gets are added to it. */
+export const FOLLOWS_SOURCE = 'lockhouse.follows-source'

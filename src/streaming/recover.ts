@@ -1,0 +1,169 @@
+import { formatIdentifier } from '../catalog/table-identifier.ts'
+import type { Table } from '../iceberg/table.ts'
+import type { Checkpoint, CheckpointState, LoggedBatch } from './checkpoint.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import type { PipelineSpec } from './pipeline-spec.ts'
+import { readSinkState } from './sink-progress.ts'
+import type { SinkState } from './sink-progress.ts'
+import type { ReadPosition } from './source-history.ts'
+import type { SourcePlanner } from './source-plan.ts'
+import { isStart, sameOffset, START_OFFSET } from './streaming-offset.ts'
+import type { StreamingOffset } from './streaming-offset.ts'
+
+/** Where a pipeline goes on. */
+export interface Recovered {
+  readonly positions: readonly ReadPosition[]
+  readonly nextBatch: number
+  /** The last batch that the sink holds; -1 for none. */
+  readonly sinkBatch: number
+  /** A batch that was planned and is not in the sink: it runs again, over the same files. */
+  readonly pending: LoggedBatch | undefined
+  /** Sources without a snapshot: what they hold when they get one is read first. */
+  readonly awaiting: readonly boolean[]
+  readonly sink: SinkState
+}
+
+export interface RecoverRequest {
+  readonly spec: PipelineSpec
+  readonly checkpoint: Checkpoint
+  readonly planners: readonly SourcePlanner[]
+  readonly sources: readonly Table[]
+  readonly sink: Table
+  readonly nowMs: number
+}
+
+/**
+ * Finds out where a pipeline stands, from its checkpoint and from its sink, which has the last word: a batch is done
+ * when the sink has it. What the checkpoint lacks is written again, so that Spark could go on from it, too.
+ *
+ * Throws `PipelineStopped` when checkpoint and sink do not belong together, or one of the tables was replaced.
+ */
+export async function recover(request: RecoverRequest): Promise<Recovered> {
+  const { spec, checkpoint, sink: sinkTable } = request
+  const state = await checkpoint.read(spec.sources.length)
+  if (state.queryId !== undefined && state.queryId !== spec.queryId) {
+    throw mismatch('the checkpoint at the location of this pipeline is that of another query now')
+  }
+  requireSameTables(request, state)
+  const sink = readSinkState(sinkTable.metadata, spec.queryId)
+  await checkpoint.begin(spec.queryId)
+  if (state.owner === undefined) await writeOwner(request)
+  const { latest } = state
+  if (latest !== undefined && latest.batchId >= sink.lastBatch) return fromCheckpoint(request, state, latest)
+  if (sink.lastBatch >= 0) return fromSink(request, sink)
+  return fromBeginning(request, state, sink)
+}
+
+async function fromCheckpoint(
+  request: RecoverRequest,
+  state: CheckpointState,
+  latest: LoggedBatch,
+): Promise<Recovered> {
+  const { spec, checkpoint, sink: sinkTable } = request
+  const sink = readSinkState(sinkTable.metadata, spec.queryId)
+  const common = { sinkBatch: sink.lastBatch, sink, awaiting: latest.offsets.map(() => false) }
+  const isDone = sink.lastBatch === latest.batchId || (state.lastCommit ?? -1) >= latest.batchId
+  if (isDone) {
+    if ((state.lastCommit ?? -1) < latest.batchId) await checkpoint.commitBatch(latest.batchId)
+    const positions = await complete(request, latest.offsets, sink)
+    return { ...common, positions, nextBatch: latest.batchId + 1, pending: undefined }
+  }
+  const start = startOf(latest, state, sink)
+  if (start === undefined) {
+    throw mismatch(`batch ${latest.batchId} of the checkpoint is not done, and where it begins is not known any more`)
+  }
+  const positions = await complete(request, start, sink)
+  return { ...common, positions, nextBatch: latest.batchId, pending: latest }
+}
+
+function startOf(latest: LoggedBatch, state: CheckpointState, sink: SinkState): readonly StreamingOffset[] | undefined {
+  if (state.previous !== undefined) return state.previous.offsets
+  if (latest.batchId === 0) return latest.offsets.map((_, source) => state.initial[source] ?? START_OFFSET)
+  const { progress } = sink
+  return progress?.batchId === latest.batchId - 1 ? progress.positions.map(({ offset }) => offset) : undefined
+}
+
+/** The checkpoint is gone, or older than the sink: it is made anew from what the sink tells. */
+async function fromSink(request: RecoverRequest, sink: SinkState): Promise<Recovered> {
+  const { checkpoint, nowMs } = request
+  const { progress } = sink
+  if (progress === undefined || progress.batchId !== sink.lastBatch) {
+    throw mismatch(
+      `the sink has batch ${sink.lastBatch} of this query, written by Spark, which the checkpoint does not know: ` +
+        'bring the checkpoint back that Spark has used',
+    )
+  }
+  const { positions, batchId } = progress
+  for (const [source, { offset }] of positions.entries()) await checkpoint.writeInitial(source, offset)
+  await checkpoint.logBatch({ batchId, offsets: positions.map(({ offset }) => offset) }, nowMs)
+  await checkpoint.commitBatch(batchId)
+  const awaiting = positions.map(() => false)
+  return { positions, nextBatch: batchId + 1, sinkBatch: batchId, pending: undefined, awaiting, sink }
+}
+
+/** Begins with all that the sources hold. */
+async function fromBeginning(request: RecoverRequest, state: CheckpointState, sink: SinkState): Promise<Recovered> {
+  const positions: ReadPosition[] = []
+  for (const [source, table] of request.sources.entries()) {
+    const offset = state.initial[source] ?? backfillOffset(table)
+    if (!isStart(offset)) await request.checkpoint.writeInitial(source, offset)
+    positions.push({ offset, isComplete: false })
+  }
+  const awaiting = positions.map(({ offset }, source) => isStart(offset) && state.initial[source] === undefined)
+  return { positions, nextBatch: 0, sinkBatch: -1, pending: undefined, awaiting, sink }
+}
+
+/** Where reading of a table begins: with all live files of its current snapshot. */
+export function backfillOffset({ metadata }: Table): StreamingOffset {
+  const { currentSnapshotId } = metadata
+  if (currentSnapshotId === undefined) return START_OFFSET
+  return { snapshotId: currentSnapshotId, position: 0, scanAllFiles: true }
+}
+
+async function complete(
+  { planners, sources }: RecoverRequest,
+  offsets: readonly StreamingOffset[],
+  { progress }: SinkState,
+): Promise<ReadPosition[]> {
+  const positions: ReadPosition[] = []
+  for (const [source, offset] of offsets.entries()) {
+    const table = sources[source]
+    const planner = planners[source]
+    if (table === undefined || planner === undefined) throw mismatch('the checkpoint has more sources than the pipeline')
+    const known = progress?.positions[source]
+    const wasComplete = known !== undefined && sameOffset(known.offset, offset) && known.isComplete
+    const start = { offset, isComplete: wasComplete }
+    positions.push({ offset, isComplete: wasComplete || (await planner.isComplete({ table, start })) })
+  }
+  return positions
+}
+
+async function writeOwner({ spec, checkpoint, sources, sink }: RecoverRequest): Promise<void> {
+  await checkpoint.writeOwner({
+    pipelineId: spec.pipelineId,
+    sources: sources.map(stampOf),
+    sink: stampOf(sink),
+  })
+}
+
+/** A table's name and identity. */
+export function stampOf({ identifier, metadata }: Table): { readonly table: string; readonly uuid: string } {
+  return { table: formatIdentifier(identifier), uuid: metadata.tableUuid }
+}
+
+function requireSameTables({ sources, sink }: RecoverRequest, { owner }: CheckpointState): void {
+  if (owner === undefined) return
+  const now = [...sources, sink].map(stampOf)
+  for (const [at, { table, uuid }] of [...owner.sources, owner.sink].entries()) {
+    if (now[at]?.uuid === uuid) continue
+    throw new PipelineStopped(
+      'TABLE_REPLACED',
+      `the checkpoint was made for another table than the one that is called ${now[at]?.table ?? table} now: ` +
+        'start a pipeline with a new checkpoint for it',
+    )
+  }
+}
+
+function mismatch(message: string): PipelineStopped {
+  return new PipelineStopped('CHECKPOINT_MISMATCH', message)
+}

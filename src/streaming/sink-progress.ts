@@ -1,0 +1,127 @@
+import { IcebergError } from '../iceberg/errors.ts'
+import { asObject, intList, optionalString, requireArray, requireCount, requireString } from '../iceberg/json/json-fields.ts'
+import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
+import { stampFromJson, stampToJson } from './checkpoint.ts'
+import type { TableStamp } from './checkpoint.ts'
+import type { ColumnPair } from './column-mapping.ts'
+import type { ReadPosition } from './source-history.ts'
+import { formatOffset, offsetFromJson, offsetToJson } from './streaming-offset.ts'
+
+/** The last batch of a pipeline that its sink holds. It is written in the commit of the batch's rows. */
+export interface SinkProgress {
+  readonly pipelineId: string
+  readonly runId: string
+  readonly batchId: number
+  readonly positions: readonly ReadPosition[]
+  readonly sources: readonly TableStamp[]
+  readonly checkpointLocation: string
+  readonly pairs: readonly ColumnPair[]
+}
+
+/** What a sink tells of a query, by its own record and by the summaries of its snapshots. */
+export interface SinkState {
+  /** The last batch in the sink, written by us or by Spark; -1 when there is none. */
+  readonly lastBatch: number
+  /** The run that wrote it; undefined when it was Spark's. */
+  readonly runId: string | undefined
+  /** Our own record; it is of `lastBatch` unless Spark has gone on since. */
+  readonly progress: SinkProgress | undefined
+}
+
+const PROPERTY_PREFIX = 'lockhouse.pipeline.'
+
+/** The table property of a sink in which the progress of a query stands, so that expiry of snapshots cannot lose it. */
+export function progressProperty(queryId: string): string {
+  return `${PROPERTY_PREFIX}${queryId}`
+}
+
+/** The progress as a table property. */
+export function formatProgress(progress: SinkProgress): string {
+  return stringifyJson({
+    version: 1,
+    pipeline_id: progress.pipelineId,
+    run_id: progress.runId,
+    batch_id: progress.batchId,
+    offsets: progress.positions.map(({ offset, isComplete }) => ({ ...offsetToJson(offset), complete: isComplete })),
+    sources: progress.sources.map(stampToJson),
+    checkpoint_location: progress.checkpointLocation,
+    columns: progress.pairs.map((pair) => [...pair]),
+  })
+}
+
+/** Summary entries of a batch's snapshot: ours, and those by which Spark recognises a batch of the same query. */
+export function batchSummary(queryId: string, progress: SinkProgress): Record<string, string> {
+  return {
+    'lockhouse.pipeline-id': progress.pipelineId,
+    'lockhouse.run-id': progress.runId,
+    'lockhouse.batch-id': String(progress.batchId),
+    'lockhouse.source-offset': progress.positions.map(({ offset }) => formatOffset(offset)).join('\n'),
+    'spark.sql.streaming.queryId': queryId,
+    'spark.sql.streaming.epochId': String(progress.batchId),
+  }
+}
+
+/** What a sink tells of a query: its record, or a newer snapshot of `main` that carries the query's id. */
+export function readSinkState(metadata: TableMetadata, queryId: string): SinkState {
+  const progress = readProgress(metadata, queryId)
+  const ours = progress?.batchId ?? -1
+  const stamped = newestStamp(metadata, queryId)
+  if (stamped === undefined || stamped <= ours) return { lastBatch: ours, runId: progress?.runId, progress }
+  return { lastBatch: stamped, runId: undefined, progress }
+}
+
+/** The progress of every query that a table's properties tell. */
+export function listProgress(metadata: TableMetadata): { readonly queryId: string; readonly progress: SinkProgress }[] {
+  return Object.keys(metadata.properties)
+    .filter((key) => key.startsWith(PROPERTY_PREFIX))
+    .flatMap((key) => {
+      const queryId = key.slice(PROPERTY_PREFIX.length)
+      const progress = readProgress(metadata, queryId)
+      return progress === undefined ? [] : [{ queryId, progress }]
+    })
+}
+
+function readProgress(metadata: TableMetadata, queryId: string): SinkProgress | undefined {
+  const name = progressProperty(queryId)
+  const text = metadata.properties[name]
+  if (text === undefined) return undefined
+  try {
+    return parseProgress(text)
+  } catch (cause) {
+    throw new IcebergError('INVALID_METADATA', `table property "${name}" of ${metadata.location} is damaged`, { cause })
+  }
+}
+
+function parseProgress(text: string): SinkProgress {
+  const where = 'progress'
+  const json = asObject(parseJson(text), where)
+  return {
+    pipelineId: requireString(json, 'pipeline_id', where),
+    runId: requireString(json, 'run_id', where),
+    batchId: requireCount(json, 'batch_id', where),
+    positions: requireArray(json, 'offsets', where).map((offset) => ({
+      offset: offsetFromJson(offset, where),
+      isComplete: asObject(offset, where)['complete'] === true,
+    })),
+    sources: requireArray(json, 'sources', where).map((source) => stampFromJson(asObject(source, where), where)),
+    checkpointLocation: optionalString(json, 'checkpoint_location', where) ?? '',
+    pairs: requireArray(json, 'columns', where).map((pair) => {
+      const [sourceId, sinkId] = intList(Array.isArray(pair) ? pair : [], where)
+      if (sourceId === undefined || sinkId === undefined) throw new IcebergError('INVALID_METADATA', 'no pair')
+      return [sourceId, sinkId] as const
+    }),
+  }
+}
+
+function newestStamp(metadata: TableMetadata, queryId: string): number | undefined {
+  const { currentSnapshotId } = metadata
+  if (currentSnapshotId === undefined) return undefined
+  for (const { summary } of ancestorsOf(metadata, currentSnapshotId)) {
+    if (summary['spark.sql.streaming.queryId'] !== queryId) continue
+    const batchId = Number(summary['spark.sql.streaming.epochId'])
+    if (Number.isSafeInteger(batchId)) return batchId
+  }
+  return undefined
+}

@@ -1,0 +1,93 @@
+import { IcebergError } from '../iceberg/errors.ts'
+import { snapshotById } from '../iceberg/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
+import type { Snapshot } from '../iceberg/snapshots.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import { isStart } from './streaming-offset.ts'
+import type { StreamingOffset } from './streaming-offset.ts'
+
+/** What a source does with snapshots that take rows away or replace them. */
+export type OnDelete = 'fail' | 'skip'
+
+/** An offset, and whether nothing of its snapshot is left to read. */
+export interface ReadPosition {
+  readonly offset: StreamingOffset
+  readonly isComplete: boolean
+}
+
+/** The snapshots of `main` that are not read yet. */
+export interface UnreadHistory {
+  /** The snapshot of the offset itself; undefined when it is read to its end and gone. */
+  readonly current: Snapshot | undefined
+  /** Those after it, oldest first. */
+  readonly after: readonly Snapshot[]
+}
+
+/**
+ * The history between an offset and the head of a table. Throws {@link PipelineStopped} when rows in between cannot be
+ * read any more: their snapshots expired, or the table was rolled back behind the offset.
+ */
+export function unreadHistory(metadata: TableMetadata, { offset, isComplete }: ReadPosition): UnreadHistory {
+  const head = metadata.currentSnapshotId
+  if (head === undefined) {
+    if (isStart(offset)) return { current: undefined, after: [] }
+    throw lost(metadata, offset, 'the table has no current snapshot any more')
+  }
+  const after: Snapshot[] = []
+  for (const snapshot of ancestorsOf(metadata, head)) {
+    if (snapshot.snapshotId === offset.snapshotId) return { current: snapshot, after: after.reverse() }
+    after.push(snapshot)
+  }
+  if (isStart(offset)) return { current: undefined, after: after.reverse() }
+  if (isComplete && after.at(-1)?.parentSnapshotId === offset.snapshotId) {
+    return { current: undefined, after: after.reverse() }
+  }
+  const stillThere = snapshotById(metadata, offset.snapshotId) !== undefined
+  const why = stillThere ? 'the table was rolled back behind it' : 'it has expired, and rows after it may be gone with it'
+  throw lost(metadata, offset, why)
+}
+
+function lost(metadata: TableMetadata, { snapshotId }: StreamingOffset, why: string): PipelineStopped {
+  return new PipelineStopped(
+    'HISTORY_LOST',
+    `snapshot ${snapshotId} of ${metadata.location}, up to which the source is read, cannot be gone on from: ${why}`,
+  )
+}
+
+/** The snapshot's `operation`; snapshots without one (format version 1) only ever appended. */
+export function operationOf({ summary }: Snapshot): string {
+  return summary['operation'] ?? 'append'
+}
+
+/**
+ * Whether the rows that a snapshot added are to be read. `replace` adds none. Throws {@link PipelineStopped} for
+ * `overwrite` and `delete`, whose effect an append-only sink cannot follow, unless they are to be skipped.
+ */
+export function isRead(snapshot: Snapshot, onDelete: OnDelete): boolean {
+  const operation = operationOf(snapshot)
+  switch (operation) {
+    case 'append':
+      return true
+    case 'replace':
+      return false
+    case 'overwrite':
+    case 'delete':
+      if (onDelete === 'skip') return false
+      throw new PipelineStopped(
+        'SOURCE_NOT_APPENDED',
+        `snapshot ${snapshot.snapshotId} of the source is "${operation}": it changes or deletes rows that the sink may ` +
+          'have, which appending cannot follow; start again with on_delete "skip" to leave such snapshots out',
+      )
+    default:
+      throw new IcebergError('UNSUPPORTED', `snapshot ${snapshot.snapshotId} has the unknown operation "${operation}"`)
+  }
+}
+
+/** Whether the beginning of the history of `main` is in the table; false when snapshots have expired. */
+export function hasWholeHistory(metadata: TableMetadata): boolean {
+  if (metadata.currentSnapshotId === undefined) return true
+  let oldest: Snapshot | undefined
+  for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) oldest = snapshot
+  return oldest?.parentSnapshotId === undefined
+}

@@ -1,0 +1,262 @@
+import { loadEntries, loadManifests } from '../iceberg/manifest-cache.ts'
+import { planFiles } from '../iceberg/scan.ts'
+import type { FileScanTask } from '../iceberg/scan.ts'
+import type { Snapshot } from '../iceberg/snapshots.ts'
+import type { Table } from '../iceberg/table.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import { isRead, operationOf, unreadHistory } from './source-history.ts'
+import type { OnDelete, ReadPosition, UnreadHistory } from './source-history.ts'
+import { isStart } from './streaming-offset.ts'
+
+/** How much one batch may read; the first file is always read. */
+export interface BatchLimits {
+  readonly maxFiles: number
+  readonly maxBytes: number
+}
+
+/** What is not read of a source. Rows, files and bytes are those of the snapshots' own summaries. */
+export interface SourceLag {
+  readonly snapshots: number
+  readonly files: number
+  readonly rows: number
+  readonly bytes: number
+  /** Age of the oldest snapshot that is not read to its end; 0 when there is none. */
+  readonly seconds: number
+}
+
+/** What a batch reads of one source. */
+export interface SourceBatch {
+  readonly tasks: readonly FileScanTask[]
+  readonly end: ReadPosition
+  /** Whether files are left that the limits kept out. */
+  readonly hasMore: boolean
+  /** Snapshots of kind `overwrite` and `delete` that were left out because the pipeline says so. */
+  readonly skippedSnapshots: number
+}
+
+export interface SourcePlanRequest {
+  readonly table: Table
+  readonly start: ReadPosition
+  readonly limits: BatchLimits
+  readonly onDelete: OnDelete
+}
+
+/** A file of a snapshot at its place in the order of the snapshot's manifests. */
+interface IndexedFile {
+  readonly index: number
+  readonly task: FileScanTask
+}
+
+/** The files of one snapshot that a source reads. */
+interface SnapshotFiles {
+  readonly files: readonly IndexedFile[]
+  /** The position at which all of them are read. */
+  readonly end: number
+}
+
+/** Plans the batches of one source: appended snapshots in order, after what the first snapshot held. */
+export class SourcePlanner {
+  /** The files of the snapshot that is being read: one may take many batches. */
+  #open: { readonly key: string; readonly files: SnapshotFiles } | undefined
+
+  /**
+   * The next files of a source, oldest snapshot first. A snapshot that stops the pipeline does so only when everything
+   * before it is read. Errors: `PipelineStopped`; those of manifests and FileIO.
+   */
+  async plan({ table, start, limits, onDelete }: SourcePlanRequest): Promise<SourceBatch> {
+    const history = unreadHistory(table.metadata, start)
+    const draft = new BatchDraft(start, limits)
+    if (history.current !== undefined && !start.isComplete) await this.#take(table, history.current, draft)
+    for (const snapshot of history.after) {
+      if (draft.isFull) break
+      if (!readsNext(snapshot, onDelete, draft)) break
+      if (operationOf(snapshot) === 'append') {
+        draft.enter(snapshot)
+        await this.#take(table, snapshot, draft)
+      } else draft.pass(snapshot)
+    }
+    return draft.batch(history)
+  }
+
+  /** The files between two positions: the batch that was planned before a crash, once more. */
+  async replay({ table, start, onDelete }: SourcePlanRequest, end: ReadPosition): Promise<SourceBatch> {
+    const draft = new BatchDraft(start, { maxFiles: Infinity, maxBytes: Infinity })
+    const history = unreadHistory(table.metadata, start)
+    const last = end.offset.snapshotId
+    const snapshots = [...(history.current === undefined ? [] : [history.current]), ...history.after]
+    if (!snapshots.some(({ snapshotId }) => snapshotId === last)) throw notReached(last)
+    for (const snapshot of snapshots) {
+      const isFirst = snapshot === history.current
+      if (!isFirst) {
+        if (isRead(snapshot, onDelete)) draft.enter(snapshot)
+        else draft.pass(snapshot)
+      }
+      if (isFirst ? !start.isComplete : operationOf(snapshot) === 'append') {
+        await this.#take(table, snapshot, draft, snapshot.snapshotId === last ? end.offset.position : Infinity)
+      }
+      if (snapshot.snapshotId === last) break
+    }
+    return { ...draft.batch(history), end: { offset: end.offset, isComplete: draft.isComplete } }
+  }
+
+  /** Whether an offset has read everything of its snapshot. */
+  async isComplete({ table, start }: Pick<SourcePlanRequest, 'table' | 'start'>): Promise<boolean> {
+    const { offset } = start
+    if (isStart(offset)) return false
+    const snapshot = table.metadata.snapshots.find(({ snapshotId }) => snapshotId === offset.snapshotId)
+    if (snapshot === undefined) return start.isComplete
+    if (!offset.scanAllFiles && operationOf(snapshot) !== 'append') return true
+    return offset.position >= (await this.#filesOf(table, snapshot, offset.scanAllFiles)).end
+  }
+
+  /** What is not read after a position. */
+  async lag(table: Table, position: ReadPosition, nowMs: number): Promise<SourceLag> {
+    const { current, after } = unreadHistory(table.metadata, position)
+    const rest =
+      current === undefined || position.isComplete
+        ? []
+        : (await this.#filesOf(table, current, position.offset.scanAllFiles)).files
+            .filter(({ index }) => index >= position.offset.position)
+            .map(({ task }) => task.dataFile)
+    const unread = after.filter((snapshot) => operationOf(snapshot) === 'append')
+    const oldest = rest.length > 0 ? current : unread[0]
+    const total = (key: string): number => unread.reduce((sum, { summary }) => sum + toCount(summary[key]), 0)
+    return {
+      snapshots: unread.length + (rest.length > 0 ? 1 : 0),
+      files: rest.length + total('added-data-files'),
+      rows: rest.reduce((sum, file) => sum + file.recordCount, 0) + total('added-records'),
+      bytes: rest.reduce((sum, file) => sum + file.fileSizeInBytes, 0) + total('added-files-size'),
+      seconds: oldest === undefined ? 0 : Math.max(0, (nowMs - oldest.timestampMs) / 1000),
+    }
+  }
+
+  async #take(table: Table, snapshot: Snapshot, draft: BatchDraft, until = Infinity): Promise<void> {
+    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), until)
+  }
+
+  async #filesOf(table: Table, snapshot: Snapshot, scanAllFiles: boolean): Promise<SnapshotFiles> {
+    const key = `${snapshot.snapshotId} ${scanAllFiles}`
+    if (this.#open?.key === key) return this.#open.files
+    const files = scanAllFiles ? await allFiles(table, snapshot) : await addedFiles(table, snapshot)
+    this.#open = { key, files }
+    return files
+  }
+}
+
+/** False when the batch has to end before a snapshot that stops the pipeline. */
+function readsNext(snapshot: Snapshot, onDelete: OnDelete, draft: BatchDraft): boolean {
+  try {
+    isRead(snapshot, onDelete)
+    return true
+  } catch (error) {
+    if (error instanceof PipelineStopped && draft.hasMoved) return false
+    throw error
+  }
+}
+
+/** A batch as it grows. */
+class BatchDraft {
+  readonly #start: ReadPosition
+  readonly #limits: BatchLimits
+  readonly #tasks: FileScanTask[] = []
+  #end: ReadPosition
+  #bytes = 0
+  #skipped = 0
+  isFull = false
+
+  constructor(start: ReadPosition, limits: BatchLimits) {
+    this.#start = start
+    this.#limits = limits
+    this.#end = start
+  }
+
+  get scansAllFiles(): boolean {
+    return this.#end.offset.scanAllFiles
+  }
+
+  get hasMoved(): boolean {
+    return this.#end !== this.#start
+  }
+
+  get isComplete(): boolean {
+    return this.#end.isComplete
+  }
+
+  /** Goes to the beginning of a snapshot. */
+  enter(snapshot: Snapshot): void {
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
+  }
+
+  /** Goes to the end of a snapshot of which nothing is read. */
+  pass(snapshot: Snapshot): void {
+    if (operationOf(snapshot) !== 'replace') this.#skipped += 1
+    const position = toCount(snapshot.summary['added-data-files'])
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
+  }
+
+  /** Takes files of the snapshot that the end is in, as far as the limits allow. */
+  take({ files, end }: SnapshotFiles, until: number): void {
+    let { position } = this.#end.offset
+    for (const { index, task } of files) {
+      if (index < this.#end.offset.position || index >= until) continue
+      const size = task.dataFile.fileSizeInBytes
+      const isOver = this.#tasks.length + 1 > this.#limits.maxFiles || this.#bytes + size > this.#limits.maxBytes
+      if (this.#tasks.length > 0 && isOver) {
+        this.isFull = true
+        break
+      }
+      this.#tasks.push(task)
+      this.#bytes += size
+      position = index + 1
+    }
+    const isComplete = !this.isFull && Math.max(position, until) >= end
+    this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
+  }
+
+  batch({ after }: UnreadHistory): SourceBatch {
+    const at = this.#end.offset.snapshotId
+    const last = after.at(-1)?.snapshotId ?? this.#start.offset.snapshotId
+    return {
+      tasks: this.#tasks,
+      end: this.#end,
+      hasMore: this.isFull || (at !== last && this.hasMoved),
+      skippedSnapshots: this.#skipped,
+    }
+  }
+}
+
+/** Every live file of a snapshot, with the deletes that apply to it. */
+async function allFiles(table: Table, { snapshotId }: Snapshot): Promise<SnapshotFiles> {
+  const tasks = await planFiles(table, { snapshotId })
+  return { files: tasks.map((task, index) => ({ index, task })), end: tasks.length }
+}
+
+/** The files that a snapshot added. Positions count every file of the snapshot's own manifests, as Iceberg's do. */
+async function addedFiles(table: Table, snapshot: Snapshot): Promise<SnapshotFiles> {
+  const files: IndexedFile[] = []
+  let end = 0
+  let base = 0
+  for (const manifest of await loadManifests(table, snapshot)) {
+    if (manifest.content !== 'data' || manifest.addedSnapshotId !== snapshot.snapshotId) continue
+    const entries = await loadEntries(table, manifest, { project: 'no-metrics' })
+    const added = entries.filter(({ status, snapshotId }) => status === 'added' && snapshotId === snapshot.snapshotId)
+    for (const [at, { dataFile, sequenceNumber, fileSequenceNumber }] of added.entries()) {
+      files.push({ index: base + at, task: { dataFile, sequenceNumber, fileSequenceNumber, deletes: [] } })
+    }
+    end = base + added.length
+    base += entries.filter(({ status }) => status !== 'deleted').length
+  }
+  return { files, end }
+}
+
+function toCount(text: string | undefined): number {
+  const value = Number(text ?? 0)
+  return Number.isSafeInteger(value) && value > 0 ? value : 0
+}
+
+function notReached(snapshotId: bigint): PipelineStopped {
+  return new PipelineStopped(
+    'HISTORY_LOST',
+    `the checkpoint has a batch that ends at snapshot ${snapshotId}, which is not in the history of the source`,
+  )
+}

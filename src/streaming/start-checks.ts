@@ -1,0 +1,229 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { Engine } from '../engines/engine.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import { ownedFolders } from '../iceberg/locations.ts'
+import { currentSchema, currentSpec } from '../iceberg/metadata.ts'
+import type { PartitionSpec } from '../iceberg/partitioning.ts'
+import { fieldById } from '../iceberg/schema.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { BatchQuery } from './batch-query.ts'
+import { Checkpoint, type CheckpointState } from './checkpoint.ts'
+import { type CheckpointRoots, resolveCheckpointLocation } from './checkpoint-location.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import { FOLLOWS_SOURCE } from './pipeline-spec.ts'
+import { listProgress } from './sink-progress.ts'
+import { compileProblem } from './sink-schema.ts'
+import { hasWholeHistory, unreadHistory } from './source-history.ts'
+
+/** A start as it was asked for. */
+export interface StartRequest {
+  readonly sources: readonly string[]
+  readonly sink: string
+  readonly checkpointLocation: string
+  readonly createSinkTable: boolean
+  readonly query: BatchQuery
+}
+
+export interface StartCheckDeps {
+  readonly catalog: Catalog
+  readonly engine: Engine
+  readonly checkpointIo: FileIO
+  readonly roots: CheckpointRoots
+}
+
+/** A start that nothing speaks against. */
+export interface CheckedStart {
+  readonly sources: readonly Table[]
+  /** Undefined: it is to be made; see {@link createSink}. */
+  readonly sink: Table | undefined
+  readonly checkpointLocation: string
+  /** The id in the checkpoint, or that of a checkpoint which was here and is gone; undefined for a new one. */
+  readonly queryId: string | undefined
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Checks everything about a start that can be known before; changes nothing. `DomainError` with the field in
+ * `fields`: unknown tables, a checkpoint that escapes, is damaged or another pipeline's, schemas that do not fit.
+ */
+export async function checkStart(deps: StartCheckDeps, request: StartRequest): Promise<CheckedStart> {
+  const sources: Table[] = []
+  for (const name of request.sources) sources.push(await loadTable(deps.catalog, 'source_table', name))
+  const sink = await loadSink(deps.catalog, request)
+  requireApart(sources, request.sink, sink)
+  for (const table of [...sources, ...(sink ? [sink] : [])]) requireOpen(table)
+  const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
+  const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
+  const state = await readCheckpoint(deps, checkpointLocation, sources.length)
+  requireOwn(state, { sources, sinkName: request.sink, sink })
+  if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
+  else await requireCopyable(deps.engine, sources)
+  return {
+    sources,
+    sink,
+    checkpointLocation,
+    queryId: state.queryId ?? lostQuery(sink, sources, checkpointLocation),
+    warnings: state.latest === undefined ? historyWarnings(sources) : [],
+  }
+}
+
+async function loadTable(catalog: Catalog, field: string, name: string): Promise<Table> {
+  try {
+    return await catalog.loadTable(parseIdentifier(name))
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) {
+      throw refuse('NOT_FOUND', field, `there is no table ${name}`, error)
+    }
+    if (isIcebergError(error, 'INVALID_ARGUMENT')) throw refuse('INVALID_REQUEST', field, error.message, error)
+    throw error
+  }
+}
+
+async function loadSink(catalog: Catalog, { sink, createSinkTable }: StartRequest): Promise<Table | undefined> {
+  try {
+    return await loadTable(catalog, 'sink_table', sink)
+  } catch (error) {
+    if (createSinkTable && error instanceof DomainError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+function requireApart(sources: readonly Table[], sinkName: string, sink: Table | undefined): void {
+  const isSame = sources.some(
+    ({ identifier, metadata }) =>
+      formatIdentifier(identifier) === sinkName ||
+      (sink !== undefined && metadata.tableUuid !== '' && metadata.tableUuid === sink.metadata.tableUuid),
+  )
+  if (isSame) throw refuse('INVALID_REQUEST', 'sink_table', 'must be another table than the source')
+}
+
+function requireOpen({ identifier, metadata }: Table): void {
+  if (!metadata.encrypted) return
+  throw refuse('UNPROCESSABLE', 'source_table', `table ${formatIdentifier(identifier)} is encrypted`)
+}
+
+async function readCheckpoint(deps: StartCheckDeps, location: string, sources: number): Promise<CheckpointState> {
+  try {
+    return await new Checkpoint(deps.checkpointIo, location).read(sources)
+  } catch (error) {
+    if (!isIcebergError(error)) throw error
+    const isDamaged = ['CORRUPT_FILE', 'UNSUPPORTED', 'INVALID_METADATA'].includes(error.code)
+    if (isDamaged) throw refuse('UNPROCESSABLE', 'checkpoint_location', error.message, error)
+    if (error.code === 'IO_FAILED') throw refuse('UNPROCESSABLE', 'checkpoint_location', 'cannot be read as a folder', error)
+    throw error
+  }
+}
+
+interface StartTables {
+  readonly sources: readonly Table[]
+  readonly sinkName: string
+  readonly sink: Table | undefined
+}
+
+/** The checkpoint must be of these tables; one of Spark is told by the snapshots that it names. */
+function requireOwn({ owner, latest, initial }: CheckpointState, { sources, sinkName, sink }: StartTables): void {
+  const other = (what: string): DomainError => refuse('CONFLICT', 'checkpoint_location', what)
+  if (owner !== undefined) {
+    const same = owner.sources.length === sources.length && sources.every((table, at) => isStampOf(owner.sources[at], table))
+    const sameSink = sink === undefined ? owner.sink.table === sinkName : isStampOf(owner.sink, sink)
+    if (same && sameSink && sink !== undefined) return
+    const tables = `from ${owner.sources.map(({ table }) => table).join(', ')} into ${owner.sink.table}`
+    throw other(`holds the checkpoint of another pipeline, ${tables}`)
+  }
+  for (const [at, table] of sources.entries()) {
+    const offset = latest?.offsets[at] ?? initial[at]
+    if (offset === undefined) continue
+    try {
+      unreadHistory(table.metadata, { offset, isComplete: false })
+    } catch (error) {
+      if (!(error instanceof PipelineStopped)) throw error
+      throw other(`holds the checkpoint of another source, or of snapshots that ${formatIdentifier(table.identifier)} lost`)
+    }
+  }
+}
+
+function isStampOf(stamp: { readonly uuid: string } | undefined, { metadata }: Table): boolean {
+  return stamp?.uuid === metadata.tableUuid
+}
+
+async function requireFitting(
+  engine: Engine,
+  query: BatchQuery,
+  { sources, sink }: { readonly sources: readonly Table[]; readonly sink: Table },
+): Promise<void> {
+  const schema = currentSchema(sink.metadata)
+  await requireWritable(engine, schema, 'sink_table')
+  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
+  const problem = compileProblem(query.compile({ sources: schemas, sink: schema, known: [] }), sink)
+  if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
+}
+
+async function requireCopyable(engine: Engine, sources: readonly Table[]): Promise<void> {
+  const [source] = sources
+  if (source === undefined || sources.length > 1) {
+    throw refuse('UNPROCESSABLE', 'create_sink_table', 'a sink can be made from the schema of one source only')
+  }
+  await requireWritable(engine, currentSchema(source.metadata), 'source_table')
+}
+
+async function requireWritable(engine: Engine, schema: Table['metadata']['schemas'][number], field: string): Promise<void> {
+  try {
+    await engine.requireWritable?.(schema)
+  } catch (error) {
+    if (isIcebergError(error, 'UNSUPPORTED')) throw refuse('UNPROCESSABLE', field, error.message, error)
+    throw error
+  }
+}
+
+/** The query whose checkpoint was at this place, as the sink remembers it: when its folder is gone, nothing is read twice. */
+function lostQuery(sink: Table | undefined, sources: readonly Table[], location: string): string | undefined {
+  if (sink === undefined) return undefined
+  const found = listProgress(sink.metadata).filter(
+    ({ progress }) =>
+      progress.checkpointLocation === location &&
+      progress.sources.length === sources.length &&
+      progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
+  )
+  return found.at(-1)?.queryId
+}
+
+function historyWarnings(sources: readonly Table[]): string[] {
+  return sources
+    .filter(({ metadata }) => !hasWholeHistory(metadata))
+    .map(
+      ({ identifier }) =>
+        `the first snapshots of ${formatIdentifier(identifier)} have expired: reading begins with the rows that it holds ` +
+        'now, and rows that were deleted before are not in the sink',
+    )
+}
+
+/** Makes the sink of a checked start from the schema of its source, partitioned as the source is. */
+export async function createSink(catalog: Catalog, source: Table, sink: TableIdentifier): Promise<Table> {
+  const { metadata } = source
+  const spec = portableSpec(source)
+  await catalog.createNamespace(sink.namespace)
+  return catalog.createTable(sink, {
+    schema: currentSchema(metadata),
+    ...(spec === undefined ? {} : { partitionSpec: spec }),
+    formatVersion: metadata.formatVersion === 3 ? 3 : 2,
+    properties: { [FOLLOWS_SOURCE]: 'true' },
+  })
+}
+
+/** The source's partition spec without what only its past explains; undefined when nothing is left. */
+function portableSpec({ metadata }: Table): PartitionSpec | undefined {
+  const schema = currentSchema(metadata)
+  const fields = currentSpec(metadata).fields.filter(
+    ({ sourceId, transform }) =>
+      transform.kind !== 'void' && transform.kind !== 'unknown' && fieldById(schema, sourceId) !== undefined,
+  )
+  return fields.length === 0 ? undefined : { specId: 0, fields }
+}
+
+/** A refusal that names the field. */
+export function refuse(code: DomainError['code'], field: string, what: string, cause?: unknown): DomainError {
+  return new DomainError(code, `${field}: ${what}`, { fields: [{ path: field, message: what }], cause })
+}

@@ -1,0 +1,264 @@
+import { parseIdentifier } from '../catalog/table-identifier.ts'
+import type { StoredJson } from '../storage/json-column.ts'
+import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../storage/pipeline-store.ts'
+import { type BatchQuery, copyQuery } from './batch-query.ts'
+import type { BatchSlots } from './batch-slots.ts'
+import type { MetricsHub } from './metrics-hub.ts'
+import { LeaseLost } from './pipeline-errors.ts'
+import { type Backoff, PipelineRunner, type RunEnd, type RunEvents } from './pipeline-runner.ts'
+import type { SessionDeps } from './pipeline-session.ts'
+import type { PipelineSpec } from './pipeline-spec.ts'
+import { describePipeline } from './pipeline-view.ts'
+import { toStoredPositions } from './stored-positions.ts'
+
+/** What the supervisor needs to log; the service's own logger fits. */
+export interface SupervisorLog {
+  info(message: string, fields?: Readonly<Record<string, unknown>>): void
+  warn(message: string, fields?: Readonly<Record<string, unknown>>): void
+  error(message: string, fields?: Readonly<Record<string, unknown>>): void
+}
+
+export interface SupervisorDeps {
+  readonly store: PipelineStore
+  readonly session: Omit<SessionDeps, 'checkLease'>
+  readonly slots: BatchSlots
+  readonly hub: MetricsHub
+  /** This process among those that share the state database. */
+  readonly instance: { readonly id: number; isAlive(id: number): Promise<boolean> }
+  readonly log: SupervisorLog
+  /** What a pipeline does between sources and sink; default: it copies. */
+  readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery>
+  readonly backoff?: Backoff
+  readonly lease?: LeaseTimes
+}
+
+/** How long a lease is good, and how often it is renewed and others' are looked at, ms. */
+export interface LeaseTimes {
+  readonly ms: number
+  readonly tickMs: number
+}
+
+/** Keeps the pipelines running that are wanted to run; several processes on one state database share them. */
+export interface Supervisor {
+  /** Takes up what is wanted to run and nobody runs, now and from now on. */
+  start(): Promise<void>
+  /** Takes up a pipeline that was just recorded. */
+  launch(id: string): Promise<void>
+  /** Ends a run after `desired_state` was set; resolves when it has ended here, at once for `immediate`. */
+  stop(id: string, mode: 'graceful' | 'immediate'): Promise<void>
+  /** Ends all runs of this process after their batches and gives the leases up; what is wanted to run stays wanted. */
+  close(): Promise<void>
+}
+
+const LEASE: LeaseTimes = { ms: 15_000, tickMs: 5000 }
+const BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000 }
+
+interface Running {
+  readonly runner: PipelineRunner
+  readonly done: Promise<void>
+}
+
+/** A supervisor in this process. */
+export function createSupervisor(deps: SupervisorDeps): Supervisor {
+  return new ProcessSupervisor(deps)
+}
+
+class ProcessSupervisor implements Supervisor {
+  readonly #deps: SupervisorDeps
+  readonly #lease: LeaseTimes
+  readonly #running = new Map<string, Running>()
+  #leaseUntilMs = 0
+  #timer: NodeJS.Timeout | undefined
+  #tick: Promise<void> = Promise.resolve()
+  #isClosing = false
+
+  constructor(deps: SupervisorDeps) {
+    this.#deps = deps
+    this.#lease = deps.lease ?? LEASE
+  }
+
+  async start(): Promise<void> {
+    await this.#runTick()
+    this.#timer = setInterval(() => {
+      this.#tick = this.#runTick()
+    }, this.#lease.tickMs)
+  }
+
+  async launch(id: string): Promise<void> {
+    if (this.#isClosing) return
+    const record = await this.#deps.store.find(id)
+    if (record) await this.#take(record)
+  }
+
+  async stop(id: string, mode: 'graceful' | 'immediate'): Promise<void> {
+    const live = this.#running.get(id)
+    if (live === undefined) return this.#settle(id)
+    live.runner.stop(mode)
+    if (mode === 'graceful') await live.done
+  }
+
+  async close(): Promise<void> {
+    this.#isClosing = true
+    clearInterval(this.#timer)
+    await this.#tick
+    for (const { runner } of this.#running.values()) runner.stop('graceful')
+    await Promise.all([...this.#running.values()].map(({ done }) => done))
+  }
+
+  get #nowMs(): number {
+    return this.#deps.session.now().getTime()
+  }
+
+  async #runTick(): Promise<void> {
+    try {
+      await this.#renew()
+      for (const record of await this.#deps.store.listLive()) {
+        if (this.#isClosing) return
+        const live = this.#running.get(record.id)
+        if (live === undefined) await this.#takeUp(record)
+        else if (record.desiredState === 'stopped') live.runner.stop('graceful')
+      }
+    } catch (error) {
+      this.#deps.log.error('pipelines could not be looked after', { error })
+    }
+  }
+
+  async #renew(): Promise<void> {
+    const nowMs = this.#nowMs
+    const untilMs = nowMs + this.#lease.ms
+    const held = new Set(await this.#deps.store.renew({ owner: this.#deps.instance.id, untilMs }, nowMs))
+    this.#leaseUntilMs = untilMs
+    for (const [id, { runner }] of this.#running) if (!held.has(id)) runner.stop('immediate')
+  }
+
+  async #takeUp(record: PipelineRecord): Promise<void> {
+    if (record.desiredState === 'stopped') await this.#settle(record.id)
+    else await this.#take(record)
+  }
+
+  /** Runs a pipeline if its lease can be had. */
+  async #take(record: PipelineRecord): Promise<void> {
+    const { store, instance } = this.#deps
+    const { id, leaseOwner } = record
+    if (this.#running.has(id)) return
+    const isDead = leaseOwner !== undefined && leaseOwner !== instance.id && !(await instance.isAlive(leaseOwner))
+    const nowMs = this.#nowMs
+    const untilMs = Math.max(this.#leaseUntilMs, nowMs + this.#lease.tickMs * 2)
+    const lease = { owner: instance.id, untilMs }
+    if (!(await store.claim(id, lease, { nowMs, ...(isDead ? { dead: leaseOwner } : {}) }))) return
+    if (this.#isClosing || this.#running.has(id)) return
+    this.#leaseUntilMs = Math.max(this.#leaseUntilMs, nowMs + this.#lease.tickMs * 2)
+    const runner = await this.#runnerOf(record)
+    const done = this.#run(record, runner).finally(() => this.#running.delete(id))
+    this.#running.set(id, { runner, done })
+  }
+
+  async #run(record: PipelineRecord, runner: PipelineRunner): Promise<void> {
+    const { log } = this.#deps
+    log.info('pipeline runs', { pipeline_id: record.id, run_id: record.runId })
+    const end = await runner.run()
+    log.info('pipeline ended', { pipeline_id: record.id, run_id: record.runId, end })
+    try {
+      await this.#afterRun(record.id, end)
+    } catch (error) {
+      log.error('the end of a pipeline was not recorded', { pipeline_id: record.id, error })
+    }
+  }
+
+  async #afterRun(id: string, end: RunEnd): Promise<void> {
+    const { store, instance } = this.#deps
+    if (end !== 'stopped') return
+    const record = await store.find(id)
+    if (record?.desiredState === 'stopped') {
+      await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
+    } else await store.release(id, instance.id) // the process ends, not the pipeline
+  }
+
+  /** Ends a pipeline that is to be stopped and that nobody runs. */
+  async #settle(id: string): Promise<void> {
+    const now = this.#deps.session.now()
+    const settled = await this.#deps.store.settle(id, 'stopped', { ms: now.getTime(), iso: now.toISOString() })
+    if (settled) await this.#publish(id)
+  }
+
+  async #runnerOf(record: PipelineRecord): Promise<PipelineRunner> {
+    const { session, slots, backoff } = this.#deps
+    const { id } = record
+    const checkLease = (): void => {
+      if (this.#nowMs >= this.#leaseUntilMs) throw new LeaseLost(`the lease on pipeline ${id} has run out`)
+    }
+    const query = (await this.#deps.queryOf?.(record)) ?? copyQuery
+    return new PipelineRunner(
+      { session: { ...session, checkLease }, slots, backoff: backoff ?? BACKOFF, events: this.#eventsOf(record) },
+      specOf(record, query),
+    )
+  }
+
+  #eventsOf({ id, sources, warnings, progress }: PipelineRecord): RunEvents {
+    let told = [...warnings]
+    let isFirst = progress === undefined
+    const warn = (warning: string): void => {
+      if (!told.includes(warning)) told = [...told, warning]
+    }
+    return {
+      onRunning: (positions) =>
+        this.#update(id, { state: 'running', error: null, positions: toStoredPositions(sources, positions) }),
+      onBatch: async (batch, positions, skippedSnapshots) => {
+        if (skippedSnapshots > 0) warn(SKIPPED)
+        const update = {
+          positions: toStoredPositions(sources, positions),
+          progress: batch as unknown as StoredJson,
+          ...(skippedSnapshots > 0 ? { warnings: told } : {}),
+        }
+        await this.#write(id, update)
+        this.#deps.hub.publish('progress', id, batch)
+        if (isFirst) await this.#publish(id)
+        isFirst = false
+      },
+      onIdle: (batch) => this.#deps.hub.publish('progress', id, batch),
+      onDegraded: async (error, cause) => {
+        this.#deps.log.warn('pipeline tries again after an error', { pipeline_id: id, error: cause })
+        await this.#update(id, { state: 'degraded', error })
+      },
+      onFailed: async (error, cause) => {
+        this.#deps.log.error('pipeline failed', { pipeline_id: id, error: cause })
+        await this.#update(id, { state: 'failed', error, stoppedAt: this.#deps.session.now().toISOString() })
+      },
+    }
+  }
+
+  async #update(id: string, update: PipelineUpdate): Promise<void> {
+    await this.#write(id, update)
+    await this.#publish(id)
+  }
+
+  async #write(id: string, update: PipelineUpdate): Promise<void> {
+    const written = await this.#deps.store.update(id, this.#deps.instance.id, update)
+    if (!written) throw new LeaseLost(`another process works on pipeline ${id}`)
+  }
+
+  async #publish(id: string): Promise<void> {
+    const record = await this.#deps.store.find(id)
+    if (record) this.#deps.hub.publish('state', id, describePipeline(record))
+  }
+}
+
+const SKIPPED =
+  'snapshots that changed or deleted rows of the source were left out, as on_delete is "skip": the sink keeps rows that ' +
+  'the source has no more, and lacks those that such snapshots added'
+
+function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {
+  const { options } = record
+  return {
+    pipelineId: record.id,
+    runId: record.runId,
+    queryId: record.queryId,
+    sources: record.sources.map(parseIdentifier),
+    sink: parseIdentifier(record.sinkTable),
+    checkpointLocation: record.checkpointLocation,
+    triggerMs: record.triggerMs,
+    limits: { maxFiles: options.maxFilesPerBatch, maxBytes: options.maxBytesPerBatch },
+    onDelete: options.onDelete,
+    query,
+  }
+}

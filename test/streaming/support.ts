@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto'
+import { commitTable } from '../../src/catalog/commit-table.ts'
+import type { Catalog } from '../../src/catalog/catalog.ts'
+import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
+import type { Engine } from '../../src/engines/engine.ts'
+import { newDataLocation } from '../../src/iceberg/locations.ts'
+import { currentSchema, currentSpec } from '../../src/iceberg/metadata.ts'
+import type { PartitionSpec } from '../../src/iceberg/partitioning.ts'
+import { partitionPath, partitionType } from '../../src/iceberg/partitioning.ts'
+import { planFiles } from '../../src/iceberg/scan.ts'
+import type { Table } from '../../src/iceberg/table.ts'
+import type { NestedField, SimpleTypeName, Type } from '../../src/iceberg/types.ts'
+import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
+import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
+
+type Column = readonly [name: string, type: SimpleTypeName | Type]
+
+/** A service with an engine of its own for writers and readers that are not the service. */
+export interface StreamLab {
+  readonly service: TestService
+  readonly engine: Engine
+  readonly catalog: () => Catalog
+  createTable(name: string, columns: readonly Column[], options?: { spec?: PartitionSpec; properties?: Record<string, string> }): Promise<Table>
+  load(name: string): Promise<Table>
+  /** Commits the rows of a query (columns `c<id>`) as one snapshot, one file per query. */
+  append(name: string, ...queries: readonly string[]): Promise<Table>
+  /** All rows as JSON texts, sorted. */
+  rows(name: string): Promise<string[]>
+  close(): Promise<void>
+}
+
+export const FAST = { backoff: { firstMs: 50, maxMs: 400 }, lease: { ms: 3000, tickMs: 200 } }
+
+export async function openLab(options: TestServiceOptions = {}): Promise<StreamLab> {
+  const service = await startTestService({ ...options, overrides: { streaming: FAST, ...options.overrides } })
+  const engine = await createDuckDbEngine({ scratchDir: `${service.folder}/lab-scratch` })
+  const catalog = (): Catalog => service.context.app.catalog.current()
+  const load = (name: string): Promise<Table> => catalog().loadTable(parseIdentifier(name))
+  await catalog().createNamespace(['s'])
+  return {
+    service,
+    engine,
+    catalog,
+    load,
+    async createTable(name, columns, given = {}) {
+      return catalog().createTable(parseIdentifier(name), {
+        schema: { schemaId: 0, identifierFieldIds: [], fields: columns.map(toField) },
+        ...(given.spec ? { partitionSpec: given.spec } : {}),
+        ...(given.properties ? { properties: given.properties } : {}),
+      })
+    },
+    async append(name, ...queries) {
+      const table = await load(name)
+      const files = []
+      for (const query of queries) files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
+      const operationId = `writer-${randomUUID()}`
+      const retries = { count: 50, minWaitMs: 5 }
+      return (await commitTable(catalog(), table.identifier, (fresh) => stageAppend(fresh, { files, operationId }), { retries })).table
+    },
+    async rows(name) {
+      const table = await load(name)
+      const rows: string[] = []
+      const task = { io: table.io, metadata: table.metadata, schema: currentSchema(table.metadata), inputs: await planFiles(table) }
+      for await (const row of engine.readRows(task)) rows.push(JSON.stringify(row))
+      return rows.sort()
+    },
+    async close() {
+      await engine.close()
+      await service.close()
+    },
+  }
+}
+
+function toField([name, type]: Column, at: number): NestedField {
+  return { id: at + 1, name, required: false, type: typeof type === 'string' ? { kind: type } : type }
+}
+
+function outputOf({ metadata }: Table) {
+  const partitionSpec = currentSpec(metadata)
+  const types = partitionType(partitionSpec, metadata.schemas)
+  return {
+    schema: currentSchema(metadata),
+    partitionSpec,
+    formatVersion: metadata.formatVersion,
+    targetFileSizeBytes: 512 * 2 ** 20,
+    properties: metadata.properties,
+    newDataLocation: (partition: Parameters<typeof partitionPath>[2]) =>
+      newDataLocation(metadata, partitionPath(partitionSpec, types, partition), `w-${randomUUID()}.parquet`),
+  }
+}
+
+/** Ids `from` to `to` (exclusive) with a name each, for columns 1 and 2. */
+export function numbered(from: number, to: number): string {
+  return `SELECT i AS c1, 'n' || i AS c2 FROM range(${from}, ${to}) t(i)`
+}
+
+/** Waits until the check answers something that is not undefined or false. */
+export async function until<T>(check: () => Promise<T | undefined | false>, what = 'the condition', ms = 20_000): Promise<T> {
+  const deadline = Date.now() + ms
+  for (;;) {
+    const found = await check()
+    if (found !== undefined && found !== false) return found
+    if (Date.now() > deadline) throw new Error(`${what} did not come about within ${ms} ms`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
