@@ -19,7 +19,7 @@ export const EVENT_SCHEMA = parseSchema({
   ],
 })
 
-const FIELD_IDS = EVENT_SCHEMA.fields.map((field) => `${field.name}: ${field.id}`).join(', ')
+const FIELD_IDS = EVENT_SCHEMA.fields.map((field) => `"${field.name}": ${field.id}`).join(', ')
 
 /** Writes `count` Parquet files (zstd, as Iceberg's writers do) of `rows` rows each; answers their manifest entries. */
 export async function writeEventFiles(folder: string, count: number, rows: number): Promise<DataFile[]> {
@@ -56,7 +56,7 @@ function events(first: number, rows: number): string {
   return (
     `SELECT i AS id, CAST(hash(i) % 50 AS INTEGER) AS kind, 'customer ' || (hash(i, 1) % 20000) AS customer, ` +
     `'/shop/' || (hash(i, 2) % 300) || '/item/' || (hash(i, 3) % 5000) AS url, left(md5(CAST(i AS VARCHAR)), 12) AS token, ` +
-    `(hash(i, 4) % 1000000) / 997.0::DOUBLE AS score, TIMESTAMP '2026-01-01' + INTERVAL (i) MILLISECOND AS at, ` +
+    `(hash(i, 4) % 1000000) / 997.0::DOUBLE AS score, TIMESTAMP '2026-01-01' + INTERVAL (i) MILLISECOND AS "at", ` +
     `CAST((hash(i, 5) % 10000000) / 100.0 AS DECIMAL(12, 2)) AS price FROM range(${first}, ${first + rows}) AS t(i)`
   )
 }

@@ -13,7 +13,7 @@ export function ratio(ours: readonly number[], theirs: readonly number[]): strin
 }
 
 function factor(value: number): string {
-  return value.toFixed(value < 10 ? 2 : 0)
+  return value < 0.1 ? value.toPrecision(1) : value.toFixed(value < 10 ? 2 : 0)
 }
 
 /** Seconds with sensible digits. */
