@@ -29,9 +29,11 @@ import { createTableService } from './services/table-service.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
 import { createOperationStore } from './storage/operation-store.ts'
+import { createPipelineStore } from './storage/pipeline-store.ts'
 import { createPlanStore } from './storage/plan-store.ts'
 import { createSettingsStore } from './storage/settings-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
+import { createPipelineGuard } from './streaming/pipeline-guard.ts'
 import { createMetricsHub, type MetricsHub } from './streaming/metrics-hub.ts'
 import { VERSION } from './version.ts'
 
@@ -125,6 +127,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     operations,
     tables,
     plans: createPlanStore(db),
+    guard: createPipelineGuard({ store: createPipelineStore(db), catalog: () => catalog.current() }),
     newId,
     now,
   })

@@ -15,6 +15,7 @@ import type { InTransaction } from '../storage/transactions.ts'
 import { createBatchSlots } from '../streaming/batch-slots.ts'
 import type { MetricsHub } from '../streaming/metrics-hub.ts'
 import type { Backoff } from '../streaming/pipeline-runner.ts'
+import { createPinKeeper } from '../streaming/pin-keeper.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
 import { createTableWatch } from '../streaming/table-watch.ts'
 
@@ -53,9 +54,17 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
   const store = createPipelineStore(state.db)
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
   const current = () => catalog.current()
+  const tables = createTableWatch(current)
+  const pins = createPinKeeper({
+    catalog: current,
+    tables,
+    nowMs: () => now().getTime(),
+    onError: (id, error) => log.warn('a source could not be pinned or unpinned', { pipeline_id: id, error }),
+  })
   const supervisor = createSupervisor({
     store,
-    session: { catalog: current, tables: createTableWatch(current), engine, checkpointIo, now },
+    pins,
+    session: { catalog: current, tables, engine, checkpointIo, now },
     slots: createBatchSlots(CONCURRENT_BATCHES),
     hub,
     instance,
@@ -75,6 +84,7 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
     events,
     newId,
     now,
+    unpin: ({ id, sources }) => pins.release(id, sources),
   })
   return { pipelines, supervisor }
 }

@@ -1,11 +1,12 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { commitTable } from '../catalog/commit-table.ts'
+import { DomainError } from '../domain/errors.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { applyUpdates } from '../iceberg/update/apply-updates.ts'
-import { planExpiryOf } from '../iceberg/update/expire-snapshots.ts'
+import { planExpiry, planExpiryOf } from '../iceberg/update/expire-snapshots.ts'
 import type { ExpiryPlan } from '../iceberg/update/expire-snapshots.ts'
 import { filesOnlyReachableFrom } from '../iceberg/update/reachability.ts'
 import type { ExpiredFiles, UnreachableFiles } from '../iceberg/update/reachability.ts'
@@ -16,10 +17,13 @@ import type { DeletionFailure } from './file-deletion.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
 import { requireUnchanged } from './operation-hooks.ts'
 import type { OperationHooks } from './operation-hooks.ts'
+import type { SnapshotPin, TableGuard } from './table-guard.ts'
 
 export interface ExpiryHooks extends OperationHooks {
   /** Before every attempt, with the snapshots that would go; throws when one of them must stay. */
   readonly checkExpired?: (snapshotIds: readonly bigint[]) => Promise<void>
+  /** What pipelines still have to read of a table: it stays, and naming it in `snapshot_ids` is a `CONFLICT`. */
+  readonly pinsOf?: TableGuard['pinsOf']
 }
 
 export interface ExpiryInput {
@@ -42,6 +46,14 @@ export interface ExpiredSnapshot {
   readonly operation: string | null
 }
 
+/** A pipeline for which snapshots were kept that would have expired otherwise. */
+export interface PinDetails {
+  readonly pipeline_id: string
+  /** Up to where it has read. */
+  readonly snapshot_id: string
+  readonly kept_snapshots_count: number
+}
+
 /** Outcome of an expiry, or of its dry run, in the column names of Iceberg's `expire_snapshots`. */
 export interface ExpiryDetails {
   readonly deleted_data_files_count: number
@@ -54,6 +66,10 @@ export interface ExpiryDetails {
   /** The first 1,000 of them, oldest first. */
   readonly expired_snapshots: readonly ExpiredSnapshot[]
   readonly removed_refs: readonly string[]
+  /** Snapshots that stay only because pipelines have still to read them, oldest first; the first 1,000. */
+  readonly kept_snapshots: readonly ExpiredSnapshot[]
+  readonly kept_snapshots_count: number
+  readonly pinned_by: readonly PinDetails[]
   /** Bytes of the deleted files; null when there are too many to ask for. */
   readonly freed_bytes: number | null
   /** Files outside the table's folders: they may belong to another system, and stay. */
@@ -97,9 +113,9 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   const options = parseExpiryOptions(input.request)
   const current = await catalog.loadTable(identifier)
   requireUnchanged(current, input.expectedMetadataLocation)
-  const plan = await planExpiryOf(current, { nowMs: input.nowMs, ...options })
-  if (plan.updates.length === 0) {
-    return details({ staged: { table: current, plan, files: NO_FILES }, deleted: NO_FILES, freed: 0, failures: [] })
+  const planned = await planPinned(current, options, input)
+  if (planned.plan.updates.length === 0) {
+    return details({ staged: { ...planned, table: current, files: NO_FILES }, deleted: NO_FILES, freed: 0, failures: [] })
   }
   let staged: StagedExpiry | undefined
   const { table: committed } = await commitTable(
@@ -122,6 +138,9 @@ interface StagedExpiry {
   /** The table before the expiry. */
   readonly table: Table
   readonly plan: ExpiryPlan
+  readonly pins: readonly SnapshotPin[]
+  /** Snapshots that stay only because they are pinned. */
+  readonly keptIds: readonly bigint[]
   readonly files: ExpiredFiles
 }
 
@@ -136,11 +155,43 @@ const NO_FILES: ExpiredFiles = {
 }
 
 async function stageExpiry(table: Table, options: ExpiryOptions, input: ExpiryInput): Promise<StagedExpiry> {
-  const plan = await planExpiryOf(table, { nowMs: input.nowMs, ...options })
-  if (plan.updates.length === 0) return { table, plan, files: NO_FILES }
+  const planned = await planPinned(table, options, input)
+  const { plan } = planned
+  if (plan.updates.length === 0) return { ...planned, table, files: NO_FILES }
   await input.hooks?.checkExpired?.(plan.expiredSnapshotIds)
   const metadata = applyUpdates(table.metadata, plan.updates, { nowMs: input.nowMs })
-  return { table, plan, files: await filesOnlyReachableFrom(table, { ...table, metadata }) }
+  return { ...planned, table, files: await filesOnlyReachableFrom(table, { ...table, metadata }) }
+}
+
+/** The plan with all that is pinned kept. Throws `CONFLICT` when the request names a pinned snapshot. */
+async function planPinned(
+  table: Table,
+  options: ExpiryOptions,
+  { nowMs, hooks }: ExpiryInput,
+): Promise<Omit<StagedExpiry, 'table' | 'files'>> {
+  const pinned = await hooks?.pinsOf?.(table)
+  const request = { nowMs, ...options }
+  if (pinned === undefined || pinned.pins.length === 0) {
+    return { plan: await planExpiryOf(table, request), pins: [], keptIds: [] }
+  }
+  const { pins, metadata } = pinned
+  refusePinned(options.snapshotIds ?? [], pins)
+  const keep = new Set(pins.flatMap(({ snapshotIds }) => [...snapshotIds]))
+  const view = { ...table, metadata }
+  const plan = await planExpiryOf(view, { ...request, keep })
+  const unpinned = planExpiry(metadata, { ...request, cleanExpiredMetadata: false })
+  return { plan, pins, keptIds: unpinned.expiredSnapshotIds.filter((id) => keep.has(id)) }
+}
+
+function refusePinned(ids: readonly bigint[], pins: readonly SnapshotPin[]): void {
+  const fields = ids.flatMap((id, at) =>
+    pins
+      .filter(({ snapshotIds }) => snapshotIds.has(id))
+      .map(({ pipelineId }) => ({ path: `snapshot_ids.${at}`, message: `${id} is pinned by pipeline ${pipelineId}` })),
+  )
+  if (fields.length === 0) return
+  const what = fields.map(({ message }) => message).slice(0, 10)
+  throw new DomainError('CONFLICT', `snapshot_ids: ${what.join('; ')}`, { fields })
 }
 
 async function deleteExpired(staged: StagedExpiry, committed: Table): Promise<ExpiryDetails> {
@@ -199,6 +250,13 @@ function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDet
     expired_snapshots_count: plan.expiredSnapshotIds.length,
     expired_snapshots: describeSnapshots(table.metadata, plan.expiredSnapshotIds),
     removed_refs: plan.removedRefs,
+    kept_snapshots: describeSnapshots(table.metadata, staged.keptIds),
+    kept_snapshots_count: staged.keptIds.length,
+    pinned_by: staged.pins.map(({ pipelineId, snapshotId, snapshotIds }) => ({
+      pipeline_id: pipelineId,
+      snapshot_id: snapshotId.toString(),
+      kept_snapshots_count: staged.keptIds.filter((id) => snapshotIds.has(id)).length,
+    })),
     freed_bytes: freed ?? null,
     kept_foreign_files_count: staged.files.foreignFiles.length,
     failed_deletions_count: failures.length,

@@ -1,13 +1,16 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import { formatIdentifier } from '../catalog/table-identifier.ts'
+import { DomainError } from '../domain/errors.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { TableIdentifier } from '../iceberg/table.ts'
 import { planTableCompaction, runCompaction } from '../maintenance/compaction.ts'
 import { describeCompactionPlan } from '../maintenance/compaction-result.ts'
-import { type ColumnChange, previewEvolve, runEvolve } from '../maintenance/evolve.ts'
-import { previewExpiry, runExpiry } from '../maintenance/expiry.ts'
+import { type ColumnChange, type EvolveHooks, previewEvolve, runEvolve } from '../maintenance/evolve.ts'
+import { type ExpiryHooks, previewExpiry, runExpiry } from '../maintenance/expiry.ts'
 import { readSnapshotId } from '../maintenance/expiry-options.ts'
 import { type OperationHooks, requireUnchanged } from '../maintenance/operation-hooks.ts'
 import { previewRemoveOrphans, runRemoveOrphans } from '../maintenance/orphan-files.ts'
+import type { ColumnUser, TableGuard } from '../maintenance/table-guard.ts'
 import { previewRewriteManifests, runRewriteManifests } from '../maintenance/rewrite-manifests.ts'
 import { previewRollback, runRollback } from '../maintenance/rollback.ts'
 import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../schemas/maintenance.ts'
@@ -37,6 +40,8 @@ export interface ActionInput {
   readonly nowMs: number
   /** Set when a plan is applied: the table must still be this one. */
   readonly expectedMetadataLocation?: string
+  /** Who depends on tables. */
+  readonly guard?: TableGuard
 }
 
 /** Outcome of an action, in the column names of Iceberg's procedures. */
@@ -79,8 +84,9 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
       }),
   },
   expire: {
-    preview: (input) => previewExpiry(input),
-    run: (input, handle) => runExpiry({ ...input, signal: handle.signal, hooks: ledgerHooks(handle) }),
+    preview: (input) => previewExpiry({ ...input, hooks: pinHooks(input) }),
+    run: (input, handle) =>
+      runExpiry({ ...input, signal: handle.signal, hooks: { ...ledgerHooks(handle), ...pinHooks(input) } }),
   },
   add_column: evolution((request: Omit<AddColumnRequest, 'table'>) => ({
     kind: 'add_column',
@@ -124,10 +130,34 @@ function targetSnapshot({ request }: ActionInput): bigint {
 function evolution<R>(toChange: (request: R) => ColumnChange): Action {
   const change = (input: ActionInput): ColumnChange => toChange(input.request as R) // validated by the route's schema
   return {
-    preview: (input) => previewEvolve({ ...input, change: change(input) }),
-    run: (input, handle) =>
-      runEvolve({ ...input, change: change(input), signal: handle.signal, hooks: ledgerHooks(handle) }),
+    preview: (input) => previewEvolve({ ...input, change: change(input), hooks: userHooks(input) }),
+    run: (input, handle) => {
+      const hooks = { ...ledgerHooks(handle), ...userHooks(input) }
+      return runEvolve({ ...input, change: change(input), signal: handle.signal, hooks })
+    },
   }
+}
+
+function pinHooks({ guard }: ActionInput): Pick<ExpiryHooks, 'pinsOf'> {
+  return guard === undefined ? {} : { pinsOf: (table) => guard.pinsOf(table) }
+}
+
+/** A column that somebody uses is neither renamed nor dropped. */
+function userHooks({ guard, identifier }: ActionInput): EvolveHooks {
+  if (guard === undefined) return {}
+  return {
+    async checkUsers(column) {
+      if (column.kind === 'add_column') return
+      const users = await guard.usersOf(formatIdentifier(identifier), column)
+      if (users.length > 0) throw columnInUse(column.name, users)
+    },
+  }
+}
+
+function columnInUse(name: string, users: readonly ColumnUser[]): DomainError {
+  const names = users.map(({ kind, id }) => `${kind} ${id}`)
+  const fields = names.map((user) => ({ path: 'name', message: `used by ${user}` }))
+  return new DomainError('CONFLICT', `name: column ${name} is used by ${names.join(', ')}`, { fields })
 }
 
 /** Records in the ledger what a restart after a crash must know. */

@@ -4,6 +4,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { RequestContext } from '../domain/audit.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Table } from '../iceberg/table.ts'
+import type { TableGuard } from '../maintenance/table-guard.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 import type { PlanStore } from '../storage/plan-store.ts'
 import type { CatalogService } from './catalog-service.ts'
@@ -42,6 +43,8 @@ export interface MaintenanceServiceDeps {
   readonly operations: OperationService
   readonly tables: TableService
   readonly plans: PlanStore
+  /** Who depends on tables: nothing that somebody needs is taken away. */
+  readonly guard?: TableGuard
   readonly newId: IdSource
   readonly now: () => Date
 }
@@ -167,6 +170,10 @@ function answer(kind: MaintenanceKind, request: MaintenanceRequest, details: Act
   }
 }
 
+function guardOf({ guard }: MaintenanceServiceDeps): Pick<ActionInput, 'guard'> {
+  return guard === undefined ? {} : { guard }
+}
+
 /** The action's input: from the request, or from the plan that it names. */
 async function actionInput(
   deps: MaintenanceServiceDeps,
@@ -174,7 +181,7 @@ async function actionInput(
   request: MaintenanceRequest,
 ): Promise<ActionInput> {
   const { table, dry_run: _, plan_id: planId, ...options } = request
-  const common = { catalog: deps.catalog.current(), engine: deps.engine, identifier: parseIdentifier(table) }
+  const common = { catalog: deps.catalog.current(), engine: deps.engine, identifier: parseIdentifier(table), ...guardOf(deps) }
   const given = options as MaintenanceOptions
   if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }
   const plan = await deps.plans.find(planId, deps.now())

@@ -1,6 +1,6 @@
-/** A message, and how many messages were dropped for newer ones since the delivery before. */
+/** Messages that were taken together, and how many were dropped for newer ones since those before. */
 export interface Delivery<T> {
-  readonly message: T
+  readonly messages: readonly T[]
   readonly dropped: number
 }
 
@@ -8,27 +8,16 @@ export interface Delivery<T> {
 export interface Mailbox<T> {
   /** Puts a message last in line; an older one with the same key that still waits is dropped. */
   put(key: string, message: T): void
-  /** The next message, in the order in which they were put; undefined once the signal is aborted. */
+  /** All that waits, at least one message, in the order in which they were put; undefined once the signal is aborted. */
   take(): Promise<Delivery<T> | undefined>
 }
 
-/**
- * A mailbox of at most two messages per key, so it is bounded by what the messages are about. What waits is taken in
- * rounds: a message whose round has begun is not dropped any more, so a key that changes all the time is heard too.
- */
+/** A mailbox that holds at most one message per key, so it is bounded by what the messages are about. */
 export function createMailbox<T>(signal: AbortSignal): Mailbox<T> {
-  let waiting = new Map<string, T>()
-  let round: Iterator<T> = [].values()
+  const waiting = new Map<string, T>()
   let dropped = 0
   let wake = (): void => undefined
   signal.addEventListener('abort', () => wake(), { once: true })
-  const nextOfRound = (): IteratorResult<T> => {
-    const next = round.next()
-    if (next.done !== true || waiting.size === 0) return next
-    round = waiting.values()
-    waiting = new Map()
-    return round.next()
-  }
   return {
     put(key, message) {
       if (waiting.delete(key)) dropped += 1
@@ -36,18 +25,16 @@ export function createMailbox<T>(signal: AbortSignal): Mailbox<T> {
       wake()
     },
     async take() {
-      while (!signal.aborted) {
-        const next = nextOfRound()
-        if (next.done !== true) {
-          const delivery = { message: next.value, dropped }
-          dropped = 0
-          return delivery
-        }
+      while (waiting.size === 0 && !signal.aborted) {
         await new Promise<void>((resolve) => {
           wake = resolve
         })
       }
-      return undefined
+      if (signal.aborted) return undefined
+      const delivery = { messages: [...waiting.values()], dropped }
+      waiting.clear()
+      dropped = 0
+      return delivery
     },
   }
 }

@@ -61,7 +61,7 @@ export function createMetricsHub(): MetricsHub {
       async function* messages(): AsyncGenerator<HubMessage, void, undefined> {
         try {
           for (let next = await mailbox.take(); next; next = await mailbox.take()) {
-            yield { ...next.message, dropped: next.dropped }
+            for (const [at, news] of next.messages.entries()) yield { ...news, dropped: at === 0 ? next.dropped : 0 }
           }
         } finally {
           leave()

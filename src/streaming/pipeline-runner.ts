@@ -18,11 +18,11 @@ export type RunEnd = 'stopped' | 'failed' | 'lost'
 /** What a run tells while it lives; each call is awaited, and `LeaseLost` from it ends the run. */
 export interface RunEvents {
   /** It reads from where it stands now; also after an error was overcome. */
-  onRunning(positions: readonly ReadPosition[]): Promise<void>
+  onRunning(positions: readonly ReadPosition[], isCaughtUp: boolean): Promise<void>
   onBatch(progress: BatchProgress, positions: readonly ReadPosition[], skippedSnapshots: number): Promise<void>
   onIdle(progress: BatchProgress): void
   /** It tries again after a while. */
-  onDegraded(error: PipelineError, cause: unknown): Promise<void>
+  onDegraded(error: PipelineError, cause: unknown, failures: number): Promise<void>
   onFailed(error: PipelineError, cause: unknown): Promise<void>
 }
 
@@ -92,7 +92,7 @@ export class PipelineRunner {
     const { events } = this.#deps
     if (!this.#isRunning) {
       this.#isRunning = true
-      await events.onRunning(session.positions)
+      await events.onRunning(session.positions, result.kind === 'idle')
     }
     this.#failures = 0
     if (result.kind === 'batch') {
@@ -121,7 +121,7 @@ export class PipelineRunner {
         return 'failed'
       }
       this.#failures += 1
-      await this.#deps.events.onDegraded(described, error)
+      await this.#deps.events.onDegraded(described, error, this.#failures)
     } catch (failure) {
       if (failure instanceof LeaseLost) return 'lost'
       // the state database cannot be written: the run goes on, and tells later

@@ -2,14 +2,16 @@ import { parseIdentifier } from '../catalog/table-identifier.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../storage/pipeline-store.ts'
 import { type BatchQuery, copyQuery } from './batch-query.ts'
+import type { BatchProgress } from './batch-progress.ts'
 import type { BatchSlots } from './batch-slots.ts'
 import type { MetricsHub } from './metrics-hub.ts'
+import type { PinKeeper } from './pin-keeper.ts'
 import { LeaseLost } from './pipeline-errors.ts'
 import { type Backoff, PipelineRunner, type RunEnd, type RunEvents } from './pipeline-runner.ts'
 import type { SessionDeps } from './pipeline-session.ts'
 import type { PipelineSpec } from './pipeline-spec.ts'
 import { describePipeline } from './pipeline-view.ts'
-import { toStoredPositions } from './stored-positions.ts'
+import { fromStoredPosition, toStoredPositions } from './stored-positions.ts'
 
 /** What the supervisor needs to log; the service's own logger fits. */
 export interface SupervisorLog {
@@ -26,6 +28,8 @@ export interface SupervisorDeps {
   /** This process among those that share the state database. */
   readonly instance: { readonly id: number; isAlive(id: number): Promise<boolean> }
   readonly log: SupervisorLog
+  /** Keeps other engines from expiring what pipelines have still to read. */
+  readonly pins?: PinKeeper
   /** What a pipeline does between sources and sink; default: it copies. */
   readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery>
   readonly backoff?: Backoff
@@ -51,6 +55,9 @@ export interface Supervisor {
 }
 
 const LEASE: LeaseTimes = { ms: 15_000, tickMs: 5000 }
+/** What is not read for longer is kept from other engines' expiry. */
+const RISKY_LAG_MS = 60_000
+const FAILURES_BEFORE_PIN = 3
 const BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000 }
 
 interface Running {
@@ -169,6 +176,7 @@ class ProcessSupervisor implements Supervisor {
     const { store, instance } = this.#deps
     if (end !== 'stopped') return
     const record = await store.find(id)
+    if (record) await this.#pinAtRest(record)
     if (record?.desiredState === 'stopped') {
       await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
     } else await store.release(id, instance.id) // the process ends, not the pipeline
@@ -178,7 +186,10 @@ class ProcessSupervisor implements Supervisor {
   async #settle(id: string): Promise<void> {
     const now = this.#deps.session.now()
     const settled = await this.#deps.store.settle(id, 'stopped', { ms: now.getTime(), iso: now.toISOString() })
-    if (settled) await this.#publish(id)
+    const record = settled ? await this.#deps.store.find(id) : undefined
+    if (record === undefined) return
+    await this.#pinAtRest(record)
+    await this.#publish(id)
   }
 
   async #runnerOf(record: PipelineRecord): Promise<PipelineRunner> {
@@ -194,37 +205,49 @@ class ProcessSupervisor implements Supervisor {
     )
   }
 
-  #eventsOf({ id, sources, warnings, progress }: PipelineRecord): RunEvents {
-    let told = [...warnings]
-    let isFirst = progress === undefined
-    const warn = (warning: string): void => {
-      if (!told.includes(warning)) told = [...told, warning]
-    }
+  #eventsOf(record: PipelineRecord): RunEvents {
+    const { id, sources } = record
+    const { pins, hub, log } = this.#deps
+    let { warnings, positions } = record
+    let isFirst = record.progress === undefined
+    const isSlow = record.triggerMs >= RISKY_LAG_MS
+    const pin = async (mustHold: boolean, isResting = false): Promise<void> =>
+      pins?.keep({ pipelineId: id, sources, positions: (positions ?? []).map(fromStoredPosition), mustHold, isResting })
     return {
-      onRunning: (positions) =>
-        this.#update(id, { state: 'running', error: null, positions: toStoredPositions(sources, positions) }),
-      onBatch: async (batch, positions, skippedSnapshots) => {
-        if (skippedSnapshots > 0) warn(SKIPPED)
-        const update = {
-          positions: toStoredPositions(sources, positions),
-          progress: batch as unknown as StoredJson,
-          ...(skippedSnapshots > 0 ? { warnings: told } : {}),
-        }
-        await this.#write(id, update)
-        this.#deps.hub.publish('progress', id, batch)
-        if (isFirst) await this.#publish(id)
-        isFirst = false
+      onRunning: async (read, isCaughtUp) => {
+        positions = toStoredPositions(sources, read)
+        await this.#update(id, { state: 'running', error: null, positions })
+        if (isCaughtUp) await pin(isSlow)
       },
-      onIdle: (batch) => this.#deps.hub.publish('progress', id, batch),
-      onDegraded: async (error, cause) => {
-        this.#deps.log.warn('pipeline tries again after an error', { pipeline_id: id, error: cause })
+      onBatch: async (batch, read, skippedSnapshots) => {
+        const isNew = skippedSnapshots > 0 && !warnings.includes(SKIPPED)
+        if (isNew) warnings = [...warnings, SKIPPED]
+        positions = toStoredPositions(sources, read)
+        const progress = batch as unknown as StoredJson
+        await this.#write(id, { positions, progress, ...(isNew ? { warnings } : {}) })
+        hub.publish('progress', id, batch)
+        if (isFirst || isNew) await this.#publish(id)
+        isFirst = false
+        await pin(isSlow || isRisky(batch))
+      },
+      onIdle: (batch) => hub.publish('progress', id, batch),
+      onDegraded: async (error, cause, failures) => {
+        log.warn('pipeline tries again after an error', { pipeline_id: id, error: cause })
         await this.#update(id, { state: 'degraded', error })
+        if (failures >= FAILURES_BEFORE_PIN) await pin(true)
       },
       onFailed: async (error, cause) => {
-        this.#deps.log.error('pipeline failed', { pipeline_id: id, error: cause })
+        log.error('pipeline failed', { pipeline_id: id, error: cause })
+        await pin(true, true)
         await this.#update(id, { state: 'failed', error, stoppedAt: this.#deps.session.now().toISOString() })
       },
     }
+  }
+
+  /** A pipeline that does not run keeps its place: nobody may expire what it will read. */
+  async #pinAtRest({ id, sources, positions = [] }: PipelineRecord): Promise<void> {
+    const read = positions.map(fromStoredPosition)
+    await this.#deps.pins?.keep({ pipelineId: id, sources, positions: read, mustHold: true, isResting: true })
   }
 
   async #update(id: string, update: PipelineUpdate): Promise<void> {
@@ -246,6 +269,11 @@ class ProcessSupervisor implements Supervisor {
 const SKIPPED =
   'snapshots that changed or deleted rows of the source were left out, as on_delete is "skip": the sink keeps rows that ' +
   'the source has no more, and lacks those that such snapshots added'
+
+/** Whether so much is unread, for so long, that an expiry elsewhere could take it. */
+function isRisky({ sources }: BatchProgress): boolean {
+  return sources.some(({ lag }) => lag.files > 0 && lag.seconds * 1000 > RISKY_LAG_MS)
+}
 
 function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {
   const { options } = record

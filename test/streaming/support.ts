@@ -5,6 +5,7 @@ import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { newDataLocation } from '../../src/iceberg/locations.ts'
 import { currentSchema, currentSpec } from '../../src/iceberg/metadata.ts'
+import type { DataFile } from '../../src/iceberg/manifest.ts'
 import type { PartitionSpec } from '../../src/iceberg/partitioning.ts'
 import { partitionPath, partitionType } from '../../src/iceberg/partitioning.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
@@ -52,7 +53,7 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
     },
     async append(name, ...queries) {
       const table = await load(name)
-      const files = []
+      const files: DataFile[] = []
       for (const query of queries) files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
       const operationId = `writer-${randomUUID()}`
       const retries = { count: 50, minWaitMs: 5 }

@@ -18,6 +18,8 @@ export interface ExpiryRequest {
   readonly retainLast?: number
   /** Snapshots that expire whatever their age, beside those that are too old. */
   readonly snapshotIds?: readonly bigint[]
+  /** Snapshots that stay whatever their age, because somebody still has to read them. */
+  readonly keep?: ReadonlySet<bigint>
   /** Whether schemas and partition specs that nothing uses any more go too; the current ones stay. Default false. */
   readonly cleanExpiredMetadata?: boolean
 }
@@ -74,6 +76,7 @@ function chooseSnapshots(metadata: TableMetadata, request: ExpiryRequest): Choic
   const reachable = reachableFrom(refs, snapshots)
   const stays = ({ snapshotId, timestampMs }: Snapshot): boolean => {
     if (named.has(snapshotId)) return false
+    if (request.keep?.has(snapshotId) === true) return true
     return retained.has(snapshotId) || (!reachable.has(snapshotId) && timestampMs >= retention.olderThanMs)
   }
   return {

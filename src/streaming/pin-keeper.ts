@@ -1,0 +1,83 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { snapshotById } from '../iceberg/metadata.ts'
+import { isHeld, pinHistory, pinnedSnapshot, unpinHistory } from './retention-pin.ts'
+import type { ReadPosition } from './source-history.ts'
+import { isStart } from './streaming-offset.ts'
+import type { TableWatch } from './table-watch.ts'
+
+/** How a pipeline stands to its sources. */
+export interface PinState {
+  readonly pipelineId: string
+  readonly sources: readonly string[]
+  readonly positions: readonly ReadPosition[]
+  /** Whether what it has not read must be kept from other engines' expiry. */
+  readonly mustHold: boolean
+  /** Whether nothing will be read for a while, so that the pin should stand exactly where reading will go on. */
+  readonly isResting?: boolean
+}
+
+/** Keeps the retention of sources as their pipelines need it. */
+export interface PinKeeper {
+  /** Sets, moves or removes pins; what cannot be written is logged, and tried again the next time. */
+  keep(state: PinState): Promise<void>
+  /** Removes all pins of a pipeline. */
+  release(pipelineId: string, sources: readonly string[]): Promise<void>
+}
+
+export interface PinKeeperDeps {
+  readonly catalog: () => Catalog
+  readonly tables: TableWatch
+  readonly nowMs: () => number
+  readonly onError: (pipelineId: string, error: unknown) => void
+}
+
+/** A tag that follows a reading pipeline is a commit each time: it follows from afar. */
+const MOVE_EVERY_MS = 600_000
+
+/** A keeper over the tables' own metadata, which every engine obeys. */
+export function createPinKeeper(deps: PinKeeperDeps): PinKeeper {
+  const movedAt = new Map<string, number>()
+
+  async function keepOne({ pipelineId, positions, isResting = false }: PinState, source: string, at: number): Promise<void> {
+    const position = positions[at]
+    const identifier = parseIdentifier(source)
+    const { metadata } = await deps.tables.current(identifier)
+    const { currentSnapshotId } = metadata
+    if (currentSnapshotId === undefined || metadata.formatVersion === 1) return
+    const read = position === undefined || isStart(position.offset) ? currentSnapshotId : position.offset.snapshotId
+    const wanted = snapshotById(metadata, read) === undefined ? currentSnapshotId : read
+    const key = `${pipelineId} ${source}`
+    const isThere = isHeld(metadata, pipelineId)
+    if (isThere && pinnedSnapshot(metadata, pipelineId) === wanted) return
+    if (isThere && !isResting && deps.nowMs() - (movedAt.get(key) ?? 0) < MOVE_EVERY_MS) return
+    await pinHistory(deps.catalog(), identifier, { pipelineId, snapshotId: wanted })
+    movedAt.set(key, deps.nowMs())
+  }
+
+  async function releaseOne(pipelineId: string, source: string): Promise<void> {
+    const identifier = parseIdentifier(source)
+    movedAt.delete(`${pipelineId} ${source}`)
+    const { metadata } = await deps.tables.current(identifier)
+    if (pinnedSnapshot(metadata, pipelineId) === undefined) return
+    await unpinHistory(deps.catalog(), identifier, pipelineId)
+  }
+
+  async function each(pipelineId: string, sources: readonly string[], work: (source: string, at: number) => Promise<void>) {
+    for (const [at, source] of sources.entries()) {
+      try {
+        await work(source, at)
+      } catch (error) {
+        deps.onError(pipelineId, error)
+      }
+    }
+  }
+
+  return {
+    keep: (state) =>
+      each(state.pipelineId, state.sources, (source, at) =>
+        state.mustHold ? keepOne(state, source, at) : releaseOne(state.pipelineId, source),
+      ),
+    release: (pipelineId, sources) => each(pipelineId, sources, (source) => releaseOne(pipelineId, source)),
+  }
+}

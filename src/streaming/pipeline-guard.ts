@@ -1,0 +1,89 @@
+import { formatIdentifier } from '../catalog/table-identifier.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { currentSchema, snapshotById } from '../iceberg/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import { fieldById } from '../iceberg/schema.ts'
+import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
+import type { SnapshotPin, TableGuard } from '../maintenance/table-guard.ts'
+import type { PipelineRecord, PipelineStore } from '../storage/pipeline-store.ts'
+import type { BatchQuery } from './batch-query.ts'
+import { withoutPins } from './retention-pin.ts'
+import { readSinkState } from './sink-progress.ts'
+import { fromStoredPosition } from './stored-positions.ts'
+import { isStart } from './streaming-offset.ts'
+
+export interface PipelineGuardDeps {
+  readonly store: PipelineStore
+  readonly catalog: () => Catalog
+  /** What a pipeline does; undefined: it copies. */
+  readonly queryOf?: ((record: PipelineRecord) => Promise<BatchQuery | undefined>) | undefined
+}
+
+/** Guards what pipelines need: unread snapshots for all that can be started again, columns for those that live. */
+export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
+  return {
+    async pinsOf({ identifier, metadata }) {
+      const name = formatIdentifier(identifier)
+      const records = await deps.store.list()
+      const pins = records.flatMap((record) => pinsOf(record, name, metadata))
+      return { pins, metadata: pins.length === 0 ? metadata : withoutPins(metadata) }
+    },
+    async usersOf(table, column) {
+      const users = []
+      for (const record of await deps.store.listLive()) {
+        if (await usesColumn(deps, record, { table, fieldId: column.fieldId })) {
+          users.push({ kind: 'pipeline', id: record.id })
+        }
+      }
+      return users
+    },
+  }
+}
+
+function pinsOf({ id, sources, positions }: PipelineRecord, table: string, metadata: TableMetadata): SnapshotPin[] {
+  return sources.flatMap((source, at) => {
+    if (source !== table) return []
+    const stored = positions?.[at]
+    const offset = stored && fromStoredPosition(stored).offset
+    // before it has begun, a pipeline will begin with what is current
+    const from = offset === undefined ? metadata.currentSnapshotId : isStart(offset) ? undefined : offset.snapshotId
+    const snapshotIds = unread(metadata, from)
+    return snapshotIds.size === 0 ? [] : [{ pipelineId: id, snapshotId: from ?? -1n, snapshotIds }]
+  })
+}
+
+/** A snapshot and all after it on `main`; everything when the snapshot is undefined. */
+function unread(metadata: TableMetadata, from: bigint | undefined): ReadonlySet<bigint> {
+  const ids = new Set<bigint>()
+  if (metadata.currentSnapshotId === undefined) return ids
+  for (const { snapshotId, parentSnapshotId } of ancestorsOf(metadata, metadata.currentSnapshotId)) {
+    ids.add(snapshotId)
+    if (snapshotId === from || (from !== undefined && parentSnapshotId === from)) break
+  }
+  if (from !== undefined && snapshotById(metadata, from) !== undefined) ids.add(from)
+  return ids
+}
+
+interface AskedColumn {
+  readonly table: string
+  readonly fieldId: number
+}
+
+async function usesColumn(
+  { catalog, queryOf }: PipelineGuardDeps,
+  record: PipelineRecord,
+  { table, fieldId }: AskedColumn,
+): Promise<boolean> {
+  const source = record.sources.indexOf(table)
+  if (source < 0 && record.sinkTable !== table) return false
+  const { metadata } = await catalog().loadTable(parseIdentifier(table))
+  const field = fieldById(currentSchema(metadata), fieldId)
+  if (source >= 0 && field !== undefined) {
+    const query = await queryOf?.(record)
+    return query?.usesSourceColumn?.(source, field) ?? true
+  }
+  const { progress } = readSinkState(metadata, record.queryId)
+  // before the first batch it is not known which columns of the sink will be filled
+  return progress === undefined || progress.pairs.length === 0 || progress.pairs.some(([, sinkId]) => sinkId === fieldId)
+}

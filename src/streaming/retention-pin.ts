@@ -1,0 +1,144 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { commitTable } from '../catalog/commit-table.ts'
+import { asObject, optionalArray, optionalCount } from '../iceberg/json/json-fields.ts'
+import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
+import { snapshotById } from '../iceberg/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata.ts'
+import { mainBranch, snapshotRefToJson } from '../iceberg/snapshots.ts'
+import type { SnapshotRef } from '../iceberg/snapshots.ts'
+import type { TableIdentifier } from '../iceberg/table.ts'
+import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+
+/** Table property of a source: the pipelines that it is pinned for, and the retention that `main` had before. */
+const PINS_PROPERTY = 'lockhouse.pins'
+/** As long as the format can say. */
+const FOREVER_MS = 2 ** 63
+
+/** What {@link PINS_PROPERTY} says. */
+interface Pins {
+  readonly pipelines: readonly string[]
+  readonly mainMaxSnapshotAgeMs: number | undefined
+}
+
+/** The tag that keeps the snapshot up to which a pipeline has read. */
+export function pinTag(pipelineId: string): string {
+  return `lockhouse-pipeline-${pipelineId}`
+}
+
+/** Where the tag of a pipeline stands; undefined when there is none. */
+export function pinnedSnapshot({ refs }: TableMetadata, pipelineId: string): bigint | undefined {
+  return refs[pinTag(pipelineId)]?.snapshotId
+}
+
+/** Whether the history after the tag is kept, too: a writer that does not know retention may have reset it. */
+export function isHeld({ refs }: TableMetadata, pipelineId: string): boolean {
+  return refs[pinTag(pipelineId)] !== undefined && refs[mainBranch]?.maxSnapshotAgeMs === Number(FOREVER_MS)
+}
+
+/**
+ * Keeps every engine from expiring what a pipeline has still to read. A tag holds one snapshot only, and a reader of
+ * increments needs all that come after it: so the tag, and on `main` a retention without end, which goes before the
+ * arguments of any expiry (Iceberg spec, "Snapshot Retention Policy"). What `main` had before is noted in a property.
+ */
+export async function pinHistory(
+  catalog: Catalog,
+  identifier: TableIdentifier,
+  pin: { readonly pipelineId: string; readonly snapshotId: bigint },
+): Promise<void> {
+  await commitUpdates(catalog, identifier, (metadata) => pinUpdates(metadata, pin))
+}
+
+/** Takes a pipeline's pin away; with the last one, `main` gets back the retention that it had. */
+export async function unpinHistory(catalog: Catalog, identifier: TableIdentifier, pipelineId: string): Promise<void> {
+  await commitUpdates(catalog, identifier, (metadata) => unpinUpdates(metadata, pipelineId))
+}
+
+/** The metadata as it would be without pins, for an expiry that knows by itself what pipelines need. */
+export function withoutPins(metadata: TableMetadata): TableMetadata {
+  const main = metadata.refs[mainBranch]
+  const pins = readPins(metadata)
+  if (main === undefined || pins === undefined || main.maxSnapshotAgeMs !== Number(FOREVER_MS)) return metadata
+  return { ...metadata, refs: { ...metadata.refs, [mainBranch]: withAge(main, pins.mainMaxSnapshotAgeMs) } }
+}
+
+async function commitUpdates(
+  catalog: Catalog,
+  identifier: TableIdentifier,
+  updatesFor: (metadata: TableMetadata) => readonly TableUpdate[],
+): Promise<void> {
+  await commitTable(catalog, identifier, async ({ metadata }) => ({
+    updates: updatesFor(metadata),
+    requirements: requirementsFor(metadata),
+    writtenFiles: [],
+  }))
+}
+
+function requirementsFor(metadata: TableMetadata): TableRequirement[] {
+  const head = metadata.refs[mainBranch]?.snapshotId ?? null
+  return [{ type: 'assert-ref-snapshot-id', ref: mainBranch, 'snapshot-id': head }]
+}
+
+function pinUpdates(
+  metadata: TableMetadata,
+  { pipelineId, snapshotId }: { readonly pipelineId: string; readonly snapshotId: bigint },
+): TableUpdate[] {
+  const main = metadata.refs[mainBranch]
+  if (main === undefined || snapshotById(metadata, snapshotId) === undefined) return []
+  const before = readPins(metadata)
+  const isForever = main.maxSnapshotAgeMs === Number(FOREVER_MS)
+  const pins: Pins = {
+    pipelines: [...new Set([...(before?.pipelines ?? []), pipelineId])],
+    mainMaxSnapshotAgeMs: before !== undefined && isForever ? before.mainMaxSnapshotAgeMs : main.maxSnapshotAgeMs,
+  }
+  return [
+    setRef(pinTag(pipelineId), { type: 'tag', snapshotId, maxRefAgeMs: Number(FOREVER_MS) }),
+    setRef(mainBranch, { ...main, maxSnapshotAgeMs: Number(FOREVER_MS) }),
+    { action: 'set-properties', updates: { [PINS_PROPERTY]: formatPins(pins) } },
+  ]
+}
+
+function unpinUpdates(metadata: TableMetadata, pipelineId: string): TableUpdate[] {
+  const pins = readPins(metadata)
+  const updates: TableUpdate[] = []
+  if (metadata.refs[pinTag(pipelineId)] !== undefined) {
+    updates.push({ action: 'remove-snapshot-ref', 'ref-name': pinTag(pipelineId) })
+  }
+  if (!pins?.pipelines.includes(pipelineId)) return updates
+  const pipelines = pins.pipelines.filter((id) => id !== pipelineId)
+  if (pipelines.length > 0) {
+    updates.push({ action: 'set-properties', updates: { [PINS_PROPERTY]: formatPins({ ...pins, pipelines }) } })
+    return updates
+  }
+  const main = metadata.refs[mainBranch]
+  if (main?.maxSnapshotAgeMs === Number(FOREVER_MS)) updates.push(setRef(mainBranch, withAge(main, pins.mainMaxSnapshotAgeMs)))
+  updates.push({ action: 'remove-properties', removals: [PINS_PROPERTY] })
+  return updates
+}
+
+function setRef(name: string, ref: SnapshotRef): TableUpdate {
+  return { action: 'set-snapshot-ref', 'ref-name': name, ...snapshotRefToJson(ref) }
+}
+
+function withAge({ maxSnapshotAgeMs: _, ...ref }: SnapshotRef, ageMs: number | undefined): SnapshotRef {
+  return ageMs === undefined ? ref : { ...ref, maxSnapshotAgeMs: ageMs }
+}
+
+function formatPins({ pipelines, mainMaxSnapshotAgeMs }: Pins): string {
+  return stringifyJson({ pipelines: [...pipelines], 'main-max-snapshot-age-ms': mainMaxSnapshotAgeMs ?? null })
+}
+
+/** Undefined when nothing is pinned; a property that somebody has spoilt is as good as none. */
+function readPins({ properties }: TableMetadata): Pins | undefined {
+  const text = properties[PINS_PROPERTY]
+  if (text === undefined) return undefined
+  try {
+    const json = asObject(parseJson(text), PINS_PROPERTY)
+    const pipelines = optionalArray(json, 'pipelines', PINS_PROPERTY) ?? []
+    return {
+      pipelines: pipelines.filter((id) => typeof id === 'string'),
+      mainMaxSnapshotAgeMs: optionalCount(json, 'main-max-snapshot-age-ms', PINS_PROPERTY),
+    }
+  } catch {
+    return undefined
+  }
+}
