@@ -62,7 +62,7 @@ export class IndependentReader {
 
 /** Where the table's pointer stands, straight from the catalog's SQLite file. */
 export function metadataLocationOf(catalogPath: string, namespace: string, name: string): string {
-  const database = new DatabaseSync(catalogPath, { readOnly: true })
+  const database = new DatabaseSync(catalogPath, { timeout: 5000 }) // not read-only: a kill may leave a journal to roll back
   try {
     const row = database
       .prepare('SELECT metadata_location FROM iceberg_tables WHERE table_namespace = ? AND table_name = ?')
