@@ -96,7 +96,9 @@ export class SourcePlanner {
       }
       if (snapshot.snapshotId === last) break
     }
-    return { ...draft.batch(history), end: { offset: end.offset, isComplete: draft.isComplete } }
+    const { isComplete } = draft
+    const batch = draft.batch(history)
+    return { ...batch, end: { offset: end.offset, isComplete }, hasMore: batch.hasMore || !isComplete }
   }
 
   /** Whether an offset has read everything of its snapshot. */
@@ -219,7 +221,7 @@ class BatchDraft {
     return {
       tasks: this.#tasks,
       end: this.#end,
-      hasMore: this.isFull || (at !== last && this.hasMoved),
+      hasMore: this.isFull || (this.hasMoved && (at !== last || !this.isComplete)),
       skippedSnapshots: this.#skipped,
     }
   }

@@ -4,6 +4,8 @@ Reads one JSON object per line from standard input and writes one per line to st
   {"cmd": "make", "only": ["table", …]}   → {"<table>": "<metadata location>", …}
   {"cmd": "rows", "tables": ["house.db.t", …], "metadata": bool} → {"<table>": {"count", "hash", "rows", …}}
   {"cmd": "sql", "statements": […]}       → [rows of each statement as objects]
+  {"cmd": "stream", "source", "sink", "checkpoint", "options": {…}, "batches": n} → {"batches", "rows", "seconds"}
+     (Structured Streaming until all is read, or until n batches are done)
 An error answers {"error": "…"}. Environment: ICEBERG_SPARK_JAR (the runtime), SQLITE_JDBC_JAR (optional: the JDBC
 catalog `sqlhouse`), SPARK_WAREHOUSE (Hadoop catalog `house`), SPARK_CATALOG_URI and SPARK_CATALOG_WAREHOUSE (`sqlhouse`),
 SPARK_CORES, SPARK_SCRATCH (Spark's own temporary files), SPARK_DRIVER_MEMORY.
@@ -67,6 +69,30 @@ def run_sql(spark, statements):
     return results
 
 
+def run_stream(spark, command):
+    reader = spark.readStream.format("iceberg")
+    for name, value in command.get("options", {}).items():
+        reader = reader.option(name, value)
+    writer = reader.load(command["source"]).writeStream.format("iceberg").outputMode("append")
+    writer = writer.option("checkpointLocation", command["checkpoint"])
+    batches = command.get("batches")
+    writer = writer.trigger(availableNow=True) if batches is None else writer.trigger(processingTime="0 seconds")
+    started = time.monotonic()
+    query = writer.toTable(command["sink"])
+    if batches is None:
+        query.awaitTermination()
+    else:
+        done = lambda: [p for p in query.recentProgress if p["numInputRows"] > 0]  # noqa: E731
+        while len(done()) < batches and query.isActive:
+            time.sleep(0.02)
+        query.stop()
+    seconds = time.monotonic() - started
+    if query.exception() is not None:
+        raise query.exception()
+    progress = [p for p in query.recentProgress if p["numInputRows"] > 0]
+    return {"batches": len(progress), "rows": sum(p["numInputRows"] for p in progress), "seconds": seconds}
+
+
 def execute(spark, command):
     match command["cmd"]:
         case "make":
@@ -75,6 +101,8 @@ def execute(spark, command):
             return {name: dump(spark, name, command.get("metadata", True)) for name in command["tables"]}
         case "sql":
             return run_sql(spark, command["statements"])
+        case "stream":
+            return run_stream(spark, command)
         case other:
             raise ValueError(f"unknown command {other}")
 
