@@ -23,18 +23,20 @@ export interface AuthenticateOptions {
  */
 export function authenticate({ mode, identity }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
-    const checkCaller = async (): Promise<Caller | undefined> => (mode === 'off' ? LOCAL : callerOf(c, identity))
+    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, identity)
     c.set('checkCaller', checkCaller)
     c.set('caller', await checkCaller())
     await next()
   })
 }
 
-async function callerOf(c: Context<AppEnv>, identity: IdentityService): Promise<Caller | undefined> {
+/** The check of a request's credential; it may be kept, and keeps nothing else of the request. */
+function callerCheck(c: Context<AppEnv>, identity: IdentityService): () => Promise<Caller | undefined> {
   const token = bearerToken(c)
-  if (token !== undefined) return identity.checkToken({ token, address: c.env?.remoteAddress })
+  const address = c.env?.remoteAddress
+  if (token !== undefined) return () => identity.checkToken({ token, address })
   const secret = getCookie(c, SESSION_COOKIE)
-  return secret ? identity.checkSession(secret) : undefined
+  return async () => (secret ? identity.checkSession(secret) : undefined)
 }
 
 /** The token of the `Authorization` header or, in an upgrade, of the subprotocol `bearer.<token>`. */

@@ -2,6 +2,8 @@
 export interface ServerSocket {
   /** Queues a frame; of no effect once the socket closes. */
   send(data: string | Uint8Array): void
+  /** Queues frames that go out together. */
+  sendAll(texts: readonly string[]): void
   /** Bytes that are queued in this process because the client takes nothing. */
   readonly bufferedBytes: number
   /** Asks for a sign of life; the answer comes as `onPong`. */

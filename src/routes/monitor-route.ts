@@ -41,13 +41,14 @@ export function monitorRoutes({ monitor, log }: MonitorRouteDeps): Route[] {
           const headers = { Upgrade: 'websocket', Connection: 'Upgrade' }
           throw new HttpError(426, 'UPGRADE_REQUIRED', 'this is a WebSocket: ask for an upgrade', headers)
         }
-        const { caller } = requestContext(input)
-        const request = { caller, pipelineId: input.query.pipeline_id, checkCaller: input.checkCaller }
+        // The socket outlives the request: what it keeps is taken out of it here.
+        const { query, checkCaller, requestId } = input
+        const request = { caller: requestContext(input).caller, pipelineId: query.pipeline_id, checkCaller }
         await monitor.requireRoom(request)
         const handlers = streamToSocket({
           frames: (signal) => monitor.watch(request, signal),
           goodbyeFor: (error) => (error instanceof WatchEnded ? GOODBYES[error.reason] : undefined),
-          onError: (error) => log.error('a monitor failed', { request_id: input.requestId, error }),
+          onError: (error) => log.error('a monitor failed', { request_id: requestId, error }),
           ...monitor.settings,
         })
         const protocol = offers(input.headers, PROTOCOL) ? PROTOCOL : undefined

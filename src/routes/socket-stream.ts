@@ -5,7 +5,7 @@ export type Goodbye = readonly [code: number, reason: string]
 
 export interface SocketStreamOptions {
   /** Text frames, asked for only as fast as the client takes them; the signal is aborted when it is gone. */
-  readonly frames: (signal: AbortSignal) => AsyncGenerator<string, void, undefined>
+  readonly frames: (signal: AbortSignal) => AsyncGenerator<readonly string[], void, undefined>
   /** What to say when `frames` throws; undefined: it is unexpected. */
   readonly goodbyeFor: (error: unknown) => Goodbye | undefined
   readonly onError: (error: unknown) => void
@@ -87,9 +87,11 @@ class SocketStream {
 
   async #send(socket: ServerSocket): Promise<void> {
     try {
-      for await (const frame of this.#options.frames(this.#gone.signal)) {
-        socket.send(frame)
-        if (socket.bufferedBytes > MAX_BUFFERED_BYTES && !(await this.#hasRoom(socket))) return
+      for await (const frames of this.#options.frames(this.#gone.signal)) {
+        for (const some of portions(frames)) {
+          socket.sendAll(some)
+          if (socket.bufferedBytes > MAX_BUFFERED_BYTES && !(await this.#hasRoom(socket))) return
+        }
       }
       this.#end(DONE)
     } catch (error) {
@@ -131,4 +133,19 @@ class SocketStream {
   #end([code, reason]: Goodbye): void {
     this.#socket?.close(code, reason)
   }
+}
+
+/** Frames in portions that do not fill the buffer much beyond its limit. */
+function* portions(frames: readonly string[]): Generator<readonly string[]> {
+  let portion: string[] = []
+  let length = 0
+  for (const frame of frames) {
+    portion.push(frame)
+    length += frame.length
+    if (length < MAX_BUFFERED_BYTES) continue
+    yield portion
+    portion = []
+    length = 0
+  }
+  if (portion.length > 0) yield portion
 }

@@ -1,4 +1,10 @@
-import { answerSafely, MAX_SOCKET_MESSAGE_BYTES, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import {
+  answerSafely,
+  MAX_SOCKET_MESSAGE_BYTES,
+  type RunningServer,
+  type Runtime,
+  type ServeOptions,
+} from './runtime.ts'
 import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { createWebhookSender } from './webhook-sender.ts'
@@ -22,6 +28,7 @@ interface SocketData {
 interface BunSocket {
   readonly data: SocketData
   send(data: string | Uint8Array): number
+  cork(work: () => void): void
   ping(): number
   close(code: number, reason: string): void
   terminate(): void
@@ -136,6 +143,7 @@ function rawSocket(socket: BunSocket): RawSocket {
   return {
     bufferedBytes: () => socket.getBufferedAmount(),
     send: (data) => void socket.send(data),
+    together: (work) => socket.cork(work),
     ping: () => void socket.ping(),
     close: (code, reason) => socket.close(code, reason),
     terminate: () => socket.terminate(),

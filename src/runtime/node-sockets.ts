@@ -18,9 +18,13 @@ export interface NodeSocketsOptions {
   readonly onError: ((error: unknown) => void) | undefined
 }
 
+const MAX_KEPT_TEXTS = 64
+const MAX_KEPT_LENGTH = 64 * 1024
+
 /** The sockets of one server. */
 export function createNodeSockets({ maxPayload, onError }: NodeSocketsOptions): NodeSockets {
   const sockets = new OpenSockets(onError)
+  const texts = new TextFrames()
   const protocols = new WeakMap<IncomingMessage, string>()
   const server = new WebSocketServer({
     noServer: true,
@@ -32,25 +36,41 @@ export function createNodeSockets({ maxPayload, onError }: NodeSocketsOptions): 
   return {
     accept({ incoming, socket, head }, accepted) {
       if (accepted.protocol !== undefined) protocols.set(incoming, accepted.protocol)
-      server.handleUpgrade(incoming, socket, head, (webSocket) => connect(sockets, webSocket, accepted))
+      server.handleUpgrade(incoming, socket, head, (webSocket) =>
+        connect({ sockets, texts, accepted, socket }, webSocket),
+      )
     },
     stop: (graceful) => sockets.stop(graceful),
   }
 }
 
-function connect(sockets: OpenSockets, webSocket: WebSocket, accepted: AcceptedUpgrade): void {
-  let onSent = (): void => undefined
+interface Opening {
+  readonly sockets: OpenSockets
+  readonly texts: TextFrames
+  readonly accepted: AcceptedUpgrade
+  /** What the frames are written to. */
+  readonly socket: Duplex
+}
+
+function connect({ sockets, texts, accepted, socket }: Opening, webSocket: WebSocket): void {
   const raw: RawSocket = {
     bufferedBytes: () => webSocket.bufferedAmount,
-    send: (data) => webSocket.send(data, () => onSent()),
+    send: (data) => {
+      // Past `ws`, which without compression would write the same, but makes it anew for each socket.
+      if (typeof data === 'string') socket.write(texts.frame(data))
+      else webSocket.send(data)
+    },
+    together: (work) => {
+      socket.cork()
+      work()
+      socket.uncork()
+    },
     ping: () => webSocket.ping(),
     close: (code, reason) => webSocket.close(code, reason),
     terminate: () => webSocket.terminate(),
   }
   const connection = sockets.add(raw, accepted)
-  onSent = () => {
-    if (webSocket.bufferedAmount === 0 && webSocket.readyState === webSocket.OPEN) connection.drained()
-  }
+  socket.on('drain', () => connection.drained())
   webSocket.on('message', (data, isBinary) => connection.message(messageData(data, isBinary)))
   webSocket.on('pong', () => connection.ponged())
   webSocket.on('close', (code) => connection.closed(code))
@@ -62,4 +82,32 @@ function connect(sockets: OpenSockets, webSocket: WebSocket, accepted: AcceptedU
 function messageData(data: RawData, isBinary: boolean): string | Uint8Array {
   const bytes = Array.isArray(data) ? Buffer.concat(data) : Buffer.from(data as ArrayBuffer)
   return isBinary ? bytes : bytes.toString('utf8')
+}
+
+/** Frames of texts that go to many sockets one after another, made once. */
+class TextFrames {
+  readonly #recent = new Map<string, Buffer>()
+
+  frame(text: string): Buffer {
+    const known = this.#recent.get(text)
+    if (known !== undefined) return known
+    const frame = textFrame(text)
+    if (text.length > MAX_KEPT_LENGTH) return frame
+    if (this.#recent.size >= MAX_KEPT_TEXTS) this.#recent.clear()
+    this.#recent.set(text, frame)
+    return frame
+  }
+}
+
+/** A whole text of a server as one unmasked frame (RFC 6455, section 5.2). */
+function textFrame(text: string): Buffer {
+  const length = Buffer.byteLength(text)
+  const start = length < 126 ? 2 : length < 65_536 ? 4 : 10
+  const frame = Buffer.allocUnsafeSlow(start + length)
+  frame[0] = 0x81
+  frame[1] = start === 2 ? length : start === 4 ? 126 : 127
+  if (start === 4) frame.writeUInt16BE(length, 2)
+  if (start === 10) frame.writeBigUInt64BE(BigInt(length), 2)
+  frame.write(text, start)
+  return frame
 }

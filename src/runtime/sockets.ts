@@ -30,6 +30,8 @@ export class UpgradeOffer {
 export interface RawSocket {
   readonly bufferedBytes: () => number
   readonly send: (data: string | Uint8Array) => void
+  /** Does work whose frames go out together. */
+  readonly together: (work: () => void) => void
   readonly ping: () => void
   readonly close: (code: number, reason: string) => void
   readonly terminate: () => void
@@ -101,6 +103,13 @@ export class Connection implements ServerSocket {
 
   send(data: string | Uint8Array): void {
     if (this.#state === 'open') this.#raw.send(data)
+  }
+
+  sendAll(texts: readonly string[]): void {
+    if (this.#state !== 'open') return
+    this.#raw.together(() => {
+      for (const text of texts) this.#raw.send(text)
+    })
   }
 
   ping(): void {

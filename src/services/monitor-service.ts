@@ -1,6 +1,6 @@
 import { DomainError } from '../domain/errors.ts'
 import { type Caller, hasRole } from '../domain/roles.ts'
-import { createMailbox } from '../streaming/mailbox.ts'
+import { createMailbox, type Delivery } from '../streaming/mailbox.ts'
 import { type HubNews, type MetricsHub, newsKey } from '../streaming/metrics-hub.ts'
 
 export interface MonitorServiceDeps {
@@ -63,10 +63,11 @@ export interface MonitorService {
   /** Refuses a watch that could not begin: `NOT_FOUND` for an unknown pipeline, `RATE_LIMITED` when too many watch. */
   requireRoom(request: WatchRequest): Promise<void>
   /**
-   * The messages of a watch as JSON texts: `hello` with all pipelines, then news as they come, and heartbeats. Who takes
-   * them slowly gets the newest state and progress of each pipeline. Throws {@link WatchEnded}.
+   * The messages of a watch as JSON texts, as many at a time as there are: `hello` with all pipelines, then news as they
+   * come, and heartbeats. Who takes them slowly gets the newest state and progress of each pipeline.
+   * Throws {@link WatchEnded}.
    */
-  watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<string, void, undefined>
+  watch(request: WatchRequest, signal: AbortSignal): AsyncGenerator<readonly string[], void, undefined>
   watcherCount(): number
 }
 
@@ -85,7 +86,9 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
     settings,
     async requireRoom({ caller, pipelineId }) {
       if (!watchers.hasRoom(caller.user)) {
-        throw new DomainError('RATE_LIMITED', 'too many watch already: close a monitor that is not needed', { retryAfterS: 10 })
+        throw new DomainError('RATE_LIMITED', 'too many watch already: close a monitor that is not needed', {
+          retryAfterS: 10,
+        })
       }
       if (pipelineId !== undefined) await deps.listPipelines(pipelineId)
     },
@@ -97,13 +100,12 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
         request.pipelineId,
       )
       const heartbeat = setInterval(() => mailbox.put('heartbeat', { kind: 'heartbeat' }), settings.heartbeatMs)
-      const stopChecking = checkAgain(request, settings.recheckMs, (error) => mailbox.put('end', { kind: 'end', error }))
+      const stopChecking = checkAgain(request, settings.recheckMs, (error) =>
+        mailbox.put('end', { kind: 'end', error }),
+      )
       try {
-        yield await greeting(request.pipelineId)
-        for (let next = await mailbox.take(); next; next = await mailbox.take()) {
-          if (next.message.kind === 'end') throw next.message.error
-          yield messageText(next.message, next.dropped, deps)
-        }
+        yield [await greeting(request.pipelineId)]
+        for (let next = await mailbox.take(); next; next = await mailbox.take()) yield messageTexts(next, deps)
       } finally {
         leave()
         stopListening()
@@ -168,7 +170,13 @@ function createGreeting({ hub, listPipelines, now }: MonitorServiceDeps) {
 
 const encoded = new WeakMap<HubNews, string>()
 
-function messageText(item: Exclude<Item, { kind: 'end' }>, dropped: number, { hub, now }: MonitorServiceDeps): string {
+/** What was dropped is told with the first of the messages. */
+function messageTexts({ messages, dropped }: Delivery<Item>, deps: MonitorServiceDeps): string[] {
+  return messages.map((item, at) => messageText(item, at === 0 ? dropped : 0, deps))
+}
+
+function messageText(item: Item, dropped: number, { hub, now }: MonitorServiceDeps): string {
+  if (item.kind === 'end') throw item.error
   if (item.kind === 'heartbeat') {
     return JSON.stringify({ type: 'heartbeat', seq: hub.lastSeq, at: now().toISOString(), dropped })
   }
@@ -184,11 +192,7 @@ function newsText({ kind, seq, pipelineId, payload }: HubNews, dropped: number):
 }
 
 /** Looks at the caller's credential and role again and again; the answer ends that. */
-function checkAgain(
-  { checkCaller }: WatchRequest,
-  everyMs: number,
-  onEnd: (error: WatchEnded) => void,
-): () => void {
+function checkAgain({ checkCaller }: WatchRequest, everyMs: number, onEnd: (error: WatchEnded) => void): () => void {
   let failures = 0
   let checking = false
   const check = async (): Promise<void> => {

@@ -16,13 +16,13 @@ export interface Mailbox<T> {
 export function createMailbox<T>(signal: AbortSignal): Mailbox<T> {
   const waiting = new Map<string, T>()
   let dropped = 0
-  let wake = (): void => undefined
-  signal.addEventListener('abort', () => wake(), { once: true })
+  let wake: (() => void) | undefined
+  signal.addEventListener('abort', () => wake?.(), { once: true })
   return {
     put(key, message) {
       if (waiting.delete(key)) dropped += 1
       waiting.set(key, message)
-      wake()
+      wake?.()
     },
     async take() {
       while (waiting.size === 0 && !signal.aborted) {

@@ -1,0 +1,36 @@
+import { startServedService } from '../support/served.ts'
+
+/**
+ * The service in a process of its own, with pipelines that report every second: `<pipelines> <bytes per report>`.
+ * Prints one JSON line with its address, then one per tick with its memory.
+ */
+const [pipelines = 10, bytes = 2000] = process.argv.slice(2).map(Number)
+const served = await startServedService()
+const filler = 'x'.repeat(bytes)
+const say = (line: object): void => void process.stdout.write(`${JSON.stringify(line)}\n`)
+say({ host: served.host })
+
+let tick = 0
+const timer = setInterval(() => {
+  tick += 1
+  for (let pipeline = 0; pipeline < pipelines; pipeline += 1) {
+    const at = Date.now()
+    served.service.context.hub.publish('progress', `pipe-${pipeline}`, { tick, at, filler })
+  }
+  say({
+    tick,
+    rss: process.memoryUsage().rss,
+    watchers: served.service.context.app.monitor.watcherCount(),
+    cpuMs: Math.round((process.cpuUsage().user + process.cpuUsage().system) / 1000),
+  })
+}, 1000)
+
+process.stdin.resume()
+process.stdin.once('end', () => {
+  clearInterval(timer)
+  const startedAt = performance.now()
+  void served.stop(true).then(() => {
+    say({ stoppedMs: performance.now() - startedAt })
+    process.exit(0)
+  })
+})
