@@ -31,11 +31,19 @@ export async function resolveCheckpointLocation(
   if (RESERVED.some((name) => path === `${roots.home}/${name}` || isInside(path, `${roots.home}/${name}`))) {
     throw refuse('must not lie in a folder of the service itself')
   }
-  const real = await roots.realFolder(path)
+  const real = await follow(path, roots)
   const realRoots = await Promise.all(allowed.map((root) => roots.realFolder(root)))
   if (!realRoots.some((root) => isInside(real, root))) throw refuse('leads outside the warehouse and LOCKHOUSE_HOME')
   for (const location of tableLocations) await requireApart(real, location, roots)
   return `file://${path}`
+}
+
+async function follow(path: string, { realFolder }: CheckpointRoots): Promise<string> {
+  try {
+    return await realFolder(path)
+  } catch {
+    throw refuse('cannot be followed: a part of it is a file, or must not be looked into')
+  }
 }
 
 async function requireApart(real: string, location: string, { realFolder }: CheckpointRoots): Promise<void> {

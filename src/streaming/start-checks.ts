@@ -106,6 +106,8 @@ function requireOpen({ identifier, metadata }: Table): void {
 }
 
 async function readCheckpoint(deps: StartCheckDeps, location: string, sources: number): Promise<CheckpointState> {
+  const isFile = (await deps.checkpointIo.stat(location)) !== undefined
+  if (isFile) throw refuse('UNPROCESSABLE', 'checkpoint_location', 'is a file, not a folder')
   try {
     return await new Checkpoint(deps.checkpointIo, location).read(sources)
   } catch (error) {

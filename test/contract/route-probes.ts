@@ -9,6 +9,7 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   a: 'ver-none',
   b: 'ver-none',
   req_id: 'pr-none',
+  pipeline_id: 'pipe-none',
 }
 
 /** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */

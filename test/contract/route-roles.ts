@@ -75,5 +75,10 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/approvals/{req_id}/comments': 'DataEngineer',
   'get /api/notifications/pending-approvals': 'LeadDataEngineer',
 
+  'post /api/pipeline/start': 'DataEngineer',
+  'post /api/pipeline/{pipeline_id}/stop': 'DataEngineer',
+  'get /api/pipeline/{pipeline_id}/status': 'Auditor',
+  'get /api/pipelines': 'Auditor',
+  'delete /api/pipeline/{pipeline_id}': 'DataEngineer',
   'get /api/pipeline/monitor': 'Auditor',
 }
