@@ -55,13 +55,15 @@ export interface TestServiceOptions {
   readonly events?: EventsShape
   readonly env?: Readonly<Record<string, string>>
   readonly overrides?: ContextOptions['overrides']
+  /** Folder to make the service's own folder in; default: that for temporary files. */
+  readonly parent?: string
   /** Called when the service is closed, to remove what its environment named. */
   readonly onClose?: () => Promise<void>
 }
 
 /** Starts a {@link TestService}. */
 export async function startTestService(options: TestServiceOptions = {}): Promise<TestService> {
-  const folder = await mkdtemp(join(tmpdir(), 'lockhouse-service-'))
+  const folder = await mkdtemp(join(options.parent ?? tmpdir(), 'lockhouse-service-'))
   const env = { LOCKHOUSE_HOME: join(folder, 'home'), LOCKHOUSE_ADMIN_TOKEN: ADMIN_TOKEN, ...options.env }
   let { app, context } = await open(env, options)
   if (options.events) await makeEventsTable(context, folder, options.events)
