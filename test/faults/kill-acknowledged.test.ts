@@ -64,7 +64,9 @@ describe('kill -9 under load', () => {
       const known = { ...write, id: definition!.id, versionId: version!.id, promoted: false }
       acknowledged.push(known)
       totals.acknowledged += 1
-      const promoted = await service.post(`/api/pipeline-defs/${known.id}/versions/${known.versionId}/promote`, {}).catch(() => undefined)
+      const promoted = await service
+        .post(`/api/pipeline-defs/${known.id}/versions/${known.versionId}/promote`, {})
+        .catch(() => undefined)
       if (!promoted) return
       expect(promoted.status).toBe(200)
       known.promoted = true
@@ -102,7 +104,9 @@ describe('kill -9 under load', () => {
       if (had) totals.effectBeforeKill += 1
       const again = await send(service, { ...write, requestId: `${write.requestId}-again` })
       // 201 without an effect before: done now; with one: the kept answer. 409: the effect is there, its answer is lost.
-      expect(again.status, JSON.stringify(again.body)).toSatisfy((status: number) => status === 201 || (had && status === 409))
+      expect(again.status, JSON.stringify(again.body)).toSatisfy(
+        (status: number) => status === 201 || (had && status === 409),
+      )
     }
     const after = Map.groupBy(await names(service), (name) => name)
     for (const { name } of unanswered) expect(after.get(name), name).toHaveLength(1)
@@ -110,7 +114,7 @@ describe('kill -9 under load', () => {
 
   async function names(service: Service): Promise<string[]> {
     const found: string[] = []
-    for (let path: string | undefined = '/api/pipeline-defs?page_size=1000'; path !== undefined; ) {
+    for (let path: string | undefined = '/api/pipeline-defs?page_size=1000'; path !== undefined;) {
       const { body, headers }: Answer = await service.get(path)
       found.push(...(body as unknown as { name: string }[]).map(({ name }) => name))
       path = /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]

@@ -38,8 +38,8 @@ export class IndependentReader {
     const parts: string[] = []
     for (const file of data) {
       const [counted] = await this.#rows(`SELECT count(*) AS n FROM read_parquet(${quote(file.path)})`)
-      if (Number(counted?.['n']) !== file.records)
-        throw new Error(`${file.path} has ${counted?.['n']} of ${file.records} rows`)
+      const found = Number(counted?.['n'])
+      if (found !== file.records) throw new Error(`${file.path} has ${found} of ${file.records} rows`)
       parts.push(
         `SELECT ${quote(file.path)} AS f, file_row_number AS p, * EXCLUDE (file_row_number) FROM ` +
           `read_parquet(${quote(file.path)}, hive_partitioning = false, file_row_number = true, schema = map {${schema.join(', ')}})`,
@@ -52,11 +52,11 @@ export class IndependentReader {
     const [row] = await this.#rows(
       `SELECT CAST(count(*) AS VARCHAR) AS n, ${hash} AS h FROM (${parts.join(' UNION ALL ')}) ${hidden}`,
     )
-    return `${row?.['n']} rows, ${row?.['h']}`
+    return `${String(row?.['n'])} rows, ${String(row?.['h'])}`
   }
 
   async #rows(sql: string): Promise<Record<string, unknown>[]> {
-    return (await this.#connection.runAndReadAll(sql)).getRowObjectsJson() as Record<string, unknown>[]
+    return (await this.#connection.runAndReadAll(sql)).getRowObjectsJson()
   }
 }
 
@@ -118,9 +118,7 @@ export async function tableFiles(metadataLocation: string): Promise<TableFiles> 
 }
 
 function currentSnapshot(metadata: Metadata) {
-  return (metadata.snapshots ?? []).find(
-    (snapshot) => String(snapshot['snapshot-id']) === String(metadata['current-snapshot-id']),
-  )
+  return (metadata.snapshots ?? []).find((snapshot) => snapshot['snapshot-id'] === metadata['current-snapshot-id'])
 }
 
 interface LiveFile {
@@ -164,8 +162,8 @@ const LONG = avsc.types.LongType.__with({
 function avroRecords(location: string): Promise<AvroRecord[]> {
   return new Promise((resolve, reject) => {
     const records: AvroRecord[] = []
-    const parseHook = (schema: unknown) => avsc.Type.forSchema(schema as never, { registry: { long: LONG } } as never)
-    const decoder = avsc.createFileDecoder(localPath(location), { parseHook } as never)
+    const parseHook = (schema: avsc.Schema) => avsc.Type.forSchema(schema, { registry: { long: LONG } })
+    const decoder = avsc.createFileDecoder(localPath(location), { parseHook })
     decoder.on('data', (record: AvroRecord) => records.push(record))
     decoder.on('end', () => resolve(records))
     decoder.on('error', reject)

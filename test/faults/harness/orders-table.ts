@@ -9,10 +9,7 @@ import { stageRowDelta } from '../../../src/iceberg/update/stage-row-delta.ts'
 import type { Lakehouse } from '../../interop/harness/lakehouse.ts'
 import { localPath } from './independent-reader.ts'
 
-/** SQL types of the columns of {@link createOrders} by field id; column 5 is the one that tests may drop. */
-export const ORDER_COLUMNS = { 1: 'BIGINT', 2: 'VARCHAR', 3: 'DOUBLE', 4: 'TIMESTAMP', 5: 'VARCHAR' } as const
-
-/** Columns that no test changes. */
+/** Columns of {@link createOrders} that no test changes, by field id, with their SQL types. */
 export const KEPT_COLUMNS = { 1: 'BIGINT', 3: 'DOUBLE', 4: 'TIMESTAMP' } as const
 
 export const ORDERS_SCHEMA = parseSchema({
