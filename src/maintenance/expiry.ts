@@ -179,7 +179,7 @@ async function planPinned(
   const keep = new Set(pins.flatMap(({ snapshotIds }) => [...snapshotIds]))
   const view = { ...table, metadata }
   const plan = await planExpiryOf(view, { ...request, keep })
-  const unpinned = planExpiry(metadata, { ...request, cleanExpiredMetadata: false })
+  const unpinned = planExpiry(pinned.unpinned, { ...request, cleanExpiredMetadata: false })
   return { plan, pins, keptIds: unpinned.expiredSnapshotIds.filter((id) => keep.has(id)) }
 }
 

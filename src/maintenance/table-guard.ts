@@ -16,6 +16,8 @@ export interface PinnedHistory {
   readonly pins: readonly SnapshotPin[]
   /** The metadata to choose expired snapshots from: without retention that was only set for these pins. */
   readonly metadata: TableMetadata
+  /** As if nothing were pinned, to tell what is kept because of the pins. */
+  readonly unpinned: TableMetadata
 }
 
 /** Somebody who reads or writes a column. */

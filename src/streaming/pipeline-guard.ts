@@ -8,7 +8,7 @@ import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import type { SnapshotPin, TableGuard } from '../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../storage/pipeline-store.ts'
 import type { BatchQuery } from './batch-query.ts'
-import { withoutPins } from './retention-pin.ts'
+import { withoutPinRetention, withoutPins } from './retention-pin.ts'
 import { readSinkState } from './sink-progress.ts'
 import { fromStoredPosition } from './stored-positions.ts'
 import { isStart } from './streaming-offset.ts'
@@ -27,7 +27,8 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
       const name = formatIdentifier(identifier)
       const records = await deps.store.list()
       const pins = records.flatMap((record) => pinsOf(record, name, metadata))
-      return { pins, metadata: pins.length === 0 ? metadata : withoutPins(metadata) }
+      const known = new Set(records.map(({ id }) => id))
+      return { pins, metadata: withoutPinRetention(metadata, known), unpinned: withoutPins(metadata, known) }
     },
     async usersOf(table, column) {
       const users = []

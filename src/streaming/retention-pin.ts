@@ -11,6 +11,7 @@ import type { TableRequirement, TableUpdate } from '../iceberg/update/table-upda
 
 /** Table property of a source: the pipelines that it is pinned for, and the retention that `main` had before. */
 const PINS_PROPERTY = 'lockhouse.pins'
+const TAG_PREFIX = 'lockhouse-pipeline-'
 /** As long as the format can say. */
 const FOREVER_MS = 2 ** 63
 
@@ -22,7 +23,7 @@ interface Pins {
 
 /** The tag that keeps the snapshot up to which a pipeline has read. */
 export function pinTag(pipelineId: string): string {
-  return `lockhouse-pipeline-${pipelineId}`
+  return `${TAG_PREFIX}${pipelineId}`
 }
 
 /** Where the tag of a pipeline stands; undefined when there is none. */
@@ -53,11 +54,21 @@ export async function unpinHistory(catalog: Catalog, identifier: TableIdentifier
   await commitUpdates(catalog, identifier, (metadata) => unpinUpdates(metadata, pipelineId))
 }
 
-/** The metadata as it would be without pins, for an expiry that knows by itself what pipelines need. */
-export function withoutPins(metadata: TableMetadata): TableMetadata {
+/** The metadata as it would be without the pins of the known pipelines. */
+export function withoutPins(metadata: TableMetadata, known: ReadonlySet<string>): TableMetadata {
+  const { refs } = withoutPinRetention(metadata, known)
+  const isPin = (name: string): boolean => name.startsWith(TAG_PREFIX) && known.has(name.slice(TAG_PREFIX.length))
+  return { ...metadata, refs: Object.fromEntries(Object.entries(refs).filter(([name]) => !isPin(name))) }
+}
+
+/**
+ * The metadata with the retention that `main` had before, for an expiry that knows by itself what pipelines need. Where
+ * a pipeline is not among the known ones, it is somebody else's, and its pin holds.
+ */
+export function withoutPinRetention(metadata: TableMetadata, known: ReadonlySet<string>): TableMetadata {
   const main = metadata.refs[mainBranch]
   const pins = readPins(metadata)
-  if (main === undefined || pins === undefined || main.maxSnapshotAgeMs !== Number(FOREVER_MS)) return metadata
+  if (main === undefined || !pins?.pipelines.every((id) => known.has(id)) || main.maxSnapshotAgeMs !== Number(FOREVER_MS)) return metadata
   return { ...metadata, refs: { ...metadata.refs, [mainBranch]: withAge(main, pins.mainMaxSnapshotAgeMs) } }
 }
 

@@ -1,0 +1,110 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
+import { commitTable } from '../../src/catalog/commit-table.ts'
+import { ancestorsOf } from '../../src/iceberg/snapshot-ancestry.ts'
+import { numbered, openLab, type StreamLab, until } from './support.ts'
+
+describe('what pipelines have still to read', () => {
+  let lab: StreamLab
+  let id = ''
+  beforeAll(async () => {
+    lab = await openLab()
+    await lab.createTable('s.src', [['id', 'long'], ['name', 'string']])
+    await lab.append('s.src', numbered(0, 10))
+    await lab.append('s.src', numbered(10, 20))
+    id = await start()
+    await untilSame()
+    await lab.service.post(`/api/pipeline/${id}/stop`, {})
+    for (let at = 2; at < 6; at += 1) await lab.append('s.src', numbered(at * 10, at * 10 + 10))
+  })
+  afterAll(() => lab.close())
+
+  async function start(): Promise<string> {
+    const answer = await lab.service.post('/api/pipeline/start', {
+      source_table: 's.src', sink_table: 's.sink', checkpoint_location: 'cp/src', trigger_interval: '100 ms', create_sink_table: true,
+    })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return answer.body.pipeline.id
+  }
+  const untilSame = () => until(async () => JSON.stringify(await lab.rows('s.src')) === JSON.stringify(await lab.rows('s.sink').catch(() => [])))
+  const expire = (more: object = {}) =>
+    lab.service.post('/api/expire', { table: 's.src', older_than: new Date(Date.now() + 1000).toISOString(), retain_last: 1, ...more })
+  const snapshots = async (): Promise<string[]> => {
+    const { metadata } = await lab.load('s.src')
+    return [...ancestorsOf(metadata, metadata.currentSnapshotId ?? 0n)].map(({ snapshotId }) => snapshotId.toString())
+  }
+
+  it('stays when snapshots expire, and the answer says for whom; the dry run says the same', async () => {
+    const before = await snapshots()
+    expect(before).toHaveLength(6)
+    const dry = await expire({ dry_run: true })
+    const done = await expire()
+    for (const answer of [dry, done]) {
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+      const details = JSON.parse(answer.body.details_json)
+      expect(details).toMatchObject({ expired_snapshots_count: 1, kept_snapshots_count: 4 })
+      expect(details.pinned_by).toEqual([{ pipeline_id: id, snapshot_id: before[4], kept_snapshots_count: 4 }])
+      expect(details.kept_snapshots.map((one: { snapshot_id: string }) => one.snapshot_id)).toEqual(before.slice(1, 5).reverse())
+    }
+    expect(await snapshots()).toEqual(before.slice(0, 5))
+  })
+
+  it('cannot be expired by its id: 409 with the pipeline', async () => {
+    const [, second = '', third = ''] = await snapshots()
+    const { status, body } = await expire({ snapshot_ids: [second, third] })
+    expect(status, JSON.stringify(body)).toBe(409)
+    expect(body.errors).toHaveLength(2)
+    expect(body.errors[0]).toEqual({ path: 'snapshot_ids.0', message: `${second} is pinned by pipeline ${id}` })
+  })
+
+  it('is kept from other engines by a tag and the retention of main', async () => {
+    const { metadata } = await lab.load('s.src')
+    const oldest = (await snapshots()).at(-1)
+    expect(metadata.refs[`lockhouse-pipeline-${id}`]?.snapshotId.toString()).toBe(oldest)
+    expect(metadata.refs['main']?.maxSnapshotAgeMs).toBe(2 ** 63)
+  })
+
+  it('is read when the pipeline goes on; then other engines may expire again, as they could before', async () => {
+    await commitTable(lab.catalog(), parseIdentifier('s.src'), async () => ({
+      updates: [{ action: 'set-properties', updates: { unrelated: 'yes' } }], requirements: [], writtenFiles: [],
+    }))
+    expect(await start()).toBe(id)
+    await untilSame()
+    const { metadata } = await until(async () => {
+      const table = await lab.load('s.src')
+      return Object.keys(table.metadata.refs).join() === 'main' ? table : undefined
+    }, 'the pin to go')
+    expect(metadata.refs['main']?.maxSnapshotAgeMs).toBeUndefined()
+    expect(metadata.properties).toEqual({ unrelated: 'yes' })
+    const details = JSON.parse((await expire()).body.details_json)
+    expect(details).toMatchObject({ expired_snapshots_count: 4, kept_snapshots_count: 0 })
+    await lab.append('s.src', numbered(60, 70))
+    await untilSame()
+  })
+
+  it('columns that a live pipeline uses are neither renamed nor dropped, in source and sink', async () => {
+    for (const table of ['s.src', 's.sink']) {
+      for (const [path, more] of [['rename-column', { new_name: 'title' }], ['drop-column', {}]] as const) {
+        for (const dry of [{}, { dry_run: true }]) {
+          const { status, body } = await lab.service.post(`/api/evolve/${path}`, { table, name: 'name', ...more, ...dry })
+          expect(status, JSON.stringify(body)).toBe(409)
+          expect(body.detail).toContain(id)
+          expect(body.errors).toEqual([{ path: 'name', message: `used by pipeline ${id}` }])
+        }
+      }
+      expect((await lab.service.post('/api/evolve/add-column', { table, name: 'more', type: 'int' })).status).toBe(200)
+    }
+    await lab.service.post(`/api/pipeline/${id}/stop`, {})
+    expect((await lab.service.post('/api/evolve/rename-column', { table: 's.sink', name: 'name', new_name: 'title' })).status).toBe(200)
+  })
+
+  it('a pipeline that is forgotten holds nothing any more', async () => {
+    for (let at = 7; at < 10; at += 1) await lab.append('s.src', `SELECT ${at}::BIGINT AS c1, 'x' AS c2, 1 AS c3`)
+    expect(JSON.parse((await expire()).body.details_json).kept_snapshots_count).toBeGreaterThan(0)
+    expect((await lab.service.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
+    const details = JSON.parse((await expire()).body.details_json)
+    expect(details).toMatchObject({ kept_snapshots_count: 0, pinned_by: [] })
+    expect(await snapshots()).toHaveLength(1)
+    expect(Object.keys((await lab.load('s.src')).metadata.refs)).toEqual(['main'])
+  })
+})
