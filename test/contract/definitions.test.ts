@@ -22,7 +22,7 @@ for (const kind of stateKinds) {
       const { engineer } = users
       const answer = await engineer.call('POST', BASE, { name: 'orders', description: 'copies orders', ...GRAPH })
       expect(answer.status).toBe(201)
-      const { definition, version } = answer.body
+      const { definition } = answer.body
       expect(answer.body).toEqual({
         definition: {
           id: expect.stringMatching(/^def-/),

@@ -126,7 +126,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
     env,
     runtime: await detectRuntime(),
     home: await prepareHome(config.home),
-    log: createLogger(config.logLevel, () => undefined),
+    log: createLogger('error', (l) => process.stderr.write(l + '\n')),
     ...(options.overrides ? { overrides: options.overrides } : {}),
   })
   await context.reconcile()
