@@ -3,6 +3,7 @@ import type { AuditCheckpoint, CheckpointFile } from '../services/audit-log.ts'
 
 /** The last checkpoint of the audit log as a file, replaced as a whole. */
 export function checkpointFile(path: string): CheckpointFile {
+  let writing: Promise<void> = Promise.resolve()
   return {
     async read() {
       const text = await readFile(path, 'utf8').catch((error: unknown) => {
@@ -11,17 +12,24 @@ export function checkpointFile(path: string): CheckpointFile {
       })
       return text === undefined ? undefined : parse(text)
     },
-    async write(checkpoint) {
-      const file = await open(`${path}.new`, 'w', 0o600)
-      try {
-        await file.writeFile(JSON.stringify(checkpoint))
-        await file.sync()
-      } finally {
-        await file.close()
-      }
-      await rename(`${path}.new`, path)
+    write(checkpoint) {
+      // One at a time: they share the name of the new file.
+      const turn = writing.then(() => replace(path, checkpoint))
+      writing = turn.catch(() => undefined)
+      return turn
     },
   }
+}
+
+async function replace(path: string, checkpoint: AuditCheckpoint): Promise<void> {
+  const file = await open(`${path}.new`, 'w', 0o600)
+  try {
+    await file.writeFile(JSON.stringify(checkpoint))
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+  await rename(`${path}.new`, path)
 }
 
 /** What is no checkpoint becomes one whose signature cannot be right, so that a verification tells. */

@@ -38,9 +38,16 @@ for (const kind of stateKinds) {
 
     it('tells what came through the page from what came through the interface, and what the service did itself', async () => {
       const signedIn = await service.post('/api/auth/session', { token: ADMIN_TOKEN }, { token: null })
-      const headers = { Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '', 'Sec-Fetch-Site': 'same-origin' }
+      const headers = {
+        Cookie: signedIn.headers.get('set-cookie')?.split(';')[0] ?? '',
+        'Sec-Fetch-Site': 'same-origin',
+      }
       await service.call('DELETE', '/api/auth/session', { token: null, headers })
-      const seen = (await entries()).map(({ action, channel, actor }: Record<string, string>) => [action, channel, actor])
+      const seen = (await entries()).map(({ action, channel, actor }: Record<string, string>) => [
+        action,
+        channel,
+        actor,
+      ])
       expect(seen).toEqual([
         ['session.end', 'web', 'admin'],
         ['session.open', 'web', 'admin'],
@@ -65,14 +72,20 @@ for (const kind of stateKinds) {
       for (const [method, path, options, status] of refused) {
         expect((await service.call(method, path, options)).status, `${method} ${path}`).toBe(status)
       }
-      for (const path of ['/api/tables', '/api/table/no.such', '/api/tables?page_size=x', '/api/none']) await service.get(path)
+      for (const path of ['/api/tables', '/api/table/no.such', '/api/tables?page_size=x', '/api/none'])
+        await service.get(path)
       const added = (await entries()).slice(0, -before).reverse()
       const shown = added
         .filter(({ action }: { action: string }) => action.startsWith('request.'))
-        .map(({ actor, object_id: path, outcome, details }: Record<string, unknown>) => ({ actor, path, outcome, details }))
-      expect(shown.map(({ path, details }: { path: string; details: { status: number } }) => [path, details.status])).toEqual(
-        refused.map(([, path, , status]) => [path, status]),
-      )
+        .map(({ actor, object_id: path, outcome, details }: Record<string, unknown>) => ({
+          actor,
+          path,
+          outcome,
+          details,
+        }))
+      expect(
+        shown.map(({ path, details }: { path: string; details: { status: number } }) => [path, details.status]),
+      ).toEqual(refused.map(([, path, , status]) => [path, status]))
       expect(shown[3]).toEqual({
         actor: 'eve',
         path: '/api/compact',
@@ -114,7 +127,7 @@ for (const kind of stateKinds) {
       expect(await entries(`?from=${new Date(first - 60_000).toISOString()}`)).toHaveLength(9)
 
       const seen: number[] = []
-      for (let next: string | undefined = '/api/audit?page_size=2&actor=admin'; next; ) {
+      for (let next: string | undefined = '/api/audit?page_size=2&actor=admin'; next;) {
         const { body, headers }: Awaited<ReturnType<typeof service.get>> = await service.get(next)
         seen.push(...body.map(({ seq }: { seq: number }) => seq))
         next = /^<(.+)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1]
@@ -139,6 +152,11 @@ for (const kind of stateKinds) {
       const text = JSON.stringify(await entries()) + JSON.stringify((await service.get('/api/events')).body)
       for (const secret of [ADMIN_TOKEN, body.token, hook.body.secret, 'canary']) expect(text).not.toContain(secret)
       expect(await actions()).toContain('config.set')
+    })
+
+    it('is verified by many at the same time', async () => {
+      const answers = await Promise.all(Array.from({ length: 30 }, () => service.get('/api/audit/verify')))
+      expect(answers.map(({ status, body }) => [status, body.ok])).toEqual(answers.map(() => [200, true]))
     })
 
     it('stays whole under concurrent changes and refusals, and over a restart', async () => {
