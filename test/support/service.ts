@@ -126,7 +126,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
     env,
     runtime: await detectRuntime(),
     home: await prepareHome(config.home),
-    log: createLogger('error', (l) => process.stderr.write(l + '\n')),
+    log: createLogger(config.logLevel, () => undefined),
     ...(options.overrides ? { overrides: options.overrides } : {}),
   })
   await context.reconcile()
