@@ -5,7 +5,8 @@ import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { requestsPerSecond } from './support/http-load.ts'
+import { type Load, requestsPerSecond } from './support/http-load.ts'
+import { processCpuSeconds } from './support/process-cpu.ts'
 import { median, note, printTable } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
 
@@ -16,6 +17,7 @@ const ROUNDS = Number(process.env['BENCH_RUNS'] ?? 7)
 const ROUND_MS = Number(process.env['BENCH_MS'] ?? 2000)
 const CONNECTIONS = 16
 const DEFINITIONS = 200
+const START_LIMIT_MS = 30_000
 
 await withWorkFolder('governance-reads', async (home) => {
   const service = await start(['src/main.ts'], '/api/health/live', {
@@ -30,27 +32,46 @@ await withWorkFolder('governance-reads', async (home) => {
     path: `/api/pipeline-defs/${definition}/versions/${version}`,
     headers: { Authorization: `Bearer ${TOKEN}` },
   }
-  const theirs = { port: bare.port, path: `/versions/${version}` }
-  const load = { connections: CONNECTIONS, ms: ROUND_MS }
-  const rates: (readonly [number, number])[] = []
+  const theirs = { port: bare.port, path: `/versions/${version}`, headers: ours.headers }
+  const rounds: (readonly [Measured, Measured])[] = []
   for (let round = 0; round <= ROUNDS; round++) {
-    const rate = [await requestsPerSecond({ ...ours, ...load }), await requestsPerSecond({ ...theirs, ...load })] as const
-    note(`round ${round}: service ${rate[0].toFixed(0)}/s, bare ${rate[1].toFixed(0)}/s`)
-    if (round > 0) rates.push(rate) // the first one warms up
+    const pair = [await measure(service, ours), await measure(bare, theirs)] as const
+    note(`round ${round}: service ${pair[0].rate.toFixed(0)}/s, bare ${pair[1].rate.toFixed(0)}/s`)
+    if (round > 0) rounds.push(pair) // the first one warms up
   }
-  const ratios = rates.map(([service, bare]) => service / bare)
-  const range = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`
+  const row = (title: string, at: 0 | 1) => [
+    title,
+    median(rounds.map((pair) => pair[at].rate)).toFixed(0),
+    spread(rounds.map((pair) => pair[at].rate / pair[1].rate)),
+    `${median(rounds.map((pair) => pair[at].cpuMicros)).toFixed(0)} µs`,
+    spread(rounds.map((pair) => pair[1].cpuMicros / pair[at].cpuMicros)),
+  ]
   printTable(
     `Read a version by id, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turns, one process each`,
-    ['', 'requests per second (median)', 'against the bare route'],
-    [
-      ['service', median(rates.map(([rate]) => rate)).toFixed(0), `${median(ratios).toFixed(2)}× (${range})`],
-      ['bare Hono route, same SQLite read', median(rates.map(([, rate]) => rate)).toFixed(0), '1'],
-    ],
+    ['', 'requests per second', 'against the bare route', 'processor time per request', 'requests per core-second, against it'],
+    [row('service', 0), row('bare Hono route, same SQLite read', 1)],
   )
   service.child.kill('SIGTERM')
   bare.child.kill('SIGTERM')
 })
+
+interface Measured {
+  readonly rate: number
+  /** Of the server, per request. */
+  readonly cpuMicros: number
+}
+
+async function measure({ child }: Started, target: Pick<Load, 'port' | 'path' | 'headers'>): Promise<Measured> {
+  const pid = child.pid ?? 0
+  const before = processCpuSeconds(pid)
+  const rate = await requestsPerSecond({ ...target, connections: CONNECTIONS, ms: ROUND_MS })
+  const seconds = processCpuSeconds(pid) - before
+  return { rate, cpuMicros: (seconds * 1e6) / (rate * (ROUND_MS / 1000)) }
+}
+
+function spread(ratios: readonly number[]): string {
+  return `${median(ratios).toFixed(2)}× (${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)})`
+}
 
 interface Started {
   readonly port: number
@@ -64,10 +85,11 @@ async function start(args: readonly string[], probe: string, env: Readonly<Recor
     stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, PORT: String(port), ...env },
   })
-  for (;;) {
+  for (const deadline = Date.now() + START_LIMIT_MS; ; ) {
     const answer = await fetch(`http://127.0.0.1:${port}${probe}`).catch(() => undefined)
     if (answer?.status === 200) return { port, child }
     if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended at start`)
+    if (Date.now() > deadline) throw new Error(`${args.join(' ')} does not answer: ${answer?.status}`)
     await sleep(20)
   }
 }

@@ -1,6 +1,5 @@
 import { Hono } from 'hono'
 import { bodyLimit } from 'hono/body-limit'
-import { secureHeaders } from 'hono/secure-headers'
 import { DomainError } from './domain/errors.ts'
 import type { AppEnv } from './middleware/app-env.ts'
 import { auditRefusals } from './middleware/audit-refusals.ts'
@@ -11,6 +10,7 @@ import { HttpError } from './middleware/http-error.ts'
 import { idempotency } from './middleware/idempotency.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
+import { securityHeaders } from './middleware/security-headers.ts'
 import { mountRoutes } from './routes/mount-routes.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import type { IdempotencyService } from './services/idempotency-service.ts'
@@ -38,17 +38,13 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
   })
   app.use(requestLog(context))
-  app.use(
-    secureHeaders({
-      contentSecurityPolicy: { defaultSrc: ["'self'"], objectSrc: ["'none'"], baseUri: ["'none'"], frameAncestors: ["'none'"] },
-      strictTransportSecurity: false,
-    }),
-  )
+  app.use(securityHeaders())
   app.use(frontend(context.staticFiles))
   app.use(auditRefusals(context.refusals))
   app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
   app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
-  app.use('/api/*', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
+  const limitBody = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody })
+  app.use('/api/*', (c, next) => (c.req.method === 'GET' ? next() : limitBody(c, next)))
   app.use('/api/*', idempotency(context.idempotency))
   mountRoutes(app, allRoutes(context))
   return app

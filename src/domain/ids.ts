@@ -10,13 +10,19 @@ export type IdSource = (prefix: IdPrefix) => string
 /** An id source over a clock (ms since the epoch) and a source of random bytes. */
 export function createIdSource(nowMs: () => number, randomBytes: (length: number) => Uint8Array): IdSource {
   let lastMs = Number.NEGATIVE_INFINITY
+  let time = ''
   let digits = new Uint8Array(RANDOM_DIGITS)
   return (prefix) => {
     const ms = nowMs()
     // Within a millisecond, or when the clock goes back, the next id is the last one plus one.
     if (ms > lastMs || !increment(digits)) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
-    lastMs = Math.max(ms, lastMs)
-    return `${prefix}-${encodeTime(lastMs)}${Array.from(digits, letter).join('')}`
+    if (ms > lastMs) {
+      lastMs = ms
+      time = encodeTime(ms)
+    }
+    let text = `${prefix}-${time}`
+    for (const digit of digits) text += letter(digit)
+    return text
   }
 }
 

@@ -13,9 +13,10 @@ const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
  */
 export function idempotency(service: IdempotencyService) {
   return createMiddleware<AppEnv>(async function answerOnce(c, next) {
+    if (c.req.method !== 'POST') return next()
     const key = c.req.header('idempotency-key')
     const user = c.get('caller')?.user
-    if (c.req.method !== 'POST' || key === undefined || user === undefined) return next()
+    if (key === undefined || user === undefined) return next()
     if (!KEY.test(key)) throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
     const body = new Uint8Array(await c.req.arrayBuffer())
     const call = { user, key, method: c.req.method, path: c.req.path, requestId: c.get('requestId'), body }

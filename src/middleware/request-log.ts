@@ -12,7 +12,7 @@ export function requestLog({ log, newRequestId }: { log: Logger; newRequestId: (
     const startedAt = performance.now()
     c.set('requestId', requestId)
     await next()
-    c.header('X-Request-Id', requestId)
+    c.res.headers.set('X-Request-Id', requestId)
     log.info('request', {
       request_id: requestId,
       method: c.req.method,

@@ -1,18 +1,10 @@
-import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
-import { hasRole, type Role } from '../domain/roles.ts'
-import type { AppEnv } from './app-env.ts'
+import { type Caller, hasRole, type Role } from '../domain/roles.ts'
 
-/** Lets only callers of at least the given role through: 401 without a credential, 403 below the role. */
-export function requireRole(minimum: Role | 'none') {
-  return createMiddleware<AppEnv>(async function checkRole(c, next) {
-    if (minimum !== 'none') {
-      const caller = c.get('caller')
-      if (!caller) throw new DomainError('UNAUTHENTICATED', 'this needs a token: Authorization: Bearer <token>')
-      if (!hasRole(caller.role, minimum)) {
-        throw new DomainError('FORBIDDEN', `this needs the role ${minimum}; ${caller.user} is ${caller.role}`)
-      }
-    }
-    await next()
-  })
+/** Throws unless the caller has at least the given role: `UNAUTHENTICATED` without a caller, else `FORBIDDEN`. */
+export function requireRole(caller: Caller | undefined, minimum: Role | 'none'): void {
+  if (minimum === 'none') return
+  if (!caller) throw new DomainError('UNAUTHENTICATED', 'this needs a token: Authorization: Bearer <token>')
+  if (hasRole(caller.role, minimum)) return
+  throw new DomainError('FORBIDDEN', `this needs the role ${minimum}; ${caller.user} is ${caller.role}`)
 }

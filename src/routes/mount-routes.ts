@@ -6,23 +6,26 @@ import { requireRole } from '../middleware/require-role.ts'
 import { HttpError } from '../middleware/http-error.ts'
 import { parseStrictJson, StrictJsonError } from '../middleware/strict-json.ts'
 import { isNotModified } from './entity-tag.ts'
+import { createRouteTable, type FoundPath } from './route-table.ts'
 import type { Route, RouteAnswer } from './route.ts'
 
 /** Mounts a table of routes: guard, validation, handler; other methods of a known path answer 405 with `Allow`. */
 export function mountRoutes(app: Hono<AppEnv>, routes: readonly Route[]): void {
-  for (const route of routes) {
-    app.on(route.method.toUpperCase(), honoPath(route.path), requireRole(route.minRole), (c) => runRoute(route, c))
-  }
-  for (const [path, allowed] of methodsByPath(routes)) {
-    app.all(honoPath(path), () => {
-      throw new HttpError(405, 'METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
-    })
-  }
+  const find = createRouteTable(routes)
+  app.all('/api/*', async (c, next) => {
+    const found = find(c.req.path)
+    if (!found) return next()
+    const { byMethod, params, allowed } = found
+    const route = byMethod.get(c.req.method === 'HEAD' ? 'GET' : c.req.method)
+    if (!route) throw new HttpError(405, 'METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
+    requireRole(c.get('caller'), route.minRole)
+    return runRoute(route, params, c)
+  })
 }
 
-async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
+async function runRoute(route: Route, params: FoundPath['params'], c: Context<AppEnv>): Promise<Response> {
   const input = {
-    params: parse(route.params, c.req.param(), 'path'),
+    params: parse(route.params, params, 'path'),
     query: parse(route.query, singleValues(c), 'query'),
     body: route.body ? parse(route.body, await readJson(c), 'body') : undefined,
     caller: c.get('caller'),
@@ -31,12 +34,14 @@ async function runRoute(route: Route, c: Context<AppEnv>): Promise<Response> {
     headers: c.req.raw.headers,
     remoteAddress: c.env?.remoteAddress,
     secure: isSecure(c),
-    signal: c.req.raw.signal,
+    get signal() {
+      return c.req.raw.signal
+    },
     upgrade: c.env?.upgrade,
   }
   const answer = await route.handle(input as never)
   const response = answer instanceof Response ? answer : respond(answer)
-  if (route.method === 'get' && isNotModified(input.headers, response.headers.get('etag'))) {
+  if (route.method === 'get' && c.req.header('if-none-match') !== undefined && isNotModified(input.headers, response.headers.get('etag'))) {
     response.headers.delete('content-type')
     return new Response(null, { status: 304, headers: response.headers })
   }
@@ -85,6 +90,7 @@ function gravest(issues: readonly z.core.$ZodIssue[]): Refusal {
 }
 
 function singleValues(c: Context<AppEnv>): Record<string, string> {
+  if (!c.req.url.includes('?')) return {}
   return Object.fromEntries(
     Object.entries(c.req.queries()).map(([name, values]) => {
       if (values.length === 1) return [name, values[0] ?? '']
@@ -113,18 +119,4 @@ async function readJson(c: Context<AppEnv>): Promise<unknown> {
     const why = cause instanceof StrictJsonError ? cause.message : 'is not valid JSON'
     throw new DomainError('INVALID_REQUEST', `the body ${why}`, { cause })
   }
-}
-
-function honoPath(path: string): string {
-  return path.replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-function methodsByPath(routes: readonly Route[]): Map<string, string> {
-  const methods = new Map<string, string>()
-  for (const { path, method } of routes) {
-    const known = methods.get(path)
-    const names = method === 'get' ? 'GET, HEAD' : method.toUpperCase()
-    methods.set(path, known ? `${known}, ${names}` : names)
-  }
-  return methods
 }

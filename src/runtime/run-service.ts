@@ -5,6 +5,7 @@ import type { Env } from '../config/env.ts'
 import { createContext } from '../context.ts'
 import { createLogger } from '../services/logger.ts'
 import { prepareHome } from './home.ts'
+import { createLineWriter } from './line-writer.ts'
 import type { RunningServer, Runtime, ServeOptions } from './runtime.ts'
 import { openStaticFiles } from './static-files.ts'
 
@@ -19,7 +20,7 @@ const SHUTDOWN_LIMIT_MS = 20_000
 
 /** Runs the service until SIGTERM or SIGINT; a second signal ends it at once. Resolves when it listens. */
 export async function runService({ config, env, runtime }: RunServiceOptions): Promise<void> {
-  const log = createLogger(config.logLevel, (line) => process.stdout.write(`${line}\n`))
+  const log = createLogger(config.logLevel, createLineWriter())
   const context = await createContext({ config, env, runtime, log, home: await prepareHome(config.home) })
   await context.reconcile()
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })

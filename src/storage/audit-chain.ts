@@ -1,6 +1,7 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 
 import type { AuditEventsTable } from './schema.ts'
+import { sha256Hex } from './sha256.ts'
 
 /** An audit row before it is chained. */
 export type UnchainedRow = Omit<AuditEventsTable, 'seq' | 'prev_hash' | 'hash'>
@@ -39,7 +40,7 @@ export function rowHash(row: Omit<AuditEventsTable, 'hash'>): string {
     row.request_id,
     row.details_json,
   ])
-  return createHash('sha256').update(canonical).digest('hex')
+  return sha256Hex(canonical)
 }
 
 /** HMAC-SHA256, in hex, of a head: only who has the key can say that the log ends there. */

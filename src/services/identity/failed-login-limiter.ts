@@ -42,7 +42,7 @@ export function createFailedLoginLimiter(nowMs: () => number): FailedLoginLimite
       count(addresses, address, { ...PER_ADDRESS, nowMs: nowMs() })
     },
     succeeded(credentialSha256) {
-      put(good, credentialSha256, true)
+      if (!good.has(credentialSha256)) put(good, credentialSha256, true)
     },
   }
 }
