@@ -19,7 +19,8 @@ export const ROLES: readonly Role[] = ['Auditor', 'DataEngineer', 'LeadDataEngin
 const node = (id: string, x = 0) => ({ id, type: 'step', config: { x }, position: { x, y: 0 } })
 const edge = (id: string, source: string, target: string) => ({ id, source, target })
 
-const GRAPHS: readonly Graph[] = [
+/** What versions are made of; the last one is no pipeline. */
+export const GRAPHS: readonly Graph[] = [
   { name: 'empty', good: true, nodes: [], edges: [] },
   { name: 'one', good: true, nodes: [node('a')], edges: [] },
   { name: 'two', good: true, nodes: [node('a'), node('b')], edges: [edge('e', 'a', 'b')] },
