@@ -83,7 +83,8 @@ class HadoopCatalog implements Catalog {
 
   async locateTable(identifier: TableIdentifier): Promise<string> {
     const found = await this.#find(identifier)
-    if (found === undefined) throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
+    if (found === undefined)
+      throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
     return found.location
   }
 

@@ -40,7 +40,8 @@ function allowedLocations({ extraProps }: CatalogSettings, { readSecret }: OpenC
   const value = extraProps[ALLOWED_LOCATIONS]
   if (value === undefined) return []
   const text = value.startsWith('env:') ? readSecret(value.slice('env:'.length)) : value
-  if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `extra_props.${ALLOWED_LOCATIONS}: ${value} is not set`)
+  if (text === undefined)
+    throw new IcebergError('INVALID_ARGUMENT', `extra_props.${ALLOWED_LOCATIONS}: ${value} is not set`)
   return text.split(',').map((location) => localFolder(location.trim()))
 }
 
@@ -50,7 +51,10 @@ function localFolder(location: string): string {
     throw new IcebergError('UNSUPPORTED', `${scheme} locations are not supported yet: use a folder of this machine`)
   }
   if (scheme === undefined && !location.startsWith('/')) {
-    throw new IcebergError('INVALID_ARGUMENT', `the location ${JSON.stringify(location)} must be an absolute path or file: URI`)
+    throw new IcebergError(
+      'INVALID_ARGUMENT',
+      `the location ${JSON.stringify(location)} must be an absolute path or file: URI`,
+    )
   }
   return location
 }
@@ -62,5 +66,8 @@ function sqlitePath(uri: string | null): string {
   if (uri !== null && /^(jdbc:)?postgres(ql)?:/.test(uri)) {
     throw new IcebergError('UNSUPPORTED', 'PostgreSQL catalogs are not supported yet: use sqlite:///path')
   }
-  throw new IcebergError('INVALID_ARGUMENT', 'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one')
+  throw new IcebergError(
+    'INVALID_ARGUMENT',
+    'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one',
+  )
 }

@@ -115,7 +115,12 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   requireUnchanged(current, input.expectedMetadataLocation)
   const planned = await planPinned(current, options, input)
   if (planned.plan.updates.length === 0) {
-    return details({ staged: { ...planned, table: current, files: NO_FILES }, deleted: NO_FILES, freed: 0, failures: [] })
+    return details({
+      staged: { ...planned, table: current, files: NO_FILES },
+      deleted: NO_FILES,
+      freed: 0,
+      failures: [],
+    })
   }
   let staged: StagedExpiry | undefined
   const { table: committed } = await commitTable(

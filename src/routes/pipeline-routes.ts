@@ -70,7 +70,8 @@ export function pipelineRoutes({ pipelines }: { readonly pipelines: PipelineServ
       method: 'delete',
       path: '/api/pipeline/{pipeline_id}',
       operationId: 'deletePipeline',
-      summary: 'Forget a stopped pipeline and let go of the snapshots that were kept for it; tables and checkpoint stay',
+      summary:
+        'Forget a stopped pipeline and let go of the snapshots that were kept for it; tables and checkpoint stay',
       minRole: 'DataEngineer',
       params: pipelineParams,
       responses: { 204: { description: 'Forgotten' } },

@@ -9,7 +9,8 @@ export const startPipelineRequest = z
     source_table: tableName.optional(),
     sink_table: tableName,
     checkpoint_location: z.string().min(1).max(1000).meta({
-      description: 'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are meant against the latter',
+      description:
+        'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are meant against the latter',
       example: 'checkpoints/orders',
     }),
     trigger_interval: z

@@ -181,7 +181,12 @@ async function actionInput(
   request: MaintenanceRequest,
 ): Promise<ActionInput> {
   const { table, dry_run: _, plan_id: planId, ...options } = request
-  const common = { catalog: deps.catalog.current(), engine: deps.engine, identifier: parseIdentifier(table), ...guardOf(deps) }
+  const common = {
+    catalog: deps.catalog.current(),
+    engine: deps.engine,
+    identifier: parseIdentifier(table),
+    ...guardOf(deps),
+  }
   const given = options as MaintenanceOptions
   if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }
   const plan = await deps.plans.find(planId, deps.now())

@@ -103,8 +103,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       })
       await deps.unpin?.(pipeline)
     },
-    describeAll: async (id) =>
-      (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),
+    describeAll: async (id) => (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),
     subscribe: (signal, pipelineId) => deps.hub.subscribe(signal, pipelineId),
   }
 }
@@ -119,8 +118,18 @@ interface Recorded {
   readonly details?: Readonly<Record<string, string>>
 }
 
-async function record(deps: PipelineServiceDeps, tx: Tx, { action, event, id, context, details }: Recorded): Promise<void> {
-  await deps.audit.record(tx, { ...context, action, objectType: 'pipeline', objectId: id, ...(details ? { details } : {}) })
+async function record(
+  deps: PipelineServiceDeps,
+  tx: Tx,
+  { action, event, id, context, details }: Recorded,
+): Promise<void> {
+  await deps.audit.record(tx, {
+    ...context,
+    action,
+    objectType: 'pipeline',
+    objectId: id,
+    ...(details ? { details } : {}),
+  })
   await deps.events.append(tx, { type: event, objectType: 'pipeline', objectId: id, data: { id, ...details } })
 }
 
@@ -165,7 +174,8 @@ async function compiled(
     return undefined
   }
   if (source !== undefined) throw refuse('INVALID_REQUEST', 'version_id', 'cannot be given together with source_table')
-  if (compileVersion === undefined) throw refuse('UNPROCESSABLE', 'version_id', 'versions cannot be run by this service')
+  if (compileVersion === undefined)
+    throw refuse('UNPROCESSABLE', 'version_id', 'versions cannot be run by this service')
   return compileVersion(id)
 }
 

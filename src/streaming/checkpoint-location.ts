@@ -68,7 +68,8 @@ function absolutePath(text: string, home: string): string {
 }
 
 function relativePath(text: string, home: string): string {
-  if (/^[a-z][a-z0-9+.-]*:/i.test(text)) throw refuse('must be a path or a file: URI inside the warehouse or LOCKHOUSE_HOME')
+  if (/^[a-z][a-z0-9+.-]*:/i.test(text))
+    throw refuse('must be a path or a file: URI inside the warehouse or LOCKHOUSE_HOME')
   if (text.startsWith('~')) throw refuse('must not begin with "~"')
   return `${home}/${text}`
 }
@@ -77,7 +78,8 @@ function relativePath(text: string, home: string): string {
 function pathOf(location: string): string | undefined {
   if (location.startsWith('/')) return location.length > 1 ? location.replace(/\/+$/, '') || '/' : location
   const path = /^file:(?:\/\/(?:localhost)?)?(\/.*)$/is.exec(location)?.[1]
-  if (path === undefined || /^file:\/\/[^/]/i.test(location.replace(/^file:\/\/localhost\//i, 'file:///'))) return undefined
+  if (path === undefined || /^file:\/\/[^/]/i.test(location.replace(/^file:\/\/localhost\//i, 'file:///')))
+    return undefined
   return path.replace(/\/+$/, '') || '/'
 }
 

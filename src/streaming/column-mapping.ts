@@ -2,7 +2,7 @@ import type { Schema } from '../iceberg/schema.ts'
 import { formatType } from '../iceberg/type-names.ts'
 import { canPromote } from '../iceberg/type-json.ts'
 import { isNested } from '../iceberg/types.ts'
-import type { NestedField, PrimitiveType, Type } from '../iceberg/types.ts'
+import type { NestedField, Type } from '../iceberg/types.ts'
 
 /** A column of the source and the column of the sink that it fills, by field id, at any depth. */
 export type ColumnPair = readonly [sourceId: number, sinkId: number]
@@ -86,17 +86,17 @@ class Matcher {
     }
     for (const target of sink) {
       const id = this.#sourceOf.get(target.id)
-      pair(
-        target,
-        id === undefined ? undefined : source.find((field) => field.id === id),
-      )
+      pair(target, id === undefined ? undefined : source.find((field) => field.id === id))
     }
     const open = (): NestedField[] => sink.filter((target) => !partners.has(target))
-    for (const target of open()) pair(target, [...free].find(({ name }) => name === target.name))
-    const lower = (field: NestedField): string => field.name.toLowerCase()
+    for (const target of open())
+      pair(
+        target,
+        [...free].find(({ name }) => name === target.name),
+      )
     for (const target of open()) {
-      const alike = [...free].filter((field) => lower(field) === lower(target))
-      const rivals = open().filter((field) => lower(field) === lower(target))
+      const alike = [...free].filter((field) => isAlike(field, target))
+      const rivals = open().filter((field) => isAlike(field, target))
       if (alike.length === 1 && rivals.length === 1) pair(target, alike[0])
     }
     return partners
@@ -157,6 +157,10 @@ class Matcher {
 
 /** A default of the source as a value of the sink's type: only a date reads otherwise when it becomes a timestamp. */
 function promotedDefault(value: unknown, from: Type, to: Type): unknown {
-  const isTime = (type: Type): type is PrimitiveType => type.kind === 'timestamp' || type.kind === 'timestamp_ns'
-  return from.kind === 'date' && isTime(to) && typeof value === 'string' ? `${value}T00:00:00` : value
+  return from.kind === 'date' && to.kind !== 'date' && typeof value === 'string' ? `${value}T00:00:00` : value
+}
+
+/** Whether two columns have the same name but for its case. */
+function isAlike(a: NestedField, b: NestedField): boolean {
+  return a.name.toLowerCase() === b.name.toLowerCase()
 }

@@ -39,7 +39,11 @@ const MOVE_EVERY_MS = 600_000
 export function createPinKeeper(deps: PinKeeperDeps): PinKeeper {
   const movedAt = new Map<string, number>()
 
-  async function keepOne({ pipelineId, positions, isResting = false }: PinState, source: string, at: number): Promise<void> {
+  async function keepOne(
+    { pipelineId, positions, isResting = false }: PinState,
+    source: string,
+    at: number,
+  ): Promise<void> {
     const position = positions[at]
     const identifier = parseIdentifier(source)
     const { metadata } = await deps.tables.current(identifier)
@@ -63,7 +67,11 @@ export function createPinKeeper(deps: PinKeeperDeps): PinKeeper {
     await unpinHistory(deps.catalog(), identifier, pipelineId)
   }
 
-  async function each(pipelineId: string, sources: readonly string[], work: (source: string, at: number) => Promise<void>) {
+  async function each(
+    pipelineId: string,
+    sources: readonly string[],
+    work: (source: string, at: number) => Promise<void>,
+  ) {
     for (const [at, source] of sources.entries()) {
       try {
         await work(source, at)

@@ -86,5 +86,7 @@ async function usesColumn(
   }
   const { progress } = readSinkState(metadata, record.queryId)
   // before the first batch it is not known which columns of the sink will be filled
-  return progress === undefined || progress.pairs.length === 0 || progress.pairs.some(([, sinkId]) => sinkId === fieldId)
+  return (
+    progress === undefined || progress.pairs.length === 0 || progress.pairs.some(([, sinkId]) => sinkId === fieldId)
+  )
 }

@@ -74,7 +74,8 @@ export class PipelineRunner {
         const opened = session
         const result = await this.#deps.slots.run(() => opened.step(this.#abort.signal))
         await this.#tell(opened, result)
-        if (result.kind === 'idle' || !result.hasMore) await this.#pause(startedAt + this.spec.triggerMs - performance.now())
+        if (result.kind === 'idle' || !result.hasMore)
+          await this.#pause(startedAt + this.spec.triggerMs - performance.now())
       } catch (error) {
         session = undefined
         const end = await this.#afterError(error)

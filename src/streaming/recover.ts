@@ -129,7 +129,8 @@ async function complete(
   for (const [source, offset] of offsets.entries()) {
     const table = sources[source]
     const planner = planners[source]
-    if (table === undefined || planner === undefined) throw mismatch('the checkpoint has more sources than the pipeline')
+    if (table === undefined || planner === undefined)
+      throw mismatch('the checkpoint has more sources than the pipeline')
     const known = progress?.positions[source]
     const wasComplete = known !== undefined && sameOffset(known.offset, offset) && known.isComplete
     const start = { offset, isComplete: wasComplete }

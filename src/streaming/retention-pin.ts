@@ -33,7 +33,7 @@ export function pinnedSnapshot({ refs }: TableMetadata, pipelineId: string): big
 
 /** Whether the history after the tag is kept, too: a writer that does not know retention may have reset it. */
 export function isHeld({ refs }: TableMetadata, pipelineId: string): boolean {
-  return refs[pinTag(pipelineId)] !== undefined && refs[mainBranch]?.maxSnapshotAgeMs === Number(FOREVER_MS)
+  return refs[pinTag(pipelineId)] !== undefined && refs[mainBranch]?.maxSnapshotAgeMs === FOREVER_MS
 }
 
 /**
@@ -68,7 +68,8 @@ export function withoutPins(metadata: TableMetadata, known: ReadonlySet<string>)
 export function withoutPinRetention(metadata: TableMetadata, known: ReadonlySet<string>): TableMetadata {
   const main = metadata.refs[mainBranch]
   const pins = readPins(metadata)
-  if (main === undefined || !pins?.pipelines.every((id) => known.has(id)) || main.maxSnapshotAgeMs !== Number(FOREVER_MS)) return metadata
+  if (main === undefined || !pins?.pipelines.every((id) => known.has(id)) || main.maxSnapshotAgeMs !== FOREVER_MS)
+    return metadata
   return { ...metadata, refs: { ...metadata.refs, [mainBranch]: withAge(main, pins.mainMaxSnapshotAgeMs) } }
 }
 
@@ -96,14 +97,14 @@ function pinUpdates(
   const main = metadata.refs[mainBranch]
   if (main === undefined || snapshotById(metadata, snapshotId) === undefined) return []
   const before = readPins(metadata)
-  const isForever = main.maxSnapshotAgeMs === Number(FOREVER_MS)
+  const isForever = main.maxSnapshotAgeMs === FOREVER_MS
   const pins: Pins = {
     pipelines: [...new Set([...(before?.pipelines ?? []), pipelineId])],
     mainMaxSnapshotAgeMs: before !== undefined && isForever ? before.mainMaxSnapshotAgeMs : main.maxSnapshotAgeMs,
   }
   return [
-    setRef(pinTag(pipelineId), { type: 'tag', snapshotId, maxRefAgeMs: Number(FOREVER_MS) }),
-    setRef(mainBranch, { ...main, maxSnapshotAgeMs: Number(FOREVER_MS) }),
+    setRef(pinTag(pipelineId), { type: 'tag', snapshotId, maxRefAgeMs: FOREVER_MS }),
+    setRef(mainBranch, { ...main, maxSnapshotAgeMs: FOREVER_MS }),
     { action: 'set-properties', updates: { [PINS_PROPERTY]: formatPins(pins) } },
   ]
 }
@@ -121,7 +122,7 @@ function unpinUpdates(metadata: TableMetadata, pipelineId: string): TableUpdate[
     return updates
   }
   const main = metadata.refs[mainBranch]
-  if (main?.maxSnapshotAgeMs === Number(FOREVER_MS)) updates.push(setRef(mainBranch, withAge(main, pins.mainMaxSnapshotAgeMs)))
+  if (main?.maxSnapshotAgeMs === FOREVER_MS) updates.push(setRef(mainBranch, withAge(main, pins.mainMaxSnapshotAgeMs)))
   updates.push({ action: 'remove-properties', removals: [PINS_PROPERTY] })
   return updates
 }
@@ -130,8 +131,15 @@ function setRef(name: string, ref: SnapshotRef): TableUpdate {
   return { action: 'set-snapshot-ref', 'ref-name': name, ...snapshotRefToJson(ref) }
 }
 
-function withAge({ maxSnapshotAgeMs: _, ...ref }: SnapshotRef, ageMs: number | undefined): SnapshotRef {
-  return ageMs === undefined ? ref : { ...ref, maxSnapshotAgeMs: ageMs }
+function withAge(ref: SnapshotRef, ageMs: number | undefined): SnapshotRef {
+  const { snapshotId, type, minSnapshotsToKeep, maxRefAgeMs } = ref
+  return {
+    snapshotId,
+    type,
+    ...(minSnapshotsToKeep === undefined ? {} : { minSnapshotsToKeep }),
+    ...(maxRefAgeMs === undefined ? {} : { maxRefAgeMs }),
+    ...(ageMs === undefined ? {} : { maxSnapshotAgeMs: ageMs }),
+  }
 }
 
 function formatPins({ pipelines, mainMaxSnapshotAgeMs }: Pins): string {

@@ -1,5 +1,12 @@
 import { IcebergError } from '../iceberg/errors.ts'
-import { asObject, intList, optionalString, requireArray, requireCount, requireString } from '../iceberg/json/json-fields.ts'
+import {
+  asObject,
+  intList,
+  optionalString,
+  requireArray,
+  requireCount,
+  requireString,
+} from '../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'

@@ -44,7 +44,9 @@ export function unreadHistory(metadata: TableMetadata, { offset, isComplete }: R
     return { current: undefined, after: after.reverse() }
   }
   const stillThere = snapshotById(metadata, offset.snapshotId) !== undefined
-  const why = stillThere ? 'the table was rolled back behind it' : 'it has expired, and rows after it may be gone with it'
+  const why = stillThere
+    ? 'the table was rolled back behind it'
+    : 'it has expired, and rows after it may be gone with it'
   throw lost(metadata, offset, why)
 }
 

@@ -114,7 +114,8 @@ async function readCheckpoint(deps: StartCheckDeps, location: string, sources: n
     if (!isIcebergError(error)) throw error
     const isDamaged = ['CORRUPT_FILE', 'UNSUPPORTED', 'INVALID_METADATA'].includes(error.code)
     if (isDamaged) throw refuse('UNPROCESSABLE', 'checkpoint_location', error.message, error)
-    if (error.code === 'IO_FAILED') throw refuse('UNPROCESSABLE', 'checkpoint_location', 'cannot be read as a folder', error)
+    if (error.code === 'IO_FAILED')
+      throw refuse('UNPROCESSABLE', 'checkpoint_location', 'cannot be read as a folder', error)
     throw error
   }
 }
@@ -127,13 +128,13 @@ interface StartTables {
 
 /** The checkpoint must be of these tables; one of Spark is told by the snapshots that it names. */
 function requireOwn({ owner, latest, initial }: CheckpointState, { sources, sinkName, sink }: StartTables): void {
-  const other = (what: string): DomainError => refuse('CONFLICT', 'checkpoint_location', what)
   if (owner !== undefined) {
-    const same = owner.sources.length === sources.length && sources.every((table, at) => isStampOf(owner.sources[at], table))
+    const same =
+      owner.sources.length === sources.length && sources.every((table, at) => isStampOf(owner.sources[at], table))
     const sameSink = sink === undefined ? owner.sink.table === sinkName : isStampOf(owner.sink, sink)
     if (same && sameSink && sink !== undefined) return
     const tables = `from ${owner.sources.map(({ table }) => table).join(', ')} into ${owner.sink.table}`
-    throw other(`holds the checkpoint of another pipeline, ${tables}`)
+    throw foreignCheckpoint(`holds the checkpoint of another pipeline, ${tables}`)
   }
   for (const [at, table] of sources.entries()) {
     const offset = latest?.offsets[at] ?? initial[at]
@@ -142,9 +143,15 @@ function requireOwn({ owner, latest, initial }: CheckpointState, { sources, sink
       unreadHistory(table.metadata, { offset, isComplete: false })
     } catch (error) {
       if (!(error instanceof PipelineStopped)) throw error
-      throw other(`holds the checkpoint of another source, or of snapshots that ${formatIdentifier(table.identifier)} lost`)
+      throw foreignCheckpoint(
+        `holds the checkpoint of another source, or of snapshots that ${formatIdentifier(table.identifier)} lost`,
+      )
     }
   }
+}
+
+function foreignCheckpoint(what: string): DomainError {
+  return refuse('CONFLICT', 'checkpoint_location', what)
 }
 
 function isStampOf(stamp: { readonly uuid: string } | undefined, { metadata }: Table): boolean {
@@ -171,7 +178,11 @@ async function requireCopyable(engine: Engine, sources: readonly Table[]): Promi
   await requireWritable(engine, currentSchema(source.metadata), 'source_table')
 }
 
-async function requireWritable(engine: Engine, schema: Table['metadata']['schemas'][number], field: string): Promise<void> {
+async function requireWritable(
+  engine: Engine,
+  schema: Table['metadata']['schemas'][number],
+  field: string,
+): Promise<void> {
   try {
     await engine.requireWritable?.(schema)
   } catch (error) {

@@ -48,7 +48,8 @@ export function offsetFromJson(json: JsonValue, where: string): StreamingOffset 
   try {
     const object = asObject(json, where)
     const version = requireInt(object, 'version', where)
-    if (version !== 1) throw new IcebergError('UNSUPPORTED', `${where}: offset version ${version} is not known, only 1 is`)
+    if (version !== 1)
+      throw new IcebergError('UNSUPPORTED', `${where}: offset version ${version} is not known, only 1 is`)
     return {
       snapshotId: requireLong(object, 'snapshot_id', where),
       position: requireCount(object, 'position', where),

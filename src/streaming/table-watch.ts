@@ -15,7 +15,10 @@ const MAX_TABLES = 256
 
 /** A watch that all pipelines of a process share; concurrent readers of one table wait for one load. */
 export function createTableWatch(catalog: () => Catalog): TableWatch {
-  const known = new Map<string, { readonly catalog: Catalog; readonly location: string; readonly table: Promise<Table> }>()
+  const known = new Map<
+    string,
+    { readonly catalog: Catalog; readonly location: string; readonly table: Promise<Table> }
+  >()
 
   function keep(name: string, entry: { catalog: Catalog; location: string; table: Promise<Table> }): void {
     known.delete(name)

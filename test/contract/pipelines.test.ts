@@ -10,12 +10,27 @@ describe('streaming pipelines through the interface', () => {
   beforeAll(async () => {
     lab = await openLab()
     home = `${lab.service.folder}/home`
-    await lab.createTable('s.src', [['id', 'long'], ['name', 'string']])
-    await lab.createTable('s.sink', [['id', 'long'], ['name', 'string']])
-    await lab.createTable('s.other', [['id', 'long'], ['name', 'string']])
+    await lab.createTable('s.src', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    await lab.createTable('s.sink', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    await lab.createTable('s.other', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
     await lab.createTable('s.narrow', [['id', 'long']])
-    await lab.createTable('s.wrong', [['id', 'int'], ['name', 'string']])
-    await lab.createTable('s.fixed', [['id', 'long'], ['name', { kind: 'fixed', length: 4 }]])
+    await lab.createTable('s.wrong', [
+      ['id', 'int'],
+      ['name', 'string'],
+    ])
+    await lab.createTable('s.fixed', [
+      ['id', 'long'],
+      ['name', { kind: 'fixed', length: 4 }],
+    ])
     await lab.append('s.src', numbered(0, 10))
     for (const role of ['Auditor', 'DataEngineer']) {
       const answer = await lab.service.post('/api/auth/tokens', { user: role, role, name: role })
@@ -39,8 +54,35 @@ describe('streaming pipelines through the interface', () => {
   }
 
   describe('what is refused before anything starts', () => {
-    const intervals = ['', ' ', '5', 'seconds', '5 parsecs', '-5 s', '+5 s', '5 s 3 s', '1e3 ms', '0 s', '99 ms', '25 h', '24.1 h', '5_s',
-      '５ s', 'Infinity s', 'NaN s', '0x10 s', '5;s', '5 seconds ago', '1000000000000000000 s', '5\ns\n5', '5 constructor', '.5 s', '1. s', '1 week', '5 S s']
+    const intervals = [
+      '',
+      ' ',
+      '5',
+      'seconds',
+      '5 parsecs',
+      '-5 s',
+      '+5 s',
+      '5 s 3 s',
+      '1e3 ms',
+      '0 s',
+      '99 ms',
+      '25 h',
+      '24.1 h',
+      '5_s',
+      '５ s',
+      'Infinity s',
+      'NaN s',
+      '0x10 s',
+      '5;s',
+      '5 seconds ago',
+      '1000000000000000000 s',
+      '5\ns\n5',
+      '5 constructor',
+      '.5 s',
+      '1. s',
+      '1 week',
+      '5 S s',
+    ]
 
     it.each(intervals)('trigger_interval %j', async (trigger_interval) => {
       const { status, body } = await start({ trigger_interval })
@@ -54,9 +96,40 @@ describe('streaming pipelines through the interface', () => {
       expect(body.errors[0].path).toBe('trigger_interval')
     })
 
-    const escapes = ['/etc/cp', '/tmp/cp', '../cp', 'a/../../cp', 'a/../b', '..', '.', '/', '', '  ', 'file:///etc/cp', 'file://host/cp', 'file:cp',
-      's3://bucket/cp', 'hdfs://host/cp', 'http://localhost/cp', 'a\\..\\..\\b', 'a%2e%2e/b', '%2e%2e/b', 'a%2fb', 'a\nb', '~/cp', '~root/cp',
-      'scratch', 'scratch/x', 'x'.repeat(300), 'warehouse/s/src', 'warehouse/s/src/data/cp', 'warehouse/s/sink/cp', 'warehouse/s', 'warehouse', 'link/cp']
+    const escapes = [
+      '/etc/cp',
+      '/tmp/cp',
+      '../cp',
+      'a/../../cp',
+      'a/../b',
+      '..',
+      '.',
+      '/',
+      '',
+      '  ',
+      'file:///etc/cp',
+      'file://host/cp',
+      'file:cp',
+      's3://bucket/cp',
+      'hdfs://host/cp',
+      'http://localhost/cp',
+      'a\\..\\..\\b',
+      'a%2e%2e/b',
+      '%2e%2e/b',
+      'a%2fb',
+      'a\nb',
+      '~/cp',
+      '~root/cp',
+      'scratch',
+      'scratch/x',
+      'x'.repeat(300),
+      'warehouse/s/src',
+      'warehouse/s/src/data/cp',
+      'warehouse/s/sink/cp',
+      'warehouse/s',
+      'warehouse',
+      'link/cp',
+    ]
 
     it.each(escapes)('checkpoint_location %j', async (checkpoint_location) => {
       mkdirSync(`${lab.service.folder}/outside`, { recursive: true })
@@ -110,7 +183,11 @@ describe('streaming pipelines through the interface', () => {
         ['d3', 'offsets/0', 'v2\n{}\n-'],
         ['d4', 'offsets/0', 'v1\n{}\n{"version":1,"snapshot_id":"x","position":0,"scan_all_files":false}'],
         ['d5', 'offsets/0', 'v1\n{}\n{"version":2,"snapshot_id":1,"position":0,"scan_all_files":false}'],
-        ['d6', 'offsets/0', 'v1\n{}\n{"version":1,"snapshot_id":1,"position":0,"scan_all_files":false}\n{"version":1,"snapshot_id":1,"position":0,"scan_all_files":false}'],
+        [
+          'd6',
+          'offsets/0',
+          'v1\n{}\n{"version":1,"snapshot_id":1,"position":0,"scan_all_files":false}\n{"version":1,"snapshot_id":1,"position":0,"scan_all_files":false}',
+        ],
         ['d7', 'sources/0/offsets/0', 'x'],
         ['d8', 'lockhouse.json', '{}'],
       ]
@@ -131,7 +208,10 @@ describe('streaming pipelines through the interface', () => {
     it('a checkpoint of Spark on another table', async () => {
       mkdirSync(`${home}/foreign/offsets`, { recursive: true })
       writeFileSync(`${home}/foreign/metadata`, '{"id":"55080374-1bf1-4eac-aa60-0109670f48f1"}')
-      writeFileSync(`${home}/foreign/offsets/0`, 'v1\n{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}\n{"version":1,"snapshot_id":5660587977364910981,"position":1,"scan_all_files":false}')
+      writeFileSync(
+        `${home}/foreign/offsets/0`,
+        'v1\n{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}\n{"version":1,"snapshot_id":5660587977364910981,"position":1,"scan_all_files":false}',
+      )
       const { status, body } = await start({ checkpoint_location: 'foreign' })
       expect(status).toBe(409)
       expect(body.errors[0].path).toBe('checkpoint_location')
@@ -143,7 +223,11 @@ describe('streaming pipelines through the interface', () => {
   it('roles: an Auditor looks, a DataEngineer starts and stops', async () => {
     const as = (role: string) => ({ token: tokens[role] ?? '' })
     expect((await lab.service.post('/api/pipeline/start', request(), as('Auditor'))).status).toBe(403)
-    const started = await lab.service.post('/api/pipeline/start', request({ sink_table: 's.other', checkpoint_location: 'cp/roles' }), as('DataEngineer'))
+    const started = await lab.service.post(
+      '/api/pipeline/start',
+      request({ sink_table: 's.other', checkpoint_location: 'cp/roles' }),
+      as('DataEngineer'),
+    )
     expect(started.status, JSON.stringify(started.body)).toBe(200)
     const { id, created_by } = started.body.pipeline
     expect(created_by).toBe('DataEngineer')
@@ -153,12 +237,18 @@ describe('streaming pipelines through the interface', () => {
     expect((await lab.service.call('DELETE', `/api/pipeline/${id}`, as('Auditor'))).status).toBe(403)
     expect((await lab.service.get('/api/pipelines', { token: null })).status).toBe(401)
     expect((await lab.service.call('DELETE', `/api/pipeline/${id}`, as('DataEngineer'))).status).toBe(409)
-    expect((await lab.service.post(`/api/pipeline/${id}/stop`, {}, as('DataEngineer'))).body.pipeline.state).toBe('stopped')
+    expect((await lab.service.post(`/api/pipeline/${id}/stop`, {}, as('DataEngineer'))).body.pipeline.state).toBe(
+      'stopped',
+    )
     expect((await lab.service.call('DELETE', `/api/pipeline/${id}`, as('DataEngineer'))).status).toBe(204)
     expect((await lab.service.get(`/api/pipeline/${id}/status`)).status).toBe(404)
     const audit = await lab.service.get(`/api/audit?object=${id}`)
-    const actions = (audit.body.events ?? audit.body).map((entry: { action: string; outcome: string }) => `${entry.action} ${entry.outcome}`)
-    expect(actions).toEqual(expect.arrayContaining(['pipeline.start done', 'pipeline.stop done', 'pipeline.delete done']))
+    const actions = (audit.body.events ?? audit.body).map(
+      (entry: { action: string; outcome: string }) => `${entry.action} ${entry.outcome}`,
+    )
+    expect(actions).toEqual(
+      expect.arrayContaining(['pipeline.start done', 'pipeline.stop done', 'pipeline.delete done']),
+    )
   })
 
   it('start, status, list, stop twice, start again', async () => {
@@ -168,7 +258,12 @@ describe('streaming pipelines through the interface', () => {
     const { id, run_id } = started.body.pipeline
     expect(id).toMatch(/^pipe-/)
     expect(started.body.pipeline).toMatchObject({
-      source_table: 's.src', sink_table: 's.sink', trigger_interval: '100 ms', engine: 'embedded', desired_state: 'running', created_by: 'admin',
+      source_table: 's.src',
+      sink_table: 's.sink',
+      trigger_interval: '100 ms',
+      engine: 'embedded',
+      desired_state: 'running',
+      created_by: 'admin',
     })
     const progressed = await until(async () => {
       const { body } = await lab.service.get(`/api/pipeline/${id}/status`)
@@ -176,8 +271,13 @@ describe('streaming pipelines through the interface', () => {
     })
     expect(progressed).toMatchObject({ state: 'running', error: null })
     expect(progressed.last_progress).toMatchObject({
-      id, run_id, batch_id: 0, num_input_rows: 10,
-      sources: [{ description: 's.src', num_input_rows: 10, lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 } }],
+      id,
+      run_id,
+      batch_id: 0,
+      num_input_rows: 10,
+      sources: [
+        { description: 's.src', num_input_rows: 10, lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 } },
+      ],
       sink: { description: 's.sink', num_output_rows: 10 },
     })
     expect(progressed.last_progress.sink.snapshot_id).toMatch(/^\d+$/)
@@ -213,7 +313,10 @@ describe('streaming pipelines through the interface', () => {
   })
 
   it('of many starts at the same moment one is started', async () => {
-    await lab.createTable('s.race', [['id', 'long'], ['name', 'string']])
+    await lab.createTable('s.race', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, at) => start({ sink_table: 's.race', checkpoint_location: `race/${at % 3}` })),
     )

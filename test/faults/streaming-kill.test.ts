@@ -78,7 +78,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
       max_files_per_batch: 3,
     })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-    pipelineId = String((answer.body['pipeline'] as { id: string }).id)
+    ;({ id: pipelineId } = answer.body['pipeline'] as { id: string })
     return service
   }
 
@@ -119,7 +119,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
     try {
       await untilEqual(service)
       const sink = await lake.catalog.loadTable(SINK)
-      counts.batches = Number(sink.metadata.lastSequenceNumber)
+      counts.batches = sink.metadata.lastSequenceNumber
     } finally {
       await service.stop()
     }

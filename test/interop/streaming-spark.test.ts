@@ -77,18 +77,21 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
       max_files_per_batch: maxFiles,
     })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-    return String((answer.body['pipeline'] as { id: string }).id)
+    return (answer.body['pipeline'] as { id: string }).id
   }
 
   /** Until the sink has as many rows as the source, or the pipeline has failed. */
   async function untilRead(id: string, name: string): Promise<void> {
     const deadline = Date.now() + 60_000
     for (;;) {
-      const [answer] = await spark.sql(`SELECT (SELECT count(*) FROM house.s.${name}) - (SELECT count(*) FROM house.s.${name}_sink) AS missing`)
+      const [answer] = await spark.sql(
+        `SELECT (SELECT count(*) FROM house.s.${name}) - (SELECT count(*) FROM house.s.${name}_sink) AS missing`,
+      )
       if (answer?.rows[0]?.['missing'] === 0) return
       const status = await service.get(`/api/pipeline/${id}/status`)
       const { state } = status.body['pipeline'] as { state: string }
-      if (state === 'failed' || Date.now() > deadline) throw new Error(`not read: ${JSON.stringify(status.body)}\n${service.log}`)
+      if (state === 'failed' || Date.now() > deadline)
+        throw new Error(`not read: ${JSON.stringify(status.body)}\n${service.log}`)
       await sleep(50)
     }
   }
@@ -99,7 +102,11 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
   }
 
   const lastOf = (name: string, kind: 'offsets' | 'commits'): number =>
-    Math.max(...readdirSync(`${checkpoint(name)}/${kind}`).filter((file) => /^\d+$/.test(file)).map(Number))
+    Math.max(
+      ...readdirSync(`${checkpoint(name)}/${kind}`)
+        .filter((file) => /^\d+$/.test(file))
+        .map(Number),
+    )
 
   it('Spark begins in the middle of a snapshot, we go on, Spark goes on, we go on', async () => {
     await makeTables('a')
@@ -115,7 +122,9 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await untilRead(id, 'a')
     await stop(id)
     await expectSame('a')
-    expect(readFileSync(`${checkpoint('a')}/offsets/${lastOf('a', 'offsets')}`, 'utf8')).toMatch(/^v1\n\{.*"conf":\{"spark\./)
+    expect(readFileSync(`${checkpoint('a')}/offsets/${lastOf('a', 'offsets')}`, 'utf8')).toMatch(
+      /^v1\n\{.*"conf":\{"spark\./,
+    )
 
     await write('a')
     await write('a')
@@ -193,8 +202,10 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await untilRead(id, 'e')
     await stop(id)
     for (let commit = 0; commit < 3; commit += 1) await write('e')
-    const expire = "CALL house.system.expire_snapshots(table => 's.e', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
-    const snapshots = async (): Promise<number> => (await spark.sql('SELECT * FROM house.s.e.snapshots'))[0]?.rows.length ?? 0
+    const expire =
+      "CALL house.system.expire_snapshots(table => 's.e', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
+    const snapshots = async (): Promise<number> =>
+      (await spark.sql('SELECT * FROM house.s.e.snapshots'))[0]?.rows.length ?? 0
     expect(await snapshots()).toBe(4)
     await spark.sql(expire)
     expect(await snapshots()).toBe(4)

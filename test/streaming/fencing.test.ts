@@ -39,7 +39,11 @@ describe('two copies of one pipeline', () => {
     checkLease,
   })
   async function makeTables(name: string): Promise<void> {
-    for (const table of [`s.${name}`, `s.${name}_sink`]) await lab.createTable(table, [['id', 'long'], ['name', 'string']])
+    for (const table of [`s.${name}`, `s.${name}_sink`])
+      await lab.createTable(table, [
+        ['id', 'long'],
+        ['name', 'string'],
+      ])
     for (let at = 0; at < 4; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
   }
   async function drain(session: PipelineSession): Promise<void> {
@@ -91,7 +95,12 @@ describe('two copies of one pipeline', () => {
     await drain(one)
     const identifier = parseIdentifier('s.d_sink')
     await lab.append('s.d_sink', numbered(1000, 1001))
-    await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs: Date.now() + 10 * 86_400_000 })
+    await runExpiry({
+      catalog: lab.catalog(),
+      identifier,
+      request: { retain_last: 1 },
+      nowMs: Date.now() + 10 * 86_400_000,
+    })
     expect((await lab.load('s.d_sink')).metadata.snapshots).toHaveLength(1)
     await lab.append('s.d', numbered(40, 50))
     const two = await PipelineSession.open(deps(), spec('d', 'two', 'd-new'))
@@ -106,7 +115,12 @@ describe('two copies of one pipeline', () => {
     await drain(one)
     for (let at = 4; at < 7; at += 1) await lab.append('s.e', numbered(at * 10, at * 10 + 10))
     const identifier = parseIdentifier('s.e')
-    await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs: Date.now() + 10 * 86_400_000 })
+    await runExpiry({
+      catalog: lab.catalog(),
+      identifier,
+      request: { retain_last: 1 },
+      nowMs: Date.now() + 10 * 86_400_000,
+    })
     await expect(one.step(signal)).rejects.toMatchObject({ code: 'HISTORY_LOST' })
     expect(await lab.rows('s.e_sink')).toHaveLength(40)
   })
@@ -117,7 +131,12 @@ describe('two copies of one pipeline', () => {
     await drain(one)
     await lab.append('s.f', numbered(40, 50))
     const identifier = parseIdentifier('s.f')
-    await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs: Date.now() + 10 * 86_400_000 })
+    await runExpiry({
+      catalog: lab.catalog(),
+      identifier,
+      request: { retain_last: 1 },
+      nowMs: Date.now() + 10 * 86_400_000,
+    })
     await drain(await PipelineSession.open(deps(), spec('f', 'two')))
     expect(await lab.rows('s.f_sink')).toEqual(await lab.rows('s.f'))
   })

@@ -9,7 +9,10 @@ describe('what pipelines have still to read', () => {
   let id = ''
   beforeAll(async () => {
     lab = await openLab()
-    await lab.createTable('s.src', [['id', 'long'], ['name', 'string']])
+    await lab.createTable('s.src', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
     await lab.append('s.src', numbered(0, 10))
     await lab.append('s.src', numbered(10, 20))
     id = await start()
@@ -21,14 +24,26 @@ describe('what pipelines have still to read', () => {
 
   async function start(): Promise<string> {
     const answer = await lab.service.post('/api/pipeline/start', {
-      source_table: 's.src', sink_table: 's.sink', checkpoint_location: 'cp/src', trigger_interval: '100 ms', create_sink_table: true,
+      source_table: 's.src',
+      sink_table: 's.sink',
+      checkpoint_location: 'cp/src',
+      trigger_interval: '100 ms',
+      create_sink_table: true,
     })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     return answer.body.pipeline.id
   }
-  const untilSame = () => until(async () => JSON.stringify(await lab.rows('s.src')) === JSON.stringify(await lab.rows('s.sink').catch(() => [])))
+  const untilSame = () =>
+    until(
+      async () => JSON.stringify(await lab.rows('s.src')) === JSON.stringify(await lab.rows('s.sink').catch(() => [])),
+    )
   const expire = (more: object = {}) =>
-    lab.service.post('/api/expire', { table: 's.src', older_than: new Date(Date.now() + 1000).toISOString(), retain_last: 1, ...more })
+    lab.service.post('/api/expire', {
+      table: 's.src',
+      older_than: new Date(Date.now() + 1000).toISOString(),
+      retain_last: 1,
+      ...more,
+    })
   const snapshots = async (): Promise<string[]> => {
     const { metadata } = await lab.load('s.src')
     return [...ancestorsOf(metadata, metadata.currentSnapshotId ?? 0n)].map(({ snapshotId }) => snapshotId.toString())
@@ -44,7 +59,9 @@ describe('what pipelines have still to read', () => {
       const details = JSON.parse(answer.body.details_json)
       expect(details).toMatchObject({ expired_snapshots_count: 1, kept_snapshots_count: 4 })
       expect(details.pinned_by).toEqual([{ pipeline_id: id, snapshot_id: before[4], kept_snapshots_count: 4 }])
-      expect(details.kept_snapshots.map((one: { snapshot_id: string }) => one.snapshot_id)).toEqual(before.slice(1, 5).reverse())
+      expect(details.kept_snapshots.map((one: { snapshot_id: string }) => one.snapshot_id)).toEqual(
+        before.slice(1, 5).reverse(),
+      )
     }
     expect(await snapshots()).toEqual(before.slice(0, 5))
   })
@@ -66,7 +83,9 @@ describe('what pipelines have still to read', () => {
 
   it('is read when the pipeline goes on; then other engines may expire again, as they could before', async () => {
     await commitTable(lab.catalog(), parseIdentifier('s.src'), async () => ({
-      updates: [{ action: 'set-properties', updates: { unrelated: 'yes' } }], requirements: [], writtenFiles: [],
+      updates: [{ action: 'set-properties', updates: { unrelated: 'yes' } }],
+      requirements: [],
+      writtenFiles: [],
     }))
     expect(await start()).toBe(id)
     await untilSame()
@@ -84,9 +103,17 @@ describe('what pipelines have still to read', () => {
 
   it('columns that a live pipeline uses are neither renamed nor dropped, in source and sink', async () => {
     for (const table of ['s.src', 's.sink']) {
-      for (const [path, more] of [['rename-column', { new_name: 'title' }], ['drop-column', {}]] as const) {
+      for (const [path, more] of [
+        ['rename-column', { new_name: 'title' }],
+        ['drop-column', {}],
+      ] as const) {
         for (const dry of [{}, { dry_run: true }]) {
-          const { status, body } = await lab.service.post(`/api/evolve/${path}`, { table, name: 'name', ...more, ...dry })
+          const { status, body } = await lab.service.post(`/api/evolve/${path}`, {
+            table,
+            name: 'name',
+            ...more,
+            ...dry,
+          })
           expect(status, JSON.stringify(body)).toBe(409)
           expect(body.detail).toContain(id)
           expect(body.errors).toEqual([{ path: 'name', message: `used by pipeline ${id}` }])
@@ -95,7 +122,10 @@ describe('what pipelines have still to read', () => {
       expect((await lab.service.post('/api/evolve/add-column', { table, name: 'more', type: 'int' })).status).toBe(200)
     }
     await lab.service.post(`/api/pipeline/${id}/stop`, {})
-    expect((await lab.service.post('/api/evolve/rename-column', { table: 's.sink', name: 'name', new_name: 'title' })).status).toBe(200)
+    expect(
+      (await lab.service.post('/api/evolve/rename-column', { table: 's.sink', name: 'name', new_name: 'title' }))
+        .status,
+    ).toBe(200)
   })
 
   it('a pipeline that is forgotten holds nothing any more', async () => {

@@ -11,10 +11,19 @@ describe('a pipeline from table to table', () => {
   const start = async (body: object) => lab.service.post('/api/pipeline/start', { trigger_interval: '100 ms', ...body })
 
   it('copies what the source holds, then what is appended', async () => {
-    await lab.createTable('s.a', [['id', 'long'], ['name', 'string']])
+    await lab.createTable('s.a', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
     await lab.append('s.a', numbered(0, 10), numbered(10, 20))
     await lab.append('s.a', numbered(20, 30))
-    const answer = await start({ source_table: 's.a', sink_table: 's.a_copy', checkpoint_location: 'cp/a', create_sink_table: true, max_files_per_batch: 1 })
+    const answer = await start({
+      source_table: 's.a',
+      sink_table: 's.a_copy',
+      checkpoint_location: 'cp/a',
+      create_sink_table: true,
+      max_files_per_batch: 1,
+    })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     const { id } = answer.body.pipeline
     await until(async () => (await lab.rows('s.a_copy').catch(() => [])).length === 30)

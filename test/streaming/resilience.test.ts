@@ -33,12 +33,21 @@ describe('a pipeline when things go wrong or change', () => {
   })
 
   beforeAll(async () => {
-    lab = await openLab({ overrides: { wrapEngine: misbehaving, streaming: { backoff: { firstMs: 50, maxMs: 200 }, lease: { ms: 3000, tickMs: 200 } } } })
+    lab = await openLab({
+      overrides: {
+        wrapEngine: misbehaving,
+        streaming: { backoff: { firstMs: 50, maxMs: 200 }, lease: { ms: 3000, tickMs: 200 } },
+      },
+    })
   })
   afterAll(() => lab.close())
 
-  const TWO = [['id', 'long'], ['name', 'string']] as const
-  const status = async (id: string): Promise<Pipeline> => (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline
+  const TWO = [
+    ['id', 'long'],
+    ['name', 'string'],
+  ] as const
+  const status = async (id: string): Promise<Pipeline> =>
+    (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline
   const stop = (id: string) => lab.service.post(`/api/pipeline/${id}/stop`, {})
 
   async function start(name: string, more: object = {}): Promise<string> {
@@ -65,7 +74,10 @@ describe('a pipeline when things go wrong or change', () => {
       return JSON.stringify(source) === JSON.stringify(sink)
     }, `the same rows in ${name} and its sink`)
 
-  async function evolve(name: string, change: Parameters<typeof addColumn>[1] | { drop: string } | { rename: string; to: string }): Promise<void> {
+  async function evolve(
+    name: string,
+    change: Parameters<typeof addColumn>[1] | { drop: string } | { rename: string; to: string },
+  ): Promise<void> {
     await commitTable(lab.catalog(), parseIdentifier(name), async ({ metadata }) => {
       const staged =
         'drop' in change
@@ -148,8 +160,7 @@ describe('a pipeline when things go wrong or change', () => {
     await untilSame('missing')
     await stop(id)
     const table = await lab.append('s.missing', numbered(10, 20))
-    const lost = (await planFiles(table)).map(({ dataFile }) => dataFile).find(({ lowerBounds: _, ...file }) => file.filePath)
-    const newest = (await planFiles(table)).toSorted((a, b) => b.sequenceNumber - a.sequenceNumber)[0]?.dataFile ?? lost
+    const newest = (await planFiles(table)).toSorted((a, b) => b.sequenceNumber - a.sequenceNumber)[0]?.dataFile
     const path = localPath(newest?.filePath ?? '')
     renameSync(path, `${path}.away`)
     await start('missing')
@@ -209,9 +220,11 @@ describe('a pipeline when things go wrong or change', () => {
       await lab.append('s.busy', numbered(round * 10, round * 10 + 10))
       for (const table of ['s.busy', 's.busy_sink']) {
         const work = { catalog: lab.catalog(), engine: lab.engine, identifier: parseIdentifier(table) }
-        await runCompaction({ ...work, request: { rewrite_all: true }, operationId: `c-${round}-${table}` }).catch((error: unknown) => {
-          if (!(error instanceof IcebergError && error.code === 'COMMIT_CONFLICT')) throw error
-        })
+        await runCompaction({ ...work, request: { rewrite_all: true }, operationId: `c-${round}-${table}` }).catch(
+          (error: unknown) => {
+            if (!(error instanceof IcebergError && error.code === 'COMMIT_CONFLICT')) throw error
+          },
+        )
       }
     }
     await untilSame('busy')
@@ -230,12 +243,18 @@ describe('a pipeline when things go wrong or change', () => {
     expect(await lab.rows('s.evolving_sink')).toContain('{"id":"3","name":"n3","note":7}')
     await evolve('s.evolving', { rename: 'name', to: 'title' })
     await lab.append('s.evolving', "SELECT 4::BIGINT AS c1, 'n4' AS c2, 8 AS c3")
-    await until(async () => (await lab.rows('s.evolving_sink')).includes('{"id":"4","name":"n4","note":8}'), 'the row under the old name')
+    await until(
+      async () => (await lab.rows('s.evolving_sink')).includes('{"id":"4","name":"n4","note":8}'),
+      'the row under the old name',
+    )
     expect(await status(id)).toMatchObject({ state: 'running', error: null })
     await stop(id)
     await lab.append('s.evolving', "SELECT 5::BIGINT AS c1, 'n5' AS c2, 9 AS c3")
     await start('evolving')
-    await until(async () => (await lab.rows('s.evolving_sink')).includes('{"id":"5","name":"n5","note":9}'), 'the row after a restart')
+    await until(
+      async () => (await lab.rows('s.evolving_sink')).includes('{"id":"5","name":"n5","note":9}'),
+      'the row after a restart',
+    )
     await stop(id)
   })
 
@@ -252,7 +271,10 @@ describe('a pipeline when things go wrong or change', () => {
     expect(degraded.error?.message).toContain('note')
     expect(await lab.rows('s.strict_sink')).toHaveLength(3)
     await evolve('s.strict_sink', { name: 'note', type: { kind: 'long' } })
-    await until(async () => (await lab.rows('s.strict_sink')).includes('{"id":"3","name":"n3","note":"7"}'), 'the promoted value')
+    await until(
+      async () => (await lab.rows('s.strict_sink')).includes('{"id":"3","name":"n3","note":"7"}'),
+      'the promoted value',
+    )
     await stop(id)
   })
 
@@ -261,11 +283,27 @@ describe('a pipeline when things go wrong or change', () => {
       kind: 'struct' as const,
       fields: names.map((name, at) => ({ id: ids + at, name, required: false, type: { kind: 'int' as const } })),
     })
-    await lab.createTable('s.shapes', [['ID', 'int'], ['s', struct(['a', 'b'], 10)], ['part', 'int']])
-    await lab.createTable('s.shapes_sink', [['part', 'int'], ['extra', 'string'], ['s', struct(['b', 'a'], 10)], ['id', 'long']], {
-      spec: { specId: 0, fields: [{ fieldId: 1000, sourceId: 1, name: 'part', transform: { kind: 'identity' } }] },
-    })
-    await lab.append('s.shapes', "SELECT i::INT AS c1, {a: i::INT, b: (i + 100)::INT} AS c2, (i % 4)::INT AS c3 FROM range(0, 20) t(i)")
+    await lab.createTable('s.shapes', [
+      ['ID', 'int'],
+      ['s', struct(['a', 'b'], 10)],
+      ['part', 'int'],
+    ])
+    await lab.createTable(
+      's.shapes_sink',
+      [
+        ['part', 'int'],
+        ['extra', 'string'],
+        ['s', struct(['b', 'a'], 10)],
+        ['id', 'long'],
+      ],
+      {
+        spec: { specId: 0, fields: [{ fieldId: 1000, sourceId: 1, name: 'part', transform: { kind: 'identity' } }] },
+      },
+    )
+    await lab.append(
+      's.shapes',
+      'SELECT i::INT AS c1, {a: i::INT, b: (i + 100)::INT} AS c2, (i % 4)::INT AS c3 FROM range(0, 20) t(i)',
+    )
     const id = await start('shapes')
     await until(async () => (await lab.rows('s.shapes_sink')).length === 20)
     expect(await lab.rows('s.shapes_sink')).toContain('{"part":3,"extra":null,"s":{"b":107,"a":7},"id":"7"}')
@@ -296,7 +334,12 @@ describe('a pipeline when things go wrong or change', () => {
     })
     const failed = await untilState(id, 'failed')
     expect(failed.error?.code).toBe('TABLE_REPLACED')
-    const again = await lab.service.post('/api/pipeline/start', { source_table: 's.swapped', sink_table: 's.swapped_sink', checkpoint_location: 'cp/swapped', trigger_interval: '1 s' })
+    const again = await lab.service.post('/api/pipeline/start', {
+      source_table: 's.swapped',
+      sink_table: 's.swapped_sink',
+      checkpoint_location: 'cp/swapped',
+      trigger_interval: '1 s',
+    })
     expect([again.status, again.body.errors[0].path]).toEqual([409, 'checkpoint_location'])
   })
 })

@@ -22,7 +22,11 @@ export interface StreamLab {
   readonly service: TestService
   readonly engine: Engine
   readonly catalog: () => Catalog
-  createTable(name: string, columns: readonly Column[], options?: { spec?: PartitionSpec; properties?: Record<string, string> }): Promise<Table>
+  createTable(
+    name: string,
+    columns: readonly Column[],
+    options?: { spec?: PartitionSpec; properties?: Record<string, string> },
+  ): Promise<Table>
   load(name: string): Promise<Table>
   /** Commits the rows of a query (columns `c<id>`) as one snapshot, one file per query. */
   append(name: string, ...queries: readonly string[]): Promise<Table>
@@ -54,15 +58,25 @@ export async function openLab(options: TestServiceOptions = {}): Promise<StreamL
     async append(name, ...queries) {
       const table = await load(name)
       const files: DataFile[] = []
-      for (const query of queries) files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
+      for (const query of queries)
+        files.push(...(await engine.append({ io: table.io, query, output: outputOf(table) })))
       const operationId = `writer-${randomUUID()}`
       const retries = { count: 50, minWaitMs: 5 }
-      return (await commitTable(catalog(), table.identifier, (fresh) => stageAppend(fresh, { files, operationId }), { retries })).table
+      return (
+        await commitTable(catalog(), table.identifier, (fresh) => stageAppend(fresh, { files, operationId }), {
+          retries,
+        })
+      ).table
     },
     async rows(name) {
       const table = await load(name)
       const rows: string[] = []
-      const task = { io: table.io, metadata: table.metadata, schema: currentSchema(table.metadata), inputs: await planFiles(table) }
+      const task = {
+        io: table.io,
+        metadata: table.metadata,
+        schema: currentSchema(table.metadata),
+        inputs: await planFiles(table),
+      }
       for await (const row of engine.readRows(task)) rows.push(JSON.stringify(row))
       return rows.sort()
     },
@@ -97,7 +111,11 @@ export function numbered(from: number, to: number): string {
 }
 
 /** Waits until the check answers something that is not undefined or false. */
-export async function until<T>(check: () => Promise<T | undefined | false>, what = 'the condition', ms = 20_000): Promise<T> {
+export async function until<T>(
+  check: () => Promise<T | undefined | false>,
+  what = 'the condition',
+  ms = 20_000,
+): Promise<T> {
   const deadline = Date.now() + ms
   for (;;) {
     const found = await check()

@@ -9,6 +9,7 @@ import type { DuckDbRun } from './duckdb-session.ts'
 import { requireReadable } from './read-checks.ts'
 import { RowSource } from './row-source.ts'
 import { openInputs } from './scan-inputs.ts'
+import { textOf } from './result-values.ts'
 import { quoteName } from './sql-text.ts'
 import { structMembers } from './type-mapping.ts'
 import { nullLiteral } from './value-literal.ts'
@@ -88,7 +89,7 @@ const KEPT = 'lockhouse_rows_of_'
 
 async function temporaryTables(run: DuckDbRun): Promise<string[]> {
   const rows = await run.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')
-  return rows.map((row) => String(row['table_name']))
+  return rows.map((row) => textOf(row['table_name']))
 }
 
 function namedRows({ columnsBy, fields }: QueryInput, rows: string): string {
