@@ -4,19 +4,19 @@ import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openLifecycle } from './context/open-lifecycle.ts'
-import { openState } from './context/open-state.ts'
+import { openState, type State } from './context/open-state.ts'
 import { openStreaming, type StreamingSettings } from './context/open-streaming.ts'
 import { openWebhooks } from './context/open-webhooks.ts'
-import { createIdSource } from './domain/ids.ts'
+import { createIdSource, type IdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
 import type { Engine } from './engines/engine.ts'
 import { createLazyEngine } from './engines/lazy-engine.ts'
 import type { Runtime } from './runtime/runtime.ts'
 import type { CheckpointFile } from './services/audit-log.ts'
 import { createCatalogSettingsStore } from './services/catalog-settings-store.ts'
-import { createCatalogService } from './services/catalog-service.ts'
+import { type CatalogService, createCatalogService } from './services/catalog-service.ts'
 import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
-import { createHealthService } from './services/health-service.ts'
+import { createHealthService, type HealthService } from './services/health-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 import { createMaintenanceService } from './services/maintenance-service.ts'
@@ -28,7 +28,7 @@ import { createReconciler } from './services/reconciler.ts'
 import { createTableService } from './services/table-service.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
-import { createOperationStore } from './storage/operation-store.ts'
+import { createOperationStore, type OperationStore } from './storage/operation-store.ts'
 import { createPipelineStore } from './storage/pipeline-store.ts'
 import { createPlanStore } from './storage/plan-store.ts'
 import { createSettingsStore } from './storage/settings-store.ts'
@@ -89,48 +89,17 @@ export interface Context {
 export async function createContext(options: ContextOptions): Promise<Context> {
   const { config, home, runtime, log } = options
   const now = options.overrides?.now ?? (() => new Date())
-  const startedAtMs = performance.now()
   const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
   const newId = createIdSource(() => now().getTime(), randomBytes)
   const state = await openState({ config, home, runtime, log, now })
-  const { db, instance, inTransaction, audit, auditLog, events, feed } = state
-  const operationStore = createOperationStore(db)
-  const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
+  const { db, instance, inTransaction, audit, auditLog, feed } = state
   const idempotencyStore = createIdempotencyStore(db, instance)
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
-  const catalog = createCatalogService({
-    store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
-    initial: {
-      catalogType: 'sql',
-      warehouse: home.warehouse,
-      catalogName: 'lockhouse',
-      uri: `sqlite:///${home.catalogDatabase}`,
-      extraProps: {},
-    },
-    openCatalog: (settings) =>
-      openCatalog(settings, {
-        openSqlite: (path) => runtime.openSqlite(path, { keepJournalMode: path !== home.catalogDatabase }),
-        readSecret: (name) => options.env[name],
-      }),
-  })
-  await catalog.openStored()
-  if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
-
+  const catalog = await openCatalogService(options, state)
   const tokens = createTokenService({ tokens: createTokenStore(db), alone: config.databaseUrl === undefined, inTransaction, audit, newId, now, randomBytes })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
-  const tables = createTableService({ catalog, inTransaction, audit, events, now })
-  const operations = createOperationService({ operations: operationStore, ledger, newId, now, log })
-  const maintenance = createMaintenanceService({
-    catalog,
-    engine,
-    operations,
-    tables,
-    plans: createPlanStore(db),
-    guard: createPipelineGuard({ store: createPipelineStore(db), catalog: () => catalog.current() }),
-    newId,
-    now,
-  })
+  const { tables, operations, maintenance, reconciler } = openMaintenance(options, { state, catalog, engine, newId, now })
   const hub = createMetricsHub()
   const { pipelines, supervisor } = openStreaming({
     state,
@@ -154,25 +123,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     randomBytes,
     retryDelaysMs: options.overrides?.webhookRetryDelaysMs,
   })
-  const reconciler = createReconciler({
-    catalog,
-    operations: operationStore,
-    ledger,
-    isAlive: (id) => instance.isAlive(id),
-    now,
-    log,
-  })
-  const health = createHealthService({
-    version: VERSION,
-    startedAtMs,
-    nowMs: () => performance.now(),
-    checks: {
-      state: async () => void (await operationStore.list({}, { limit: 1 })),
-      catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),
-      engine: () => engine.ping(),
-      cluster: async () => 'not_configured',
-    },
-  })
+  const health = openHealth({ now: () => performance.now(), operations: createOperationStore(db), catalog, engine })
   return {
     app: {
       version: VERSION,
@@ -214,6 +165,82 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       home.release()
     },
   }
+}
+
+/** The configured catalog, opened; one that cannot be opened leaves the service up and stands in the log. */
+async function openCatalogService(options: ContextOptions, state: State): Promise<CatalogService> {
+  const { env, home, runtime, log } = options
+  const { db, inTransaction, audit, events } = state
+  const now = options.overrides?.now ?? (() => new Date())
+  const catalog = createCatalogService({
+    store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
+    initial: {
+      catalogType: 'sql',
+      warehouse: home.warehouse,
+      catalogName: 'lockhouse',
+      uri: `sqlite:///${home.catalogDatabase}`,
+      extraProps: {},
+    },
+    openCatalog: (settings) =>
+      openCatalog(settings, {
+        openSqlite: (path) => runtime.openSqlite(path, { keepJournalMode: path !== home.catalogDatabase }),
+        readSecret: (name) => env[name],
+      }),
+  })
+  await catalog.openStored()
+  if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
+  return catalog
+}
+
+interface MaintenanceParts {
+  readonly state: State
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly newId: IdSource
+  readonly now: () => Date
+}
+
+/** Tables, the operations on them, and what settles those that a crash left. */
+function openMaintenance({ log }: ContextOptions, { state, catalog, engine, newId, now }: MaintenanceParts) {
+  const { db, instance, inTransaction, audit, events } = state
+  const store = createOperationStore(db)
+  const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
+  const tables = createTableService({ catalog, inTransaction, audit, events, now })
+  const operations = createOperationService({ operations: store, ledger, newId, now, log })
+  const maintenance = createMaintenanceService({
+    catalog,
+    engine,
+    operations,
+    tables,
+    plans: createPlanStore(db),
+    guard: createPipelineGuard({ store: createPipelineStore(db), catalog: () => catalog.current() }),
+    newId,
+    now,
+  })
+  const isAlive = (id: number) => instance.isAlive(id)
+  const reconciler = createReconciler({ catalog, operations: store, ledger, isAlive, now, log })
+  return { tables, operations, maintenance, reconciler }
+}
+
+interface HealthParts {
+  readonly now: () => number
+  readonly operations: OperationStore
+  readonly catalog: CatalogService
+  readonly engine: Engine
+}
+
+function openHealth({ now, operations, catalog, engine }: HealthParts): HealthService {
+  return createHealthService({
+    version: VERSION,
+    startedAtMs: now(),
+    nowMs: now,
+    checks: {
+      state: async () => void (await operations.list({}, { limit: 1 })),
+      catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),
+      engine: () => engine.ping(),
+      cluster: async () => 'not_configured',
+    },
+  })
 }
 
 function openEngine({ config, home, overrides }: ContextOptions): Engine {

@@ -8,5 +8,5 @@ export function nextPageLink(
   const parameters = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value))
   parameters.set('page_token', token)
-  return { Link: `<${path}?${parameters}>; rel="next"` }
+  return { Link: `<${path}?${parameters.toString()}>; rel="next"` }
 }

@@ -69,5 +69,5 @@ export type Route = Omit<RouteSpec<unknown, unknown, unknown>, 'handle'> & {
 export function route<Params = undefined, Query = undefined, Body = undefined>(
   spec: RouteSpec<Params, Query, Body>,
 ): Route {
-  return spec as unknown as Route
+  return spec
 }

@@ -29,8 +29,9 @@ function openPool(url: string): pg.Pool {
   return pool
 }
 
-function typeParser(id: number, format?: 'text' | 'binary') {
-  return id === INT8 ? exactInteger : pg.types.getTypeParser(id, format === 'binary' ? 'text' : format)
+function typeParser(id: number): (text: string) => unknown {
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the driver's types name only some of the ids
+  return id === INT8 ? exactInteger : pg.types.getTypeParser(id, 'text')
 }
 
 function exactInteger(text: string): number | bigint {

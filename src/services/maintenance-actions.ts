@@ -127,8 +127,8 @@ function targetSnapshot({ request }: ActionInput): bigint {
   return readSnapshotId(request['snapshot_id'], 'snapshot_id')
 }
 
-function evolution<R>(toChange: (request: R) => ColumnChange): Action {
-  const change = (input: ActionInput): ColumnChange => toChange(input.request as R) // validated by the route's schema
+function evolution(toChange: (request: never) => ColumnChange): Action {
+  const change = (input: ActionInput): ColumnChange => toChange(input.request as never) // validated by the route's schema
   return {
     preview: (input) => previewEvolve({ ...input, change: change(input), hooks: userHooks(input) }),
     run: (input, handle) => {

@@ -9,7 +9,7 @@ import { decodeCursor, encodeCursor } from '../storage/page.ts'
 import type { Logger } from './logger.ts'
 import type { OperationLedger } from './operation-ledger.ts'
 import { pageLimit, refusePageToken, type ListPage, type PageQuery } from './paging.ts'
-import { createTableLock } from './table-lock.ts'
+import { createTableLock, type TableLock } from './table-lock.ts'
 
 export interface OperationServiceDeps {
   readonly operations: OperationStore
@@ -69,9 +69,9 @@ interface Running {
 
 /** Operations over a ledger. */
 export function createOperationService(deps: OperationServiceDeps): OperationService {
-  const lock = createTableLock()
+  const runner: OperationRunner = { deps, lock: createTableLock(), changes: createChangeSignal() }
+  const { changes } = runner
   const running = new Map<string, Running>()
-  const changes = createChangeSignal()
   let shuttingDown = false
 
   async function start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>> {
@@ -80,69 +80,13 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     const { kind, table, context, request } = work
     await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     const abort = new AbortController()
-    const handle = createHandle(id, abort.signal)
-    const done = runToOutcome(work, handle).finally(() => {
+    const done = runToOutcome(runner, work, createHandle(runner, id, abort.signal)).finally(() => {
       running.delete(id)
       changes.notify(id)
     })
     running.set(id, { abort, done: done.catch(() => undefined) })
     done.catch(() => undefined) // a caller that answered 202 does not wait
     return { id, done }
-  }
-
-  async function runToOutcome<T extends StoredJson>(work: OperationWork<T>, handle: OperationHandle): Promise<T> {
-    const startedAt = deps.now()
-    const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
-      const finishedAt = deps.now()
-      const durationMs = finishedAt.getTime() - startedAt.getTime()
-      const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
-      await deps.ledger.finish(handle.id, full, work.context)
-    }
-    const settle = async (): Promise<Awaited<ReturnType<typeof work.run>>> => {
-      try {
-        return await lock.run(work.table, handle.signal, async () => {
-          await handle.record({ startedAt: deps.now().toISOString() })
-          return work.run(handle)
-        })
-      } catch (error) {
-        throw await fail(error)
-      }
-    }
-    const fail = async (error: unknown): Promise<unknown> => {
-      await finish(describeFailure(error))
-      deps.log.warn('operation failed', { operation_id: handle.id, kind: work.kind, table: work.table, error })
-      const failure =
-        handle.signal.aborted && !(error instanceof IcebergError)
-          ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
-          : error
-      deps.ledger.recorded(failure)
-      return failure
-    }
-    const { result, details } = await settle()
-    // When this fails, the work stays done and unsettled: the next start settles it.
-    await finish({ ...details, state: 'succeeded', result })
-    return result
-  }
-
-  function createHandle(id: string, signal: AbortSignal): OperationHandle {
-    let writtenAt = 0
-    return {
-      id,
-      signal,
-      progress(progress) {
-        const now = deps.now().getTime()
-        if (now - writtenAt < PROGRESS_INTERVAL_MS) return
-        writtenAt = now
-        deps.operations.updateProgress(id, progress).then(
-          () => changes.notify(id),
-          (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
-        )
-      },
-      async record(details) {
-        await deps.operations.update(id, details)
-        changes.notify(id)
-      },
-    }
   }
 
   async function find(id: string): Promise<OperationRecord> {
@@ -183,6 +127,73 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       const live = [...running.values()]
       for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
       await Promise.all(live.map(({ done }) => done))
+    },
+  }
+}
+
+/** What all operations share. */
+interface OperationRunner {
+  readonly deps: OperationServiceDeps
+  readonly lock: TableLock
+  readonly changes: ReturnType<typeof createChangeSignal>
+}
+
+/** Runs work when its table is free, and writes its outcome into the ledger before it resolves or rejects. */
+async function runToOutcome<T extends StoredJson>(
+  { deps, lock }: OperationRunner,
+  work: OperationWork<T>,
+  handle: OperationHandle,
+): Promise<T> {
+  const startedAt = deps.now()
+  const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
+    const finishedAt = deps.now()
+    const durationMs = finishedAt.getTime() - startedAt.getTime()
+    const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
+    await deps.ledger.finish(handle.id, full, work.context)
+  }
+  const fail = async (error: unknown): Promise<unknown> => {
+    await finish(describeFailure(error))
+    deps.log.warn('operation failed', { operation_id: handle.id, kind: work.kind, table: work.table, error })
+    const failure =
+      handle.signal.aborted && !(error instanceof IcebergError)
+        ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
+        : error
+    deps.ledger.recorded(failure)
+    return failure
+  }
+  const settle = async (): Promise<Awaited<ReturnType<typeof work.run>>> => {
+    try {
+      return await lock.run(work.table, handle.signal, async () => {
+        await handle.record({ startedAt: deps.now().toISOString() })
+        return work.run(handle)
+      })
+    } catch (error) {
+      throw await fail(error)
+    }
+  }
+  const { result, details } = await settle()
+  // When this fails, the work stays done and unsettled: the next start settles it.
+  await finish({ ...details, state: 'succeeded', result })
+  return result
+}
+
+function createHandle({ deps, changes }: OperationRunner, id: string, signal: AbortSignal): OperationHandle {
+  let writtenAt = 0
+  return {
+    id,
+    signal,
+    progress(progress) {
+      const now = deps.now().getTime()
+      if (now - writtenAt < PROGRESS_INTERVAL_MS) return
+      writtenAt = now
+      deps.operations.updateProgress(id, progress).then(
+        () => changes.notify(id),
+        (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
+      )
+    },
+    async record(details) {
+      await deps.operations.update(id, details)
+      changes.notify(id)
     },
   }
 }

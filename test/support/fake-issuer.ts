@@ -41,11 +41,11 @@ export async function startFakeIssuer(): Promise<FakeIssuer> {
   let keyRequests = 0
   const server = createServer((request, response) => {
     if (request.url === '/.well-known/openid-configuration') {
-      return void sendJson(response, { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })
-    }
-    if (request.url !== '/keys') return void response.writeHead(404).end()
-    keyRequests += 1
-    return void answerKeys(issuer, response)
+      sendJson(response, { issuer: issuer.url, jwks_uri: `${issuer.url}/keys` })
+    } else if (request.url === '/keys') {
+      keyRequests += 1
+      answerKeys(issuer, response)
+    } else response.writeHead(404).end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
