@@ -35,7 +35,7 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
     stopping = true
     log.info('stopping', { signal })
     setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
-    shutDown(server, context.close).then(
+    shutDown(server, () => context.close()).then(
       () => process.exit(0),
       (error: unknown) => {
         log.error('stop failed', { error })

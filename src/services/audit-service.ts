@@ -69,6 +69,9 @@ export function createAuditRecorder(store: AuditStore, now: () => Date): AuditRe
 /** Text as every database keeps it, and as no log reader is misled by it: well-formed, control characters escaped. */
 function plainText(text: string | undefined): string | null {
   if (text === undefined) return null
-  const escape = (char: string): string => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
-  return text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029]/gu, escape)
+  return text.toWellFormed().replaceAll(/[\p{Cc}\u2028\u2029]/gu, escapeCharacter)
+}
+
+function escapeCharacter(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

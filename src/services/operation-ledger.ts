@@ -3,7 +3,7 @@ import type { OperationRecord } from '../storage/operation-record.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/operation-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import type { AuditRecorder } from './audit-service.ts'
-import type { EventWriter } from './event-log.ts'
+import type { EventWriter, NewEvent } from './event-log.ts'
 
 export interface OperationLedgerDeps {
   readonly inTransaction: InTransaction
@@ -27,18 +27,12 @@ export interface OperationLedger {
 }
 
 /** A ledger over the state database. */
-export function createOperationLedger({ inTransaction, audit, events, instanceId }: OperationLedgerDeps): OperationLedger {
-  const entry = ({ id, kind, table }: NewOperation) => ({
-    objectType: 'operation',
-    objectId: id,
-    details: { operation: kind, table },
-  })
-  const announce = (type: `operation.${string}`, { id, kind, table }: NewOperation, state: string) => ({
-    type,
-    objectType: 'operation',
-    objectId: id,
-    data: { id, operation: kind, table, state },
-  })
+export function createOperationLedger({
+  inTransaction,
+  audit,
+  events,
+  instanceId,
+}: OperationLedgerDeps): OperationLedger {
   return {
     begin: (operation, context) =>
       inTransaction(async (tx) => {
@@ -69,4 +63,14 @@ export function createOperationLedger({ inTransaction, audit, events, instanceId
       inTransaction((tx) => audit.record(tx, { ...context, ...entry(operation), action: 'operation.cancel' })),
     recorded: (error) => audit.settled(error),
   }
+}
+
+/** What the audit log says of an operation. */
+function entry({ id, kind, table }: NewOperation) {
+  return { objectType: 'operation', objectId: id, details: { operation: kind, table } }
+}
+
+/** What the event log says of an operation. */
+function announce(type: `operation.${string}`, { id, kind, table }: NewOperation, state: string): NewEvent {
+  return { type, objectType: 'operation', objectId: id, data: { id, operation: kind, table, state } }
 }

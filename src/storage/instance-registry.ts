@@ -42,26 +42,26 @@ export async function registerInstance(
 async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Promise<void>> {
   const closing = Promise.withResolvers<void>()
   const first = Promise.withResolvers<void>()
-  let closed = false
+  const state = { closed: false }
   const hold = (): Promise<void> =>
     db.connection().execute(async (connection) => {
       await sql`select pg_advisory_lock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
       first.resolve()
-      while (!closed) {
+      while (!state.closed) {
         await sql`select 1`.execute(connection)
         await waitOrClose(closing.promise)
       }
       await sql`select pg_advisory_unlock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
     })
   const held = (async () => {
-    while (!closed) {
+    while (!state.closed) {
       await hold().catch((error: unknown) => first.reject(error))
-      if (!closed) await waitOrClose(closing.promise)
+      if (!state.closed) await waitOrClose(closing.promise)
     }
   })()
   await first.promise
   return async () => {
-    closed = true
+    state.closed = true
     closing.resolve()
     await held
   }

@@ -17,7 +17,7 @@ export type InTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 export interface Transactions {
   readonly inTransaction: InTransaction
   /** Calls the listener after each commit of this process; returns what ends that. */
-  onCommit(listener: () => void): () => void
+  readonly onCommit: (listener: () => void) => () => void
 }
 
 /** Key of the PostgreSQL advisory lock under which all writing transactions run; advisory locks are per database. */
