@@ -26,7 +26,11 @@ await withWorkFolder('governance-reads', async (home) => {
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
   })
   const [definition, version] = await makeDefinitions(service.port)
-  const bare = await start(['bench/support/bare-read-server.ts', '{port}', `${home}/state.db`], `/versions/${version}`, {})
+  const bare = await start(
+    ['bench/support/bare-read-server.ts', '{port}', `${home}/state.db`],
+    `/versions/${version}`,
+    {},
+  )
   const ours = {
     port: service.port,
     path: `/api/pipeline-defs/${definition}/versions/${version}`,
@@ -48,7 +52,13 @@ await withWorkFolder('governance-reads', async (home) => {
   ]
   printTable(
     `Read a version by id, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turns, one process each`,
-    ['', 'requests per second', 'against the bare route', 'processor time per request', 'requests per core-second, against it'],
+    [
+      '',
+      'requests per second',
+      'against the bare route',
+      'processor time per request',
+      'requests per core-second, against it',
+    ],
     [row('service', 0), row('bare Hono route, same SQLite read', 1)],
   )
   service.child.kill('SIGTERM')
@@ -80,12 +90,16 @@ interface Started {
 
 async function start(args: readonly string[], probe: string, env: Readonly<Record<string, string>>): Promise<Started> {
   const port = await freePort()
-  const child = spawn(BUN, args.map((arg) => arg.replace('{port}', String(port))), {
-    cwd: ROOT,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, PORT: String(port), ...env },
-  })
-  for (const deadline = Date.now() + START_LIMIT_MS; ; ) {
+  const child = spawn(
+    BUN,
+    args.map((arg) => arg.replace('{port}', String(port))),
+    {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, PORT: String(port), ...env },
+    },
+  )
+  for (const deadline = Date.now() + START_LIMIT_MS; ;) {
     const answer = await fetch(`http://127.0.0.1:${port}${probe}`).catch(() => undefined)
     if (answer?.status === 200) return { port, child }
     if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended at start`)

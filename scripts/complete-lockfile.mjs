@@ -15,7 +15,12 @@ for (const [location, entry] of Object.entries(lock.packages)) {
   for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
     const platform = platformOf(name)
     if (location === '' || platform === undefined || lock.packages[`node_modules/${name}`]) continue
-    lock.packages[`node_modules/${name}`] = { version, ...(entry.dev ? { dev: true } : {}), optional: true, ...platform }
+    lock.packages[`node_modules/${name}`] = {
+      version,
+      ...(entry.dev ? { dev: true } : {}),
+      optional: true,
+      ...platform,
+    }
     added += 1
   }
 }

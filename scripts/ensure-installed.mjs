@@ -21,11 +21,16 @@ export function runtimePath(name) {
 
 /** Runs `npm ci` when the installed packages are not those of the lockfile. */
 export function ensureInstalled() {
-  const lock = createHash('sha256').update(readFileSync(join(root, 'package-lock.json'))).digest('hex')
+  const lock = createHash('sha256')
+    .update(readFileSync(join(root, 'package-lock.json')))
+    .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
   console.error('Installing dependencies (first run) …')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const { status } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: root, stdio: ['ignore', 2, 2] })
+  const { status } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+  })
   if (status !== 0) {
     console.error('npm ci failed; see the lines above.')
     process.exit(status ?? 1)

@@ -97,9 +97,23 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
   const catalog = await openCatalogService(options, state)
-  const tokens = createTokenService({ tokens: createTokenStore(db), alone: config.databaseUrl === undefined, inTransaction, audit, newId, now, randomBytes })
+  const tokens = createTokenService({
+    tokens: createTokenStore(db),
+    alone: config.databaseUrl === undefined,
+    inTransaction,
+    audit,
+    newId,
+    now,
+    randomBytes,
+  })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
-  const { tables, operations, maintenance, reconciler } = openMaintenance(options, { state, catalog, engine, newId, now })
+  const { tables, operations, maintenance, reconciler } = openMaintenance(options, {
+    state,
+    catalog,
+    engine,
+    newId,
+    now,
+  })
   const hub = createMetricsHub()
   const { pipelines, supervisor } = openStreaming({
     state,

@@ -10,7 +10,11 @@ const runtime = await detectRuntime()
 const db = new Kysely<StateTables>({ dialect: runtime.openSqlite(path ?? '') })
 const app = new Hono()
 app.get('/versions/:id', async (c) => {
-  const row = await db.selectFrom('pipeline_versions').selectAll().where('id', '=', c.req.param('id')).executeTakeFirst()
+  const row = await db
+    .selectFrom('pipeline_versions')
+    .selectAll()
+    .where('id', '=', c.req.param('id'))
+    .executeTakeFirst()
   if (!row) return c.notFound()
   const { graph_json: graph, ...version } = row
   return c.json({ ...version, ...JSON.parse(graph) })

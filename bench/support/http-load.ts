@@ -13,11 +13,15 @@ export interface Load {
  * The client does as little as it can, so that the server is what is measured. Throws at any other answer.
  */
 export async function requestsPerSecond({ port, path, headers = {}, connections, ms }: Load): Promise<number> {
-  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(([name, value]) => `${name}: ${value}\r\n`)
+  const lines = Object.entries({ Host: `127.0.0.1:${port}`, ...headers }).map(
+    ([name, value]) => `${name}: ${value}\r\n`,
+  )
   const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
   const until = performance.now() + ms
   const startedAt = performance.now()
-  const counts = await Promise.all(Array.from({ length: connections }, () => ask(connect(port, '127.0.0.1'), request, until)))
+  const counts = await Promise.all(
+    Array.from({ length: connections }, () => ask(connect(port, '127.0.0.1'), request, until)),
+  )
   const seconds = (performance.now() - startedAt) / 1000
   return counts.reduce((sum, count) => sum + count, 0) / seconds
 }

@@ -46,8 +46,3 @@ export function transitionsFrom(from: Environment): Transition[] {
 export function locksDefinition(environment: Environment, change: 'update' | 'delete'): boolean {
   return !OPEN_ENVIRONMENTS[change].includes(environment)
 }
-
-/** Whether the text is the name of an environment. */
-export function isEnvironment(text: string): text is Environment {
-  return ENVIRONMENTS.some((environment) => environment === text)
-}

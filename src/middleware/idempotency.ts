@@ -17,7 +17,8 @@ export function idempotency(service: IdempotencyService) {
     const key = c.req.header('idempotency-key')
     const user = c.get('caller')?.user
     if (key === undefined || user === undefined) return next()
-    if (!KEY.test(key)) throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
+    if (!KEY.test(key))
+      throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
     const body = new Uint8Array(await c.req.arrayBuffer())
     const call = { user, key, method: c.req.method, path: c.req.path, requestId: c.get('requestId'), body }
     const claim = await service.begin(call)
@@ -25,13 +26,19 @@ export function idempotency(service: IdempotencyService) {
       const { status, headers, body: text } = claim.answer
       return new Response(text, { status, headers: { ...headers, 'Idempotent-Replayed': 'true' } })
     }
-    if (claim.kind === 'mismatch') throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
+    if (claim.kind === 'mismatch')
+      throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
     if (claim.kind === 'lost') {
       const did = `the first request with this Idempotency-Key had its effect (${claim.effect}), but its answer was lost`
-      throw new DomainError('CONFLICT', `${did} when the service stopped: look before you send it again under a new key`)
+      throw new DomainError(
+        'CONFLICT',
+        `${did} when the service stopped: look before you send it again under a new key`,
+      )
     }
     if (claim.kind === 'running') {
-      throw new HttpError(409, 'CONFLICT', 'the request with this Idempotency-Key is still running', { 'Retry-After': '1' })
+      throw new HttpError(409, 'CONFLICT', 'the request with this Idempotency-Key is still running', {
+        'Retry-After': '1',
+      })
     }
     await next()
     const headers = REPEATED_HEADERS.flatMap((name) => {

@@ -22,7 +22,8 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
   return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
     // With authentication off, a name that an attacker points at this machine must open nothing (DNS rebinding).
     if (mode === 'off' && !LOOPBACK_HOST.test(hostOf(c))) refuse('the service is asked for under a foreign name')
-    if (mustProveOrigin(c) && !isOwnPage(c, allowed)) refuse('the request does not come from this page or an allowed origin')
+    if (mustProveOrigin(c) && !isOwnPage(c, allowed))
+      refuse('the request does not come from this page or an allowed origin')
     await next()
   })
 }

@@ -68,7 +68,9 @@ function checkNumber(token: string): void {
   const value = Number(token)
   if (!Number.isFinite(value)) throw new StrictJsonError(`has the number ${token.slice(0, 30)}, which is out of range`)
   if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(token)) {
-    throw new StrictJsonError(`has the integer ${token.slice(0, 30)}, which a JSON number does not hold exactly: send text`)
+    throw new StrictJsonError(
+      `has the integer ${token.slice(0, 30)}, which a JSON number does not hold exactly: send text`,
+    )
   }
 }
 

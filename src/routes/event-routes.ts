@@ -18,7 +18,9 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
         'from `Last-Event-ID`, else `since`, else now',
       minRole: 'Auditor',
       query: listEventsQuery,
-      responses: { 200: { description: 'Events, numbered without gaps in the order they became true', schema: eventList } },
+      responses: {
+        200: { description: 'Events, numbered without gaps in the order they became true', schema: eventList },
+      },
       handle: async ({ query, headers, signal }) => {
         if (headers.get('accept')?.includes('text/event-stream')) {
           const since = lastEventId(headers) ?? query.since

@@ -41,7 +41,11 @@ async function runRoute(route: Route, params: FoundPath['params'], c: Context<Ap
   }
   const answer = await route.handle(input as never)
   const response = answer instanceof Response ? answer : respond(answer)
-  if (route.method === 'get' && c.req.header('if-none-match') !== undefined && isNotModified(input.headers, response.headers.get('etag'))) {
+  if (
+    route.method === 'get' &&
+    c.req.header('if-none-match') !== undefined &&
+    isNotModified(input.headers, response.headers.get('etag'))
+  ) {
     response.headers.delete('content-type')
     return new Response(null, { status: 304, headers: response.headers })
   }

@@ -51,7 +51,9 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       summary: 'The operation now and after each change, as server-sent events, until it has ended',
       minRole: 'Auditor',
       params: operationParams,
-      responses: { 200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation } },
+      responses: {
+        200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation },
+      },
       handle: async ({ params, signal }) => {
         await operations.find(params.operation_id)
         return eventStream(signal, async function* (streamSignal) {

@@ -25,7 +25,10 @@ export interface RouteInput<Params, Query, Body> {
 }
 
 /** Who asks, in which request; only for routes with a minimum role. */
-export function requestContext({ caller, requestId }: Pick<RouteInput<never, never, never>, 'caller' | 'requestId'>): RequestContext {
+export function requestContext({
+  caller,
+  requestId,
+}: Pick<RouteInput<never, never, never>, 'caller' | 'requestId'>): RequestContext {
   if (!caller) throw new Error('a route with a minimum role has a caller')
   return { caller, requestId }
 }

@@ -60,7 +60,11 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService 
       responses: { 200: { description: 'A page of deliveries; the next one is in `Link`', schema: deliveryList } },
       handle: async ({ params: { webhook_id: id }, query }) => {
         const { items, next_page_token } = await webhooks.deliveries(id, query)
-        return { status: 200, body: items, headers: nextPageLink(`/api/webhooks/${id}/deliveries`, query, next_page_token) }
+        return {
+          status: 200,
+          body: items,
+          headers: nextPageLink(`/api/webhooks/${id}/deliveries`, query, next_page_token),
+        }
       },
     }),
   ]

@@ -5,7 +5,13 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
-import { answerSafely, MAX_SOCKET_MESSAGE_BYTES, type RunningServer, type Runtime, type ServeOptions } from './runtime.ts'
+import {
+  answerSafely,
+  MAX_SOCKET_MESSAGE_BYTES,
+  type RunningServer,
+  type Runtime,
+  type ServeOptions,
+} from './runtime.ts'
 import { UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
 import { createWebhookSender } from './webhook-sender.ts'

@@ -71,8 +71,6 @@ export const operationResult = z
   })
   .meta({ id: 'TableOperationResult' })
 
-export type CompactRequest = z.infer<typeof compactRequest>
-export type ExpireRequest = z.infer<typeof expireRequest>
 export type AddColumnRequest = z.infer<typeof addColumnRequest>
 export type RenameColumnRequest = z.infer<typeof renameColumnRequest>
 export type DropColumnRequest = z.infer<typeof dropColumnRequest>

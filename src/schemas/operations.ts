@@ -18,9 +18,7 @@ export const operation = z
     state: z.enum(OPERATION_STATES),
     requested_by: z.string(),
     request: z.unknown(),
-    progress: z
-      .object({ files_done: count, files_total: count, bytes_done: bytes, bytes_total: bytes })
-      .nullable(),
+    progress: z.object({ files_done: count, files_total: count, bytes_done: bytes, bytes_total: bytes }).nullable(),
     base_snapshot_id: snapshotId.nullable(),
     snapshot_id: snapshotId.nullable(),
     health_before: z.unknown().nullable(),
@@ -41,7 +39,13 @@ export const operationList = z
   .meta({ id: 'OperationList' })
 
 export const operationAccepted = z
-  .object({ success: z.literal(true), operation: z.string(), operation_id: z.string(), table: z.string(), state: z.literal('running') })
+  .object({
+    success: z.literal(true),
+    operation: z.string(),
+    operation_id: z.string(),
+    table: z.string(),
+    state: z.literal('running'),
+  })
   .meta({ id: 'OperationAccepted' })
 
 export type Operation = z.infer<typeof operation>

@@ -103,5 +103,4 @@ export const pipelineList = z
   .meta({ id: 'PipelineList' })
 
 export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
-export type StopPipelineRequest = z.infer<typeof stopPipelineRequest>
 export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

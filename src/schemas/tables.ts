@@ -75,9 +75,7 @@ export const healthNumbers = {
   file_size_histogram: z.array(z.object({ from_bytes: bytes, to_bytes: bytes.nullable(), files: count, bytes: bytes })),
   oldest_snapshot_at: timestamp.nullable(),
   score: z.int().min(0).max(100),
-  factors: z.array(
-    z.object({ name: z.string(), penalty: z.number(), max_penalty: z.number(), detail: z.string() }),
-  ),
+  factors: z.array(z.object({ name: z.string(), penalty: z.number(), max_penalty: z.number(), detail: z.string() })),
   actions: z.array(
     z.object({
       operation: z.string(),
@@ -152,7 +150,12 @@ export const historyList = z
   .object({
     success: z.literal(true),
     history: z.array(
-      z.object({ made_current_at: timestamp, snapshot_id: snapshotId, parent_id: snapshotId.nullable(), is_current_ancestor: z.boolean() }),
+      z.object({
+        made_current_at: timestamp,
+        snapshot_id: snapshotId,
+        parent_id: snapshotId.nullable(),
+        is_current_ancestor: z.boolean(),
+      }),
     ),
     next_page_token: nextPageToken,
   })

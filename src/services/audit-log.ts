@@ -112,7 +112,10 @@ class Walk {
     this.#follower = follower
     this.#checkpoint = checkpoint
     if (checkpoint && checkpoint.mac !== checkpointMac(key, checkpoint)) {
-      this.problem = { first_bad: checkpoint.seq, reason: 'the checkpoint beside the database is not signed by its key' }
+      this.problem = {
+        first_bad: checkpoint.seq,
+        reason: 'the checkpoint beside the database is not signed by its key',
+      }
     }
   }
 
@@ -137,7 +140,8 @@ class Walk {
   finish(stored: AuditHeadTable | undefined): void {
     const { seq, hash } = this.head
     const claimed = stored ?? { ...EMPTY_CHAIN, mac: '' }
-    if (stored && !isSigned(this.#key, stored)) this.#bad(Math.max(1, seq), 'the end of the log is not signed by its key')
+    if (stored && !isSigned(this.#key, stored))
+      this.#bad(Math.max(1, seq), 'the end of the log is not signed by its key')
     else if (claimed.seq > seq) this.#bad(seq + 1, `the log ends here, but it had ${claimed.seq} entries`)
     else if (claimed.seq < seq) this.#bad(claimed.seq + 1, 'the entry was not written by the service')
     else if (claimed.hash !== hash) this.#bad(Math.max(1, seq), 'the last entry is not the one that was written')

@@ -44,7 +44,9 @@ export function pageOffset({ page_token: token }: PageQuery, version: string): n
 /** The token of the page that begins at `offset`. */
 export function offsetToken(offset: number, version: string): string {
   const bytes = new TextEncoder().encode(JSON.stringify([offset, version]))
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
 }
 
 function decodeOffset(token: string, version: string): number {

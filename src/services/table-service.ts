@@ -113,7 +113,12 @@ export function createTableService({ catalog, now, inTransaction, audit, events 
       const table = await catalog.current().registerTable(identifier, metadataLocation)
       await inTransaction(async (tx) => {
         await audit.record(tx, entry)
-        await events.append(tx, { type: 'table.registered', objectType: 'table', objectId: name, data: { table: name } })
+        await events.append(tx, {
+          type: 'table.registered',
+          objectType: 'table',
+          objectId: name,
+          data: { table: name },
+        })
       })
       return describeTable(name, table)
     },

@@ -52,7 +52,10 @@ export interface TokenService {
    */
   ensureAdminToken(configured: string | undefined): Promise<string | undefined>
   /** Makes a token; the secret is in the answer and nowhere else. */
-  create(request: NewToken, context: RequestContext): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
+  create(
+    request: NewToken,
+    context: RequestContext,
+  ): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
   /** Newest first, revoked ones too. */
   list(page: PageQuery): Promise<ListPage<TokenView>>
   /** Ends a token at once. Throws `NOT_FOUND`. */
@@ -151,5 +154,8 @@ function toView(token: TokenRecord): TokenView {
 
 /** Bytes as base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
 }

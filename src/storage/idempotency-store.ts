@@ -139,7 +139,10 @@ async function settleAbandoned(
     const effect = await effectOf(db, row.request_id)
     const same = { user_id: row.user_id, idempotency_key: row.idempotency_key, state: 'running' }
     await (effect === undefined
-      ? db.deleteFrom('idempotency_keys').where((where) => where.and(same)).execute()
+      ? db
+          .deleteFrom('idempotency_keys')
+          .where((where) => where.and(same))
+          .execute()
       : db
           .updateTable('idempotency_keys')
           .set({ state: 'lost', body: effect })

@@ -133,7 +133,11 @@ function deliveries(db: Kysely<StateTables>): Pick<WebhookStore, 'settle' | 'del
       await db.updateTable('webhook_deliveries').set(columns).where('id', '=', id).execute()
     },
     async deliveries(webhookId, page) {
-      const newestFirst = db.selectFrom('webhook_deliveries').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc')
+      const newestFirst = db
+        .selectFrom('webhook_deliveries')
+        .selectAll()
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
       const rows = await afterCursor(newestFirst.where('webhook_id', '=', webhookId), page).execute()
       return pageOf(rows.map(fromDeliveryRow), page.limit)
     },

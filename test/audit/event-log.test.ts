@@ -13,7 +13,9 @@ async function openProcess(databases: TestDatabases, place: string) {
   const events = createEventWriter(store, () => new Date())
   const feed = createEventFeed({ store, onCommit, pollMs: databases.kind === 'SQLite' ? undefined : 20 })
   const add = (n: number): Promise<number> =>
-    inTransaction((tx) => events.append(tx, { type: 'thing.done', objectType: 'thing', objectId: `t-${n}`, data: { n } }))
+    inTransaction((tx) =>
+      events.append(tx, { type: 'thing.done', objectType: 'thing', objectId: `t-${n}`, data: { n } }),
+    )
   return { feed, add, inTransaction, events }
 }
 

@@ -75,12 +75,14 @@ function tamper(rows: Rows, head: AuditHeadTable, random: (n: number) => number)
       return { rows: copy.slice(0, at), head }
     case 7: // cut the end off, the head too
       return withHead(copy.slice(0, at), head)
-    case 8: { // swap two
+    case 8: {
+      // swap two
       const other = (at + 1 + random(copy.length - 1)) % copy.length
       const swapped = copy.with(at, { ...copy[other]!, seq: at + 1 }).with(other, { ...row, seq: other + 1 })
       return random(2) === 0 ? { rows: swapped, head } : withHead(rechained(swapped), head)
     }
-    case 9: { // add one at the end, well chained
+    case 9: {
+      // add one at the end, well chained
       const last = copy.at(-1)!
       const added = rehashed({ ...row, seq: last.seq + 1, prev_hash: last.hash })
       return random(2) === 0 ? { rows: [...copy, added], head } : withHead([...copy, added], head)
@@ -90,13 +92,29 @@ function tamper(rows: Rows, head: AuditHeadTable, random: (n: number) => number)
   }
 }
 
-const TEXTS = ['at', 'actor', 'role', 'channel', 'action', 'object_type', 'object_id', 'outcome', 'request_id', 'details_json'] as const
+const TEXTS = [
+  'at',
+  'actor',
+  'role',
+  'channel',
+  'action',
+  'object_type',
+  'object_id',
+  'outcome',
+  'request_id',
+  'details_json',
+] as const
 
 function edited(row: AuditEventsTable, random: (n: number) => number): AuditEventsTable {
   const column = TEXTS[random(TEXTS.length)]!
   const text = row[column] ?? ''
   const place = random(text.length + 1)
-  const changes = [`${text.slice(0, place)}x${text.slice(place)}`, text.slice(0, -1), text === '' ? 'y' : '', `${text} `]
+  const changes = [
+    `${text.slice(0, place)}x${text.slice(place)}`,
+    text.slice(0, -1),
+    text === '' ? 'y' : '',
+    `${text} `,
+  ]
   return { ...row, [column]: changes[random(changes.length)]! }
 }
 
@@ -196,7 +214,9 @@ type Database = Awaited<ReturnType<TestDatabases['open']>>
 async function dropGuards({ kind }: TestDatabases, db: Database): Promise<void> {
   const guards =
     kind === 'SQLite'
-      ? ['audit_events_no_update', 'audit_events_no_delete', 'audit_events_no_replace'].map((name) => `drop trigger ${name}`)
+      ? ['audit_events_no_update', 'audit_events_no_delete', 'audit_events_no_replace'].map(
+          (name) => `drop trigger ${name}`,
+        )
       : ['drop trigger audit_events_append_only on audit_events']
   for (const guard of guards) await sql.raw(guard).execute(db)
 }

@@ -71,13 +71,27 @@ const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['another JSON type', { text: '{}', headers: { 'Content-Type': 'application/json-seq' } }],
   ['another charset', { text: '{}', headers: { 'Content-Type': 'application/json; charset=utf-16' } }],
   ['a type that is none', { text: '{}', headers: { 'Content-Type': ';;;' } }],
-  ['wrong types everywhere', { text: '{"table":{},"name":[],"token":1,"url":false,"user":null,"nodes":"x","reason":7}' }],
+  [
+    'wrong types everywhere',
+    { text: '{"table":{},"name":[],"token":1,"url":false,"user":null,"nodes":"x","reason":7}' },
+  ],
   ['SQL', { text: field(`"'; drop table operations; --"`) }],
   ['right to left and emoji', { text: field('"\u202e\u2066👩‍👩‍👧‍👦"') }],
 ]
 
 /** Paths and queries that name nothing. */
-const ADDRESSES = ['%00', '%ff', '%c0%af', '%2e%2e%2f', '%252e', '%ED%A0%80', 'a'.repeat(3000), '%0d%0aX-Evil:%201', "'--", '👾']
+const ADDRESSES = [
+  '%00',
+  '%ff',
+  '%c0%af',
+  '%2e%2e%2f',
+  '%252e',
+  '%ED%A0%80',
+  'a'.repeat(3000),
+  '%0d%0aX-Evil:%201',
+  "'--",
+  '👾',
+]
 
 describe('hostile requests', () => {
   it('in the body are refused by every route with a problem document, never with 5xx', async () => {
@@ -88,7 +102,10 @@ describe('hostile requests', () => {
       for (const [name, options] of BODIES) {
         // A route without a body looks at none.
         if (!route.body) continue
-        const answer = await service.call(route.method.toUpperCase(), path, { ...options, headers: { ...JSON_TYPE, ...options.headers } })
+        const answer = await service.call(route.method.toUpperCase(), path, {
+          ...options,
+          headers: { ...JSON_TYPE, ...options.headers },
+        })
         expectProblem(answer, `${route.method} ${route.path} with ${name}`)
         cells += 1
       }
@@ -104,7 +121,12 @@ describe('hostile requests', () => {
         const body = method === 'GET' || method === 'DELETE' ? {} : { body: {} }
         if (path !== route.path) expectProblem(await service.call(method, path, body), `${method} ${path}`)
         if (!route.query || method !== 'GET') continue
-        for (const query of [`?page_token=${hostile}`, `?page_size=${hostile}`, `?${hostile}=1`, '?page_size=1&page_size=2']) {
+        for (const query of [
+          `?page_token=${hostile}`,
+          `?page_size=${hostile}`,
+          `?${hostile}=1`,
+          '?page_size=1&page_size=2',
+        ]) {
           expectProblem(await service.call(method, concretePath(route.path) + query), `${method} ${route.path}${query}`)
         }
       }
@@ -114,8 +136,20 @@ describe('hostile requests', () => {
   it('in headers do no harm', async () => {
     const hostile = ['"', 'x'.repeat(10_000), "' or 1=1", '*', 'W/"', '99999999999999999999']
     for (const value of hostile) {
-      for (const name of ['If-Match', 'If-None-Match', 'Idempotency-Key', 'Last-Event-ID', 'Prefer', 'X-Request-Id', 'Cookie', 'Accept']) {
-        for (const [method, path, body] of [['GET', '/api/config', {}], ['POST', '/api/expire', { body: { table: 'no.such' } }]] as const) {
+      for (const name of [
+        'If-Match',
+        'If-None-Match',
+        'Idempotency-Key',
+        'Last-Event-ID',
+        'Prefer',
+        'X-Request-Id',
+        'Cookie',
+        'Accept',
+      ]) {
+        for (const [method, path, body] of [
+          ['GET', '/api/config', {}],
+          ['POST', '/api/expire', { body: { table: 'no.such' } }],
+        ] as const) {
           const { status } = await service.call(method, path, { ...body, headers: { [name]: value } })
           expect(status, `${method} ${name}: ${value.slice(0, 30)}`).toBeLessThan(500)
         }
@@ -124,10 +158,15 @@ describe('hostile requests', () => {
   })
 })
 
-function expectProblem({ status, headers, body }: { status: number; headers: Headers; body: unknown }, label: string): void {
+function expectProblem(
+  { status, headers, body }: { status: number; headers: Headers; body: unknown },
+  label: string,
+): void {
   expect(status, label).toBeGreaterThanOrEqual(400)
   expect(status, label).toBeLessThan(500)
   expect(headers.get('content-type'), label).toBe('application/problem+json')
   expect(problem.safeParse(body).success, label).toBe(true)
-  expect(JSON.stringify(body), label).not.toMatch(/\bat .+:\d+:\d+|select |insert into|node_modules|\/(tmp|home|work)\//i)
+  expect(JSON.stringify(body), label).not.toMatch(
+    /\bat .+:\d+:\d+|select |insert into|node_modules|\/(tmp|home|work)\//i,
+  )
 }

@@ -53,7 +53,10 @@ describe('compaction', () => {
     const location = accepted.headers.get('location')
     expect(location).toBe(`/api/operations/${accepted.body.operation_id}`)
     const { body: stream } = await service.get(`${location}/events`)
-    const events = String(stream).trim().split('\n\n').map((event) => JSON.parse(event.replace(/^event: operation\ndata: /, '')))
+    const events = String(stream)
+      .trim()
+      .split('\n\n')
+      .map((event) => JSON.parse(event.replace(/^event: operation\ndata: /, '')))
     expect(events.at(-1).state).toBe('succeeded')
     expect((await service.get(location ?? '')).body.result.rows_written).toBe(2970)
     expect((await service.call('DELETE', location ?? '')).status).toBe(409)
@@ -83,7 +86,11 @@ describe('expiry', () => {
     expect(details(nothing)).toMatchObject({ expired_snapshots_count: 0, deleted_data_files_count: 0 })
     const older_than = new Date(Date.now() + 60_000).toISOString()
     const all = await service.post('/api/expire', { table: 'demo.events', older_than, retain_last: 1 })
-    expect(details(all)).toMatchObject({ expired_snapshots_count: 9, deleted_data_files_count: 30, deleted_position_delete_files_count: 3 })
+    expect(details(all)).toMatchObject({
+      expired_snapshots_count: 9,
+      deleted_data_files_count: 30,
+      deleted_position_delete_files_count: 3,
+    })
     const { body } = await service.get('/api/table/demo.events/health')
     expect(body).toMatchObject({ snapshot_count: 1, data_file_count: 1, record_count: 2970 })
   })
@@ -92,7 +99,10 @@ describe('expiry', () => {
     const unknown = await service.post('/api/expire', { table: 'demo.events', snapshot_ids: ['42'] })
     expect(unknown.status).toBeGreaterThanOrEqual(400)
     const { body } = await service.get('/api/table/demo.events')
-    const current = await service.post('/api/expire', { table: 'demo.events', snapshot_ids: [body.current_snapshot_id] })
+    const current = await service.post('/api/expire', {
+      table: 'demo.events',
+      snapshot_ids: [body.current_snapshot_id],
+    })
     expect(current.status).toBeGreaterThanOrEqual(400)
     expect((await service.post('/api/expire', { table: 'demo.events', snapshot_ids: [1] })).status).toBe(400)
   })
@@ -109,7 +119,12 @@ describe('evolution', () => {
     })
     expect(added.body).toMatchObject({ success: true, operation: 'add_column' })
     const columns = async () => (await service.get('/api/table/demo.events/schema')).body.columns
-    expect((await columns())[3]).toMatchObject({ name: 'channel', type: 'string', nullable: true, comment: 'where it came from' })
+    expect((await columns())[3]).toMatchObject({
+      name: 'channel',
+      type: 'string',
+      nullable: true,
+      comment: 'where it came from',
+    })
     await service.post('/api/evolve/rename-column', { table: 'demo.events', name: 'channel', new_name: 'source' })
     expect((await columns())[3].name).toBe('source')
     const dropped = await service.post('/api/evolve/drop-column', { table: 'demo.events', name: 'source' })
@@ -130,7 +145,10 @@ describe('manifests, orphans and rollback', () => {
   })
 
   it('never removes orphans younger than 24 hours', async () => {
-    const young = await service.post('/api/remove-orphans', { table: 'demo.events', older_than: new Date().toISOString() })
+    const young = await service.post('/api/remove-orphans', {
+      table: 'demo.events',
+      older_than: new Date().toISOString(),
+    })
     expect(young.status).toBe(400)
     const none = await service.post('/api/remove-orphans', { table: 'demo.events', dry_run: true })
     expect(none.status).toBe(200)
@@ -144,7 +162,9 @@ describe('repeated requests', () => {
     const second = await service.post('/api/compact', { table: 'demo.events' }, { headers })
     expect(second.body).toEqual(first.body)
     expect(second.headers.get('idempotent-replayed')).toBe('true')
-    expect((await service.post('/api/compact', { table: 'demo.events', rewrite_all: true }, { headers })).status).toBe(422)
+    expect((await service.post('/api/compact', { table: 'demo.events', rewrite_all: true }, { headers })).status).toBe(
+      422,
+    )
     const { body } = await service.get('/api/operations?table=demo.events')
     expect(body.operations).toHaveLength(1)
   })

@@ -19,7 +19,9 @@ describe('every route', () => {
     expect(status).toBe(200)
     const routes = allRoutes(service.context.app)
     for (const route of routes) {
-      expect(body.paths[route.path]?.[route.method]?.['x-minimum-role'], `${route.method} ${route.path}`).toBe(route.minRole)
+      expect(body.paths[route.path]?.[route.method]?.['x-minimum-role'], `${route.method} ${route.path}`).toBe(
+        route.minRole,
+      )
     }
     const ids = routes.map((route) => route.operationId)
     expect(new Set(ids).size).toBe(ids.length)
@@ -32,7 +34,9 @@ describe('every route', () => {
   })
 
   it('has a row in the table of roles, with its role, and every row a route', () => {
-    const routes = allRoutes(service.context.app).map(({ method, path, minRole }) => [`${method} ${path}`, minRole] as const)
+    const routes = allRoutes(service.context.app).map(
+      ({ method, path, minRole }) => [`${method} ${path}`, minRole] as const,
+    )
     expect(Object.fromEntries(routes)).toEqual(ROUTE_ROLES)
     expect(routes).toHaveLength(Object.keys(ROUTE_ROLES).length)
   })
@@ -75,7 +79,12 @@ describe('every route', () => {
 
   it('answers with the security headers, refusals and unknown paths too', async () => {
     const paths = allRoutes(service.context.app).map(({ method, path }) => [method.toUpperCase(), concretePath(path)])
-    for (const [method = '', path = ''] of [...paths, ['GET', '/api/none'], ['PATCH', '/api/tables'], ['GET', '/none']]) {
+    for (const [method = '', path = ''] of [
+      ...paths,
+      ['GET', '/api/none'],
+      ['PATCH', '/api/tables'],
+      ['GET', '/none'],
+    ]) {
       for (const token of [null, undefined, 'lh_wrong']) {
         const { headers } = await service.call(method, path, token === undefined ? {} : { token })
         expect(headers.get('content-security-policy'), `${method} ${path}`).toContain("frame-ancestors 'none'")

@@ -10,11 +10,18 @@ afterAll(() => service.close())
 describe('a look at tables', () => {
   it('lists all tables, or those of a namespace, in pages', async () => {
     const all = await service.get('/api/tables')
-    expect(all.body.tables.map((row: { table: string }) => row.table)).toEqual(['demo.events', 'demo.orders', 'demo.trips'])
+    expect(all.body.tables.map((row: { table: string }) => row.table)).toEqual([
+      'demo.events',
+      'demo.orders',
+      'demo.trips',
+    ])
     const first = await service.get('/api/tables?page_size=2')
     expect(first.body.tables).toHaveLength(2)
     const second = await service.get(`/api/tables?page_size=2&page_token=${first.body.next_page_token}`)
-    expect(second.body).toMatchObject({ tables: [{ table: 'demo.trips', namespace: 'demo', name: 'trips' }], next_page_token: null })
+    expect(second.body).toMatchObject({
+      tables: [{ table: 'demo.trips', namespace: 'demo', name: 'trips' }],
+      next_page_token: null,
+    })
     expect((await service.get('/api/tables?namespace=demo')).body.tables).toHaveLength(3)
     expect((await service.get('/api/tables?namespace=other')).status).toBe(404)
     expect((await service.get('/api/tables?page_token=nonsense')).status).toBe(400)
@@ -25,18 +32,40 @@ describe('a look at tables', () => {
     const { status, body } = await service.get('/api/table/demo.trips')
     expect(status).toBe(200)
     expect(body.current_snapshot_id).toMatch(/^\d{10,}$/)
-    expect(body).toMatchObject({ format_version: 2, partition_spec: { fields: [{ name: 'started_at_day', transform: 'day' }] } })
+    expect(body).toMatchObject({
+      format_version: 2,
+      partition_spec: { fields: [{ name: 'started_at_day', transform: 'day' }] },
+    })
   })
 
   it('shows the schema after evolution: columns with id, path, type, nullability and comment', async () => {
     const { body } = await service.get('/api/table/demo.trips/schema')
-    expect(body.columns.map((column: { name: string }) => column.name)).toEqual(['trip_id', 'started_at', 'city', 'distance_km', 'tip'])
-    expect(body.columns[3]).toEqual({ name: 'distance_km', type: 'double', nullable: true, comment: null, id: 4, path: 'distance_km' })
+    expect(body.columns.map((column: { name: string }) => column.name)).toEqual([
+      'trip_id',
+      'started_at',
+      'city',
+      'distance_km',
+      'tip',
+    ])
+    expect(body.columns[3]).toEqual({
+      name: 'distance_km',
+      type: 'double',
+      nullable: true,
+      comment: null,
+      id: 4,
+      path: 'distance_km',
+    })
   })
 
   it('reports health with numbers that the files bear out, and actions that can be sent as they are', async () => {
     const { body } = await service.get('/api/table/demo.events/health')
-    expect(body).toMatchObject({ data_file_count: 240, small_file_count: 240, snapshot_count: 36, record_count: 120_000, delete_file_count: 12 })
+    expect(body).toMatchObject({
+      data_file_count: 240,
+      small_file_count: 240,
+      snapshot_count: 36,
+      record_count: 120_000,
+      delete_file_count: 12,
+    })
     const { body: files } = await service.get('/api/table/demo.events/files')
     const data = files.files.filter((file: { content: string }) => file.content === 'data')
     const sum = data.reduce((total: number, file: { file_size_in_bytes: number }) => total + file.file_size_in_bytes, 0)
@@ -44,7 +73,9 @@ describe('a look at tables', () => {
     const compact = body.actions.find((action: { operation: string }) => action.operation === 'compact')
     const sent = await service.post(compact.request.path, { ...compact.request.body, dry_run: true })
     expect(sent.status).toBe(200)
-    expect(JSON.parse(sent.body.details_json).rewritten_data_files_count).toBe(compact.projected.rewritten_data_files_count)
+    expect(JSON.parse(sent.body.details_json).rewritten_data_files_count).toBe(
+      compact.projected.rewritten_data_files_count,
+    )
   })
 
   it.each(['snapshots', 'files', 'partitions', 'history', 'refs'])('lists %s in pages that add up', async (view) => {
@@ -78,12 +109,21 @@ describe('a look at tables', () => {
 
 describe('registering a table', () => {
   it('adds a table under a second name only where the catalog allows it, and refuses files outside the warehouse', async () => {
-    const outside = await service.post('/api/tables/register', { table: 'demo.alien', metadata_location: 'file:///etc/passwd' })
+    const outside = await service.post('/api/tables/register', {
+      table: 'demo.alien',
+      metadata_location: 'file:///etc/passwd',
+    })
     expect(outside.status).toBe(400)
     const { body } = await service.get('/api/table/demo.orders')
-    const again = await service.post('/api/tables/register', { table: 'demo.again', metadata_location: body.metadata_location })
+    const again = await service.post('/api/tables/register', {
+      table: 'demo.again',
+      metadata_location: body.metadata_location,
+    })
     expect(again.status).toBeGreaterThanOrEqual(400)
-    const taken = await service.post('/api/tables/register', { table: 'demo.orders', metadata_location: body.metadata_location })
+    const taken = await service.post('/api/tables/register', {
+      table: 'demo.orders',
+      metadata_location: body.metadata_location,
+    })
     expect(taken.status).toBe(409)
     expect(taken.body.code).toBe('TABLE_EXISTS')
   })

@@ -26,14 +26,17 @@ const LEAD = { realm_access: { roles: ['offline', 'Auditor', 'LeadDataEngineer']
 const me = (token: string) => service.get('/api/auth/me', { token })
 
 describe('a good JWT', () => {
-  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])('signed with %s is a caller with the highest of its roles', async (alg) => {
-    const key = await issuer.newKey(`good-${alg}`, alg)
-    issuer.keys = [...issuer.keys, key]
-    clockMs = (clockMs ?? Date.now()) + 10_000 // lets another fetch for an unknown key happen
-    const { status, body } = await me(await issuer.token(LEAD, { key }))
-    expect({ status, body }).toEqual({ status: 200, body: { user: 'ada', role: 'LeadDataEngineer', via: 'jwt' } })
-    clockMs = undefined
-  })
+  it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
+    'signed with %s is a caller with the highest of its roles',
+    async (alg) => {
+      const key = await issuer.newKey(`good-${alg}`, alg)
+      issuer.keys = [...issuer.keys, key]
+      clockMs = (clockMs ?? Date.now()) + 10_000 // lets another fetch for an unknown key happen
+      const { status, body } = await me(await issuer.token(LEAD, { key }))
+      expect({ status, body }).toEqual({ status: 200, body: { user: 'ada', role: 'LeadDataEngineer', via: 'jwt' } })
+      clockMs = undefined
+    },
+  )
 
   it('without a role of ours is 403', async () => {
     expect((await me(await issuer.token({ realm_access: { roles: ['admin'] } }))).status).toBe(403)
@@ -108,8 +111,14 @@ async function forgeries(trap: string): Promise<readonly (readonly [string, stri
     ['jwk', await byAttacker({ jwk: attackerJwk })],
     ['jwk with an unknown kid', await byAttacker({ jwk: attackerJwk, kid: 'mine' })],
     ['x5c', await byAttacker({ x5c: ['MIIB'] })],
-    ['crit', await byAttacker({ crit: ['exp'] }).catch(() => `${unsigned({ alg: 'RS256', crit: ['x'] })}${goodSignature}`)],
-    ['crit that nobody knows, well signed', await withRawHeader({ alg: 'RS256', kid: 'rsa', crit: ['x'], x: 1 }, rsa.privateKey)],
+    [
+      'crit',
+      await byAttacker({ crit: ['exp'] }).catch(() => `${unsigned({ alg: 'RS256', crit: ['x'] })}${goodSignature}`),
+    ],
+    [
+      'crit that nobody knows, well signed',
+      await withRawHeader({ alg: 'RS256', kid: 'rsa', crit: ['x'], x: 1 }, rsa.privateKey),
+    ],
     ['zip', await byAttacker({ zip: 'DEF' })],
     ['expired', await issuer.token({ ...LEAD, exp: now() - 60 })],
     ['without exp', await issuer.token({ ...LEAD, exp: undefined })],
@@ -132,7 +141,10 @@ async function forgeries(trap: string): Promise<readonly (readonly [string, stri
     ['an empty signature', `${goodHeader}.${goodBody}.`],
     ['a cut signature', `${goodHeader}.${goodBody}.${goodSignature.slice(0, -8)}`],
     ['ES256 with r = s = 0', `${encode({ alg: 'ES256', kid: 'ec' })}.${body}.${zeros}`],
-    ['ES256 by another key', await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'ec' }).sign(attackerEc.privateKey)],
+    [
+      'ES256 by another key',
+      await new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'ec' }).sign(attackerEc.privateKey),
+    ],
     ['a claim twice', await withRawHeader({ alg: 'RS256', kid: 'rsa' }, rsa.privateKey, duplicated)],
     ['a payload that is no object', `${goodHeader}.${encode('[]')}.${goodSignature}`],
     ['a payload that is no JSON', `${goodHeader}.${encode('{')}.${goodSignature}`],

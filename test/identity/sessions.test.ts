@@ -73,12 +73,21 @@ describe('browser sessions', () => {
 
   it('that are over do not stand in the way of a new sign-in', async () => {
     expect((await signIn(ADMIN_TOKEN, { Cookie: 'lockhouse_session=gone', ...SAME_ORIGIN })).status).toBe(201)
-    expect((await service.get('/api/health', { token: null, headers: { Cookie: 'lockhouse_session=gone' } })).status).toBe(200)
+    expect(
+      (await service.get('/api/health', { token: null, headers: { Cookie: 'lockhouse_session=gone' } })).status,
+    ).toBe(200)
   })
 })
 
 describe('requests that another site makes a browser send', () => {
-  const types = ['application/json', 'text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', 'x/y', '']
+  const types = [
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    'x/y',
+    '',
+  ]
   const methods = ['POST', 'PUT', 'DELETE', 'PATCH']
   const foreign: Record<string, string>[] = [
     {},
@@ -102,7 +111,10 @@ describe('requests that another site makes a browser send', () => {
     let cells = 0
     for (const method of methods) {
       for (const type of types) {
-        for (const [headers, refused] of [...foreign.map((h) => [h, true] as const), ...own.map((h) => [h, false] as const)]) {
+        for (const [headers, refused] of [
+          ...foreign.map((h) => [h, true] as const),
+          ...own.map((h) => [h, false] as const),
+        ]) {
           const contentType: Record<string, string> = type === '' ? {} : { 'Content-Type': type }
           const answer = await service.app.request('/api/compact', {
             method,
@@ -133,13 +145,22 @@ describe('requests that another site makes a browser send', () => {
   it('cannot open a WebSocket, whatever the credential', async () => {
     const { cookie } = await signIn()
     const upgrade = { Upgrade: 'websocket', Connection: 'Upgrade', Host: 'localhost' }
-    for (const credential of [{ Cookie: cookie }, { 'Sec-WebSocket-Protocol': `lockhouse.v1, bearer.${ADMIN_TOKEN}` }]) {
+    for (const credential of [
+      { Cookie: cookie },
+      { 'Sec-WebSocket-Protocol': `lockhouse.v1, bearer.${ADMIN_TOKEN}` },
+    ]) {
       for (const headers of foreign) {
-        const answer = await service.get('/api/tables', { token: null, headers: { ...upgrade, ...credential, ...headers } })
+        const answer = await service.get('/api/tables', {
+          token: null,
+          headers: { ...upgrade, ...credential, ...headers },
+        })
         expect(answer.status, JSON.stringify(headers)).toBe(403)
       }
       for (const headers of own) {
-        const answer = await service.get('/api/tables', { token: null, headers: { ...upgrade, ...credential, ...headers } })
+        const answer = await service.get('/api/tables', {
+          token: null,
+          headers: { ...upgrade, ...credential, ...headers },
+        })
         expect(answer.status, JSON.stringify(headers)).toBe(200)
       }
     }
@@ -149,7 +170,11 @@ describe('requests that another site makes a browser send', () => {
     const open = await startTestService({ env: { AUTH_MODE: 'off' } })
     try {
       const post = (headers: Record<string, string>) =>
-        open.post('/api/compact', { table: 'no.such' }, { token: null, headers: { Host: 'localhost:3000', ...headers } })
+        open.post(
+          '/api/compact',
+          { table: 'no.such' },
+          { token: null, headers: { Host: 'localhost:3000', ...headers } },
+        )
       expect((await post({})).status).toBe(404)
       expect((await post({ Origin: 'http://localhost:3000' })).status).toBe(404)
       expect((await post({ Origin: 'https://evil.example' })).status).toBe(403)

@@ -22,7 +22,10 @@ describe('WebSockets of the runtime port', async () => {
     await Promise.all(servers.splice(0).map((server) => server.stop(false)))
   })
 
-  async function serve(app: (upgrade: Upgrade | undefined, request: Request) => Response | Promise<Response>, options: Partial<ServeOptions> = {}) {
+  async function serve(
+    app: (upgrade: Upgrade | undefined, request: Request) => Response | Promise<Response>,
+    options: Partial<ServeOptions> = {},
+  ) {
     const server = await runtime.serve({
       hostname: '127.0.0.1',
       port: 0,
@@ -40,7 +43,11 @@ describe('WebSockets of the runtime port', async () => {
   }
 
   /** Sends a handshake by hand; the client then does nothing but collect bytes, and not even that when paused. */
-  async function rawClient(server: RunningServer, headers = '', handshake = HANDSHAKE): Promise<{ socket: Socket; text: () => string }> {
+  async function rawClient(
+    server: RunningServer,
+    headers = '',
+    handshake = HANDSHAKE,
+  ): Promise<{ socket: Socket; text: () => string }> {
     const socket = connect(server.port, '127.0.0.1')
     clients.push(socket)
     let text = ''
@@ -90,7 +97,12 @@ describe('WebSockets of the runtime port', async () => {
       return Response.json({ no: 'entry' }, { status: 403, headers: { 'X-Why': 'because' } })
     })
     const { socket, text } = await rawClient(server)
-    await new Promise((resolve) => socket.once('end', resolve).once('close', resolve).once('data', () => setTimeout(resolve, 200)))
+    await new Promise((resolve) =>
+      socket
+        .once('end', resolve)
+        .once('close', resolve)
+        .once('data', () => setTimeout(resolve, 200)),
+    )
     expect(text()).toMatch(/^HTTP\/1\.1 403 /)
     expect(text().toLowerCase()).toContain('x-why: because')
     expect(text()).toContain('{"no":"entry"}')
@@ -112,7 +124,11 @@ describe('WebSockets of the runtime port', async () => {
   it('answers 400 to a handshake without a key', async () => {
     let called = false
     const server = await serve((upgrade) => required(upgrade)({ onOpen: () => void (called = true) }))
-    const { text } = await rawClient(server, '', 'GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n')
+    const { text } = await rawClient(
+      server,
+      '',
+      'GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n',
+    )
     await until(() => text() !== '')
     expect(text()).toMatch(/^HTTP\/1\.1 4\d\d /)
     expect(called).toBe(false)
@@ -139,7 +155,9 @@ describe('WebSockets of the runtime port', async () => {
   it('closes with 1009 for a message over the limit of the socket or of the host', async () => {
     let received = 0
     const handlers = { onOpen: () => undefined, onMessage: () => void (received += 1) }
-    const server = await serve((upgrade) => required(upgrade)(handlers, { maxMessageBytes: 10 }), { maxSocketMessageBytes: 1000 })
+    const server = await serve((upgrade) => required(upgrade)(handlers, { maxMessageBytes: 10 }), {
+      maxSocketMessageBytes: 1000,
+    })
     const ofSocket = client(server)
     await opened(ofSocket)
     ofSocket.send('0123456789')
@@ -194,14 +212,18 @@ describe('WebSockets of the runtime port', async () => {
 
   it('hears a sign of life', async () => {
     let ponged = 0
-    const server = await serve((upgrade) => required(upgrade)({ onOpen: (socket) => socket.ping(), onPong: () => void (ponged += 1) }))
+    const server = await serve((upgrade) =>
+      required(upgrade)({ onOpen: (socket) => socket.ping(), onPong: () => void (ponged += 1) }),
+    )
     await opened(client(server))
     await until(() => ponged === 1)
   })
 
   it('says goodbye with 1001 on a graceful stop', async () => {
     const codes: number[] = []
-    const server = await serve((upgrade) => required(upgrade)({ onOpen: () => undefined, onClose: (code) => codes.push(code) }))
+    const server = await serve((upgrade) =>
+      required(upgrade)({ onOpen: () => undefined, onClose: (code) => codes.push(code) }),
+    )
     const sockets = [client(server), client(server)]
     await Promise.all(sockets.map(opened))
     const goodbyes = sockets.map(closed)

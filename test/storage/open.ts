@@ -28,11 +28,6 @@ export interface TestDatabases {
   open(place?: string): Promise<Kysely<StateTables>>
 }
 
-/** Opens state databases in SQLite. */
-export function stateDatabases(): TestDatabases {
-  return testDatabases('SQLite')
-}
-
 /** Declares the same tests for every kind of database. */
 export function describeDatabases(name: string, declare: (databases: TestDatabases) => void): void {
   describe(`${name} on SQLite`, () => declare(testDatabases('SQLite')))

@@ -206,7 +206,14 @@ describeDatabases('settings store', (databases) => {
 })
 
 describeDatabases('idempotency store', (databases) => {
-  const request: KeyedRequest = { user: 'alice', key: 'k1', method: 'POST', path: '/api/compact', bodySha256: 'aa', requestId: 'req-1' }
+  const request: KeyedRequest = {
+    user: 'alice',
+    key: 'k1',
+    method: 'POST',
+    path: '/api/compact',
+    bodySha256: 'aa',
+    requestId: 'req-1',
+  }
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 
   it('lets one of many claim a key, then answers again', async () => {

@@ -7,7 +7,7 @@ const WATCHED_MS = 6000
 describe('hundreds of pipelines in one process', { timeout: 180_000 }, () => {
   let lab: StreamLab
   beforeAll(async () => {
-    lab = await openLab()
+    lab = await openLab({ overrides: { streaming: {} } })
     await lab.createTable('s.src', [
       ['id', 'long'],
       ['name', 'string'],
@@ -33,10 +33,14 @@ describe('hundreds of pipelines in one process', { timeout: 180_000 }, () => {
       })
       expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     }
-    await until(async () => {
-      const { body } = await lab.service.get('/api/pipelines?state=running')
-      return body.pipelines.length === PIPELINES
-    }, 'all to run', 60_000)
+    await until(
+      async () => {
+        const { body } = await lab.service.get('/api/pipelines?state=running')
+        return body.pipelines.length === PIPELINES
+      },
+      'all to run',
+      60_000,
+    )
     const before = process.cpuUsage()
     await new Promise((resolve) => setTimeout(resolve, WATCHED_MS))
     const { user, system } = process.cpuUsage(before)

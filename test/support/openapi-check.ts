@@ -25,16 +25,29 @@ export function createOpenApiCheck(routes: readonly Route[]): (answer: AnswerToC
   const compiled = new Map<string, ValidateFunction>()
 
   return function checkAnswer({ method, path, status, contentType, body }) {
-    const route = patterns.find((candidate) => candidate.method === method && candidate.matches.test(path.replace(/\?.*/, '')))
+    const route = patterns.find(
+      (candidate) => candidate.method === method && candidate.matches.test(path.replace(/\?.*/, '')),
+    )
     if (route === undefined || !contentType.includes('json') || route.path === '/api/openapi.json') return
     const isProblem = contentType.includes('problem+json')
     const type = isProblem ? 'application/problem+json' : 'application/json'
-    const pointer = ['paths', route.path, method.toLowerCase(), 'responses', isProblem ? 'default' : String(status), 'content', type, 'schema']
+    const pointer = [
+      'paths',
+      route.path,
+      method.toLowerCase(),
+      'responses',
+      isProblem ? 'default' : String(status),
+      'content',
+      type,
+      'schema',
+    ]
     const reference = `openapi#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
     const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
     compiled.set(reference, validate)
     if (validate(body)) return
     const problems = ajv.errorsText(validate.errors, { separator: '\n  ' })
-    throw new Error(`${method} ${path} → ${status} is not what the OpenAPI document says:\n  ${problems}\n${JSON.stringify(body)}`)
+    throw new Error(
+      `${method} ${path} → ${status} is not what the OpenAPI document says:\n  ${problems}\n${JSON.stringify(body)}`,
+    )
   }
 }

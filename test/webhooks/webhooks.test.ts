@@ -130,7 +130,9 @@ for (const kind of stateKinds) {
       await new Promise((resolve) => setTimeout(resolve, 200))
       expect(receiver.received).toEqual([])
       expect((await service.get(`/api/webhooks/${id}/deliveries`)).status).toBe(404)
-      const actions = (await service.get('/api/audit?object_type=webhook')).body.map(({ action }: { action: string }) => action)
+      const actions = (await service.get('/api/audit?object_type=webhook')).body.map(
+        ({ action }: { action: string }) => action,
+      )
       expect(actions).toEqual(['webhook.delete', 'webhook.create'])
     })
   })

@@ -78,7 +78,9 @@ async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential
   const tokenSha256 = sha256Hex(token)
   const wait = deps.limiter.waitSeconds(address, tokenSha256)
   if (wait > 0) {
-    throw new DomainError('RATE_LIMITED', `too many credentials that were not valid: wait ${wait} s`, { retryAfterS: wait })
+    throw new DomainError('RATE_LIMITED', `too many credentials that were not valid: wait ${wait} s`, {
+      retryAfterS: wait,
+    })
   }
   const grant = await lookUp(deps, token, tokenSha256)
   if (grant) {
@@ -89,7 +91,11 @@ async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential
   throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
 }
 
-async function lookUp(deps: IdentityServiceDeps, token: string, tokenSha256: string): Promise<SessionGrant | undefined> {
+async function lookUp(
+  deps: IdentityServiceDeps,
+  token: string,
+  tokenSha256: string,
+): Promise<SessionGrant | undefined> {
   const caller = await deps.tokens.checkHash(tokenSha256)
   if (caller) return { caller, tokenSha256 }
   return deps.jwt?.(token)

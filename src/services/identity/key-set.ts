@@ -99,7 +99,8 @@ async function fetchKeys({ issuer, jwksUrl }: KeySetOptions): Promise<JSONWebKey
 async function discover(issuer: string): Promise<string> {
   const document = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
   if (typeof document !== 'object' || document === null) throw new Error('the discovery document is no object')
-  if (!('issuer' in document) || document.issuer !== issuer) throw new Error('the discovery document is of another issuer')
+  if (!('issuer' in document) || document.issuer !== issuer)
+    throw new Error('the discovery document is of another issuer')
   if (!('jwks_uri' in document) || typeof document.jwks_uri !== 'string') throw new Error('there is no jwks_uri')
   return document.jwks_uri
 }

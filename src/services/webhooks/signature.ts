@@ -34,5 +34,8 @@ export async function signatureHeaders(secret: string, content: SignedContent): 
 
 function toBase64(bytes: Uint8Array): string {
   const url = toBase64Url(bytes)
-  return url.replaceAll('-', '+').replaceAll('_', '/').padEnd(Math.ceil(url.length / 4) * 4, '=')
+  return url
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .padEnd(Math.ceil(url.length / 4) * 4, '=')
 }

@@ -140,7 +140,11 @@ function createSendingSet() {
 }
 
 /** Waits for a commit of this process, the end of an attempt, or the end of the service; from now on. */
-function wakeUp({ onCommit }: WebhookDispatcherDeps, sending: ReturnType<typeof createSendingSet>, signal: AbortSignal) {
+function wakeUp(
+  { onCommit }: WebhookDispatcherDeps,
+  sending: ReturnType<typeof createSendingSet>,
+  signal: AbortSignal,
+) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const woken = (): void => resolve()
   const ends = [onCommit(woken), sending.onDone(woken)]
@@ -160,10 +164,16 @@ function wakeUp({ onCommit }: WebhookDispatcherDeps, sending: ReturnType<typeof 
 }
 
 /** Turns the events that a webhook has not seen into deliveries; the transaction keeps other processes out. */
-async function scheduleNewEvents({ store, eventStore, inTransaction, newId, now }: WebhookDispatcherDeps): Promise<void> {
+async function scheduleNewEvents({
+  store,
+  eventStore,
+  inTransaction,
+  newId,
+  now,
+}: WebhookDispatcherDeps): Promise<void> {
   const newest = await eventStore.lastSeq()
   for (const { id, sinceSeq } of await store.list()) {
-    for (let seen = sinceSeq; seen < newest; ) {
+    for (let seen = sinceSeq; seen < newest;) {
       seen = await inTransaction(async (tx) => {
         const webhooks = createWebhookStore(tx)
         const webhook = await webhooks.find(id)
@@ -218,7 +228,8 @@ function outcomeOf(deps: WebhookDispatcherDeps, attempts: number, reply: unknown
 /** In words of our own: the errors of runtimes differ and may name addresses. */
 function describeError(error: unknown): string {
   if (error instanceof ForbiddenAddressError) return error.message
-  if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError')) return 'no reply in time'
+  if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))
+    return 'no reply in time'
   const code = error instanceof Error && 'code' in error && typeof error.code === 'string' ? ` (${error.code})` : ''
   return `the connection failed${code}`
 }

@@ -4,7 +4,12 @@ import type { IdSource } from '../../domain/ids.ts'
 import { createEventStore } from '../../storage/event-store.ts'
 import { decodeCursor, encodeCursor } from '../../storage/page.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
-import { createWebhookStore, type DeliveryRecord, type WebhookRecord, type WebhookStore } from '../../storage/webhook-store.ts'
+import {
+  createWebhookStore,
+  type DeliveryRecord,
+  type WebhookRecord,
+  type WebhookStore,
+} from '../../storage/webhook-store.ts'
 import type { AuditRecorder } from '../audit-service.ts'
 import { type ListPage, pageLimit, type PageQuery, refusePageToken } from '../paging.ts'
 import { newWebhookSecret } from './signature.ts'

@@ -218,8 +218,6 @@ export function tableMetadata({
   return tableMetadataFromJson(json)
 }
 
-export type { PartitionTuple }
-
 function bytes(path: string): ArrayBuffer {
   const buffer = readFileSync(path)
   return buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.byteLength)
