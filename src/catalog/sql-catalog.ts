@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { CompiledQuery, Kysely } from 'kysely'
 
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
@@ -47,6 +47,10 @@ export function createSqlCatalog(options: SqlCatalogOptions): SqlCatalog {
   return new SqlCatalogImpl(options)
 }
 
+/** Stand in a compiled query for what is given when it runs; no table can be called so. */
+const NAMESPACE_SLOT = '\0namespace'
+const NAME_SLOT = '\0name'
+
 class SqlCatalogImpl implements SqlCatalog {
   readonly name: string
   readonly warehouse: string
@@ -55,6 +59,7 @@ class SqlCatalogImpl implements SqlCatalog {
   readonly #namespaces: SqlNamespaces
   readonly #pointer: TablePointer
   #version: Promise<SqlCatalogVersion> | undefined
+  #location: CompiledQuery<{ metadata_location: string | null }> | undefined
 
   constructor(options: SqlCatalogOptions) {
     this.name = options.name
@@ -105,8 +110,21 @@ class SqlCatalogImpl implements SqlCatalog {
     return loadTableAt(this.#io, identifier, await this.#read(identifier))
   }
 
+  /** Asked at every trigger of every pipeline, so the query is built once: building it takes longer than running it. */
   async locateTable(identifier: TableIdentifier): Promise<string> {
-    return this.#read(identifier)
+    checkIdentifier(identifier)
+    const version = await this.#prepare()
+    this.#location ??= this.#rowOf({ namespace: [NAMESPACE_SLOT], name: NAME_SLOT })
+      .where(onlyTables(version))
+      .compile()
+    const given = new Map<unknown, string>([
+      [NAMESPACE_SLOT, formatNamespace(identifier.namespace)],
+      [NAME_SLOT, identifier.name],
+    ])
+    const { parameters, ...compiled } = this.#location
+    const asked = { ...compiled, parameters: parameters.map((value) => given.get(value) ?? value) }
+    const { rows } = await query(() => this.#db.executeQuery(asked))
+    return rows[0]?.metadata_location ?? this.#read(identifier) // which says what is wrong
   }
 
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {

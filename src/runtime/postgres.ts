@@ -24,8 +24,10 @@ function openPool(url: string): pg.Pool {
     application_name: 'lockhouse',
     types: { getTypeParser: typeParser },
   })
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  // A connection that breaks is replaced at the next query, and a query on it rejects; without listeners for idle ones
+  // and for those in use it would end the process too.
   pool.on('error', () => undefined)
+  pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
 }
 

@@ -7,6 +7,7 @@ import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb
 import { IcebergError } from '../../iceberg/errors.ts'
 
 import { isFatal, toEngineError } from './engine-errors.ts'
+import { lockStatements, type SandboxBounds, sandboxSettings } from './sandbox-settings.ts'
 import type { ScratchFolder } from './scratch.ts'
 import { cancelled } from './slots.ts'
 
