@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kysely, sql } from 'kysely'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
+import type { StateTables } from '../../src/storage/schema.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { stateKinds } from '../support/state-kinds.ts'
+
+const postgres = stateKinds.find(({ name }) => name === 'PostgreSQL')!
+
+/** Two services, each with a home of its own, on one PostgreSQL database. */
+describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
+  let one: TestService
+  let other: TestService
+  let url = ''
+  const env = { AUDIT_KEY: 'a key that both replicas know, of 32 characters or more' }
+  beforeEach(async () => {
+    const { env: database, remove } = await postgres.place()
+    url = database['DATABASE_URL'] ?? ''
+    one = await startTestService({ env: { ...env, ...database }, onClose: remove })
+    other = await startTestService({ env: { ...env, ...database } })
+  })
+  afterEach(async () => {
+    await other.close()
+    await one.close()
+  })
+
+  it('share tokens, and a revoked one is of no use at either, at once', async () => {
+    const { body } = await one.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' })
+    expect((await other.get('/api/auth/me', { token: body.token })).status).toBe(200)
+    expect((await one.get('/api/auth/me', { token: body.token })).status).toBe(200)
+    await other.call('DELETE', `/api/auth/tokens/${body.id}`)
+    expect((await one.get('/api/auth/me', { token: body.token })).status).toBe(401)
+  })
+
+  it('write one audit log and one event log, whole under load from both', async () => {
+    const before = (await one.get('/api/audit/verify')).body.checked
+    const work = Array.from({ length: 100 }, (_, i) =>
+      (i % 2 === 0 ? one : other).post('/api/pipeline-defs', { name: `d${i}`, description: '', nodes: [], edges: [] }),
+    )
+    expect((await Promise.all(work)).map(({ status }) => status)).toEqual(work.map(() => 201))
+    const verified = (await other.get('/api/audit/verify')).body
+    expect(verified).toMatchObject({ ok: true, checked: before + 100 })
+    const { events } = (await one.get('/api/events?limit=1000')).body
+    expect(events.map(({ seq }: { seq: number }) => seq)).toEqual(events.map((_: unknown, i: number) => i + 1))
+  })
+
+  it('answer a repeated request with the answer of the other one', async () => {
+    const definition = { name: 'once', description: '', nodes: [], edges: [] }
+    const headers = { 'Idempotency-Key': 'same' }
+    const first = await one.post('/api/pipeline-defs', definition, { headers })
+    const second = await other.post('/api/pipeline-defs', definition, { headers })
+    expect(second.body).toEqual(first.body)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, i) =>
+        (i % 2 === 0 ? one : other).post('/api/pipeline-defs', definition, { headers: { 'Idempotency-Key': 'race' } }),
+      ),
+    )
+    for (const { status } of answers) expect([201, 409]).toContain(status)
+    expect((await one.get('/api/pipeline-defs')).body).toHaveLength(2)
+  })
+
+  it('have exactly one winner among deciders at both', async () => {
+    const made = await one.post('/api/pipeline-defs', { name: 'd', description: '', nodes: [], edges: [] })
+    const version = `/api/pipeline-defs/${made.body.definition.id}/versions/${made.body.version.id}`
+    await one.post(`${version}/promote`, {})
+    const { body: request } = await other.post(`${version}/promote`, {})
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) =>
+        (i % 2 === 0 ? one : other).post(
+          `/api/approvals/${request.id}/${i < 5 ? 'approve' : 'reject'}`,
+          i < 5 ? {} : { reason: 'no' },
+        ),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(9)
+  })
+
+  it('leave what the other one runs alone when they start, and settle what a dead one left', async () => {
+    const held = await one.context.app.operations.start({
+      kind: 'expire',
+      table: 'no.such',
+      context: { caller: { user: 'ada', role: 'LeadDataEngineer', via: 'token' }, requestId: 'req-held-open' },
+      request: {},
+      run: async ({ signal }) => {
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        throw signal.reason
+      },
+    })
+    held.done.catch(() => undefined)
+    const db = new Kysely<StateTables>({ dialect: postgresDialect(url) })
+    const running = await db.selectFrom('operations').selectAll().where('id', '=', held.id).executeTakeFirstOrThrow()
+    await db.insertInto('instances').values({ id: 99, started_at: running.created_at }).execute()
+    await db.insertInto('operations').values({ ...running, id: 'op-of-the-dead', instance_id: 99 }).execute()
+    await db.destroy()
+
+    await other.restart()
+    expect((await other.get(`/api/operations/${held.id}`)).body.state).toBe('running')
+    expect((await other.get('/api/operations/op-of-the-dead')).body).toMatchObject({
+      state: 'failed',
+      error: { code: 'INTERRUPTED' },
+    })
+    await one.call('DELETE', `/api/operations/${held.id}`)
+    expect((await other.get(`/api/operations/${held.id}`)).body.state).toBe('cancelled')
+  })
+
+  it('survive that the server drops every connection, and know each other afterwards', async () => {
+    await dropConnections(url)
+    const until = Date.now() + 20_000
+    for (const service of [one, other]) {
+      while ((await service.get('/api/pipeline-defs')).status !== 200 && Date.now() < until) await sleep(50)
+      const made = await service.post('/api/pipeline-defs', { name: 'after', description: '', nodes: [], edges: [] })
+      expect(made.status).toBe(201)
+    }
+    const locks = async () => {
+      const db = new Kysely({ dialect: postgresDialect(url) })
+      const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`.execute(db)
+      await db.destroy()
+      return rows.length
+    }
+    while ((await locks()) < 2 && Date.now() < until) await sleep(100)
+    expect(await locks()).toBe(2)
+  })
+})
+
+async function dropConnections(url: string): Promise<void> {
+  const db = new Kysely({ dialect: postgresDialect(url) })
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
+  await db.destroy()
+}
