@@ -123,7 +123,7 @@ class SqlCatalogImpl implements SqlCatalog {
     ])
     const { parameters, ...compiled } = this.#location
     const asked = { ...compiled, parameters: parameters.map((value) => given.get(value) ?? value) }
-    const { rows } = await query(() => this.#db.executeQuery(asked))
+    const { rows } = await query(() => this.#db.executeQuery<{ metadata_location: string | null }>(asked))
     return rows[0]?.metadata_location ?? this.#read(identifier) // which says what is wrong
   }
 

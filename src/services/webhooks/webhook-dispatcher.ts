@@ -60,6 +60,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       const due = await store.due(now().toISOString(), AT_ONCE - sending.size(), sending.busyWebhooks())
       if (due.length === 0) return
       for (const delivery of due) {
+        if (sending.busyWebhooks().includes(delivery.webhookId)) continue // its earlier ones are in this batch
         await sending.add(delivery, async (taken) => {
           const leaseUntil = new Date(now().getTime() + LEASE_MS).toISOString()
           const mine = await store.take(delivery, leaseUntil)
