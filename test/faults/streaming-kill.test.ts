@@ -1,11 +1,14 @@
+import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentSchema } from '../../src/iceberg/metadata.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
 import type { TableIdentifier } from '../../src/iceberg/table.ts'
+import { PYTHON, pyicebergAvailable, REPOSITORY } from '../interop/harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 
@@ -23,6 +26,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
   const random = randomNumbers(SEED)
   const counts = { kills: 0, restartsFromSink: 0, compactions: 0, expiries: 0, batches: 0 }
   let lake: Lakehouse
+  let writer: PythonWriter | undefined
   let nextId = 0
   let pipelineId = ''
 
@@ -39,10 +43,12 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
         ],
       },
     })
+    if (pyicebergAvailable('a writer that is PyIceberg; our own writes instead')) writer = new PythonWriter(lake)
     process.stdout.write(`\nstreaming kill -9: ${ROUNDS} rounds, KILL_SEED=${SEED}\n`)
   })
 
   afterAll(async () => {
+    writer?.stop()
     await lake?.close()
     rmSync(folder, { recursive: true, force: true })
     process.stdout.write(`streaming kill -9: ${JSON.stringify(counts)}\n`)
@@ -50,6 +56,11 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
 
   async function write(): Promise<void> {
     const count = 1 + Math.floor(random() * 200)
+    if (writer) {
+      await writer.append(nextId, count)
+      nextId += count
+      return
+    }
     const query = `SELECT i AS c1, (i % 3)::INT AS c2 FROM range(${nextId}, ${nextId + count}) t(i)`
     await lake.append(SOURCE, query)
     nextId += count
@@ -91,18 +102,23 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
     if (answer.status === 200) counts[isCompaction ? 'compactions' : 'expiries'] += 1
   }
 
+  async function writeSome(): Promise<void> {
+    for (let step = 0; step < 3; step += 1) await write()
+  }
+
+  async function maintainSome(service: Service): Promise<void> {
+    for (let step = 0; step < 2; step += 1) {
+      await sleep(random() * 300)
+      await maintain(service, random() < 0.5 ? 'faults.source' : 'faults.sink').catch(() => undefined)
+    }
+  }
+
   it('has every row of the source once, after every kill', async () => {
     await write()
     for (let round = 0; round < ROUNDS; round += 1) {
       const service = await start()
       const moment = random() * 900
-      const work = (async () => {
-        for (let step = 0; step < 3; step += 1) {
-          await write()
-          if (random() < 0.4)
-            await maintain(service, random() < 0.5 ? 'faults.source' : 'faults.sink').catch(() => undefined)
-        }
-      })()
+      const work = Promise.all([writeSome(), maintainSome(service)])
       await sleep(moment)
       await service.kill()
       counts.kills += 1
@@ -148,5 +164,32 @@ function randomNumbers(seed: number): () => number {
     let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
+  }
+}
+
+/** PyIceberg in a process of its own, which outlives the service's. */
+class PythonWriter {
+  readonly #child
+  readonly #answers: AsyncIterator<string>
+
+  constructor({ settings }: Lakehouse) {
+    const options = {
+      uri: settings.uri,
+      warehouse: settings.warehouse,
+      name: settings.catalog_name,
+      table: 'faults.source',
+    }
+    const script = `${REPOSITORY}/test/interop/python/pyiceberg_writer.py`
+    this.#child = spawn(PYTHON ?? 'python3', [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
+    this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  async append(first: number, count: number): Promise<void> {
+    this.#child.stdin.write(`${JSON.stringify({ first, count })}\n`)
+    if ((await this.#answers.next()).done === true) throw new Error('the writer ended')
+  }
+
+  stop(): void {
+    this.#child.stdin.end()
   }
 }
