@@ -11,18 +11,19 @@ import { openLakehouse, type Lakehouse } from '../test/interop/harness/lakehouse
 import { Service } from '../test/interop/harness/service.ts'
 import { SparkSession } from '../test/interop/harness/spark.ts'
 import { EVENT_SCHEMA, writeEventFiles, writePathList } from './support/parquet-input.ts'
-import { processMemory } from './support/process-memory.ts'
+import { processCpuMs, processMemory } from './support/process-memory.ts'
 import { megabytes, note, printTable, ratio, seconds } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
 
 const FILES = Number(process.env['BENCH_FILES'] ?? 1000)
 const ROUNDS = Number(process.env['BENCH_RUNS'] ?? 3)
-const ROWS_PER_FILE = 25_500 // about 1 MB
+const ROWS_PER_FILE = 40_000 // about 1 MB
 const ENGINE_MEMORY_LIMIT = '1GB'
 const COPY_SCRIPT = fileURLToPath(new URL('support/duckdb-copy.ts', import.meta.url))
 
 interface Run {
   readonly ms: number
+  readonly cpuMs: number
   readonly peak: number
 }
 
@@ -51,28 +52,27 @@ await withWorkFolder('compaction', async (folder) => {
 })
 
 function report(runs: { total: number; ours: readonly Run[]; copy: readonly Run[]; sparks: readonly Run[] }): void {
-  const ms = (list: readonly Run[]) => list.map((run) => run.ms)
-  const peak = (list: readonly Run[]) => megabytes(Math.max(...list.map((run) => run.peak)))
-  const ours = ms(runs.ours)
-  const sparkRow =
-    runs.sparks.length > 0
-      ? [
-          [
-            'Spark local[2] `rewrite_data_files`, warm session',
-            seconds(ms(runs.sparks)),
-            ratio(ours, ms(runs.sparks)),
-            '',
-          ],
-        ]
-      : []
+  const ours = runs.ours.map((run) => run.ms)
+  const row = (title: string, list: readonly Run[]) => [
+    title,
+    seconds(list.map((run) => run.ms)),
+    list === runs.ours
+      ? '1'
+      : ratio(
+          ours,
+          list.map((run) => run.ms),
+        ),
+    list === runs.sparks ? '' : seconds(list.map((run) => run.cpuMs)),
+    list === runs.sparks ? '' : megabytes(Math.max(...list.map((run) => run.peak))),
+  ]
   printTable(
     `Compaction of ${FILES.toLocaleString('en')} Parquet files, ${megabytes(runs.total)}, ${ROUNDS} rounds ` +
       `(ENGINE_MEMORY_LIMIT ${ENGINE_MEMORY_LIMIT})`,
-    ['', 'median', 'time against Lockhouse, pairwise median (range)', 'peak memory'],
+    ['', 'median', 'time against Lockhouse, pairwise median (range)', 'CPU time', 'peak memory'],
     [
-      ['Lockhouse `POST /api/compact`, everything included', seconds(ours), '1', peak(runs.ours)],
-      ['DuckDB bare `COPY`, default settings', seconds(ms(runs.copy)), ratio(ours, ms(runs.copy)), peak(runs.copy)],
-      ...sparkRow,
+      row('Lockhouse `POST /api/compact`, everything included', runs.ours),
+      row('DuckDB bare `COPY`, default settings', runs.copy),
+      ...(runs.sparks.length > 0 ? [row('Spark local[2] `rewrite_data_files`, warm session', runs.sparks)] : []),
     ],
   )
 }
@@ -88,11 +88,12 @@ async function compactHere(house: Lakehouse, { folder, files, name }: Job): Prom
   const service = await Service.start({ home: `${folder}/home-${name}`, env: { ENGINE_MEMORY_LIMIT } })
   try {
     await service.configure(house.settings)
+    const cpuBefore = processCpuMs(service.pid)
     const started = performance.now()
     const { details } = await service.operate('/api/compact', { table: `bench.${name}` })
     const ms = performance.now() - started
     if (Number(details['rewritten_data_files_count']) !== files.length) throw new Error(JSON.stringify(details))
-    return { ms, peak: processMemory(service.pid).peak }
+    return { ms, cpuMs: processCpuMs(service.pid) - cpuBefore, peak: processMemory(service.pid).peak }
   } finally {
     await service.stop()
     rmSync(`${folder}/warehouse/bench/${name}/data`, { recursive: true, force: true })
@@ -132,7 +133,7 @@ async function compactWithSpark(house: Lakehouse, spark: SparkSession, { folder,
   const [result] = await spark.sql(`CALL lockhouse.system.rewrite_data_files(table => 'bench.${name}')`)
   if (Number(result?.rows[0]?.['rewritten_data_files_count']) !== files.length) throw new Error(JSON.stringify(result))
   rmSync(`${folder}/warehouse/bench/${name}/data`, { recursive: true, force: true })
-  return { ms: (result?.seconds ?? Number.NaN) * 1000, peak: 0 }
+  return { ms: (result?.seconds ?? Number.NaN) * 1000, cpuMs: Number.NaN, peak: 0 }
 }
 
 /** A new table over the same input files. */

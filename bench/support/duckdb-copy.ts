@@ -1,15 +1,17 @@
 // Child process of bench/compaction.ts: DuckDB's bare COPY of Parquet files into one, at its default settings.
-// Arguments: list of input files (JSON file), output file. Prints {"ms", "peak"}.
+// Arguments: list of input files (JSON file), output file. Prints {"ms", "cpuMs", "peak"}.
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { processMemory } from './process-memory.ts'
+import { processCpuMs, processMemory } from './process-memory.ts'
 
 const [list = '', output = ''] = process.argv.slice(2)
 const files = JSON.parse(readFileSync(list, 'utf8')) as string[]
 const instance = await DuckDBInstance.create(':memory:')
 const connection = await instance.connect()
 const inputs = files.map((file) => `'${file}'`).join(', ')
+const cpuBefore = processCpuMs(process.pid)
 const started = performance.now()
 await connection.run(`COPY (SELECT * FROM read_parquet([${inputs}])) TO '${output}' (FORMAT parquet)`)
 const ms = performance.now() - started
-process.stdout.write(JSON.stringify({ ms, peak: processMemory(process.pid).peak }))
+const cpuMs = processCpuMs(process.pid) - cpuBefore
+process.stdout.write(JSON.stringify({ ms, cpuMs, peak: processMemory(process.pid).peak }))
