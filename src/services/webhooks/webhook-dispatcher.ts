@@ -205,8 +205,11 @@ async function attempt(deps: WebhookDispatcherDeps, delivery: DeliveryRecord, si
   const headers = await signatureHeaders(webhook.secret, { id: delivery.id, timestamp, body })
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)])
   const reply = await deps.send({ url: webhook.url, headers, body, signal: limit }).catch((error: unknown) => error)
-  // A cut attempt may have arrived: it is made again when its lease is over.
-  if (signal.aborted) return
+  // A cut attempt may have arrived: it is made again after the next start.
+  if (signal.aborted) {
+    await deps.store.settle(delivery.id, { state: 'pending', nextAttemptAt: deps.now().toISOString() })
+    return
+  }
   await deps.store.settle(delivery.id, outcomeOf(deps, delivery.attempts + 1, reply))
   if (typeof reply !== 'number' || reply >= 300) {
     deps.log.warn('a webhook was not delivered', { webhook_id: webhook.id, delivery_id: delivery.id, reply })
