@@ -82,6 +82,11 @@ export interface AppendFromTask {
   readonly query: string
   /** Whether the query gives the same rows whenever it is run: then it may run twice, and nothing is kept between. */
   readonly isRepeatable: boolean
+  /**
+   * Whether the query has parts that a user wrote. It then runs on its own: it reaches no file, table, network or
+   * setting, and memory, time and disk are bounded; `INVALID_ARGUMENT` when it fails on a value.
+   */
+  readonly isUntrusted?: boolean
   /** Where the new files go. */
   readonly io: FileIO
   readonly output: OutputSpec

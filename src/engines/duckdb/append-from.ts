@@ -45,6 +45,7 @@ export async function appendFrom(
     if (mustMaterialize(task.inputs, input)) await materialize(run, input, rows)
     else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
   }
+  if (task.isUntrusted === true) await run.shutIn()
   const files = await appendRows(
     run,
     {

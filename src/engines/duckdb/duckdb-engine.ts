@@ -1,3 +1,5 @@
+import { availableParallelism } from 'node:os'
+
 import type {
   AppendFromResult,
   AppendFromTask,
@@ -20,6 +22,7 @@ import { appendRows } from './append-rows.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
 import { placeFiles } from './output-files.ts'
+import { type QueryLimits, QueryWatch } from './query-limits.ts'
 import { writeRows } from './partitioned-writer.ts'
 import { requireReadable } from './read-checks.ts'
 import { LAST_UPDATED, ROW_ID } from './row-lineage.ts'
@@ -39,6 +42,8 @@ export interface DuckDbEngineOptions {
   readonly threads?: number
   /** Heavy runs at the same time; more than 2 starve the file reads of the process. */
   readonly maxConcurrent?: number
+  /** What a query of users may take; default half the memory, 10 minutes, 16 GiB of disk. */
+  readonly queryLimits?: Partial<QueryLimits>
 }
 
 const DEFAULT_MEMORY_LIMIT = 1024 ** 3
@@ -59,9 +64,14 @@ class DuckDbEngine implements Engine {
   readonly #session: DuckDbSession
   readonly #scratch: ScratchFolder
   readonly #slots: Slots
+  readonly #queryLimits: QueryLimits
+  readonly #threads: number
 
   constructor(options: DuckDbEngineOptions, scratch: ScratchFolder) {
     this.#scratch = scratch
+    const memoryBytes = (options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT) / 2
+    this.#queryLimits = { memoryBytes, seconds: 600, diskBytes: 16 * 1024 ** 3, ...options.queryLimits }
+    this.#threads = options.threads ?? availableParallelism()
     this.#slots = new Slots(options.maxConcurrent ?? DEFAULT_CONCURRENCY)
     this.#session = new DuckDbSession({
       scratch,
@@ -84,6 +94,7 @@ class DuckDbEngine implements Engine {
   async appendFrom(task: AppendFromTask, options: EngineRunOptions = {}): Promise<AppendFromResult> {
     requireWritable(task.output.schema.fields)
     requireReadableInputs(task)
+    if (task.isUntrusted === true) return this.#runUntrusted(task, options)
     return this.#run('copying rows', options, (run) => appendFrom(run, task, options))
   }
 
@@ -116,6 +127,27 @@ class DuckDbEngine implements Engine {
   async close(): Promise<void> {
     await this.#session.close()
     await this.#scratch.remove()
+  }
+
+  #runUntrusted(task: AppendFromTask, options: EngineRunOptions): Promise<AppendFromResult> {
+    return this.#slots.run(options.signal, async () => {
+      const { memoryBytes, diskBytes } = this.#queryLimits
+      const bounds = { memoryLimitBytes: memoryBytes, threads: this.#threads, spillBytes: diskBytes }
+      const watch = new QueryWatch(this.#queryLimits, options.signal)
+      try {
+        const run = await this.#session.open('running the query', watch.signal, bounds)
+        try {
+          watch.watch(run.folder)
+          return await appendFrom(run, task, options)
+        } finally {
+          await run.close()
+        }
+      } catch (error) {
+        throw watch.explain(error)
+      } finally {
+        watch.end()
+      }
+    })
   }
 
   #run<T>(doing: string, { signal }: EngineRunOptions, work: (run: DuckDbRun) => Promise<T>): Promise<T> {

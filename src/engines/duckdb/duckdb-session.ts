@@ -7,7 +7,7 @@ import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb
 import { IcebergError } from '../../iceberg/errors.ts'
 
 import { isFatal, toEngineError } from './engine-errors.ts'
-import { lockStatements, type SandboxBounds, sandboxSettings } from './sandbox-settings.ts'
+import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
 import type { ScratchFolder } from './scratch.ts'
 import { cancelled } from './slots.ts'
 
@@ -34,13 +34,19 @@ export class DuckDbSession {
     this.#options = options
   }
 
-  /** A connection with a scratch folder of its own; the caller closes it. */
-  async open(doing: string, signal?: AbortSignal): Promise<DuckDbRun> {
+  /**
+   * A connection with a scratch folder of its own; the caller closes it. With bounds, on a database of its own, for SQL
+   * of users: see {@link DuckDbRun.shutIn}.
+   */
+  async open(doing: string, signal?: AbortSignal, bounds?: SandboxBounds): Promise<DuckDbRun> {
     if (this.#isClosed) throw new IcebergError('ENGINE_FAILED', 'the engine is closed')
     const folder = await this.#options.scratch.newFolder('run')
+    let own: DuckDBInstance | undefined
     try {
-      const instance = await (this.#instance ??= this.#create())
+      own = bounds && (await openAlone(bounds))
+      const instance = own ?? (await (this.#instance ??= this.#create()))
       const connection = await instance.connect()
+      for (const statement of bounds ? spillStatements(bounds, folder) : []) await connection.run(statement)
       await connection.run(
         "SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false",
       )
@@ -49,13 +55,19 @@ export class DuckDbSession {
         folder,
         doing,
         signal,
-        onFatal: () => this.#discard(),
-        onClose: (closed) => this.#runs.delete(closed),
+        onFatal: () => {
+          if (own === undefined) this.#discard()
+        },
+        onClose: (closed) => {
+          this.#runs.delete(closed)
+          own?.closeSync()
+        },
       })
       this.#runs.add(run)
       return run
     } catch (error) {
-      this.#discard()
+      if (bounds === undefined) this.#discard()
+      own?.closeSync()
       await rm(folder, { recursive: true, force: true })
       throw toEngineError(error, { doing: 'opening the engine', scratch: folder, locationOf: () => undefined })
     }
@@ -90,6 +102,11 @@ export class DuckDbSession {
   }
 }
 
+async function openAlone(bounds: SandboxBounds): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  return DuckDBInstance.create(':memory:', sandboxSettings(bounds))
+}
+
 interface RunOptions {
   readonly connection: DuckDBConnection
   readonly folder: string
@@ -118,6 +135,15 @@ export class DuckDbRun {
   /** Remembers which table file a staged path stands for, so that errors name the table's file. */
   nameStaged(path: string, location: string): void {
     this.#locations.set(path, location)
+  }
+
+  /**
+   * Takes from a run on a database of its own, for good, all but its folder and the files that are staged: from then on
+   * SQL of users may run in it.
+   */
+  async shutIn(): Promise<void> {
+    const files = { folder: this.folder, links: [...this.#locations.keys()] }
+    for (const statement of lockStatements(files)) await this.execute(statement)
   }
 
   /** Throws `CANCELLED` when the run was cancelled. */
@@ -161,8 +187,8 @@ export class DuckDbRun {
   /** Closes the connection and removes the folder. */
   async close(): Promise<void> {
     await this.stop()
-    this.#options.onClose(this)
     this.connection.closeSync()
+    this.#options.onClose(this)
     await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
   }
 

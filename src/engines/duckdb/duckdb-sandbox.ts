@@ -1,0 +1,120 @@
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { NestedField } from '../../iceberg/types.ts'
+import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
+
+import { isFatal } from './engine-errors.ts'
+import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
+import { quoteName } from './sql-text.ts'
+import { duckType, structMembers } from './type-mapping.ts'
+import { type KnownFunctions, requireHarmless } from './user-sql.ts'
+
+const BOUNDS: SandboxBounds = { memoryLimitBytes: 128 * 1_048_576, threads: 1, spillBytes: 0 }
+const MAX_TEXT = 20_000
+/** Planning is quick; who needs longer has written a query to keep the planner busy. */
+const LIMIT_MS = 5000
+const INTERRUPT_INTERVAL_MS = 50
+
+/** Judges SQL of users with DuckDB's own parser and planner, in a database that has no files and no settings to change. */
+export function createDuckDbSandbox(): SqlSandbox {
+  return new DuckDbSandbox()
+}
+
+class DuckDbSandbox implements SqlSandbox {
+  #instance: Promise<DuckDBInstance> | undefined
+  #functions: Promise<KnownFunctions> | undefined
+
+  async check(sql: UserSql): Promise<void> {
+    if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
+    if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
+    const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
+    const functions = await (this.#functions ??= this.#readFunctions())
+    const serialized = await this.#use(async (connection) => {
+      const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
+      statement.bindVarchar(1, text)
+      const [row] = (await statement.runAndReadAll()).getRowObjectsJS()
+      return JSON.parse(String(row?.['tree'])) as unknown
+    })
+    requireHarmless(sql, serialized, functions)
+  }
+
+  describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {
+    return this.#use(async (connection) => {
+      const { icebergType } = await import('./result-types.ts') // it loads the engine
+      for (const { name, columns } of relations) {
+        const list = columns.map((column) => `NULL::${column.engineType} AS ${quoteName(column.name)}`)
+        await connection.run(`CREATE TEMP VIEW ${quoteName(name)} AS SELECT ${list.join(', ')} WHERE false`)
+      }
+      const statement = await connection.prepare(`SELECT * FROM (\n${query}\n)`)
+      return Array.from({ length: statement.columnCount }, (_, at) => {
+        const type = statement.columnType(at)
+        return { name: statement.columnName(at), engineType: type.toString(), type: icebergType(type) }
+      })
+    })
+  }
+
+  columnsOf(fields: readonly NestedField[]): readonly QueryColumn[] {
+    return structMembers(fields).map(([name, field]) => ({ name, engineType: duckType(field.type) }))
+  }
+
+  async close(): Promise<void> {
+    const instance = await this.#instance?.catch(() => undefined)
+    this.#instance = undefined
+    instance?.closeSync()
+  }
+
+  async #readFunctions(): Promise<KnownFunctions> {
+    const rows = await this.#use(async (connection) => {
+      const result = await connection.runAndReadAll('SELECT function_name, function_type FROM duckdb_functions()')
+      return result.getRowObjectsJS()
+    })
+    const named = (...types: readonly string[]): Set<string> =>
+      new Set(
+        rows
+          .filter((row) => types.includes(String(row['function_type'])))
+          .map((row) => String(row['function_name']).toLowerCase()),
+      )
+    return { scalar: named('scalar', 'macro'), aggregate: named('aggregate') }
+  }
+
+  /** Works on a connection of its own; what it says of the text becomes a refusal. */
+  async #use<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    const instance = await (this.#instance ??= openSandbox())
+    const connection = await instance.connect()
+    let interrupting: NodeJS.Timeout | undefined
+    const timer = setTimeout(() => {
+      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
+    }, LIMIT_MS)
+    try {
+      return await work(connection)
+    } catch (error) {
+      if (isFatal(error)) this.#instance = undefined
+      throw refusal(interrupting === undefined ? readable(error) : 'the query takes too long to plan', error)
+    } finally {
+      clearTimeout(timer)
+      clearInterval(interrupting)
+      connection.closeSync()
+    }
+  }
+}
+
+async function openSandbox(): Promise<DuckDBInstance> {
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  const instance = await DuckDBInstance.create(':memory:', sandboxSettings(BOUNDS))
+  const connection = await instance.connect()
+  for (const statement of [...spillStatements(BOUNDS, undefined), ...lockStatements(undefined)])
+    await connection.run(statement)
+  connection.closeSync()
+  return instance
+}
+
+/** The first words of the engine: what is wrong, without the text that it quotes. */
+function readable(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error)
+  return (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s+/g, ' ').trim().slice(0, 400)
+}
+
+function refusal(why: string, cause?: unknown): IcebergError {
+  return new IcebergError('INVALID_ARGUMENT', why, cause === undefined ? undefined : { cause })
+}

@@ -1,0 +1,79 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+
+/** What one run of a user's query may take. */
+export interface QueryLimits {
+  readonly memoryBytes: number
+  readonly seconds: number
+  /** Files that it writes or spills, together. */
+  readonly diskBytes: number
+}
+
+const LOOK_EVERY_MS = 250
+/** What the engine says of a value that a query could not work with. */
+const VALUE_ERROR = /\b(Conversion|Invalid Input|Out of Range|Mismatch Type) Error\b/
+
+/** Stops a query that takes more than it may: {@link signal} is aborted then. */
+export class QueryWatch {
+  readonly signal: AbortSignal
+  readonly #limits: QueryLimits
+  readonly #exceeded = new AbortController()
+  readonly #timer: NodeJS.Timeout
+  #looking: NodeJS.Timeout | undefined
+  #why: string | undefined
+
+  constructor(limits: QueryLimits, signal: AbortSignal | undefined) {
+    this.#limits = limits
+    this.signal = signal === undefined ? this.#exceeded.signal : AbortSignal.any([signal, this.#exceeded.signal])
+    this.#timer = setTimeout(() => this.#stop(`it takes longer than ${limits.seconds} s`), limits.seconds * 1000)
+  }
+
+  /** Looks at how much lies in the folder of the run. */
+  watch(folder: string): void {
+    const { diskBytes } = this.#limits
+    let isLooking = false
+    const look = async (): Promise<void> => {
+      if (isLooking) return
+      isLooking = true
+      const bytes = await folderBytes(folder)
+      isLooking = false
+      if (bytes > diskBytes) this.#stop(`it writes more than ${Math.floor(diskBytes / 1_048_576)} MiB`)
+    }
+    this.#looking = setInterval(() => void look(), LOOK_EVERY_MS)
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+    clearInterval(this.#looking)
+  }
+
+  /** The error for its author, when it is the query that failed. */
+  explain(error: unknown): unknown {
+    if (this.#why !== undefined)
+      return new IcebergError('ENGINE_FAILED', `the query was stopped: ${this.#why}`, { cause: error })
+    if (!isIcebergError(error) || !VALUE_ERROR.test(error.message)) return error
+    return new IcebergError('INVALID_ARGUMENT', error.message, { cause: error })
+  }
+
+  #stop(why: string): void {
+    this.#why ??= why
+    this.#exceeded.abort()
+  }
+}
+
+/** Bytes of the files below a folder, not following links; 0 for what is gone meanwhile. */
+async function folderBytes(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
+  const files = entries.filter((entry) => entry.isFile())
+  const sizes = await Promise.all(
+    files.map(({ parentPath, name }) =>
+      stat(join(parentPath, name)).then(
+        ({ size }) => size,
+        () => 0,
+      ),
+    ),
+  )
+  return sizes.reduce((sum, size) => sum + size, 0)
+}

@@ -1,0 +1,280 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { UserSql } from '../sql-sandbox.ts'
+
+/** The functions of an engine that has no extensions to load. */
+export interface KnownFunctions {
+  /** Scalar functions and macros. */
+  readonly scalar: ReadonlySet<string>
+  readonly aggregate: ReadonlySet<string>
+}
+
+/** Table functions that look at nothing but their arguments. */
+const TABLE_FUNCTIONS: ReadonlySet<string> = new Set(['unnest', 'range', 'generate_series', 'json_each', 'json_tree'])
+
+/** Scalar functions that tell of, or act on, more than their arguments. */
+const DENIED_FUNCTIONS: ReadonlySet<string> = new Set([
+  'add_parquet_key',
+  'col_description',
+  'current_connection_id',
+  'current_query',
+  'current_query_id',
+  'current_schemas',
+  'current_setting',
+  'current_transaction_id',
+  'currval',
+  'get_block_size',
+  'getenv',
+  'getvariable',
+  'in_search_path',
+  'json_deserialize_sql',
+  'json_execute_serialized_sql',
+  'json_serialize_plan',
+  'json_serialize_sql',
+  'nextval',
+  'obj_description',
+  'parse_duckdb_log_message',
+  'query',
+  'query_table',
+  'setseed',
+  'shobj_description',
+  'sleep_ms',
+  'stats',
+  'txid_current',
+  'which_secret',
+  'write_log',
+])
+const DENIED_FAMILIES =
+  /^(__internal_|pg_|has_\w+_privilege$|inet_|read_|parquet_|duckdb_|pragma_|sniff_|glob$|icu_collate_)/
+
+/**
+ * Functions that make values as large as an argument says, at which of their arguments; what they make is outside the
+ * engine's memory limit.
+ */
+const SIZED_FUNCTIONS: ReadonlyMap<string, readonly number[]> = new Map([
+  ['repeat', [1]],
+  ['lpad', [1]],
+  ['rpad', [1]],
+  ['list_resize', [1]],
+  ['array_resize', [1]],
+  ['bitstring', [1]],
+  ['range', [0, 1, 2]],
+  ['generate_series', [0, 1, 2]],
+])
+const MAX_SIZE = 10_000
+/** Their first argument may ask for padding. */
+const FORMATS: ReadonlySet<string> = new Set(['printf', 'format'])
+const WIDE_FORMAT = /\d{4,}|\*|\{[^}]*\{/
+
+const EXPRESSION_CLASSES: ReadonlySet<string> = new Set([
+  'BETWEEN',
+  'CASE',
+  'CAST',
+  'COLLATE',
+  'COLUMN_REF',
+  'COMPARISON',
+  'CONJUNCTION',
+  'CONSTANT',
+  'DEFAULT',
+  'FUNCTION',
+  'LAMBDA',
+  'LAMBDA_REF',
+  'OPERATOR',
+  'POSITIONAL_REFERENCE',
+  'STAR',
+  'SUBQUERY',
+  'TYPE',
+  'WINDOW',
+])
+
+/** Types of what is no expression: query nodes, relations, modifiers. */
+const NODE_TYPES: ReadonlySet<string> = new Set([
+  'SELECT_NODE',
+  'SET_OPERATION_NODE',
+  'RECURSIVE_CTE_NODE',
+  'CTE_NODE',
+  'EMPTY',
+  'BASE_TABLE',
+  'TABLE_FUNCTION',
+  'SUBQUERY',
+  'JOIN',
+  'EXPRESSION_LIST',
+  'PIVOT',
+  'ORDER_MODIFIER',
+  'LIMIT_MODIFIER',
+  'LIMIT_PERCENT_MODIFIER',
+  'DISTINCT_MODIFIER',
+  'ORDER_DEFAULT',
+  'ASCENDING',
+  'DESCENDING',
+])
+
+/** Names that queries made here use, which users must not. */
+export const RESERVED_PREFIX = 'lockhouse_'
+
+/** DuckDB's own tree of a statement (`json_serialize_sql`). */
+type Tree = Readonly<Record<string, unknown>>
+
+interface Scope {
+  readonly sql: UserSql
+  readonly functions: KnownFunctions
+  /** Relations that may be named here, in lower case. */
+  readonly names: ReadonlySet<string>
+}
+
+/** Refuses what {@link UserSql} must not be, by the tree that the engine itself reads in it. */
+export function requireHarmless(sql: UserSql, serialized: unknown, functions: KnownFunctions): void {
+  const node = singleSelect(serialized)
+  const names = new Set(sql.relations.map((name) => name.toLowerCase()))
+  if (sql.kind === 'expression') requireBareExpression(node)
+  visit(node, { sql, functions, names })
+}
+
+function singleSelect(serialized: unknown): Tree {
+  if (!isTree(serialized)) throw refusal('the text cannot be read as SQL')
+  if (serialized['error'] === true) {
+    const message = String(serialized['error_message'])
+    throw refusal(message.includes('Only SELECT') ? 'only SELECT is possible here' : message)
+  }
+  const { statements } = serialized
+  if (!Array.isArray(statements) || statements.length !== 1) {
+    throw refusal(
+      Array.isArray(statements) && statements.length > 1 ? 'only one statement is possible here' : 'the text is empty',
+    )
+  }
+  const statement: unknown = statements[0]
+  const node = isTree(statement) ? statement['node'] : undefined
+  if (!isTree(node)) throw refusal('the text cannot be read as SQL')
+  return node
+}
+
+/** The expression was put into `SELECT (…)`: anything beside one column means that it left its parentheses. */
+function requireBareExpression(node: Tree): void {
+  const list = node['select_list']
+  const from = node['from_table']
+  const isBare =
+    node['type'] === 'SELECT_NODE' &&
+    Array.isArray(list) &&
+    list.length === 1 &&
+    isTree(list[0]) &&
+    list[0]['alias'] === '' &&
+    isTree(from) &&
+    from['type'] === 'EMPTY' &&
+    ['where_clause', 'having', 'sample', 'qualify'].every((part) => node[part] === null) &&
+    ['modifiers', 'group_expressions', 'group_sets'].every((part) => isEmptyList(node[part])) &&
+    isTree(node['cte_map']) &&
+    isEmptyList(node['cte_map']['map'])
+  if (!isBare) throw refusal('one expression is possible here, and nothing else')
+}
+
+function visit(value: unknown, scope: Scope): void {
+  if (Array.isArray(value)) {
+    for (const item of value) visit(item, scope)
+    return
+  }
+  if (!isTree(value)) return
+  const inner = isTree(value['cte_map']) ? withNames(scope, value['cte_map']) : scope
+  if (typeof value['class'] === 'string') {
+    requireExpression(value, inner)
+    if (value['class'] === 'CONSTANT') return
+  } else if (typeof value['type'] === 'string') requireNode(value, inner)
+  const parts = value['type'] === 'TABLE_FUNCTION' ? tableFunctionParts(value) : Object.values(value)
+  for (const part of parts) visit(part, inner)
+}
+
+/** A table function is judged by itself, and makes its rows one after another; what it is called with is visited. */
+function tableFunctionParts({ function: call, ...rest }: Tree): readonly unknown[] {
+  return [...Object.values(rest), isTree(call) ? call['children'] : undefined]
+}
+
+function withNames(scope: Scope, cteMap: Tree): Scope {
+  const entries = Array.isArray(cteMap['map']) ? cteMap['map'] : []
+  const names = entries.map((entry: unknown) => String(isTree(entry) ? entry['key'] : ''))
+  for (const name of names) requireUnreserved(name)
+  return names.length === 0
+    ? scope
+    : { ...scope, names: new Set([...scope.names, ...names.map((name) => name.toLowerCase())]) }
+}
+
+function requireExpression(tree: Tree, scope: Scope): void {
+  const kind = String(tree['class'])
+  if (kind === 'PARAMETER') throw refusal('parameters are not possible here')
+  if (!EXPRESSION_CLASSES.has(kind)) throw refusal(`${kind.toLowerCase()} expressions are not possible here`)
+  if (kind === 'WINDOW' && scope.sql.kind === 'expression')
+    throw refusal('a window needs the rows of a whole batch: use a sql node')
+  if (kind !== 'FUNCTION' && kind !== 'WINDOW') return
+  const name = String(tree['function_name']).toLowerCase()
+  if (DENIED_FUNCTIONS.has(name) || DENIED_FAMILIES.test(name))
+    throw refusal(`the function ${name} is not possible here`)
+  const { scalar, aggregate } = scope.functions
+  if (kind === 'FUNCTION' && scope.sql.kind === 'expression' && aggregate.has(name) && !scalar.has(name)) {
+    throw refusal(`${name} aggregates the rows of a batch: use a sql node`)
+  }
+  if (!scalar.has(name) && !aggregate.has(name) && name !== 'unnest') throw refusal(`there is no function ${name} here`)
+  requireBoundedSize(name, Array.isArray(tree['children']) ? tree['children'] : [])
+}
+
+function requireBoundedSize(name: string, args: readonly unknown[]): void {
+  const sizes = SIZED_FUNCTIONS.get(name)?.filter((at) => at < Math.max(args.length, 2)) ?? []
+  for (const at of sizes) {
+    const size = constantOf(args[at])
+    if (typeof size === 'number' && size <= MAX_SIZE) continue
+    if (at >= args.length && args.length > 0 && sizes.length > 1) continue // range(5)
+    throw refusal(`${name} takes a constant number of at most ${MAX_SIZE} here`)
+  }
+  if (!FORMATS.has(name)) return
+  const format = constantOf(args[0])
+  if (typeof format !== 'string' || WIDE_FORMAT.test(format)) {
+    throw refusal(`${name} takes a constant format without widths of more than three digits here`)
+  }
+}
+
+function constantOf(tree: unknown): unknown {
+  if (!isTree(tree) || tree['class'] !== 'CONSTANT' || !isTree(tree['value'])) return undefined
+  return tree['value']['value']
+}
+
+function requireNode(tree: Tree, scope: Scope): void {
+  const type = String(tree['type'])
+  if (type === 'SHOW_REF') throw refusal('DESCRIBE, SHOW and SUMMARIZE are not possible here')
+  if (type === 'BASE_TABLE') requireRelation(tree, scope)
+  else if (type === 'TABLE_FUNCTION') requireTableFunction(tree)
+  else if (!NODE_TYPES.has(type) && !isEnumValue(tree)) throw refusal(`${type.toLowerCase()} is not possible here`)
+}
+
+/** A name that stands for itself beside plain values, such as the kind of a join. */
+function isEnumValue(tree: Tree): boolean {
+  return !Object.values(tree).some((value) => typeof value === 'object' && value !== null)
+}
+
+function requireRelation(tree: Tree, { names, sql }: Scope): void {
+  const name = String(tree['table_name'])
+  const qualified = tree['schema_name'] !== '' || tree['catalog_name'] !== ''
+  if (qualified || tree['at_clause'] !== null || !names.has(name.toLowerCase())) {
+    const known =
+      sql.relations.length === 0 ? 'no table can be read here' : `only ${sql.relations.join(', ')} can be read here`
+    throw refusal(`there is no table ${JSON.stringify(name)}: ${known}`)
+  }
+}
+
+function requireTableFunction(tree: Tree): void {
+  const call = tree['function']
+  const name = isTree(call) ? String(call['function_name']).toLowerCase() : ''
+  if (!TABLE_FUNCTIONS.has(name)) throw refusal(`the table function ${name} is not possible here`)
+}
+
+function requireUnreserved(name: string): void {
+  if (name.toLowerCase().startsWith(RESERVED_PREFIX))
+    throw refusal(`names that begin with ${RESERVED_PREFIX} are taken`)
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
+function refusal(why: string): IcebergError {
+  return new IcebergError('INVALID_ARGUMENT', why)
+}
