@@ -55,6 +55,7 @@ export async function openState({ config, home, runtime, log, now }: StateParts)
   const checkpoint = (): Promise<void> =>
     auditLog.checkpoint().catch((error: unknown) => log.error('the audit checkpoint was not written', { error }))
   const timer = setInterval(() => void checkpoint(), CHECKPOINT_MS)
+  const feed = createEventFeed({ store: eventStore, onCommit, pollMs: databaseUrl ? POLL_MS : undefined })
   return {
     ...transactions,
     db,
@@ -62,9 +63,10 @@ export async function openState({ config, home, runtime, log, now }: StateParts)
     audit: createAuditRecorder(auditStore, now),
     auditLog,
     events: createEventWriter(eventStore, now),
-    feed: createEventFeed({ store: eventStore, onCommit, pollMs: databaseUrl ? POLL_MS : undefined }),
+    feed,
     async close() {
       clearInterval(timer)
+      feed.close()
       await checkpoint()
       await instance.close()
       await db.destroy()

@@ -2,7 +2,7 @@ import { eventList, listEventsQuery } from '../schemas/governance.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { EventFeed } from '../services/event-feed.ts'
 import { eventStream } from './event-stream.ts'
-import { type Route, route } from './route.ts'
+import { type Route, route, stillAllowed } from './route.ts'
 
 const DEFAULT_LIMIT = 100
 
@@ -21,10 +21,11 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
       responses: {
         200: { description: 'Events, numbered without gaps in the order they became true', schema: eventList },
       },
-      handle: async ({ query, headers, signal }) => {
+      handle: async (input) => {
+        const { query, headers, signal } = input
         if (headers.get('accept')?.includes('text/event-stream')) {
           const since = lastEventId(headers) ?? query.since
-          return eventStream(signal, async function* (streamSignal) {
+          return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
             for await (const event of feed.follow(since, streamSignal)) {
               yield { event: event.type, data: event, id: String(event.seq) }
             }

@@ -8,26 +8,44 @@ export interface ServerEvent {
 
 const KEEP_ALIVE_MS = 15_000
 
+export interface EventStreamOptions {
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal
+  /** Whether the caller may still read this, asked while the stream lasts; default: always. */
+  readonly isAllowed?: () => Promise<boolean>
+  /** How often a quiet stream gets a comment and the caller is checked; default 15 s. */
+  readonly keepAliveMs?: number
+}
+
 /**
  * Answers with server-sent events (WHATWG HTML, section 9.2), pulled from a generator only as fast as the client reads.
- * The generator's signal is aborted when the client goes away; quiet streams get a comment every 15 s.
+ * The generator's signal is aborted when the client goes away or may not read on.
  */
 export function eventStream(
-  clientSignal: AbortSignal,
+  { signal, isAllowed = async () => true, keepAliveMs = KEEP_ALIVE_MS }: EventStreamOptions,
   generate: (signal: AbortSignal) => AsyncGenerator<ServerEvent>,
 ): Response {
-  const closed = new AbortController()
-  const events = generate(AbortSignal.any([clientSignal, closed.signal]))
+  const ended = new AbortController()
+  const events = generate(AbortSignal.any([signal, ended.signal]))
   const encoder = new TextEncoder()
-  let keepAlive: ReturnType<typeof setInterval> | undefined
+  let timer: ReturnType<typeof setInterval> | undefined
+  const end = (): void => {
+    clearInterval(timer)
+    ended.abort()
+  }
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
-      keepAlive = setInterval(() => controller.enqueue(encoder.encode(':\n\n')), KEEP_ALIVE_MS)
+      const keepAlive = async (): Promise<void> => {
+        const allowed = await isAllowed().catch(() => false)
+        if (!allowed) end()
+        else if (!ended.signal.aborted) controller.enqueue(encoder.encode(':\n\n'))
+      }
+      timer = setInterval(() => void keepAlive(), keepAliveMs)
     },
     async pull(controller) {
       const next = await events.next()
-      if (next.done) {
-        clearInterval(keepAlive)
+      if (next.done || ended.signal.aborted) {
+        end()
         controller.close()
         return
       }
@@ -35,10 +53,7 @@ export function eventStream(
       const line = id === undefined ? '' : `id: ${id}\n`
       controller.enqueue(encoder.encode(`${line}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`))
     },
-    cancel() {
-      clearInterval(keepAlive)
-      closed.abort()
-    },
+    cancel: end,
   })
   return new Response(body, { headers: { 'Content-Type': 'text/event-stream', 'Cache-Control': 'no-store' } })
 }

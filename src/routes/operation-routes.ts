@@ -1,7 +1,7 @@
 import { listOperationsQuery, operation, operationList, operationParams } from '../schemas/operations.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import { toOperation } from '../services/operation-view.ts'
-import { requestContext, type Route, route } from './route.ts'
+import { requestContext, type Route, route, stillAllowed } from './route.ts'
 import { eventStream } from './event-stream.ts'
 
 /** The operation ledger (contract, section 1, "Long work"). */
@@ -54,9 +54,10 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       responses: {
         200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation },
       },
-      handle: async ({ params, signal }) => {
+      handle: async (input) => {
+        const { params, signal } = input
         await operations.find(params.operation_id)
-        return eventStream(signal, async function* (streamSignal) {
+        return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
           for await (const record of operations.watch(params.operation_id, streamSignal)) {
             yield { event: 'operation', data: toOperation(record) }
           }

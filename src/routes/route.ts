@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type { RequestContext } from '../domain/audit.ts'
-import type { Caller, Role } from '../domain/roles.ts'
+import { type Caller, hasRole, type Role } from '../domain/roles.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
 
 /** What a handler is given: everything parsed and checked, nothing of the framework. */
@@ -31,6 +31,17 @@ export function requestContext({
 }: Pick<RouteInput<never, never, never>, 'caller' | 'requestId'>): RequestContext {
   if (!caller) throw new Error('a route with a minimum role has a caller')
   return { caller, requestId }
+}
+
+/** For what lasts longer than a request: whether the caller is still the same, with at least this role. */
+export function stillAllowed(
+  { caller, checkCaller }: Pick<RouteInput<never, never, never>, 'caller' | 'checkCaller'>,
+  minimum: Role,
+): () => Promise<boolean> {
+  return async () => {
+    const now = await checkCaller()
+    return now !== undefined && now.user === caller?.user && hasRole(now.role, minimum)
+  }
 }
 
 /** A JSON answer; `undefined` body for 204. A handler may also answer with a whole Response, such as a stream. */

@@ -18,6 +18,8 @@ export interface EventFeed {
   after(since: number, limit: number): Promise<readonly EventView[]>
   /** Every event after `since` (default: from now on), in order, until the signal is aborted. */
   follow(since: number | undefined, signal: AbortSignal): AsyncGenerator<EventView>
+  /** Ends all who follow. */
+  close(): void
 }
 
 export interface EventFeedDeps {
@@ -33,9 +35,11 @@ const EVENTS_AT_ONCE = 200
 /** A feed over the event log of the state database. */
 export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const { store } = deps
+  const closing = new AbortController()
   return {
     after: async (since, limit) => (await store.after(since, limit)).map(toEventView),
-    async *follow(since, signal) {
+    async *follow(since, followerSignal) {
+      const signal = AbortSignal.any([followerSignal, closing.signal])
       let last = since ?? (await store.lastSeq())
       while (!signal.aborted) {
         const changed = nextCommit(deps, signal)
@@ -51,6 +55,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
         }
       }
     },
+    close: () => closing.abort(),
   }
 }
 

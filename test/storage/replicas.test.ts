@@ -92,7 +92,10 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     const db = new Kysely<StateTables>({ dialect: postgresDialect(url) })
     const running = await db.selectFrom('operations').selectAll().where('id', '=', held.id).executeTakeFirstOrThrow()
     await db.insertInto('instances').values({ id: 99, started_at: running.created_at }).execute()
-    await db.insertInto('operations').values({ ...running, id: 'op-of-the-dead', instance_id: 99 }).execute()
+    await db
+      .insertInto('operations')
+      .values({ ...running, id: 'op-of-the-dead', instance_id: 99 })
+      .execute()
     await db.destroy()
 
     await other.restart()
