@@ -77,7 +77,7 @@ export interface PipelineStore {
   findLiveOn(sinkTable: string): Promise<PipelineRecord | undefined>
   /** Newest first. */
   list(): Promise<readonly PipelineRecord[]>
-  /** Wants a living pipeline stopped; false when it does not live, or is being stopped already. */
+  /** Wants a pipeline stopped; false when it does not live, or is being stopped already. */
   requestStop(id: string): Promise<boolean>
   /** Writes what is known of a pipeline; false when `owner` does not hold its lease. */
   update(id: string, owner: number, update: PipelineUpdate): Promise<boolean>
@@ -123,7 +123,10 @@ export function createPipelineStore(db: Kysely<StateTables>): PipelineStore {
     async requestStop(id) {
       const live = db.updateTable('streaming_pipelines').set({ desired_state: 'stopped', state: 'stopping' })
       const query = live.where('id', '=', id).where('state', 'in', LIVE).where('desired_state', '=', 'running')
-      return (await query.executeTakeFirst()).numUpdatedRows === 1n
+      if ((await query.executeTakeFirst()).numUpdatedRows === 1n) return true
+      const ended = db.updateTable('streaming_pipelines').set({ desired_state: 'stopped' }).where('id', '=', id)
+      await ended.where('state', 'not in', LIVE).execute()
+      return false
     },
     async update(id, owner, update) {
       const query = db.updateTable('streaming_pipelines').set(updateColumns(update)).where('id', '=', id)
