@@ -45,6 +45,8 @@ export interface VersionStore {
   /** Gives the version the next number; to be called in a transaction of `InTransaction`. */
   insert(version: NewVersion): Promise<VersionRecord>
   find(definitionId: string, id: string): Promise<VersionRecord | undefined>
+  /** A version of whichever definition. */
+  findById(id: string): Promise<VersionRecord | undefined>
   /** Newest first, one more than the limit if there are more; the key is the version number. */
   list(definitionId: string, page: KeyPageRequest<number>): Promise<readonly VersionSummary[]>
   /** The newest version in each of the environments that has one. */
@@ -106,6 +108,10 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
     insert: (version) => insert(db, version),
     async find(definitionId, id) {
       const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
+      return row && fromRow(row)
+    },
+    async findById(id) {
+      const row = await db.selectFrom('pipeline_versions').selectAll().where('id', '=', id).executeTakeFirst()
       return row && fromRow(row)
     },
     async list(definitionId, { limit, after }) {

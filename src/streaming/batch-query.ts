@@ -21,6 +21,8 @@ export interface CompiledBatch {
   readonly isRepeatable: boolean
   /** Whether every row of the sources becomes exactly one row of the sink; the batch then counts them. */
   readonly isOneToOne: boolean
+  /** Whether it has parts that a user wrote; default false. */
+  readonly isUntrusted?: boolean
   /** Which columns belong together from now on, whatever they are called later; empty when that means nothing. */
   readonly pairs: readonly ColumnPair[]
   /** Columns of the sources that the sink lacks; a sink that follows its source gets them, else the pipeline waits. */
@@ -39,7 +41,7 @@ export interface BatchSchemas {
 
 /** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */
 export interface BatchQuery {
-  compile(schemas: BatchSchemas): CompiledBatch
+  compile(schemas: BatchSchemas): CompiledBatch | Promise<CompiledBatch>
   /** Whether the query reads a column of the n-th source; it must not be renamed or dropped while the pipeline lives. */
   usesSourceColumn?(source: number, field: NestedField): boolean
 }

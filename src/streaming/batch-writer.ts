@@ -45,6 +45,7 @@ export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
       }),
       query: compiled.query,
       isRepeatable: compiled.isRepeatable,
+      isUntrusted: compiled.isUntrusted ?? false,
       io: sink.io,
       output: outputOf(sink, write.filePrefix),
     },

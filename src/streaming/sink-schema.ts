@@ -39,7 +39,7 @@ export function compileProblem({ missing, problems }: CompiledBatch, sink: Table
  * got since. Throws `IncompatibleSchemas` when rows cannot be written without losing any of their values.
  */
 export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
-  const compiled = compile(request)
+  const compiled = await compile(request)
   const problem = compileProblem(compiled, request.sink)
   if (problem !== undefined) throw new IncompatibleSchemas(problem)
   if (compiled.missing.length === 0) return { compiled, sink: request.sink }
@@ -54,13 +54,13 @@ export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
     })
   }
   const sink = await request.catalog.loadTable(request.sink.identifier)
-  const again = compile({ ...request, sink })
+  const again = await compile({ ...request, sink })
   const rest = compileProblem(again, sink) ?? again.missing.map(({ path }) => path).join(', ')
   if (rest !== '') throw new IncompatibleSchemas(`the sink does not fit its source: ${rest}`)
   return { compiled: again, sink }
 }
 
-function compile({ query, sources, sink, known }: FitRequest): CompiledBatch {
+async function compile({ query, sources, sink, known }: FitRequest): Promise<CompiledBatch> {
   return query.compile({
     sources: sources.map(({ metadata }) => currentSchema(metadata)),
     sink: currentSchema(sink.metadata),

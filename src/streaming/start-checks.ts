@@ -166,7 +166,7 @@ async function requireFitting(
   const schema = currentSchema(sink.metadata)
   await requireWritable(engine, schema, 'sink_table')
   const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const problem = compileProblem(query.compile({ sources: schemas, sink: schema, known: [] }), sink)
+  const problem = compileProblem(await query.compile({ sources: schemas, sink: schema, known: [] }), sink)
   if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
 }
 

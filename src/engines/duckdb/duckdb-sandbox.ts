@@ -5,6 +5,7 @@ import type { NestedField } from '../../iceberg/types.ts'
 import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
 
 import { isFatal } from './engine-errors.ts'
+import { textOf } from './result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
 import { quoteName } from './sql-text.ts'
 import { duckType, structMembers } from './type-mapping.ts'
@@ -34,7 +35,7 @@ class DuckDbSandbox implements SqlSandbox {
       const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
       statement.bindVarchar(1, text)
       const [row] = (await statement.runAndReadAll()).getRowObjectsJS()
-      return JSON.parse(String(row?.['tree'])) as unknown
+      return JSON.parse(textOf(row?.['tree'])) as unknown
     })
     requireHarmless(sql, serialized, functions)
   }
@@ -72,8 +73,8 @@ class DuckDbSandbox implements SqlSandbox {
     const named = (...types: readonly string[]): Set<string> =>
       new Set(
         rows
-          .filter((row) => types.includes(String(row['function_type'])))
-          .map((row) => String(row['function_name']).toLowerCase()),
+          .filter((row) => types.includes(textOf(row['function_type'])))
+          .map((row) => textOf(row['function_name']).toLowerCase()),
       )
     return { scalar: named('scalar', 'macro'), aggregate: named('aggregate') }
   }

@@ -1,0 +1,164 @@
+import { z } from 'zod'
+import { tableName } from './common.ts'
+
+const MAX_SQL = 20_000
+const sqlText = (what: string) => z.string().max(MAX_SQL).regex(/\S/, 'must not be blank').meta({ description: what })
+const columnName = z.string().min(1).max(300)
+/** What a query calls one of its inputs. */
+const relationName = z
+  .string()
+  .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'must be a letter or _, then letters, digits or _')
+  .refine((name) => !name.toLowerCase().startsWith('lockhouse_'), 'names that begin with lockhouse_ are taken')
+
+/** Config of each type of node that can run. */
+export const nodeConfigs = {
+  'iceberg-source': z.strictObject({ table: tableName }),
+  filter: z.strictObject({
+    condition: sqlText('SQL condition over the columns of one row; rows for which it is true go on').meta({
+      example: "amount > 0 AND status <> 'void'",
+    }),
+  }),
+  select: z.strictObject({
+    columns: z
+      .array(
+        z.strictObject({
+          name: columnName,
+          expression: sqlText('SQL over the columns of one row; without it, the column of that name').optional(),
+        }),
+      )
+      .min(1)
+      .max(1000)
+      .meta({ description: 'All columns of the result, in this order' }),
+  }),
+  sql: z.strictObject({
+    query: sqlText('One SELECT over the inputs; it sees the rows of one batch at a time'),
+    inputs: z.record(relationName, z.string().min(1).max(200)).optional().meta({
+      description:
+        'Name in the query → id of the node before this one. Without it: `input` for a single one, and ids that are names',
+    }),
+  }),
+  union: z.strictObject({
+    missing_columns: z
+      .enum(['fail', 'null'])
+      .default('fail')
+      .meta({ description: 'What to do about columns that only some inputs have; columns are matched by name' }),
+  }),
+  'iceberg-sink': z.strictObject({ table: tableName }),
+}
+
+export type NodeType = keyof typeof nodeConfigs
+
+/** A node's config by its type, checked. */
+export type NodeSpec = {
+  [Type in NodeType]: { readonly type: Type; readonly config: z.infer<(typeof nodeConfigs)[Type]> }
+}[NodeType]
+
+interface NodeTypeInfo {
+  readonly title: string
+  readonly description: string
+  /** How many nodes may come before it; `max` null: any number. */
+  readonly inputs: { readonly min: number; readonly max: number | null }
+  /** Whether nodes may come after it. */
+  readonly hasOutput: boolean
+}
+
+/** What people and graphs need to know of each type. */
+export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
+  'iceberg-source': {
+    title: 'Table',
+    description: 'The rows that are appended to an Iceberg table',
+    inputs: { min: 0, max: 0 },
+    hasOutput: true,
+  },
+  filter: {
+    title: 'Filter',
+    description: 'Lets the rows through for which a condition is true',
+    inputs: { min: 1, max: 1 },
+    hasOutput: true,
+  },
+  select: {
+    title: 'Select',
+    description: 'Picks, renames and computes columns, row by row',
+    inputs: { min: 1, max: 1 },
+    hasOutput: true,
+  },
+  sql: {
+    title: 'SQL',
+    description: 'One SELECT over the rows of its inputs, batch by batch',
+    inputs: { min: 1, max: null },
+    hasOutput: true,
+  },
+  union: {
+    title: 'Union',
+    description: 'All rows of its inputs, columns matched by name',
+    inputs: { min: 2, max: null },
+    hasOutput: true,
+  },
+  'iceberg-sink': {
+    title: 'Table',
+    description: 'Appends the rows to an Iceberg table, columns matched by name',
+    inputs: { min: 1, max: 1 },
+    hasOutput: false,
+  },
+}
+
+export const NODE_TYPES = Object.keys(nodeConfigs) as readonly NodeType[]
+
+/** Whether nodes of a type can run. */
+export function isNodeType(type: string): type is NodeType {
+  return Object.hasOwn(nodeConfigs, type)
+}
+
+export const nodeTypeList = z
+  .object({
+    success: z.literal(true),
+    node_types: z.array(
+      z.object({
+        type: z.enum(NODE_TYPES as [NodeType, ...NodeType[]]),
+        title: z.string(),
+        description: z.string(),
+        inputs: z.object({
+          min: z.int().min(0),
+          max: z.int().min(0).nullable().meta({ description: 'Null: any number' }),
+        }),
+        has_output: z.boolean(),
+        config_schema: z.record(z.string(), z.unknown()).meta({ description: 'JSON Schema of the config' }),
+      }),
+    ),
+  })
+  .meta({ id: 'NodeTypeList' })
+
+export const PROBLEM_CODES = [
+  'NO_SINK',
+  'SEVERAL_SINKS',
+  'NO_SOURCE',
+  'UNKNOWN_NODE_TYPE',
+  'INVALID_CONFIG',
+  'WRONG_INPUTS',
+  'UNUSED_NODE',
+  'NO_SUCH_TABLE',
+  'UNSUPPORTED_TABLE',
+  'INVALID_SQL',
+  'DUPLICATE_COLUMN',
+  'COLUMN_MISMATCH',
+  'TYPE_MISMATCH',
+] as const
+
+export const versionValidation = z
+  .object({
+    success: z.literal(true),
+    definition_id: z.string(),
+    version_id: z.string(),
+    runnable: z.boolean().meta({ description: 'Whether nothing but warnings is there' }),
+    problems: z.array(
+      z.object({
+        node_id: z.string().nullable().meta({ description: 'Null: the graph as a whole' }),
+        code: z.enum(PROBLEM_CODES),
+        message: z.string(),
+        severity: z.enum(['error', 'warning']),
+      }),
+    ),
+    source_tables: z.array(z.string()),
+    sink_table: z.string().nullable(),
+  })
+  .meta({ id: 'VersionValidation' })

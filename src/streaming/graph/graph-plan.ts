@@ -1,0 +1,144 @@
+import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
+import {
+  isNodeType,
+  NODE_TYPE_INFO,
+  NODE_TYPES,
+  nodeConfigs,
+  type NodeSpec,
+  type NodeType,
+} from '../../schemas/node-types.ts'
+import { graphError, type GraphProblem } from './graph-problem.ts'
+
+/** A node that takes part, with the nodes before it in the order of the edges. */
+export type PlannedNode = NodeSpec & { readonly id: string; readonly inputs: readonly string[] }
+
+/** What a graph does, as far as its shape tells. */
+export interface GraphPlan {
+  /** Every node after the nodes before it; the sink is last. */
+  readonly nodes: readonly PlannedNode[]
+  /** The tables that are read, each once. */
+  readonly sources: readonly string[]
+  readonly sink: string
+}
+
+export interface PlannedGraph {
+  /** Undefined when the problems keep the graph from running. */
+  readonly plan: GraphPlan | undefined
+  readonly problems: readonly GraphProblem[]
+}
+
+/**
+ * Finds out what a graph without cycles does (contract, section 7): exactly one sink, and all that leads to it, with
+ * configs checked. Nodes that do not lead to the sink are told as warnings.
+ */
+export function planGraph(graph: PipelineGraph): PlannedGraph {
+  const sinks = graph.nodes.filter(({ type }) => type === 'iceberg-sink')
+  const [sink] = sinks
+  if (sink === undefined) {
+    return { plan: undefined, problems: [graphError(null, 'NO_SINK', 'the graph has no iceberg-sink node')] }
+  }
+  if (sinks.length > 1) {
+    const problems = sinks.map(({ id }) => graphError(id, 'SEVERAL_SINKS', 'a pipeline has one iceberg-sink node'))
+    return { plan: undefined, problems }
+  }
+  const inputs = inputsByNode(graph)
+  const order = upstream(sink.id, inputs)
+  const byId = new Map(graph.nodes.map((node) => [node.id, node]))
+  const problems: GraphProblem[] = []
+  const nodes = order.flatMap((id) => {
+    const node = byId.get(id)
+    const planned = node && planNode(node, inputs.get(id) ?? [], problems)
+    return planned ? [planned] : []
+  })
+  problems.push(...outputProblems(graph, new Set(order)), ...unused(graph, new Set(order)))
+  const tables = nodes.flatMap((node) => (node.type === 'iceberg-source' ? [node.config.table] : []))
+  const target = nodes.find((node) => node.type === 'iceberg-sink')
+  if (problems.some(({ severity }) => severity === 'error') || target?.type !== 'iceberg-sink') {
+    return { plan: undefined, problems }
+  }
+  return { plan: { nodes, sources: [...new Set(tables)], sink: target.config.table }, problems }
+}
+
+function inputsByNode({ edges }: PipelineGraph): ReadonlyMap<string, readonly string[]> {
+  const inputs = new Map<string, string[]>()
+  for (const { source, target } of edges) {
+    const known = inputs.get(target)
+    if (known) known.push(source)
+    else inputs.set(target, [source])
+  }
+  return inputs
+}
+
+/** The node and all that lead to it, each after those before it. */
+function upstream(id: string, inputs: ReadonlyMap<string, readonly string[]>): readonly string[] {
+  const done = new Set<string>()
+  const waiting = [{ id, next: 0 }]
+  while (waiting.length > 0) {
+    const top = waiting.at(-1)
+    if (top === undefined) break
+    const before = inputs.get(top.id)?.[top.next]
+    top.next += 1
+    if (before === undefined) {
+      done.add(top.id)
+      waiting.pop()
+    } else if (!done.has(before)) waiting.push({ id: before, next: 0 })
+  }
+  return [...done]
+}
+
+function planNode(
+  { id, type, config }: PipelineNode,
+  inputs: readonly string[],
+  problems: GraphProblem[],
+): PlannedNode | undefined {
+  if (!isNodeType(type)) {
+    problems.push(
+      graphError(id, 'UNKNOWN_NODE_TYPE', `nodes of type "${type}" cannot run; use ${NODE_TYPES.join(', ')}`),
+    )
+    return undefined
+  }
+  const wrong = wrongInputs(type, inputs)
+  if (wrong !== undefined) {
+    const code =
+      type === 'iceberg-source' || inputs.length > 0 || NODE_TYPE_INFO[type].inputs.min > 1
+        ? 'WRONG_INPUTS'
+        : 'NO_SOURCE'
+    problems.push(graphError(id, code, wrong))
+  }
+  const parsed = nodeConfigs[type].safeParse(config)
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const path = issue.path.map(String).join('.')
+      problems.push(graphError(id, 'INVALID_CONFIG', path === '' ? issue.message : `${path}: ${issue.message}`))
+    }
+    return undefined
+  }
+  // The schema is that of the type.
+  return { id, type, config: parsed.data, inputs } as PlannedNode
+}
+
+function wrongInputs(type: NodeType, inputs: readonly string[]): string | undefined {
+  const { min, max } = NODE_TYPE_INFO[type].inputs
+  if (new Set(inputs).size < inputs.length) return 'two edges come from the same node'
+  if (inputs.length >= min && (max === null || inputs.length <= max)) return undefined
+  const needed = min === max ? `${min}` : `at least ${min}`
+  return `${type} takes ${needed} input${needed === '1' ? '' : 's'}, this one has ${inputs.length}`
+}
+
+function outputProblems({ edges, nodes }: PipelineGraph, used: ReadonlySet<string>): GraphProblem[] {
+  const types = new Map(nodes.map(({ id, type }) => [id, type]))
+  return edges
+    .filter(({ source, target }) => types.get(source) === 'iceberg-sink' && used.has(source) && source !== target)
+    .map(({ source }) => graphError(source, 'WRONG_INPUTS', 'nothing can come after an iceberg-sink'))
+}
+
+function unused({ nodes }: PipelineGraph, used: ReadonlySet<string>): GraphProblem[] {
+  return nodes
+    .filter(({ id }) => !used.has(id))
+    .map(({ id }) => ({
+      nodeId: id,
+      code: 'UNUSED_NODE',
+      message: 'it does not lead to the sink, so it does nothing',
+      severity: 'warning',
+    }))
+}

@@ -1,0 +1,120 @@
+import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { Schema } from '../../iceberg/schema.ts'
+import { canPromote } from '../../iceberg/type-json.ts'
+import { formatType } from '../../iceberg/type-names.ts'
+import { isNested, type NestedField, type Type } from '../../iceberg/types.ts'
+import { quoted } from './compile-graph.ts'
+import type { ProblemCode } from './graph-problem.ts'
+
+export interface SinkProblem {
+  readonly code: ProblemCode
+  readonly message: string
+}
+
+export interface SinkColumns {
+  /** SQL per top-level column of the sink, named `c<field id>`. */
+  readonly select: readonly string[]
+  readonly problems: readonly SinkProblem[]
+}
+
+/**
+ * Matches the columns of a result with those of a sink by name, in the same case first. Every column of the result needs
+ * a place; columns of the sink without one get their `write-default` or NULL. Types must be the same or promotable
+ * (Iceberg spec, "Schema Evolution"): nothing is rounded or cut on the way.
+ */
+export function sinkColumns(columns: readonly ResultColumn[], sink: Schema, sandbox: SqlSandbox): SinkColumns {
+  const problems: SinkProblem[] = []
+  const free = new Set(columns)
+  const select = sink.fields.map((field) => {
+    const partner = partnerOf(field, sink, free)
+    if (partner === undefined) return absent(field, sandbox, problems)
+    free.delete(partner)
+    const why = partner.type === undefined ? notStorable(partner) : mismatch(partner.type, field.type, field.name)
+    if (why !== undefined) problems.push({ code: 'TYPE_MISMATCH', message: why })
+    return `${quoted(partner.name)} AS c${field.id}`
+  })
+  for (const { name } of free) {
+    problems.push({ code: 'COLUMN_MISMATCH', message: `the sink has no column ${name}: add it there, or leave it out` })
+  }
+  return { select, problems }
+}
+
+function partnerOf(field: NestedField, sink: Schema, free: ReadonlySet<ResultColumn>): ResultColumn | undefined {
+  const exact = [...free].find(({ name }) => name === field.name)
+  if (exact) return exact
+  const isAlike = (name: string): boolean => name.toLowerCase() === field.name.toLowerCase()
+  const rivals = sink.fields.filter(({ name }) => isAlike(name))
+  return rivals.length === 1 ? [...free].find(({ name }) => isAlike(name)) : undefined
+}
+
+function absent(field: NestedField, sandbox: SqlSandbox, problems: SinkProblem[]): string {
+  const { writeDefault } = field
+  const type = engineType(field, sandbox)
+  if (writeDefault === undefined || writeDefault === null) {
+    if (field.required) {
+      problems.push({
+        code: 'COLUMN_MISMATCH',
+        message: `column ${field.name} of the sink is required, and nothing fills it`,
+      })
+    }
+    return `CAST(NULL AS ${type}) AS c${field.id}`
+  }
+  if (isNested(field.type) || field.type.kind === 'binary' || typeof writeDefault === 'object') {
+    problems.push({
+      code: 'COLUMN_MISMATCH',
+      message: `column ${field.name} of the sink has a default that has to be given here`,
+    })
+    return `CAST(NULL AS ${type}) AS c${field.id}`
+  }
+  return `CAST('${String(writeDefault).replaceAll("'", "''")}' AS ${type}) AS c${field.id}`
+}
+
+/** A type that the engine cannot write is told by the check of the sink itself. */
+function engineType(field: NestedField, sandbox: SqlSandbox): string {
+  try {
+    return sandbox.columnsOf([field])[0]?.engineType ?? 'VARCHAR'
+  } catch (error) {
+    if (isIcebergError(error, 'UNSUPPORTED')) return 'VARCHAR'
+    throw error
+  }
+}
+
+function notStorable({ name, engineType: type }: ResultColumn): string {
+  const advice = type === 'HUGEINT' || type === 'UHUGEINT' || type === 'UBIGINT' ? `: CAST(${name} AS BIGINT)?` : ''
+  return `column ${name} is ${type}, which no table can hold${advice}`
+}
+
+/** Why values of one type cannot become values of another unchanged; undefined when they can. */
+function mismatch(from: Type, to: Type, path: string): string | undefined {
+  if (from.kind === 'list' && to.kind === 'list') {
+    return requiredInside(path, to.elementRequired) ?? mismatch(from.element, to.element, `${path}.element`)
+  }
+  if (from.kind === 'map' && to.kind === 'map') {
+    return (
+      requiredInside(path, to.valueRequired) ??
+      mismatch(from.key, to.key, `${path}.key`) ??
+      mismatch(from.value, to.value, `${path}.value`)
+    )
+  }
+  if (from.kind === 'struct' && to.kind === 'struct') {
+    const names = to.fields.map(({ name }) => name)
+    if (from.fields.length !== names.length || from.fields.some(({ name }, at) => name !== names[at])) {
+      return `column ${path} has the fields ${from.fields.map(({ name }) => name).join(', ')}, in the sink ${names.join(', ')}`
+    }
+    for (const [at, field] of to.fields.entries()) {
+      const inner = from.fields[at]
+      const why =
+        requiredInside(path, field.required) ?? (inner && mismatch(inner.type, field.type, `${path}.${field.name}`))
+      if (why !== undefined) return why
+    }
+    return undefined
+  }
+  if (!isNested(from) && !isNested(to) && canPromote(from, to, 3)) return undefined
+  return `column ${path} is ${formatType(from)}, in the sink ${formatType(to)}: CAST it`
+}
+
+/** Whether values inside of others are missing is not known before they are written. */
+function requiredInside(path: string, isRequired: boolean): string | undefined {
+  return isRequired ? `column ${path} of the sink has required values inside, which a query cannot promise` : undefined
+}

@@ -1,0 +1,135 @@
+import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { Schema } from '../../iceberg/schema.ts'
+import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
+import type { GraphPlan, PlannedNode } from './graph-plan.ts'
+import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
+
+export interface TypedGraph {
+  /** The columns that reach the sink; undefined when the problems keep that from being known. */
+  readonly columns: readonly ResultColumn[] | undefined
+  readonly problems: readonly GraphProblem[]
+}
+
+export interface TypeRequest {
+  readonly plan: GraphPlan
+  /** One per source table of the plan; undefined: it could not be loaded, which somebody else tells. */
+  readonly schemas: readonly (Schema | undefined)[]
+  readonly sandbox: SqlSandbox
+}
+
+/**
+ * Checks the SQL of each node by itself and finds its columns, so that what is wrong is told at its node. Nothing runs.
+ */
+export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
+  const { plan } = request
+  const problems: GraphProblem[] = []
+  const columns = new Map<string, readonly ResultColumn[]>()
+  for (const node of plan.nodes) {
+    try {
+      const found = await typeNode(node, columns, request)
+      if (found !== undefined) columns.set(node.id, found)
+    } catch (error) {
+      if (error instanceof NodeProblem) problems.push(graphError(node.id, error.code, error.message))
+      else if (isIcebergError(error, 'INVALID_ARGUMENT'))
+        problems.push(graphError(node.id, 'INVALID_SQL', error.message))
+      else if (isIcebergError(error, 'UNSUPPORTED'))
+        problems.push(graphError(node.id, 'UNSUPPORTED_TABLE', error.message))
+      else throw error
+    }
+  }
+  return { columns: columns.get(plan.nodes.at(-1)?.id ?? ''), problems }
+}
+
+class NodeProblem extends Error {
+  override readonly name = 'NodeProblem'
+  readonly code: ProblemCode
+
+  constructor(code: ProblemCode, message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+/** The columns of a node; undefined when something before it has a problem. */
+async function typeNode(
+  node: PlannedNode,
+  known: ReadonlyMap<string, readonly ResultColumn[]>,
+  { plan, schemas, sandbox }: TypeRequest,
+): Promise<readonly ResultColumn[] | undefined> {
+  await checkSql(node, sandbox)
+  const relations: RelationShape[] = []
+  if (node.type === 'iceberg-source') {
+    const source = plan.sources.indexOf(node.config.table)
+    const schema = schemas[source]
+    if (schema === undefined) return undefined
+    relations.push({ name: sourceRelation(source), columns: sandbox.columnsOf(schema.fields) })
+  }
+  for (const id of node.inputs) {
+    const columns = known.get(id)
+    if (columns === undefined) return undefined
+    relations.push({ name: nodeRelation(plan.nodes.findIndex((other) => other.id === id)), columns })
+  }
+  if (node.type === 'union' && node.config.missing_columns === 'fail') requireSameColumns(relations)
+  const columns = await sandbox.describe(relations, nodeSql(node, plan))
+  requireDistinct(columns)
+  return columns
+}
+
+async function checkSql(node: PlannedNode, sandbox: SqlSandbox): Promise<void> {
+  if (node.type === 'filter') {
+    await sandbox.check({ kind: 'expression', text: node.config.condition, relations: [] })
+  } else if (node.type === 'select') {
+    for (const { name, expression } of node.config.columns) {
+      if (name.includes('\0')) throw new NodeProblem('INVALID_CONFIG', 'columns: a name has a NUL character')
+      if (expression !== undefined) await checkColumn(name, expression, sandbox)
+    }
+  } else if (node.type === 'sql') {
+    requireNames(node)
+    const relations = inputNames(node).map(({ name }) => name)
+    await sandbox.check({ kind: 'query', text: node.config.query, relations })
+  }
+}
+
+async function checkColumn(name: string, text: string, sandbox: SqlSandbox): Promise<void> {
+  try {
+    await sandbox.check({ kind: 'expression', text, relations: [] })
+  } catch (error) {
+    if (!isIcebergError(error, 'INVALID_ARGUMENT')) throw error
+    throw new NodeProblem('INVALID_SQL', `column ${name}: ${error.message}`)
+  }
+}
+
+function requireNames(node: Extract<PlannedNode, { type: 'sql' }>): void {
+  const names = inputNames(node)
+  if (names.length === 0) throw new NodeProblem('INVALID_CONFIG', 'inputs: give the inputs names')
+  const stranger = names.find(({ nodeId }) => !node.inputs.includes(nodeId))
+  if (stranger)
+    throw new NodeProblem('INVALID_CONFIG', `inputs.${stranger.name}: no edge comes from "${stranger.nodeId}"`)
+  const lower = names.map(({ name }) => name.toLowerCase())
+  const twice = lower.find((name, at) => lower.indexOf(name) !== at)
+  if (twice !== undefined) throw new NodeProblem('INVALID_CONFIG', `inputs: the name ${twice} is there twice`)
+}
+
+function requireSameColumns(relations: readonly RelationShape[]): void {
+  const [first, ...others] = relations.map(({ columns }) => new Set(columns.map(({ name }) => name.toLowerCase())))
+  for (const other of others) {
+    const odd = [...(first ?? [])]
+      .filter((name) => !other.has(name))
+      .concat([...other].filter((name) => !first?.has(name)))
+    if (odd.length === 0) continue
+    const message = `not all inputs have the column ${odd.join(', ')}; allow it with missing_columns: "null"`
+    throw new NodeProblem('COLUMN_MISMATCH', message)
+  }
+}
+
+/** DuckDB compares names without case, and what comes next could not tell two columns of one name apart. */
+function requireDistinct(columns: readonly QueryColumn[]): void {
+  const seen = new Set<string>()
+  for (const { name } of columns) {
+    if (seen.has(name.toLowerCase())) {
+      throw new NodeProblem('DUPLICATE_COLUMN', `the result has two columns named ${name}: rename one with AS`)
+    }
+    seen.add(name.toLowerCase())
+  }
+}
