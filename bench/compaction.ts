@@ -11,7 +11,8 @@ import { openLakehouse, type Lakehouse } from '../test/interop/harness/lakehouse
 import { Service } from '../test/interop/harness/service.ts'
 import { SparkSession } from '../test/interop/harness/spark.ts'
 import { EVENT_SCHEMA, writeEventFiles, writePathList } from './support/parquet-input.ts'
-import { processCpuMs, processMemory } from './support/process-memory.ts'
+import { processCpuSeconds } from './support/process-cpu.ts'
+import { processMemory } from './support/process-memory.ts'
 import { megabytes, note, printTable, ratio, seconds } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
 
@@ -88,12 +89,12 @@ async function compactHere(house: Lakehouse, { folder, files, name }: Job): Prom
   const service = await Service.start({ home: `${folder}/home-${name}`, env: { ENGINE_MEMORY_LIMIT } })
   try {
     await service.configure(house.settings)
-    const cpuBefore = processCpuMs(service.pid)
+    const cpuBefore = processCpuSeconds(service.pid)
     const started = performance.now()
     const { details } = await service.operate('/api/compact', { table: `bench.${name}` })
     const ms = performance.now() - started
     if (Number(details['rewritten_data_files_count']) !== files.length) throw new Error(JSON.stringify(details))
-    return { ms, cpuMs: processCpuMs(service.pid) - cpuBefore, peak: processMemory(service.pid).peak }
+    return { ms, cpuMs: (processCpuSeconds(service.pid) - cpuBefore) * 1000, peak: processMemory(service.pid).peak }
   } finally {
     await service.stop()
     rmSync(`${folder}/warehouse/bench/${name}/data`, { recursive: true, force: true })

@@ -2,16 +2,17 @@
 // Arguments: list of input files (JSON file), output file. Prints {"ms", "cpuMs", "peak"}.
 import { readFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
-import { processCpuMs, processMemory } from './process-memory.ts'
+import { processCpuSeconds } from './process-cpu.ts'
+import { processMemory } from './process-memory.ts'
 
 const [list = '', output = ''] = process.argv.slice(2)
 const files = JSON.parse(readFileSync(list, 'utf8')) as string[]
 const instance = await DuckDBInstance.create(':memory:')
 const connection = await instance.connect()
 const inputs = files.map((file) => `'${file}'`).join(', ')
-const cpuBefore = processCpuMs(process.pid)
+const cpuBefore = processCpuSeconds(process.pid)
 const started = performance.now()
 await connection.run(`COPY (SELECT * FROM read_parquet([${inputs}])) TO '${output}' (FORMAT parquet)`)
 const ms = performance.now() - started
-const cpuMs = processCpuMs(process.pid) - cpuBefore
+const cpuMs = (processCpuSeconds(process.pid) - cpuBefore) * 1000
 process.stdout.write(JSON.stringify({ ms, cpuMs, peak: processMemory(process.pid).peak }))

@@ -143,6 +143,22 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     await exercise(table, NEED_DATA)
   })
 
+  it('an encrypted table is never rewritten', async () => {
+    const table = await newTable()
+    editMetadata(table.files.metadata, (text) =>
+      text.replace(
+        /"format-version"\s*:\s*2/,
+        '"format-version": 3, "next-row-id": 0, "encryption-keys": [{"key-id": "k", "encrypted-key-metadata": "AAAA"}]',
+      ),
+    )
+    const before = await hashTree(table.root)
+    const answer = await WRITES['compact']?.(service, table.name)
+    expect(answer?.body).toMatchObject({ status: 422, code: 'UNSUPPORTED', success: false })
+    expect(answer?.body['detail']).toMatch(/encrypt/i)
+    expect(await hashTree(table.root)).toEqual(before)
+    await exercise(table, NEED_DATA)
+  })
+
   it('the same table without damage can do all of it', async () => {
     const table = await newTable()
     const columns = KEPT_COLUMNS
