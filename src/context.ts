@@ -9,6 +9,7 @@ import { openStreaming, type StreamingSettings } from './context/open-streaming.
 import { openWebhooks } from './context/open-webhooks.ts'
 import { createIdSource, type IdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
+import { createDuckDbSandbox } from './engines/duckdb/duckdb-sandbox.ts'
 import type { Engine } from './engines/engine.ts'
 import { createLazyEngine } from './engines/lazy-engine.ts'
 import type { Runtime } from './runtime/runtime.ts'
@@ -17,6 +18,7 @@ import { createCatalogSettingsStore } from './services/catalog-settings-store.ts
 import { type CatalogService, createCatalogService } from './services/catalog-service.ts'
 import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
 import { createHealthService, type HealthService } from './services/health-service.ts'
+import { createGraphService, type GraphService } from './services/graph-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 import { createMaintenanceService } from './services/maintenance-service.ts'
@@ -28,6 +30,7 @@ import { createReconciler } from './services/reconciler.ts'
 import { createTableService } from './services/table-service.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
+import { createLifecycleStores } from './storage/lifecycle-stores.ts'
 import { createOperationStore, type OperationStore } from './storage/operation-store.ts'
 import { createPipelineStore } from './storage/pipeline-store.ts'
 import { createPlanStore } from './storage/plan-store.ts'
@@ -107,9 +110,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     randomBytes,
   })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
+  const sandbox = createDuckDbSandbox()
+  const graphs = createGraphService({ stores: createLifecycleStores(db), catalog, sandbox })
   const { tables, operations, maintenance, reconciler } = openMaintenance(options, {
     state,
     catalog,
+    graphs,
     engine,
     newId,
     now,
@@ -119,6 +125,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     state,
     home,
     catalog,
+    graphs,
     engine,
     hub,
     newId,
@@ -159,6 +166,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       operations,
       monitor,
       pipelines,
+      graphs,
       ...openLifecycle(config, { state, newId, now }),
     },
     hub,
@@ -174,7 +182,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     async close() {
       await Promise.all([operations.shutDown(), supervisor.close()])
       await dispatcher.stop()
-      await Promise.all([engine.close(), catalog.close()])
+      await Promise.all([engine.close(), sandbox.close(), catalog.close()])
       await state.close()
       home.release()
     },
@@ -209,13 +217,15 @@ async function openCatalogService(options: ContextOptions, state: State): Promis
 interface MaintenanceParts {
   readonly state: State
   readonly catalog: CatalogService
+  readonly graphs: GraphService
   readonly engine: Engine
   readonly newId: IdSource
   readonly now: () => Date
 }
 
 /** Tables, the operations on them, and what settles those that a crash left. */
-function openMaintenance({ log }: ContextOptions, { state, catalog, engine, newId, now }: MaintenanceParts) {
+function openMaintenance({ log }: ContextOptions, parts: MaintenanceParts) {
+  const { state, catalog, graphs, engine, newId, now } = parts
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
   const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
@@ -227,7 +237,11 @@ function openMaintenance({ log }: ContextOptions, { state, catalog, engine, newI
     operations,
     tables,
     plans: createPlanStore(db),
-    guard: createPipelineGuard({ store: createPipelineStore(db), catalog: () => catalog.current() }),
+    guard: createPipelineGuard({
+      store: createPipelineStore(db),
+      catalog: () => catalog.current(),
+      queryOf: (record) => graphs.queryOf(record),
+    }),
     newId,
     now,
   })

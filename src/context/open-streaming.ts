@@ -6,6 +6,7 @@ import { realFolder } from '../runtime/real-folder.ts'
 import type { AuditRecorder } from '../services/audit-service.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
 import type { EventWriter } from '../services/event-log.ts'
+import type { GraphService } from '../services/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { createPipelineService, type PipelineService } from '../services/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
@@ -29,6 +30,7 @@ export interface StreamingParts {
   }
   readonly home: { readonly scratch: string; readonly warehouse: string }
   readonly catalog: CatalogService
+  readonly graphs: GraphService
   readonly engine: Engine
   readonly hub: MetricsHub
   readonly newId: IdSource
@@ -48,7 +50,7 @@ const CONCURRENT_BATCHES = 4
 
 /** Streaming pipelines: who keeps them running, and who starts and stops them. */
 export function openStreaming(parts: StreamingParts): { pipelines: PipelineService; supervisor: Supervisor } {
-  const { state, catalog, engine, hub, newId, now, log, settings } = parts
+  const { state, catalog, graphs, engine, hub, newId, now, log, settings } = parts
   const { instance, inTransaction, audit, events } = state
   const home = parts.home.scratch.slice(0, parts.home.scratch.lastIndexOf('/'))
   const store = createPipelineStore(state.db)
@@ -66,6 +68,7 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
     pins,
     session: { catalog: current, tables, engine, checkpointIo, now },
     slots: createBatchSlots(CONCURRENT_BATCHES),
+    queryOf: (record) => graphs.queryOf(record),
     hub,
     instance,
     log,
@@ -84,6 +87,7 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
     events,
     newId,
     now,
+    compileVersion: (id) => graphs.compileVersion(id),
     unpin: ({ id, sources }) => pins.release(id, sources),
   })
   return { pipelines, supervisor }

@@ -1,6 +1,7 @@
 import type { AuditLog } from '../services/audit-log.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
 import type { EventFeed } from '../services/event-feed.ts'
+import type { GraphService } from '../services/graph-service.ts'
 import type { HealthService } from '../services/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
@@ -21,6 +22,7 @@ import { commentRoutes } from './comment-routes.ts'
 import { configRoutes } from './config-routes.ts'
 import { definitionRoutes } from './definition-routes.ts'
 import { eventRoutes } from './event-routes.ts'
+import { graphRoutes } from './graph-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
 import { type MonitorRouteDeps, monitorRoutes } from './monitor-route.ts'
@@ -51,6 +53,7 @@ export interface RouteDeps extends MonitorRouteDeps {
   readonly pipelines: PipelineService
   readonly definitions: DefinitionService
   readonly versions: VersionService
+  readonly graphs: GraphService
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
   readonly comments: CommentService
@@ -67,6 +70,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...operationRoutes(deps),
     ...definitionRoutes(deps),
     ...versionRoutes(deps),
+    ...graphRoutes(deps),
     ...transitionRoutes(deps),
     ...approvalRoutes(deps),
     ...commentRoutes(deps),

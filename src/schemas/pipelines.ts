@@ -7,7 +7,7 @@ export const pipelineParams = z.strictObject({ pipeline_id: z.string().min(1).ma
 export const startPipelineRequest = z
   .strictObject({
     source_table: tableName.optional(),
-    sink_table: tableName,
+    sink_table: tableName.optional().meta({ description: 'Required without version_id; a version names its own' }),
     checkpoint_location: z.string().min(1).max(1000).meta({
       description:
         'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are meant against the latter',
@@ -21,7 +21,12 @@ export const startPipelineRequest = z
     on_delete: z.enum(['fail', 'skip']).optional(),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
-    version_id: z.string().min(1).max(100).optional().meta({ description: 'Instead of source_table' }),
+    version_id: z
+      .string()
+      .min(1)
+      .max(100)
+      .optional()
+      .meta({ description: 'A version whose graph is run, instead of source_table' }),
   })
   .meta({ id: 'StartPipelineRequest' })
 

@@ -25,6 +25,7 @@ export interface CompiledVersion {
   readonly definitionId: string
   readonly versionId: string
   readonly sources: readonly string[]
+  readonly sink: string
   readonly query: BatchQuery
 }
 
@@ -135,12 +136,13 @@ async function record(
 
 async function start(
   deps: PipelineServiceDeps,
-  request: StartPipelineRequest,
+  asked: StartPipelineRequest,
   context: RequestContext,
 ): Promise<PipelineView> {
-  const triggerMs = parseTriggerInterval(request.trigger_interval)
+  const triggerMs = parseTriggerInterval(asked.trigger_interval)
   if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
-  const version = await compiled(deps, request)
+  const version = await compiled(deps, asked)
+  const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const { engine, checkpointIo } = deps
@@ -179,6 +181,23 @@ async function compiled(
   return compileVersion(id)
 }
 
+/** The table to write: a version names its own. */
+function sinkOf(request: StartPipelineRequest, version: CompiledVersion | undefined): string {
+  if (version === undefined) {
+    if (request.sink_table === undefined) throw refuse('INVALID_REQUEST', 'sink_table', 'is required')
+    return request.sink_table
+  }
+  if (request.create_sink_table === true) {
+    throw refuse(
+      'INVALID_REQUEST',
+      'create_sink_table',
+      'cannot be given together with version_id: create the table first',
+    )
+  }
+  if (request.sink_table === undefined || request.sink_table === version.sink) return version.sink
+  throw refuse('INVALID_REQUEST', 'sink_table', `is not the sink of the version, ${version.sink}: leave it out`)
+}
+
 interface Place {
   readonly sources: readonly string[]
   readonly location: string
@@ -187,7 +206,7 @@ interface Place {
 /** The pipeline that had the checkpoint before, if there is one; throws when checkpoint or sink are taken. */
 async function requireFree(
   store: PipelineStore,
-  { sink_table: sink }: StartPipelineRequest,
+  { sink_table: sink }: { readonly sink_table: string },
   { sources, location }: Place,
 ): Promise<PipelineRecord | undefined> {
   const known = await store.findByCheckpoint(location)
@@ -206,7 +225,7 @@ function isLive({ state }: PipelineRecord): boolean {
 }
 
 interface NewPipeline {
-  readonly request: StartPipelineRequest
+  readonly request: StartPipelineRequest & { readonly sink_table: string }
   readonly triggerMs: number
   readonly sources: readonly string[]
   readonly checked: CheckedStart

@@ -7,6 +7,7 @@ export type StopCode =
   | 'SOURCE_NOT_APPENDED' // the source changed or deleted rows
   | 'TABLE_REPLACED' // another table has the name now
   | 'CHECKPOINT_MISMATCH' // the checkpoint and the sink do not belong together
+  | 'VERSION_LOST' // the version that says what to do was deleted
   | 'FENCED' // another copy of the pipeline commits into the sink
 
 /** An error that trying again does not cure: the pipeline ends as `failed`. */

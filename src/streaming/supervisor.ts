@@ -31,7 +31,7 @@ export interface SupervisorDeps {
   /** Keeps other engines from expiring what pipelines have still to read. */
   readonly pins?: PinKeeper
   /** What a pipeline does between sources and sink; default: it copies. */
-  readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery>
+  readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery | undefined>
   readonly backoff?: Backoff
   readonly lease?: LeaseTimes
 }

@@ -81,4 +81,6 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/pipelines': 'Auditor',
   'delete /api/pipeline/{pipeline_id}': 'DataEngineer',
   'get /api/pipeline/monitor': 'Auditor',
+  'get /api/node-types': 'Auditor',
+  'post /api/pipeline-defs/{def_id}/versions/{ver_id}/validate': 'Auditor',
 }

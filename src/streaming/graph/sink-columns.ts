@@ -67,7 +67,7 @@ function absent(field: NestedField, sandbox: SqlSandbox, problems: SinkProblem[]
     })
     return `CAST(NULL AS ${type}) AS c${field.id}`
   }
-  return `CAST('${String(writeDefault).replaceAll("'", "''")}' AS ${type}) AS c${field.id}`
+  return `CAST('${textOf(writeDefault).replaceAll("'", "''")}' AS ${type}) AS c${field.id}`
 }
 
 /** A type that the engine cannot write is told by the check of the sink itself. */
@@ -117,4 +117,9 @@ function mismatch(from: Type, to: Type, path: string): string | undefined {
 /** Whether values inside of others are missing is not known before they are written. */
 function requiredInside(path: string, isRequired: boolean): string | undefined {
   return isRequired ? `column ${path} of the sink has required values inside, which a query cannot promise` : undefined
+}
+
+/** A single value as the table's metadata has it (Iceberg spec, Appendix D). */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }

@@ -1,0 +1,30 @@
+import { emptyRequest, versionParams } from '../schemas/definitions.ts'
+import { nodeTypeList, versionValidation } from '../schemas/node-types.ts'
+import type { GraphService } from '../services/graph-service.ts'
+import { type Route, route } from './route.ts'
+
+/** What pipelines are made of, and whether they can run (contract, section 7). */
+export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/node-types',
+      operationId: 'listNodeTypes',
+      summary: 'Types of nodes that can run, with JSON Schemas of their configs',
+      minRole: 'Auditor',
+      responses: { 200: { description: 'The types', schema: nodeTypeList } },
+      handle: async () => ({ status: 200, body: { success: true, node_types: graphs.nodeTypes() } }),
+    }),
+    route({
+      method: 'post',
+      path: '/api/pipeline-defs/{def_id}/versions/{ver_id}/validate',
+      operationId: 'validateVersion',
+      summary: 'What keeps a version from running with the tables as they are; changes nothing',
+      minRole: 'Auditor',
+      params: versionParams,
+      body: emptyRequest,
+      responses: { 200: { description: 'Problems by node; none when it can run', schema: versionValidation } },
+      handle: async ({ params }) => ({ status: 200, body: await graphs.validate(params.def_id, params.ver_id) }),
+    }),
+  ]
+}

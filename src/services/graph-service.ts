@@ -1,0 +1,177 @@
+import { z } from 'zod'
+import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { SqlSandbox } from '../engines/sql-sandbox.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
+import { currentSchema } from '../iceberg/metadata.ts'
+import type { Schema } from '../iceberg/schema.ts'
+import { NODE_TYPE_INFO, NODE_TYPES, nodeConfigs } from '../schemas/node-types.ts'
+import type { LifecycleStores } from '../storage/lifecycle-stores.ts'
+import type { VersionRecord } from '../storage/version-store.ts'
+import type { BatchQuery } from '../streaming/batch-query.ts'
+import { createGraphQuery } from '../streaming/graph/graph-query.ts'
+import { type GraphPlan, planGraph } from '../streaming/graph/graph-plan.ts'
+import { graphError, type GraphProblem, isRunnable } from '../streaming/graph/graph-problem.ts'
+import { sinkColumns } from '../streaming/graph/sink-columns.ts'
+import { typeGraph } from '../streaming/graph/type-graph.ts'
+import { PipelineStopped } from '../streaming/pipeline-errors.ts'
+import type { CatalogService } from './catalog-service.ts'
+import type { CompiledVersion } from './pipeline-service.ts'
+
+export interface GraphServiceDeps {
+  readonly stores: LifecycleStores
+  readonly catalog: CatalogService
+  readonly sandbox: SqlSandbox
+}
+
+/** What keeps a version from running, in the shape of the interface. */
+export interface ValidationView {
+  readonly success: true
+  readonly definition_id: string
+  readonly version_id: string
+  readonly runnable: boolean
+  readonly problems: readonly {
+    readonly node_id: string | null
+    readonly code: GraphProblem['code']
+    readonly message: string
+    readonly severity: GraphProblem['severity']
+  }[]
+  readonly source_tables: readonly string[]
+  readonly sink_table: string | null
+}
+
+/** Versions of pipeline definitions as things that run (contract, section 7). */
+export interface GraphService {
+  /** The types of nodes that can run, with JSON Schemas of their configs. */
+  nodeTypes(): readonly object[]
+  /** Everything that keeps a version from running with the tables as they are. Throws `NOT_FOUND`. */
+  validate(definitionId: string, versionId: string): Promise<ValidationView>
+  /** A version, ready to run. Throws `NOT_FOUND`, and `UNPROCESSABLE` with the problems by node. */
+  compileVersion(versionId: string): Promise<CompiledVersion>
+  /** What a pipeline runs that was started from a version; undefined for one that copies. */
+  queryOf(pipeline: { readonly versionId?: string }): Promise<BatchQuery | undefined>
+}
+
+/** Graphs over the stored versions and the current catalog. */
+export function createGraphService(deps: GraphServiceDeps): GraphService {
+  const { stores, sandbox } = deps
+  return {
+    nodeTypes: () => NODE_TYPES.map(describeNodeType),
+    async validate(definitionId, versionId) {
+      const version = await stores.versions.find(definitionId, versionId)
+      if (!version) throw new DomainError('NOT_FOUND', `no version ${versionId} of pipeline definition ${definitionId}`)
+      const { plan, problems } = await checkVersion(deps, version)
+      return {
+        success: true,
+        definition_id: definitionId,
+        version_id: versionId,
+        runnable: isRunnable(problems),
+        problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
+        source_tables: plan?.sources ?? [],
+        sink_table: plan?.sink ?? null,
+      }
+    },
+    async compileVersion(versionId) {
+      const version = await stores.versions.findById(versionId)
+      if (!version) throw notFound(versionId)
+      const { plan, problems } = await checkVersion(deps, version)
+      if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
+      const { definitionId, id } = version
+      return {
+        definitionId,
+        versionId: id,
+        sources: plan.sources,
+        sink: plan.sink,
+        query: createGraphQuery(plan, sandbox),
+      }
+    },
+    async queryOf({ versionId }) {
+      if (versionId === undefined) return undefined
+      const version = await stores.versions.findById(versionId)
+      const plan = version && planGraph(version.graph).plan
+      return plan === undefined ? lostQuery(versionId) : createGraphQuery(plan, sandbox)
+    },
+  }
+}
+
+function describeNodeType(type: (typeof NODE_TYPES)[number]): object {
+  const { title, description, inputs, hasOutput } = NODE_TYPE_INFO[type]
+  const { $schema: _, ...schema } = z.toJSONSchema(nodeConfigs[type], { io: 'input' })
+  return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
+}
+
+interface CheckedVersion {
+  readonly plan: GraphPlan | undefined
+  readonly problems: readonly GraphProblem[]
+}
+
+async function checkVersion(deps: GraphServiceDeps, { graph }: VersionRecord): Promise<CheckedVersion> {
+  const { plan, problems } = planGraph(graph)
+  if (plan === undefined) return { plan, problems }
+  const all = [...problems]
+  const schemas = await Promise.all(plan.sources.map((table) => loadSchema(deps, table)))
+  for (const [at, loaded] of schemas.entries())
+    if (typeof loaded === 'string') all.push(...atTables(plan, plan.sources[at], loaded))
+  const sink = await loadSchema(deps, plan.sink)
+  if (typeof sink === 'string') all.push(...atTables(plan, plan.sink, sink))
+  if (plan.sources.includes(plan.sink)) {
+    all.push(graphError(sinkOf(plan), 'INVALID_CONFIG', 'table: the sink must be another table than the sources'))
+  }
+  const known = schemas.map((loaded) => (typeof loaded === 'string' ? undefined : loaded))
+  const typed = await typeGraph({ plan, schemas: known, sandbox: deps.sandbox })
+  all.push(...typed.problems)
+  if (typed.columns !== undefined && typeof sink !== 'string') {
+    const fitted = sinkColumns(typed.columns, sink, deps.sandbox)
+    all.push(...fitted.problems.map(({ code, message }) => graphError(sinkOf(plan), code, message)))
+  }
+  return { plan, problems: all }
+}
+
+/** The schema of a table, or why it cannot be had. */
+async function loadSchema({ catalog }: GraphServiceDeps, table: string): Promise<Schema | string> {
+  try {
+    return currentSchema((await catalog.current().loadTable(parseIdentifier(table))).metadata)
+  } catch (error) {
+    const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
+    if (isMissing || isIcebergError(error, 'INVALID_ARGUMENT')) return `there is no table ${table}`
+    throw error
+  }
+}
+
+function atTables({ nodes }: GraphPlan, table: string | undefined, message: string): GraphProblem[] {
+  return nodes.flatMap((node) =>
+    (node.type === 'iceberg-source' || node.type === 'iceberg-sink') && node.config.table === table
+      ? [graphError(node.id, 'NO_SUCH_TABLE', message)]
+      : [],
+  )
+}
+
+function sinkOf({ nodes }: GraphPlan): string | null {
+  return nodes.at(-1)?.id ?? null
+}
+
+function notFound(versionId: string): DomainError {
+  return new DomainError('NOT_FOUND', `version_id: there is no version ${versionId}`, {
+    fields: [{ path: 'version_id', message: 'there is no such version' }],
+  })
+}
+
+function notRunnable({ id, graph }: VersionRecord, problems: readonly GraphProblem[]): DomainError {
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  const fields = errors.map(({ nodeId, message }) => {
+    const at = graph.nodes.findIndex((node) => node.id === nodeId)
+    return { path: at < 0 ? 'version_id' : `nodes.${at}`, message }
+  })
+  return new DomainError('UNPROCESSABLE', `version_id: version ${id} cannot run: ${fields[0]?.message ?? ''}`, {
+    fields,
+  })
+}
+
+/** Stops a pipeline whose version is gone. */
+function lostQuery(versionId: string): BatchQuery {
+  return {
+    compile() {
+      throw new PipelineStopped('VERSION_LOST', `version ${versionId}, which says what to do, does not exist any more`)
+    },
+  }
+}
