@@ -29,6 +29,9 @@ export interface AppContext extends RouteDeps {
 }
 
 const MAX_BODY_BYTES = 2 ** 20
+/** An exported document may be longer than the request that it came from, and it imports as it is. */
+const MAX_IMPORT_BYTES = 10 * 2 ** 20
+const IMPORT_PATH = '/api/pipeline-defs/import'
 
 /** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
 export function createApp(context: AppContext): Hono<AppEnv> {
@@ -43,13 +46,22 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use(auditRefusals(context.refusals))
   app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
   app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
-  const limitBody = bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody })
-  app.use('/api/*', (c, next) => (c.req.method === 'GET' ? next() : limitBody(c, next)))
+  const limitBody = limitBodyTo(MAX_BODY_BYTES)
+  const limitImport = limitBodyTo(MAX_IMPORT_BYTES)
+  app.use('/api/*', (c, next) => {
+    if (c.req.method === 'GET') return next()
+    return c.req.path === IMPORT_PATH ? limitImport(c, next) : limitBody(c, next)
+  })
   app.use('/api/*', idempotency(context.idempotency))
   mountRoutes(app, allRoutes(context))
   return app
 }
 
-function refuseLargeBody(): never {
-  throw new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${MAX_BODY_BYTES} bytes`)
+function limitBodyTo(maxSize: number) {
+  return bodyLimit({
+    maxSize,
+    onError() {
+      throw new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${maxSize} bytes`)
+    },
+  })
 }

@@ -67,7 +67,8 @@ function checkString(token: string): void {
 function checkNumber(token: string): void {
   const value = Number(token)
   if (!Number.isFinite(value)) throw new StrictJsonError(`has the number ${token.slice(0, 30)}, which is out of range`)
-  if (Number.isInteger(value) && !Number.isSafeInteger(value) && /^-?\d+$/.test(token)) {
+  // An integer that is written back as it came, such as 100000000000000000000, loses nothing.
+  if (!Number.isSafeInteger(value) && /^-?\d+$/.test(token) && String(value) !== token) {
     throw new StrictJsonError(
       `has the integer ${token.slice(0, 30)}, which a JSON number does not hold exactly: send text`,
     )

@@ -1,4 +1,6 @@
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { graphs, stored } from '../domain/graphs.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../support/lifecycle.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { stateKinds } from '../support/state-kinds.ts'
@@ -129,6 +131,40 @@ for (const kind of stateKinds) {
       expect(imported.body.definition).toMatchObject({ name: 'exported', description: 'd', created_by: 'ed' })
       expect(imported.body.definition.id).not.toBe(first.definitionId)
       expect(imported.body.version).toMatchObject({ version: 1, environment: 'development', ...CHANGED_GRAPH })
+    })
+
+    it('the largest version that can be made imports as it was exported', async () => {
+      // Numbers that are written longer than they were sent.
+      const values = Array.from({ length: 200_000 }, () => 1e20)
+      const nodes = [{ id: 'a', type: 'x', config: { values } }]
+      const text = JSON.stringify({ name: 'large', nodes }).replaceAll('100000000000000000000', '1e20')
+      const made = await service.call('POST', '/api/pipeline-defs', { text })
+      expect(made.status).toBe(201)
+      const { definition, version } = made.body
+      const exported = await service.get(`/api/pipeline-defs/${definition.id}/versions/${version.id}/export`)
+      const imported = await service.post('/api/pipeline-defs/import', exported.body)
+      expect(imported.status).toBe(201)
+      expect(imported.body.version.content_hash).toBe(version.content_hash)
+      const tooLong = await service.post('/api/pipeline-defs/import', { name: 'x'.repeat(10 * 2 ** 20) })
+      expect(tooLong.status).toBe(413)
+    })
+
+    it('any content comes back as it was given, also by way of export and import', { timeout: 120_000 }, async () => {
+      const property = fc.asyncProperty(graphs, async (graph) => {
+        const text = JSON.stringify(graph)
+        // What no database keeps is refused; the bodies that are refused have tests of their own.
+        fc.pre(!text.includes(String.raw`\u0000`) && text.isWellFormed())
+        const { definitionId, version } = await users.create('any', graph)
+        const { body } = await users.auditor.call('GET', version)
+        expect({ nodes: body.nodes, edges: body.edges }).toEqual(stored(graph))
+        const exported = await users.auditor.call('GET', `${version}/export`)
+        const imported = await users.engineer.call('POST', '/api/pipeline-defs/import', exported.body)
+        expect(imported.body.version?.content_hash, JSON.stringify(imported.body)).toBe(body.content_hash)
+        const { body: diff } = await users.auditor.call('GET', `${version}/diff/${body.id}`)
+        expect(diff.identical).toBe(true)
+        await users.engineer.call('DELETE', `/api/pipeline-defs/${definitionId}`)
+      })
+      await fc.assert(property, { numRuns: 100 })
     })
 
     it('import refuses a format_version higher than its own with 422, whatever else the document holds', async () => {
