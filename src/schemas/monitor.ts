@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { count, timestamp } from './common.ts'
+import { pipeline, pipelineProgress } from './pipelines.ts'
 
 export const monitorQuery = z.strictObject({
   pipeline_id: z.string().min(1).max(200).optional().meta({ description: 'Only this pipeline' }),
@@ -9,7 +10,6 @@ const seq = count.meta({ description: 'Number of the news in this process; it gr
 const dropped = count.meta({
   description: 'Messages since the one before that newer ones of the same pipeline and type took the place of',
 })
-const pipeline = z.looseObject({ id: z.string(), state: z.string() }).meta({ description: 'As in the status answer' })
 
 const hello = z.object({ type: z.literal('hello'), seq, at: timestamp, pipelines: z.array(pipeline) })
 const state = z.object({ type: z.literal('state'), seq, dropped, pipeline_id: z.string(), pipeline })
@@ -18,7 +18,7 @@ const progress = z.object({
   seq,
   dropped,
   pipeline_id: z.string(),
-  progress: z.looseObject({}).meta({ description: 'As `last_progress` of the pipeline' }),
+  progress: pipelineProgress,
 })
 const heartbeat = z.object({ type: z.literal('heartbeat'), seq, dropped, at: timestamp })
 

@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
+import { monitorMessage } from '../../src/schemas/monitor.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
 import { connectRaw, type Frame } from '../support/raw-socket-client.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
@@ -133,6 +134,35 @@ describe('the monitor', () => {
     expect(performance.now() - before).toBeLessThan(3000)
     for (const { closed } of watchers) expect((await closed)[0]).toBe(1001)
     await start()
+  })
+})
+
+describe('the monitor of a real pipeline', () => {
+  it('tells its states and its progress in the shapes of the interface', async () => {
+    served = await startServedService({ events: { commits: 1, filesPerCommit: 2, rowsPerFile: 10 } }) // one is deleted
+    const all = await watch()
+    const { status, body } = await served.service.post('/api/pipeline/start', {
+      source_table: 'demo.events',
+      sink_table: 'demo.copy',
+      checkpoint_location: 'checkpoints/monitor',
+      trigger_interval: '100 ms',
+      create_sink_table: true,
+    })
+    expect(status, JSON.stringify(body)).toBe(200)
+    const { id } = body.pipeline
+    await until(() => all.messages.some(({ type }) => type === 'progress'))
+    const one = await watch({ query: `?pipeline_id=${id}` })
+    await until(() => one.messages.length > 0)
+    expect(one.messages[0]).toMatchObject({ type: 'hello', pipelines: [{ id }] })
+    await served.service.post(`/api/pipeline/${id}/stop`, {})
+    for (const { messages } of [all, one]) {
+      await until(() => messages.some(({ pipeline }) => pipeline?.state === 'stopped'))
+      for (const message of messages) expect(monitorMessage.safeParse(message).error).toBeUndefined()
+    }
+    const states = all.messages.filter(({ type }) => type === 'state').map(({ pipeline }) => pipeline.state)
+    expect(states.at(-1)).toBe('stopped')
+    const progress = all.messages.find(({ type }) => type === 'progress')
+    expect(progress).toMatchObject({ pipeline_id: id, progress: { batch_id: 0, num_input_rows: 19 } })
   })
 })
 

@@ -121,5 +121,6 @@ function requiredInside(path: string, isRequired: boolean): string | undefined {
 
 /** A single value as the table's metadata has it (Iceberg spec, Appendix D). */
 function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (typeof value === 'string') return value
+  return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
 }

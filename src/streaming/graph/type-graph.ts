@@ -72,8 +72,18 @@ async function typeNode(
   }
   if (node.type === 'union' && node.config.missing_columns === 'fail') requireSameColumns(relations)
   const columns = await sandbox.describe(relations, nodeSql(node, plan))
-  requireDistinct(columns)
+  requireDistinct(node.type === 'sql' ? await ownColumns(node, known, sandbox) : columns)
   return columns
+}
+
+/** The columns of a user's query as it names them: as a part of a larger one, it gets other names for equal ones. */
+async function ownColumns(
+  node: Extract<PlannedNode, { type: 'sql' }>,
+  known: ReadonlyMap<string, readonly ResultColumn[]>,
+  sandbox: SqlSandbox,
+): Promise<readonly ResultColumn[]> {
+  const relations = inputNames(node).map(({ name, nodeId }) => ({ name, columns: known.get(nodeId) ?? [] }))
+  return sandbox.describe(relations, node.config.query)
 }
 
 async function checkSql(node: PlannedNode, sandbox: SqlSandbox): Promise<void> {
