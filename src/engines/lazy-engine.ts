@@ -1,6 +1,9 @@
 import type { Engine } from './engine.ts'
 
-/** An engine that is opened at its first use; an opening that failed is tried again at the next. */
+/**
+ * An engine that is opened at its first use; an opening that failed is tried again at the next. `ping` opens nothing: an
+ * engine that was not needed yet is well, and a fresh process answers its first health check at once.
+ */
 export function createLazyEngine(name: string, open: () => Promise<Engine>): Engine {
   let opened: Promise<Engine> | undefined
   const engine = (): Promise<Engine> => {
@@ -20,7 +23,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
       yield* (await engine()).readRows(task, options)
     },
     requireWritable: async (schema) => (await engine()).requireWritable?.(schema),
-    ping: async () => (await engine()).ping(),
+    ping: async () => (await opened)?.ping(),
     close: async () => (await opened)?.close(),
   }
 }
