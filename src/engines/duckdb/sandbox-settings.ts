@@ -46,6 +46,8 @@ export function lockStatements(files: SandboxFiles | undefined): readonly string
     ...(files === undefined
       ? []
       : [`SET allowed_directories = ${textList([files.folder])}`, `SET allowed_paths = ${textList(files.links)}`]),
+    // constants are then computed when the query runs, where the memory limit holds, and not while it is planned
+    "SET disabled_optimizers = 'expression_rewriter'",
     'SET enable_external_access = false',
     'SET lock_configuration = true',
   ]

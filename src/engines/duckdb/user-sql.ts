@@ -61,8 +61,16 @@ const SIZED_FUNCTIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ['generate_series', [0, 1, 2]],
 ])
 const MAX_SIZE = 10_000
+/** Doubles lists outside of the memory limit when it is applied to its own results. */
+const FLATTEN = 'flatten'
+const MAX_FLATTENS = 3
 /** Their first argument may ask for padding. */
 const FORMATS: ReadonlySet<string> = new Set(['printf', 'format'])
+const MAX_FORMAT = 200
+/** Their third argument takes the place of each find of the second. */
+const REPLACEMENTS: ReadonlySet<string> = new Set(['replace', 'regexp_replace'])
+/** How much longer all replacements of a text together may make a value. */
+const MAX_GROWTH = 32
 const WIDE_FORMAT = /\d{4,}|\*|\{[^}]*\{/
 
 const EXPRESSION_CLASSES: ReadonlySet<string> = new Set([
@@ -119,6 +127,7 @@ interface Scope {
   readonly functions: KnownFunctions
   /** Relations that may be named here, in lower case. */
   readonly names: ReadonlySet<string>
+  readonly counts: { flattens: number; growth: number }
 }
 
 /** Refuses what {@link UserSql} must not be, by the tree that the engine itself reads in it. */
@@ -126,7 +135,7 @@ export function requireHarmless(sql: UserSql, serialized: unknown, functions: Kn
   const node = singleSelect(serialized)
   const names = new Set(sql.relations.map((name) => name.toLowerCase()))
   if (sql.kind === 'expression') requireBareExpression(node)
-  visit(node, { sql, functions, names })
+  visit(node, { sql, functions, names, counts: { flattens: 0, growth: 1 } })
 }
 
 function singleSelect(serialized: unknown): Tree {
@@ -210,7 +219,21 @@ function requireExpression(tree: Tree, scope: Scope): void {
     throw refusal(`${name} aggregates the rows of a batch: use a sql node`)
   }
   if (!scalar.has(name) && !aggregate.has(name) && name !== 'unnest') throw refusal(`there is no function ${name} here`)
-  requireBoundedSize(name, Array.isArray(tree['children']) ? tree['children'] : [])
+  if (name === FLATTEN && ++scope.counts.flattens > MAX_FLATTENS) {
+    throw refusal(`${FLATTEN} can be used at most ${MAX_FLATTENS} times here`)
+  }
+  const args: readonly unknown[] = Array.isArray(tree['children']) ? tree['children'] : []
+  requireBoundedSize(name, args)
+  if (REPLACEMENTS.has(name)) requireBoundedGrowth(name, args, scope)
+}
+
+function requireBoundedGrowth(name: string, args: readonly unknown[], { counts }: Scope): void {
+  const from = constantOf(args[1])
+  const to = constantOf(args[2])
+  if (typeof to !== 'string') throw refusal(`${name} takes a constant replacement here`)
+  const found = name === 'replace' && typeof from === 'string' ? from.length : 1
+  counts.growth *= Math.max(1, to.length / Math.max(1, found))
+  if (counts.growth > MAX_GROWTH) throw refusal(`replacements can make a text at most ${MAX_GROWTH} times longer here`)
 }
 
 function requireBoundedSize(name: string, args: readonly unknown[]): void {
@@ -223,8 +246,8 @@ function requireBoundedSize(name: string, args: readonly unknown[]): void {
   }
   if (!FORMATS.has(name)) return
   const format = constantOf(args[0])
-  if (typeof format !== 'string' || WIDE_FORMAT.test(format)) {
-    throw refusal(`${name} takes a constant format without widths of more than three digits here`)
+  if (typeof format !== 'string' || format.length > MAX_FORMAT || WIDE_FORMAT.test(format)) {
+    throw refusal(`${name} takes a short constant format without widths of more than three digits here`)
   }
 }
 
