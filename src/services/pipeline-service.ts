@@ -14,6 +14,7 @@ import type { CheckpointRoots } from '../streaming/checkpoint-location.ts'
 import type { HubMessage, MetricsHub } from '../streaming/metrics-hub.ts'
 import { describePipeline, type PipelineView } from '../streaming/pipeline-view.ts'
 import { type CheckedStart, checkStart, createSink, refuse } from '../streaming/start-checks.ts'
+import { toStoredPositions } from '../streaming/stored-positions.ts'
 import type { Supervisor } from '../streaming/supervisor.ts'
 import type { AuditRecorder } from './audit-service.ts'
 import type { CatalogService } from './catalog-service.ts'
@@ -255,7 +256,7 @@ function newRecord(deps: PipelineServiceDeps, input: NewPipeline): PipelineRecor
     desiredState: 'running',
     state: 'starting',
     warnings: checked.warnings,
-    ...(known?.positions ? { positions: known.positions } : {}),
+    positions: known?.positions ?? toStoredPositions(input.sources, checked.positions),
     ...(known?.progress === undefined ? {} : { progress: known.progress }),
     ...(version ? { definitionId: version.definitionId, versionId: version.versionId } : {}),
     createdBy: known?.createdBy ?? input.user,

@@ -79,8 +79,14 @@ export function readSinkState(metadata: TableMetadata, queryId: string): SinkSta
   return { lastBatch: stamped, runId: undefined, progress }
 }
 
+/** The progress of a query by its id. */
+export interface KnownProgress {
+  readonly queryId: string
+  readonly progress: SinkProgress
+}
+
 /** The progress of every query that a table's properties tell. */
-export function listProgress(metadata: TableMetadata): { readonly queryId: string; readonly progress: SinkProgress }[] {
+export function listProgress(metadata: TableMetadata): KnownProgress[] {
   return Object.keys(metadata.properties)
     .filter((key) => key.startsWith(PROPERTY_PREFIX))
     .flatMap((key) => {

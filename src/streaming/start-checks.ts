@@ -14,9 +14,10 @@ import { Checkpoint, type CheckpointState } from './checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from './checkpoint-location.ts'
 import { PipelineStopped } from './pipeline-errors.ts'
 import { FOLLOWS_SOURCE } from './pipeline-spec.ts'
-import { listProgress } from './sink-progress.ts'
+import { backfillOffset } from './recover.ts'
+import { type KnownProgress, listProgress, type SinkProgress } from './sink-progress.ts'
 import { compileProblem } from './sink-schema.ts'
-import { hasWholeHistory, unreadHistory } from './source-history.ts'
+import { hasWholeHistory, type ReadPosition, unreadHistory } from './source-history.ts'
 
 /** A start as it was asked for. */
 export interface StartRequest {
@@ -42,6 +43,8 @@ export interface CheckedStart {
   readonly checkpointLocation: string
   /** The id in the checkpoint, or that of a checkpoint which was here and is gone; undefined for a new one. */
   readonly queryId: string | undefined
+  /** Where reading will begin, or before: what comes after it must not expire from the moment of the start. */
+  readonly positions: readonly ReadPosition[]
   readonly warnings: readonly string[]
 }
 
@@ -61,11 +64,13 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   requireOwn(state, { sources, sinkName: request.sink, sink })
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
   else await requireCopyable(deps.engine, sources)
+  const lost = lostQuery(sink, sources, checkpointLocation)
   return {
     sources,
     sink,
     checkpointLocation,
-    queryId: state.queryId ?? lostQuery(sink, sources, checkpointLocation),
+    queryId: state.queryId ?? lost?.queryId,
+    positions: beginning(state, sources, lost?.progress),
     warnings: state.latest === undefined ? historyWarnings(sources) : [],
   }
 }
@@ -192,7 +197,7 @@ async function requireWritable(
 }
 
 /** The query whose checkpoint was at this place, as the sink remembers it: when its folder is gone, nothing is read twice. */
-function lostQuery(sink: Table | undefined, sources: readonly Table[], location: string): string | undefined {
+function lostQuery(sink: Table | undefined, sources: readonly Table[], location: string): KnownProgress | undefined {
   if (sink === undefined) return undefined
   const found = listProgress(sink.metadata).filter(
     ({ progress }) =>
@@ -200,7 +205,17 @@ function lostQuery(sink: Table | undefined, sources: readonly Table[], location:
       progress.sources.length === sources.length &&
       progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
   )
-  return found.at(-1)?.queryId
+  return found.at(-1)
+}
+
+/** Where the last planned batch of a checkpoint began, or that of a lost one, or else with what the sources hold now. */
+function beginning(state: CheckpointState, sources: readonly Table[], lost: SinkProgress | undefined): ReadPosition[] {
+  const { latest, previous, initial } = state
+  return sources.map((table, at) => {
+    const logged = previous?.offsets[at] ?? initial[at] ?? latest?.offsets[at]
+    const known = logged === undefined ? lost?.positions[at] : { offset: logged, isComplete: false }
+    return known ?? { offset: backfillOffset(table), isComplete: false }
+  })
 }
 
 function historyWarnings(sources: readonly Table[]): string[] {

@@ -153,6 +153,21 @@ describe('a pipeline when things go wrong or change', () => {
     await stop(id)
   })
 
+  it('has what it will read from the moment of its start, also when no batch has succeeded yet', async () => {
+    await lab.createTable('s.early', TWO)
+    await lab.append('s.early', numbered(0, 10))
+    fault = new IcebergError('NO_SPACE', 'no space left to write the batch')
+    const id = await start('early', { create_sink_table: true })
+    await untilState(id, 'degraded')
+    for (let at = 1; at < 4; at += 1) await lab.append('s.early', numbered(at * 10, at * 10 + 10))
+    const older = new Date(Date.now() + 1000).toISOString()
+    const expired = await lab.service.post('/api/expire', { table: 's.early', older_than: older, retain_last: 1 })
+    expect(JSON.parse(expired.body.details_json)).toMatchObject({ expired_snapshots_count: 0, kept_snapshots_count: 3 })
+    fault = undefined
+    await untilSame('early')
+    await stop(id)
+  })
+
   it('is degraded while a file is missing, names it, and goes on when it is back', async () => {
     await lab.createTable('s.missing', TWO)
     await lab.append('s.missing', numbered(0, 10))
