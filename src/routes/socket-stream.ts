@@ -88,7 +88,8 @@ class SocketStream {
   async #send(socket: ServerSocket): Promise<void> {
     try {
       for await (const frames of this.#options.frames(this.#gone.signal)) {
-        for (const some of portions(frames)) {
+        const pieces = frames.length === 1 || lengthOf(frames) <= MAX_BUFFERED_BYTES ? [frames] : portions(frames)
+        for (const some of pieces) {
           socket.sendAll(some)
           if (socket.bufferedBytes > MAX_BUFFERED_BYTES && !(await this.#hasRoom(socket))) return
         }
@@ -133,6 +134,12 @@ class SocketStream {
   #end([code, reason]: Goodbye): void {
     this.#socket?.close(code, reason)
   }
+}
+
+function lengthOf(frames: readonly string[]): number {
+  let length = 0
+  for (const frame of frames) length += frame.length
+  return length
 }
 
 /** Frames in portions that do not fill the buffer much beyond its limit. */

@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts'
 import { type Caller, hasRole } from '../domain/roles.ts'
 import { createMailbox, type Delivery } from '../streaming/mailbox.ts'
-import { type HubNews, type MetricsHub, newsKey } from '../streaming/metrics-hub.ts'
+import type { HubNews, MetricsHub } from '../streaming/metrics-hub.ts'
 
 export interface MonitorServiceDeps {
   readonly hub: MetricsHub
@@ -72,10 +72,7 @@ export interface MonitorService {
 }
 
 /** What a watcher is given next. */
-type Item =
-  | { readonly kind: 'news'; readonly news: HubNews }
-  | { readonly kind: 'heartbeat' }
-  | { readonly kind: 'end'; readonly error: WatchEnded }
+type Item = HubNews | { readonly kind: 'heartbeat' } | { readonly kind: 'end'; readonly error: WatchEnded }
 
 /** A monitor over the news of this process. */
 export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
@@ -95,10 +92,7 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
     async *watch(request, signal) {
       const leave = watchers.enter(request.caller.user)
       const mailbox = createMailbox<Item>(signal)
-      const stopListening = deps.hub.listen(
-        (news) => mailbox.put(newsKey(news), { kind: 'news', news }),
-        request.pipelineId,
-      )
+      const stopListening = deps.hub.listen((news) => mailbox.put(news.key, news), request.pipelineId)
       const heartbeat = setInterval(() => mailbox.put('heartbeat', { kind: 'heartbeat' }), settings.heartbeatMs)
       const stopChecking = checkAgain(request, settings.recheckMs, (error) =>
         mailbox.put('end', { kind: 'end', error }),
@@ -180,10 +174,12 @@ function messageText(item: Item, dropped: number, { hub, now }: MonitorServiceDe
   if (item.kind === 'heartbeat') {
     return JSON.stringify({ type: 'heartbeat', seq: hub.lastSeq, at: now().toISOString(), dropped })
   }
-  if (dropped > 0) return newsText(item.news, dropped)
-  const known = encoded.get(item.news) ?? newsText(item.news, 0)
-  encoded.set(item.news, known)
-  return known
+  if (dropped > 0) return newsText(item, dropped)
+  const known = encoded.get(item)
+  if (known !== undefined) return known
+  const text = newsText(item, 0)
+  encoded.set(item, text)
+  return text
 }
 
 function newsText({ kind, seq, pipelineId, payload }: HubNews, dropped: number): string {

@@ -7,6 +7,8 @@ export interface HubNews {
   readonly payload: object
   /** Its place among all news of this process: 1, 2, … */
   readonly seq: number
+  /** News take the place of those before them with the same key. */
+  readonly key: string
 }
 
 /** News as one subscriber gets it. */
@@ -45,7 +47,7 @@ export function createMetricsHub(): MetricsHub {
   return {
     publish(kind, pipelineId, payload) {
       lastSeq += 1
-      const news = { kind, pipelineId, payload, seq: lastSeq }
+      const news = { kind, pipelineId, payload, seq: lastSeq, key: `${kind} ${pipelineId}` }
       for (const listener of listeners) listener(news)
     },
     get lastSeq() {
@@ -54,7 +56,7 @@ export function createMetricsHub(): MetricsHub {
     listen,
     subscribe(signal, pipelineId) {
       const mailbox = createMailbox<HubNews>(signal)
-      const leave = signal.aborted ? () => undefined : listen((news) => mailbox.put(newsKey(news), news), pipelineId)
+      const leave = signal.aborted ? () => undefined : listen((news) => mailbox.put(news.key, news), pipelineId)
       signal.addEventListener('abort', leave, { once: true }) // also when nobody ever takes a message
       return messages()
 
@@ -70,9 +72,4 @@ export function createMetricsHub(): MetricsHub {
     },
     subscriberCount: () => listeners.size,
   }
-}
-
-/** News take the place of those before them with the same key. */
-export function newsKey({ kind, pipelineId }: HubNews): string {
-  return `${kind} ${pipelineId}`
 }
