@@ -1,4 +1,5 @@
-import { ConfigError, parseConfig } from './config/config.ts'
+import { ConfigError } from './config/config-error.ts'
+import { parseConfig } from './config/config.ts'
 import { readEnv } from './config/env.ts'
 import { detectRuntime } from './runtime/runtime.ts'
 import { runService } from './runtime/run-service.ts'

@@ -1,4 +1,6 @@
 import { isTrustworthyUrl } from '../domain/trustworthy-url.ts'
+import { type AgentConfig, agentConfig } from './agent-config.ts'
+import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
@@ -28,6 +30,7 @@ export interface Config {
   readonly webhookAllowPrivate: boolean
   /** Whether who requested an approval may not decide it. */
   readonly approvalsForbidSelf: boolean
+  readonly agent: AgentConfig
 }
 
 /** An issuer of JWTs. */
@@ -38,11 +41,6 @@ export interface JwtConfig {
   readonly jwksUrl: string | undefined
   readonly userClaim: string
   readonly roleClaim: string
-}
-
-/** A setting with a wrong value; the message names it in one line. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -72,6 +70,7 @@ export function parseConfig(env: Env): Config {
       oneOf(env, 'WEBHOOK_ALLOW_PRIVATE', { values: ['true', 'false'], fallback: 'false' }) === 'true',
     approvalsForbidSelf:
       oneOf(env, 'APPROVALS_FORBID_SELF', { values: ['true', 'false'], fallback: 'false' }) === 'true',
+    agent: agentConfig(env),
   }
   if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
     throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)

@@ -4,7 +4,7 @@ import { mkdir, open, readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { ConfigError } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
 import type { Home } from '../context.ts'
 import { checkpointFile } from './checkpoint-file.ts'
 

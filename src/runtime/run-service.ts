@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { createApp } from '../app.ts'
-import { ConfigError, type Config } from '../config/config.ts'
+import { ConfigError } from '../config/config-error.ts'
+import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { createContext } from '../context.ts'
 import { createLogger } from '../services/logger.ts'
