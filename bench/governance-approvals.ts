@@ -19,6 +19,8 @@ import { withWorkFolder } from './support/work-folder.ts'
 const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 2000)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 100_000)
 const ROUNDS = Number(process.env['BENCH_RUNS'] ?? 5)
+/** Clients that each wait for the answer before they ask again. */
+const CLIENTS = Number(process.env['BENCH_CLIENTS'] ?? 32)
 const PAGE_SIZE = 100
 const PAGE_READS = 200
 const TOKEN = 'lh_bench-token-0123456789'
@@ -43,17 +45,17 @@ await withWorkFolder('approvals', async (folder) => {
   const bare: Rate[] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const waiting: string[] = []
-    for (let i = 0; i < PAIRS; i++) {
+    await inParallel(Array.from({ length: PAIRS }), async () => {
       const { id } = await service.call('POST', versions, GRAPH)
       await service.call('POST', `${versions}/${id}/promote`)
       waiting.push(`${versions}/${id}`)
-    }
-    const rate = await measure(async () => {
-      for (const version of waiting) {
+    })
+    const rate = await measure(() =>
+      inParallel(waiting, async (version) => {
         const { id } = await service.call('POST', `${version}/promote`)
         await service.call('POST', `/api/approvals/${id}/approve`)
-      }
-    })
+      }),
+    )
     const commits = await measure(() => bareCommits(join(folder, `bare-${round}.db`)))
     note(
       `${round === 0 ? 'warm-up' : `round ${round}`}: ${rate.perSecond.toFixed(0)} pairs/s; bare: ${commits.perSecond.toFixed(0)}`,
@@ -63,11 +65,11 @@ await withWorkFolder('approvals', async (folder) => {
     bare.push(commits)
   }
   printTable(
-    `Promote and approve, ${PAIRS} pairs of requests one after the other, ${ROUNDS} rounds`,
+    `Promote and approve, ${PAIRS} pairs of requests from ${CLIENTS} clients, ${ROUNDS} rounds`,
     ['', 'pairs per second', 'slowest round', 'per second of processor time'],
     [
       ['Lockhouse: both requests, from `fetch` to the answer', ...columns(rates)],
-      ['SQLite alone: two transactions of one row each, same disk, same rounds', ...columns(bare)],
+      ['SQLite alone: two commits of one row each, one after the other, same disk, same rounds', ...columns(bare)],
     ],
   )
   await measurePages(service, folder)
@@ -83,6 +85,15 @@ function columns(rates: readonly Rate[]): string[] {
   const wall = rates.map(({ perSecond }) => perSecond)
   const values = [median(wall), Math.min(...wall), median(rates.map(({ perCpuSecond }) => perCpuSecond))]
   return values.map((value) => Math.round(value).toLocaleString('en'))
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const rest = items.values()
+  await Promise.all(
+    Array.from({ length: CLIENTS }, async () => {
+      for (const item of rest) await work(item)
+    }),
+  )
 }
 
 /** What the disk allows at that moment: as many durable commits as the pairs of requests make. */
