@@ -1,0 +1,179 @@
+import type { z } from 'zod'
+import { DomainError, type FieldError } from '../../domain/errors.ts'
+import { hasRole } from '../../domain/roles.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import type { PendingActionView } from '../agent-services.ts'
+import { capResult } from './cap-result.ts'
+import { redactValue } from './redact-value.ts'
+import type { AgentTool, ChangeTool, ToolRun } from './tool.ts'
+
+/** What a call of a tool came to; it never throws but for an aborted signal. */
+export interface ToolOutcome {
+  readonly ok: boolean
+  /**
+   * JSON of at most 16 KB, in which everything that comes from tables stands below `data`, marked as untrusted:
+   * `{untrusted, truncated, data}` or `{untrusted, error: {code, message, errors?}}`.
+   */
+  readonly resultJson: string
+  /** The arguments as they were understood, as JSON. */
+  readonly argumentsJson: string
+  /** Whether the arguments were wrong, so that a better call may follow. */
+  readonly invalidArguments: boolean
+  /** The change that now waits for its user's yes. */
+  readonly pendingAction?: PendingActionView
+}
+
+interface ToolError {
+  readonly code: string
+  readonly message: string
+  readonly errors?: readonly FieldError[]
+}
+
+const MAX_ARGUMENTS = 20_000
+
+/**
+ * Calls a tool in somebody's name: role, arguments, call, secrets out, size, audit entry. A change tool only plans, and
+ * leaves an action that waits for its user's yes.
+ *
+ * `rawArguments` is JSON text or an object, as providers send either.
+ */
+export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolRun): Promise<ToolOutcome> {
+  const args = parseArguments(tool, rawArguments)
+  const argumentsJson = run.services.redact(argumentsText(args, rawArguments))
+  if ('error' in args) return finish(tool, run, { error: args.error, argumentsJson, invalidArguments: true })
+  if (!hasRole(run.caller.role, tool.minRole)) {
+    const message = `${tool.name} needs the role ${tool.minRole}, the caller is ${run.caller.role}`
+    return finish(tool, run, { error: { code: 'FORBIDDEN', message }, argumentsJson, subject: subjectOf(args.value) })
+  }
+  const subject = subjectOf(args.value)
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked by the tool's own schema
+    const value = args.value as never
+    if (tool.risk === 'read')
+      return await finish(tool, run, { data: await tool.run(value, run), argumentsJson, subject })
+    return await finish(tool, run, { ...(await propose(tool, value, run)), argumentsJson, subject })
+  } catch (error) {
+    run.signal.throwIfAborted()
+    return finish(tool, run, { error: describeError(error, tool, run), argumentsJson, subject })
+  }
+}
+
+async function propose(tool: ChangeTool, args: never, run: ToolRun) {
+  const { plan, summary, action } = await tool.plan(args, run)
+  if (action === undefined) return { data: { summary, plan, nothing_to_do: true } }
+  const pendingAction = await run.services.propose(
+    { tool: tool.name, summary, plan, ...action },
+    { caller: run.caller, requestId: run.requestId, channel: run.channel ?? 'agent', chatId: run.chatId },
+  )
+  const { id, expires_at } = pendingAction
+  const note = 'Nothing has been changed. The user has to confirm this action; it cannot be confirmed by a tool.'
+  return { data: { summary, plan, pending_action: { id, expires_at }, note }, pendingAction }
+}
+
+interface Finish {
+  readonly argumentsJson: string
+  readonly subject?: string | undefined
+  readonly data?: unknown
+  readonly error?: ToolError
+  readonly invalidArguments?: boolean
+  readonly pendingAction?: PendingActionView
+}
+
+async function finish(tool: AgentTool, run: ToolRun, input: Finish): Promise<ToolOutcome> {
+  const { error, data, argumentsJson, pendingAction } = input
+  const { services } = run
+  const redact = (text: string): string => services.redact(text)
+  const resultJson =
+    error === undefined
+      ? capResult(redactValue(data, redact))
+      : JSON.stringify({ untrusted: true, error: redactValue(error, redact) })
+  await services.recordToolCall({
+    caller: run.caller,
+    requestId: run.requestId,
+    channel: run.channel ?? 'agent',
+    tool: tool.name,
+    chatId: run.chatId,
+    outcome: error === undefined ? 'done' : isRefusal(error) ? 'refused' : 'failed',
+    code: error?.code,
+    subject: input.subject,
+  })
+  return {
+    ok: error === undefined,
+    resultJson,
+    argumentsJson,
+    invalidArguments: input.invalidArguments ?? false,
+    ...(pendingAction === undefined ? {} : { pendingAction }),
+  }
+}
+
+type ParsedArguments = { readonly value: Readonly<Record<string, unknown>> } | { readonly error: ToolError }
+
+function parseArguments({ name, input }: AgentTool, raw: unknown): ParsedArguments {
+  const object = toObject(raw)
+  if (object === undefined) {
+    return { error: { code: 'INVALID_ARGUMENTS', message: `the arguments of ${name} must be one JSON object` } }
+  }
+  const result = input.safeParse(object)
+  if (result.success) return { value: result.data }
+  const errors = result.error.issues.flatMap(fieldErrors).slice(0, 10)
+  const first = errors[0]
+  const message = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`
+  return { error: { code: 'INVALID_ARGUMENTS', message, errors } }
+}
+
+function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+  const path = issue.path.map(String).join('.')
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+  return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'unknown field' }))
+}
+
+/** Providers send an object as JSON text or as it is, nothing at all for no arguments, and null for what is left out. */
+function toObject(raw: unknown): Readonly<Record<string, unknown>> | undefined {
+  let value = raw
+  if (typeof raw === 'string') {
+    if (raw.length > MAX_ARGUMENTS) return undefined
+    try {
+      value = raw.trim() === '' ? {} : (JSON.parse(raw) as unknown)
+    } catch {
+      return undefined
+    }
+  }
+  if (value === null || value === undefined) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) return undefined
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+}
+
+function argumentsText(args: ParsedArguments, raw: unknown): string {
+  if ('value' in args) return JSON.stringify(args.value)
+  const text = typeof raw === 'string' ? raw : JSON.stringify(raw ?? {})
+  // What could not be read is shown as the JSON string that it is.
+  return JSON.stringify(text.slice(0, MAX_ARGUMENTS))
+}
+
+function subjectOf(args: Readonly<Record<string, unknown>>): string | undefined {
+  const subject = args['table'] ?? args['pipeline_id'] ?? args['definition_id']
+  return typeof subject === 'string' ? subject : undefined
+}
+
+const REFUSALS: ReadonlySet<string> = new Set(['INVALID_ARGUMENTS', 'FORBIDDEN', 'INVALID_REQUEST', 'INVALID_ARGUMENT'])
+
+function isRefusal({ code }: ToolError): boolean {
+  return REFUSALS.has(code)
+}
+
+function describeError(error: unknown, tool: AgentTool, { services }: ToolRun): ToolError {
+  if (error instanceof DomainError) {
+    const { code, message, fields } = error
+    return { code, message, ...(fields.length === 0 ? {} : { errors: fields.slice(0, 10) }) }
+  }
+  if (isIcebergError(error)) return { code: error.code, message: error.message }
+  services.logUnexpected(error, tool.name)
+  return { code: 'INTERNAL', message: 'an unexpected error; the log of the service has it' }
+}
+
+/** Plain JSON of what a service answered. */
+export function toStoredJson(value: unknown): StoredJson {
+  const json: StoredJson = JSON.parse(JSON.stringify(value ?? null))
+  return json
+}
