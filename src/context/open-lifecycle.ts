@@ -2,6 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
 import { createApprovalService } from '../services/lifecycle/approval-service.ts'
+import { type BoardService, createBoardService } from '../services/lifecycle/board-service.ts'
 import { type CommentService, createCommentService } from '../services/lifecycle/comment-service.ts'
 import { createDefinitionService, type DefinitionService } from '../services/lifecycle/definition-service.ts'
 import { createPromotionService, type PromotionService } from '../services/lifecycle/promotion-service.ts'
@@ -16,6 +17,7 @@ export interface Lifecycle {
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
   readonly comments: CommentService
+  readonly board: BoardService
 }
 
 export interface LifecycleParts {
@@ -35,5 +37,6 @@ export function openLifecycle(config: Pick<Config, 'approvalsForbidSelf'>, parts
     promotions: createPromotionService(deps),
     approvals: createApprovalService({ ...deps, forbidSelf: config.approvalsForbidSelf }),
     comments: createCommentService(deps),
+    board: createBoardService(deps),
   }
 }

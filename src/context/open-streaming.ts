@@ -8,6 +8,7 @@ import type { CatalogService } from '../services/catalog-service.ts'
 import type { EventWriter } from '../services/event-log.ts'
 import type { GraphService } from '../services/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
+import { createPipelineHistory } from '../services/pipeline-history.ts'
 import { createPipelineService, type PipelineService } from '../services/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
 import { createPipelineStore } from '../storage/pipeline-store.ts'
@@ -80,6 +81,7 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
     store,
     supervisor,
     hub,
+    history: createPipelineHistory(hub, now),
     checkpointIo,
     roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder }),
     inTransaction,

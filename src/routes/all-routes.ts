@@ -8,6 +8,7 @@ import type { MaintenanceService } from '../services/maintenance-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import type { PipelineService } from '../services/pipeline-service.ts'
 import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
+import type { BoardService } from '../services/lifecycle/board-service.ts'
 import type { CommentService } from '../services/lifecycle/comment-service.ts'
 import type { DefinitionService } from '../services/lifecycle/definition-service.ts'
 import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
@@ -18,6 +19,7 @@ import type { WebhookService } from '../services/webhooks/webhook-service.ts'
 import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { authRoutes } from './auth-routes.ts'
+import { boardRoutes } from './board-routes.ts'
 import { commentRoutes } from './comment-routes.ts'
 import { configRoutes } from './config-routes.ts'
 import { definitionRoutes } from './definition-routes.ts'
@@ -57,6 +59,7 @@ export interface RouteDeps extends MonitorRouteDeps {
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
   readonly comments: CommentService
+  readonly board: BoardService
 }
 
 /** Every route of the service: the one table that the guard, the OpenAPI document and the tests read. */
@@ -74,6 +77,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...transitionRoutes(deps),
     ...approvalRoutes(deps),
     ...commentRoutes(deps),
+    ...boardRoutes(deps),
     ...notificationRoutes(deps),
     ...pipelineRoutes(deps),
     ...monitorRoutes(deps),

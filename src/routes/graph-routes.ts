@@ -1,5 +1,5 @@
-import { emptyRequest, versionParams } from '../schemas/definitions.ts'
-import { nodeTypeList, versionValidation } from '../schemas/node-types.ts'
+import { createVersionRequest, emptyRequest, versionParams } from '../schemas/definitions.ts'
+import { graphValidation, nodeTypeList, versionValidation } from '../schemas/node-types.ts'
 import type { GraphService } from '../services/graph-service.ts'
 import { type Route, route } from './route.ts'
 
@@ -14,6 +14,16 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       minRole: 'Auditor',
       responses: { 200: { description: 'The types', schema: nodeTypeList } },
       handle: async () => ({ status: 200, body: { success: true, node_types: graphs.nodeTypes() } }),
+    }),
+    route({
+      method: 'post',
+      path: '/api/pipeline-defs/validate',
+      operationId: 'validateGraph',
+      summary: 'What keeps a graph that is not saved yet from running with the tables as they are; changes nothing',
+      minRole: 'DataEngineer',
+      body: createVersionRequest,
+      responses: { 200: { description: 'Problems by node; none when it can run', schema: graphValidation } },
+      handle: async ({ body }) => ({ status: 200, body: await graphs.validateGraph(body) }),
     }),
     route({
       method: 'post',

@@ -1,6 +1,7 @@
 import {
   listPipelinesQuery,
   pipelineAnswer,
+  pipelineHistory,
   pipelineList,
   pipelineParams,
   startPipelineRequest,
@@ -51,6 +52,19 @@ export function pipelineRoutes({ pipelines }: { readonly pipelines: PipelineServ
       handle: async ({ params }) => {
         const pipeline = await pipelines.status(params.pipeline_id)
         return { status: 200, body: { success: true, pipeline } }
+      },
+    }),
+    route({
+      method: 'get',
+      path: '/api/pipeline/{pipeline_id}/history',
+      operationId: 'getPipelineHistory',
+      summary: 'The last triggers and states of a pipeline, as far as this process saw them',
+      minRole: 'Auditor',
+      params: pipelineParams,
+      responses: { 200: { description: 'Oldest first', schema: pipelineHistory } },
+      handle: async ({ params }) => {
+        const history = await pipelines.history(params.pipeline_id)
+        return { status: 200, body: { success: true, ...history } }
       },
     }),
     route({

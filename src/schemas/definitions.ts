@@ -163,3 +163,40 @@ export const versionDiff = z
       .meta({ description: 'Nodes that stand elsewhere on the canvas' }),
   })
   .meta({ id: 'VersionDiff' })
+
+export const boardQuery = pageQuery.extend({
+  definition_id: resourceId.optional().meta({ description: 'Only this definition' }),
+})
+
+const boardCell = z.object({ newest: versionSummary, count }).meta({ id: 'BoardCell' })
+
+/** A move that waits for a decision: what every Auditor may know of an approval request. */
+const pendingMove = z
+  .object({
+    id: z.string().meta({ example: 'pr-01k9…' }),
+    version_id: z.string(),
+    version: z.int().min(1),
+    from_environment: environment,
+    to_environment: environment,
+    requested_by: z.string(),
+    requested_at: timestamp,
+  })
+  .meta({ id: 'PendingMove' })
+
+export const board = z
+  .object({
+    success: z.literal(true),
+    definitions: z.array(
+      z
+        .object({
+          ...definitionFields,
+          environments: z
+            .partialRecord(environment, boardCell)
+            .meta({ description: 'The newest version in each environment that has one, and how many are there' }),
+          pending: z.array(pendingMove),
+        })
+        .meta({ id: 'BoardRow' }),
+    ),
+    next_page_token: z.string().nullable(),
+  })
+  .meta({ id: 'PipelineBoard' })

@@ -144,21 +144,23 @@ export const PROBLEM_CODES = [
   'TYPE_MISMATCH',
 ] as const
 
+const validationFields = {
+  success: z.literal(true),
+  runnable: z.boolean().meta({ description: 'Whether nothing but warnings is there' }),
+  problems: z.array(
+    z.object({
+      node_id: z.string().nullable().meta({ description: 'Null: the graph as a whole' }),
+      code: z.enum(PROBLEM_CODES),
+      message: z.string(),
+      severity: z.enum(['error', 'warning']),
+    }),
+  ),
+  source_tables: z.array(z.string()),
+  sink_table: z.string().nullable(),
+}
+
+export const graphValidation = z.object(validationFields).meta({ id: 'GraphValidation' })
+
 export const versionValidation = z
-  .object({
-    success: z.literal(true),
-    definition_id: z.string(),
-    version_id: z.string(),
-    runnable: z.boolean().meta({ description: 'Whether nothing but warnings is there' }),
-    problems: z.array(
-      z.object({
-        node_id: z.string().nullable().meta({ description: 'Null: the graph as a whole' }),
-        code: z.enum(PROBLEM_CODES),
-        message: z.string(),
-        severity: z.enum(['error', 'warning']),
-      }),
-    ),
-    source_tables: z.array(z.string()),
-    sink_table: z.string().nullable(),
-  })
+  .object({ definition_id: z.string(), version_id: z.string(), ...validationFields })
   .meta({ id: 'VersionValidation' })

@@ -107,5 +107,38 @@ export const pipelineList = z
   .object({ success: z.literal(true), pipelines: z.array(pipeline), next_page_token: nextPageToken })
   .meta({ id: 'PipelineList' })
 
+const progressPoint = z
+  .object({
+    at: timestamp,
+    batch_id: z.int().min(0),
+    num_input_rows: count,
+    num_output_rows: count,
+    input_rows_per_second: z.number().nullable(),
+    processed_rows_per_second: z.number().nullable(),
+    batch_duration_ms: count,
+    lag_rows: count.meta({ description: 'Rows that are not read yet, of all sources together' }),
+    lag_seconds: z.number().min(0).meta({ description: 'Of the source that is furthest behind' }),
+  })
+  .meta({ id: 'ProgressPoint' })
+
+const stateChange = z
+  .object({
+    at: timestamp,
+    state: z.enum(PIPELINE_STATES),
+    run_id: z.string(),
+    error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  })
+  .meta({ id: 'PipelineStateChange' })
+
+/** What this process saw of a pipeline, oldest first. */
+export const pipelineHistory = z
+  .object({
+    success: z.literal(true),
+    since: timestamp.meta({ description: 'Since when this process looks' }),
+    progress: z.array(progressPoint).meta({ description: 'The last 300 triggers' }),
+    states: z.array(stateChange).meta({ description: 'The last 100 changes of state' }),
+  })
+  .meta({ id: 'PipelineHistory' })
+
 export type StartPipelineRequest = z.infer<typeof startPipelineRequest>
 export type ListPipelinesQuery = z.infer<typeof listPipelinesQuery>

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { parseIdentifier } from '../catalog/table-identifier.ts'
 import { DomainError } from '../domain/errors.ts'
+import type { PipelineGraph } from '../domain/graph.ts'
 import type { SqlSandbox } from '../engines/sql-sandbox.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { currentSchema } from '../iceberg/metadata.ts'
@@ -16,6 +17,7 @@ import { sinkColumns } from '../streaming/graph/sink-columns.ts'
 import { typeGraph } from '../streaming/graph/type-graph.ts'
 import { PipelineStopped } from '../streaming/pipeline-errors.ts'
 import type { CatalogService } from './catalog-service.ts'
+import { requireGraph } from './lifecycle/require-graph.ts'
 import type { CompiledVersion } from './pipeline-service.ts'
 
 export interface GraphServiceDeps {
@@ -24,11 +26,9 @@ export interface GraphServiceDeps {
   readonly sandbox: SqlSandbox
 }
 
-/** What keeps a version from running, in the shape of the interface. */
-export interface ValidationView {
+/** What keeps a graph from running, in the shape of the interface. */
+export interface GraphValidationView {
   readonly success: true
-  readonly definition_id: string
-  readonly version_id: string
   readonly runnable: boolean
   readonly problems: readonly {
     readonly node_id: string | null
@@ -40,12 +40,20 @@ export interface ValidationView {
   readonly sink_table: string | null
 }
 
+/** The same of a version. */
+export interface ValidationView extends GraphValidationView {
+  readonly definition_id: string
+  readonly version_id: string
+}
+
 /** Versions of pipeline definitions as things that run (contract, section 7). */
 export interface GraphService {
   /** The types of nodes that can run, with JSON Schemas of their configs. */
   nodeTypes(): readonly object[]
   /** Everything that keeps a version from running with the tables as they are. Throws `NOT_FOUND`. */
   validate(definitionId: string, versionId: string): Promise<ValidationView>
+  /** The same for a graph that is no version yet. Throws `INVALID_GRAPH`. */
+  validateGraph(graph: PipelineGraph): Promise<GraphValidationView>
   /** A version, ready to run. Throws `NOT_FOUND`, and `UNPROCESSABLE` with the problems by node. */
   compileVersion(versionId: string): Promise<CompiledVersion>
   /** What a pipeline runs that was started from a version; undefined for one that copies. */
@@ -60,21 +68,17 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
     async validate(definitionId, versionId) {
       const version = await stores.versions.find(definitionId, versionId)
       if (!version) throw new DomainError('NOT_FOUND', `no version ${versionId} of pipeline definition ${definitionId}`)
-      const { plan, problems } = await checkVersion(deps, version)
-      return {
-        success: true,
-        definition_id: definitionId,
-        version_id: versionId,
-        runnable: isRunnable(problems),
-        problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
-        source_tables: plan?.sources ?? [],
-        sink_table: plan?.sink ?? null,
-      }
+      const validation = validationView(await checkRunnable(deps, version.graph))
+      return { ...validation, definition_id: definitionId, version_id: versionId }
+    },
+    async validateGraph(graph) {
+      requireGraph(graph)
+      return validationView(await checkRunnable(deps, graph))
     },
     async compileVersion(versionId) {
       const version = await stores.versions.findById(versionId)
       if (!version) throw notFound(versionId)
-      const { plan, problems } = await checkVersion(deps, version)
+      const { plan, problems } = await checkRunnable(deps, version.graph)
       if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
       const { definitionId, id } = version
       return {
@@ -100,12 +104,22 @@ function describeNodeType(type: (typeof NODE_TYPES)[number]): object {
   return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
 }
 
-interface CheckedVersion {
+interface CheckedGraph {
   readonly plan: GraphPlan | undefined
   readonly problems: readonly GraphProblem[]
 }
 
-async function checkVersion(deps: GraphServiceDeps, { graph }: VersionRecord): Promise<CheckedVersion> {
+function validationView({ plan, problems }: CheckedGraph): GraphValidationView {
+  return {
+    success: true,
+    runnable: isRunnable(problems),
+    problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
+    source_tables: plan?.sources ?? [],
+    sink_table: plan?.sink ?? null,
+  }
+}
+
+async function checkRunnable(deps: GraphServiceDeps, graph: PipelineGraph): Promise<CheckedGraph> {
   const { plan, problems } = planGraph(graph)
   if (plan === undefined) return { plan, problems }
   const all = [...problems]

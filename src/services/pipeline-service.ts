@@ -20,6 +20,7 @@ import type { AuditRecorder } from './audit-service.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { EventWriter } from './event-log.ts'
 import { type ListPage, pageOfList } from './paging.ts'
+import type { PipelineHistory, PipelineHistoryView } from './pipeline-history.ts'
 
 /** A definition's version, made ready to run. */
 export interface CompiledVersion {
@@ -36,6 +37,7 @@ export interface PipelineServiceDeps {
   readonly store: PipelineStore
   readonly supervisor: Supervisor
   readonly hub: MetricsHub
+  readonly history: PipelineHistory
   readonly checkpointIo: FileIO
   readonly roots: () => CheckpointRoots
   readonly inTransaction: InTransaction
@@ -57,6 +59,8 @@ export interface PipelineService {
   stop(id: string, mode: 'graceful' | 'immediate', context: RequestContext): Promise<PipelineView>
   /** Throws `NOT_FOUND`. */
   status(id: string): Promise<PipelineView>
+  /** What this process saw of it. Throws `NOT_FOUND`. */
+  history(id: string): Promise<PipelineHistoryView>
   /** Newest first. */
   list(query: ListPipelinesQuery): Promise<ListPage<PipelineView>>
   /** Forgets a pipeline that does not live. Throws `NOT_FOUND`, `CONFLICT`. */
@@ -89,6 +93,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
       return describePipeline(await find(id))
     },
     status: async (id) => describePipeline(await find(id)),
+    history: async (id) => deps.history.of((await find(id)).id),
     async list({ state, ...page }) {
       const records = await deps.store.list()
       const shown = state === undefined ? records : records.filter((one) => one.state === state)
@@ -103,6 +108,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
         }
         await record(deps, tx, { action: 'pipeline.delete', event: 'pipeline.deleted', id, context })
       })
+      deps.history.forget(id)
       await deps.unpin?.(pipeline)
     },
     describeAll: async (id) => (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),

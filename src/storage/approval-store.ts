@@ -46,6 +46,8 @@ export interface ApprovalStore {
   findPending(versionId: string): Promise<{ readonly id: string } | undefined>
   /** The pending requests of a definition. */
   pendingOf(definitionId: string): Promise<readonly { readonly id: string }[]>
+  /** The pending requests of several definitions, oldest first. */
+  pendingOfAll(definitionIds: readonly string[]): Promise<readonly ApprovalSummary[]>
   /** Newest first, one more than the limit if there are more. */
   list(status: ApprovalStatus | undefined, page: KeyPageRequest): Promise<readonly ApprovalSummary[]>
   countPending(): Promise<number>
@@ -125,6 +127,11 @@ export function createApprovalStore(db: Kysely<StateTables>): ApprovalStore {
     },
     pendingOf: (definitionId) =>
       pending().select('id').where('definition_id', '=', definitionId).orderBy('id').execute(),
+    async pendingOfAll(definitionIds) {
+      if (definitionIds.length === 0) return []
+      const query = pending().select(SUMMARY_COLUMNS).where('definition_id', 'in', definitionIds).orderBy('id')
+      return (await query.execute()).map(fromRow)
+    },
     async list(status, { limit, after }) {
       let query = db.selectFrom('approval_requests').select(SUMMARY_COLUMNS).orderBy('id', 'desc')
       if (status !== undefined) query = query.where('status', '=', status)

@@ -25,6 +25,12 @@ export interface VersionSummary {
   readonly updatedAt: string
 }
 
+/** What an environment holds of a definition. */
+export interface EnvironmentSummary {
+  readonly newest: VersionSummary
+  readonly count: number
+}
+
 export interface VersionRecord extends VersionSummary {
   readonly graph: PipelineGraph
 }
@@ -53,6 +59,8 @@ export interface VersionStore {
   latest(definitionId: string): Promise<readonly VersionRecord[]>
   /** Where all versions are; the newest of each environment stands for it. */
   whereabouts(definitionId: string): Promise<readonly Pick<VersionSummary, 'version' | 'environment'>[]>
+  /** The newest version in each environment of each of these definitions, and how many are there. */
+  newestOfEach(definitionIds: readonly string[]): Promise<readonly EnvironmentSummary[]>
   /** The newest version in an environment. */
   newestIn(definitionId: string, environment: Environment): Promise<{ readonly id: string } | undefined>
   /** Moves a version; false when it is not in `from`, or not the one with this content. */
@@ -136,6 +144,7 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
       return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
     },
+    newestOfEach: (definitionIds) => newestOfEach(db, definitionIds),
     async newestIn(definitionId, environment) {
       return (await findNewest(db, { definition_id: definitionId, environment })).rows[0]
     },
@@ -151,6 +160,32 @@ function newestPerEnvironment(db: Kysely<StateTables>, definitionId: string) {
     .select((select) => ['environment', select.fn.max('version').as('version')])
     .where('definition_id', '=', definitionId)
     .groupBy('environment')
+}
+
+async function newestOfEach(
+  db: Kysely<StateTables>,
+  definitionIds: readonly string[],
+): Promise<readonly EnvironmentSummary[]> {
+  if (definitionIds.length === 0) return []
+  const newest = db
+    .selectFrom('pipeline_versions')
+    .select((select) => [
+      'definition_id as of_definition',
+      select.fn.max('version').as('newest_version'),
+      select.fn.countAll<number>().as('how_many'),
+    ])
+    .where('definition_id', 'in', definitionIds)
+    .groupBy(['definition_id', 'environment'])
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .innerJoin('pipeline_versions', (join) =>
+      join
+        .onRef('pipeline_versions.definition_id', '=', 'newest.of_definition')
+        .onRef('pipeline_versions.version', '=', 'newest.newest_version'),
+    )
+    .select([...SUMMARY_COLUMNS, 'newest.how_many'])
+    .execute()
+  return rows.map((row) => ({ newest: summaryFromRow(row), count: row.how_many }))
 }
 
 async function insert(db: Kysely<StateTables>, version: NewVersion): Promise<VersionRecord> {

@@ -78,9 +78,12 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/pipeline/start': 'DataEngineer',
   'post /api/pipeline/{pipeline_id}/stop': 'DataEngineer',
   'get /api/pipeline/{pipeline_id}/status': 'Auditor',
+  'get /api/pipeline/{pipeline_id}/history': 'Auditor',
   'get /api/pipelines': 'Auditor',
   'delete /api/pipeline/{pipeline_id}': 'DataEngineer',
   'get /api/pipeline/monitor': 'Auditor',
   'get /api/node-types': 'Auditor',
+  'post /api/pipeline-defs/validate': 'DataEngineer',
   'post /api/pipeline-defs/{def_id}/versions/{ver_id}/validate': 'Auditor',
+  'get /api/pipeline-board': 'Auditor',
 }

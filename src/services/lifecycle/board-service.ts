@@ -1,0 +1,69 @@
+import type { Environment } from '../../domain/environments.ts'
+import type { LifecycleStores } from '../../storage/lifecycle-stores.ts'
+import type { ApprovalSummary } from '../../storage/approval-store.ts'
+import type { ListPage, PageQuery } from '../paging.ts'
+import { requireDefinition } from './definition-service.ts'
+import { keyPage, toListPage } from './key-paging.ts'
+import { type DefinitionView, definitionView, type VersionSummaryView, versionSummaryView } from './lifecycle-views.ts'
+
+/** What an environment holds of a definition. */
+export interface BoardCell {
+  readonly newest: VersionSummaryView
+  readonly count: number
+}
+
+/** A move that waits for a decision, as every Auditor may know it. */
+export type PendingMove = ReturnType<typeof pendingMoveView>
+
+/** Where the versions of a definition are, and what waits to go on. */
+export interface BoardRow extends DefinitionView {
+  readonly environments: { readonly [E in Environment]?: BoardCell }
+  readonly pending: readonly PendingMove[]
+}
+
+/** Definitions over the environments, without content. */
+export interface BoardService {
+  /** Newest first; with an id only that definition. Throws `NOT_FOUND`. */
+  list(definitionId: string | undefined, page: PageQuery): Promise<ListPage<BoardRow>>
+}
+
+/** A board over the state database. */
+export function createBoardService({ stores }: { readonly stores: LifecycleStores }): BoardService {
+  return {
+    async list(definitionId, query) {
+      const page = keyPage('definitions', query)
+      const definitions =
+        definitionId === undefined
+          ? await stores.definitions.list(undefined, page)
+          : [await requireDefinition(stores, definitionId)]
+      const ids = definitions.map(({ id }) => id)
+      const cells = Map.groupBy(await stores.versions.newestOfEach(ids), ({ newest }) => newest.definitionId)
+      const pending = Map.groupBy(await stores.approvals.pendingOfAll(ids), (request) => request.definitionId)
+      return toListPage(definitions, page.limit, {
+        key: ({ id }) => id,
+        view: (definition) => ({
+          ...definitionView(definition),
+          environments: Object.fromEntries(
+            (cells.get(definition.id) ?? []).map(({ newest, count }) => [
+              newest.environment,
+              { newest: versionSummaryView(newest), count },
+            ]),
+          ),
+          pending: (pending.get(definition.id) ?? []).map(pendingMoveView),
+        }),
+      })
+    },
+  }
+}
+
+function pendingMoveView(request: ApprovalSummary) {
+  return {
+    id: request.id,
+    version_id: request.versionId,
+    version: request.version,
+    from_environment: request.fromEnvironment,
+    to_environment: request.toEnvironment,
+    requested_by: request.requestedBy,
+    requested_at: request.requestedAt,
+  }
+}
