@@ -1,8 +1,6 @@
+import { isProviderName, type Provider, PROVIDER_NAMES, type ProviderName, PROVIDERS } from '../agent/providers.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
-
-/** Providers of language models that can be set up from the environment (contract, section 8). */
-const PROVIDERS = ['openai', 'anthropic', 'gemini', 'ollama', 'openrouter', 'groq', 'mistral', 'deepseek', 'vllm']
 
 const DEFAULT_DAILY_TOKENS = 1_000_000
 const MAX_DAILY_TOKENS = 1_000_000_000_000
@@ -18,7 +16,7 @@ export interface AgentConfig {
   /** `AGENT_DAILY_TOKENS`: how many tokens one user may spend in a day (UTC). */
   readonly dailyTokenBudget: number
   /** `AGENT_PROVIDER`: for requests that name none; undefined: the first that has a key, else `builtin`. */
-  readonly provider: string | undefined
+  readonly provider: ProviderName | undefined
   /** `AGENT_MODEL`: for requests that name none; undefined: the provider's usual one. */
   readonly model: string | undefined
 }
@@ -26,8 +24,8 @@ export interface AgentConfig {
 /** Reads the settings of the agent; throws {@link ConfigError} on a wrong value, without showing a key. */
 export function agentConfig(env: Env): AgentConfig {
   return {
-    keys: byProvider((name) => apiKey(env, `${name}_API_KEY`)),
-    bases: byProvider((name) => baseUrl(`${name}_BASE_URL`, env[`${name}_BASE_URL`])),
+    keys: byProvider(({ keyVariable }) => apiKey(env, keyVariable)),
+    bases: byProvider(({ baseVariable }) => baseUrl(baseVariable, env[baseVariable])),
     allowedBases: allowedBases(env),
     dailyTokenBudget: dailyTokens(env),
     provider: provider(env),
@@ -35,8 +33,8 @@ export function agentConfig(env: Env): AgentConfig {
   }
 }
 
-function byProvider(read: (name: string) => string | undefined): Record<string, string | undefined> {
-  return Object.fromEntries(PROVIDERS.map((provider) => [provider, read(provider.toUpperCase())]))
+function byProvider(read: (provider: Provider) => string | undefined): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(PROVIDERS).map(([name, provider]) => [name, read(provider)]))
 }
 
 function apiKey(env: Env, name: string): string | undefined {
@@ -68,11 +66,10 @@ function dailyTokens(env: Env): number {
   throw new ConfigError(`AGENT_DAILY_TOKENS must be a whole number up to ${MAX_DAILY_TOKENS}`)
 }
 
-function provider(env: Env): string | undefined {
+function provider(env: Env): ProviderName | undefined {
   const name = env['AGENT_PROVIDER']
-  const known = [...PROVIDERS, 'builtin']
-  if (name === undefined || known.includes(name)) return name
-  throw new ConfigError(`AGENT_PROVIDER must be one of ${known.join(', ')}, not ${JSON.stringify(name)}`)
+  if (name === undefined || isProviderName(name)) return name
+  throw new ConfigError(`AGENT_PROVIDER must be one of ${PROVIDER_NAMES.join(', ')}, not ${JSON.stringify(name)}`)
 }
 
 function model(env: Env): string | undefined {

@@ -7,6 +7,7 @@ import {
 } from './runtime.ts'
 import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
+import { createModelFetch } from './model-fetch.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
 /** The part of `Bun.serve`'s server that is used here. */
@@ -71,6 +72,7 @@ export const bunRuntime: Runtime = {
   name: 'bun',
   openSqlite: sqliteDialect,
   createWebhookSender,
+  createModelFetch,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithBun,
 }

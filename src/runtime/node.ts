@@ -14,6 +14,7 @@ import {
 } from './runtime.ts'
 import { UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from './sqlite.ts'
+import { createModelFetch } from './model-fetch.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
 const IDLE_SWEEP_MS = 50
@@ -23,6 +24,7 @@ export const nodeRuntime: Runtime = {
   name: 'node',
   openSqlite: sqliteDialect,
   createWebhookSender,
+  createModelFetch,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithNode,
 }

@@ -3,7 +3,7 @@ import type { Dialect } from 'kysely'
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
 import type { SqliteOptions } from './sqlite.ts'
-import type { WebhookSenderOptions } from './webhook-sender.ts'
+import type { CheckedAddressOptions } from './checked-request.ts'
 
 /** What the runtime knows about the connection of a request; handed to `fetch` as its second argument. */
 export interface ConnectionInfo {
@@ -42,8 +42,10 @@ export interface Runtime {
   openSqlite(path: string, options?: SqliteOptions): Dialect
   /** A Kysely dialect over PostgreSQL; its driver is loaded only when it is asked for. */
   openPostgres(url: string): Promise<Dialect>
-  /** What sends webhooks; see {@link WebhookSenderOptions}. */
-  createWebhookSender(options: WebhookSenderOptions): WebhookSender
+  /** What sends webhooks; see {@link CheckedAddressOptions}. */
+  createWebhookSender(options: CheckedAddressOptions): WebhookSender
+  /** A `fetch` for model providers that a request may name; see {@link CheckedAddressOptions}. */
+  createModelFetch(options: CheckedAddressOptions): typeof fetch
   /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
   serve(options: ServeOptions): Promise<RunningServer>
 }

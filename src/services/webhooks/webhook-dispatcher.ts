@@ -1,3 +1,4 @@
+import { ForbiddenAddressError } from '../../domain/forbidden-address.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import { createEventStore, type EventStore } from '../../storage/event-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
@@ -11,7 +12,7 @@ import {
 import { toEventView } from '../event-feed.ts'
 import type { Logger } from '../logger.ts'
 import { signatureHeaders } from './signature.ts'
-import { ForbiddenAddressError, type WebhookSender } from './webhook-sender.ts'
+import type { WebhookSender } from './webhook-sender.ts'
 
 export interface WebhookDispatcherDeps {
   readonly store: WebhookStore
