@@ -1,43 +1,35 @@
 import type { AppContext } from './app.ts'
-import { openCatalog } from './catalog/open-catalog.ts'
 import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
+import { openCatalogService } from './context/open-catalog.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openLifecycle } from './context/open-lifecycle.ts'
-import { openState, type State } from './context/open-state.ts'
+import { openMaintenance } from './context/open-maintenance.ts'
+import { openState } from './context/open-state.ts'
 import { openStreaming, type StreamingSettings } from './context/open-streaming.ts'
 import { openWebhooks } from './context/open-webhooks.ts'
-import { createIdSource, type IdSource } from './domain/ids.ts'
+import { createIdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
 import { createDuckDbSandbox } from './engines/duckdb/duckdb-sandbox.ts'
 import type { Engine } from './engines/engine.ts'
 import { createLazyEngine } from './engines/lazy-engine.ts'
 import type { Runtime } from './runtime/runtime.ts'
 import type { CheckpointFile } from './services/audit-log.ts'
-import { createCatalogSettingsStore } from './services/catalog-settings-store.ts'
-import { type CatalogService, createCatalogService } from './services/catalog-service.ts'
+import type { CatalogService } from './services/catalog-service.ts'
 import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
+import { followCatalogChanges } from './services/catalog-follower.ts'
 import { createHealthService, type HealthService } from './services/health-service.ts'
-import { createGraphService, type GraphService } from './services/graph-service.ts'
+import { createGraphService } from './services/graph-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
-import { createMaintenanceService } from './services/maintenance-service.ts'
-import { createMonitorService, type MonitorSettings } from './services/monitor-service.ts'
-import { createOperationLedger } from './services/operation-ledger.ts'
-import { createOperationService } from './services/operation-service.ts'
+import type { MonitorSettings } from './services/monitor-service.ts'
 import { createRefusalLog } from './services/refusal-log.ts'
-import { createReconciler } from './services/reconciler.ts'
-import { createTableService } from './services/table-service.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
 import { createLifecycleStores } from './storage/lifecycle-stores.ts'
 import { createOperationStore, type OperationStore } from './storage/operation-store.ts'
-import { createPipelineStore } from './storage/pipeline-store.ts'
-import { createPlanStore } from './storage/plan-store.ts'
-import { createSettingsStore } from './storage/settings-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
-import { createPipelineGuard } from './streaming/pipeline-guard.ts'
-import { createMetricsHub, type MetricsHub } from './streaming/metrics-hub.ts'
+import type { MetricsHub } from './streaming/metrics-hub.ts'
 import { VERSION } from './version.ts'
 
 /** Places of the service's own state on this machine; the runtime prepares and holds them. */
@@ -99,7 +91,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const idempotencyStore = createIdempotencyStore(db, instance)
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
-  const catalog = await openCatalogService(options, state)
+  const catalog = await openCatalogService({ home, env: options.env, runtime, log, state, now })
   const tokens = createTokenService({
     tokens: createTokenStore(db),
     alone: config.databaseUrl === undefined,
@@ -112,29 +104,27 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const sandbox = createDuckDbSandbox()
   const graphs = createGraphService({ stores: createLifecycleStores(db), catalog, sandbox })
-  const { tables, operations, maintenance, reconciler } = openMaintenance(options, {
+  const { tables, operations, maintenance, reconciler } = openMaintenance({
     state,
     catalog,
     graphs,
     engine,
     newId,
     now,
+    log,
   })
-  const hub = createMetricsHub()
-  const { pipelines, supervisor } = openStreaming({
+  const { hub, pipelines, supervisor, monitor } = openStreaming({
     state,
     home,
     catalog,
     graphs,
     engine,
-    hub,
     newId,
     now,
     log,
     settings: options.overrides?.streaming,
+    monitorSettings: options.overrides?.monitor,
   })
-  const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
-  const monitor = createMonitorService({ hub, listPipelines, now, settings: options.overrides?.monitor })
   const { webhooks, dispatcher } = openWebhooks(state, {
     allowPrivate: config.webhookAllowPrivate,
     send: runtime.createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
@@ -144,6 +134,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     randomBytes,
     retryDelaysMs: options.overrides?.webhookRetryDelaysMs,
   })
+  let stopFollowing = (): void => undefined
   const health = openHealth({ now: () => performance.now(), operations: createOperationStore(db), catalog, engine })
   return {
     app: {
@@ -174,12 +165,14 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     reconcile: () => reconciler.run(),
     startBackground() {
       dispatcher.start()
+      stopFollowing = followCatalogChanges({ catalog, feed, log })
       void supervisor.start()
     },
     async makeDemo() {
       if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
     },
     async close() {
+      stopFollowing()
       await Promise.all([operations.shutDown(), supervisor.close()])
       await dispatcher.stop()
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
@@ -187,67 +180,6 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       home.release()
     },
   }
-}
-
-/** The configured catalog, opened; one that cannot be opened leaves the service up and stands in the log. */
-async function openCatalogService(options: ContextOptions, state: State): Promise<CatalogService> {
-  const { env, home, runtime, log } = options
-  const { db, inTransaction, audit, events } = state
-  const now = options.overrides?.now ?? (() => new Date())
-  const catalog = createCatalogService({
-    store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
-    initial: {
-      catalogType: 'sql',
-      warehouse: home.warehouse,
-      catalogName: 'lockhouse',
-      uri: `sqlite:///${home.catalogDatabase}`,
-      extraProps: {},
-    },
-    openCatalog: (settings) =>
-      openCatalog(settings, {
-        openSqlite: (path) => runtime.openSqlite(path, { keepJournalMode: path !== home.catalogDatabase }),
-        readSecret: (name) => env[name],
-      }),
-  })
-  await catalog.openStored()
-  if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
-  return catalog
-}
-
-interface MaintenanceParts {
-  readonly state: State
-  readonly catalog: CatalogService
-  readonly graphs: GraphService
-  readonly engine: Engine
-  readonly newId: IdSource
-  readonly now: () => Date
-}
-
-/** Tables, the operations on them, and what settles those that a crash left. */
-function openMaintenance({ log }: ContextOptions, parts: MaintenanceParts) {
-  const { state, catalog, graphs, engine, newId, now } = parts
-  const { db, instance, inTransaction, audit, events } = state
-  const store = createOperationStore(db)
-  const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
-  const tables = createTableService({ catalog, inTransaction, audit, events, now })
-  const operations = createOperationService({ operations: store, ledger, newId, now, log })
-  const maintenance = createMaintenanceService({
-    catalog,
-    engine,
-    operations,
-    tables,
-    plans: createPlanStore(db),
-    guard: createPipelineGuard({
-      store: createPipelineStore(db),
-      catalog: () => catalog.current(),
-      queryOf: (record) => graphs.queryOf(record),
-    }),
-    newId,
-    now,
-  })
-  const isAlive = (id: number) => instance.isAlive(id)
-  const reconciler = createReconciler({ catalog, operations: store, ledger, isAlive, now, log })
-  return { tables, operations, maintenance, reconciler }
 }
 
 interface HealthParts {

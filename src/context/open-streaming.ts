@@ -8,6 +8,7 @@ import type { CatalogService } from '../services/catalog-service.ts'
 import type { EventWriter } from '../services/event-log.ts'
 import type { GraphService } from '../services/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
+import { createMonitorService, type MonitorService, type MonitorSettings } from '../services/monitor-service.ts'
 import { createPipelineHistory } from '../services/pipeline-history.ts'
 import { createPipelineService, type PipelineService } from '../services/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
@@ -15,7 +16,7 @@ import { createPipelineStore } from '../storage/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import { createBatchSlots } from '../streaming/batch-slots.ts'
-import type { MetricsHub } from '../streaming/metrics-hub.ts'
+import { createMetricsHub, type MetricsHub } from '../streaming/metrics-hub.ts'
 import type { Backoff } from '../streaming/pipeline-runner.ts'
 import { createPinKeeper } from '../streaming/pin-keeper.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
@@ -33,11 +34,11 @@ export interface StreamingParts {
   readonly catalog: CatalogService
   readonly graphs: GraphService
   readonly engine: Engine
-  readonly hub: MetricsHub
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
   readonly settings?: StreamingSettings | undefined
+  readonly monitorSettings?: Partial<MonitorSettings> | undefined
 }
 
 /** Times that tests shorten. */
@@ -49,9 +50,19 @@ export interface StreamingSettings {
 /** Batches of all pipelines that may be under way at once; the engine runs fewer, the others plan and commit. */
 const CONCURRENT_BATCHES = 4
 
-/** Streaming pipelines: who keeps them running, and who starts and stops them. */
-export function openStreaming(parts: StreamingParts): { pipelines: PipelineService; supervisor: Supervisor } {
-  const { state, catalog, graphs, engine, hub, newId, now, log, settings } = parts
+/** Streaming pipelines: who keeps them running, who starts and stops them, and who tells of them. */
+export interface Streaming {
+  readonly pipelines: PipelineService
+  readonly supervisor: Supervisor
+  /** Their news. */
+  readonly hub: MetricsHub
+  readonly monitor: MonitorService
+}
+
+/** Opens the streaming pipelines; none runs before the supervisor is started. */
+export function openStreaming(parts: StreamingParts): Streaming {
+  const { state, catalog, graphs, engine, newId, now, log, settings, monitorSettings } = parts
+  const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
   const home = parts.home.scratch.slice(0, parts.home.scratch.lastIndexOf('/'))
   const store = createPipelineStore(state.db)
@@ -92,5 +103,7 @@ export function openStreaming(parts: StreamingParts): { pipelines: PipelineServi
     compileVersion: (id) => graphs.compileVersion(id),
     unpin: ({ id, sources }) => pins.release(id, sources),
   })
-  return { pipelines, supervisor }
+  const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
+  const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
+  return { pipelines, supervisor, hub, monitor }
 }

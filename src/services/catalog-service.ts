@@ -25,6 +25,8 @@ export interface CatalogService {
   describe(): CatalogConfig
   /** Changes with each configuration. */
   version(): number
+  /** Follows a change that another process of the same state made; on failure the old catalog stays, and it throws. */
+  refresh(): Promise<void>
   /** Opens the new catalog before it replaces the old one; on failure the old one stays. */
   configure(request: SetCatalogConfigRequest, demand: ConfigureDemand): Promise<CatalogConfig>
   close(): Promise<void>
@@ -47,6 +49,12 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
   let problem: unknown
   const retired: Catalog[] = [] // work that began on a replaced catalog finishes on it
 
+  function replace(next: { readonly catalog: Catalog; readonly settings: CatalogSettings; readonly revision: number }) {
+    if (catalog) retired.push(catalog)
+    ;({ catalog, settings, revision } = next)
+    problem = undefined
+  }
+
   return {
     current() {
       if (catalog) return catalog
@@ -64,6 +72,11 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     problem: () => problem,
     describe: () => describeSettings(settings),
     version: () => revision,
+    async refresh() {
+      const stored = await deps.store.load(deps.initial)
+      if (stored.revision <= revision) return
+      replace({ catalog: await deps.openCatalog(stored.settings), ...stored })
+    },
     async configure(request, { context, precondition }) {
       requireVersion(precondition, revision)
       const next = merge(request, settings)
@@ -71,16 +84,12 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       const opened = await deps.openCatalog(next)
       try {
         await opened.ping()
-        revision = await deps.store.save(next, expected, context)
+        replace({ catalog: opened, settings: next, revision: await deps.store.save(next, expected, context) })
       } catch (error) {
         await opened.close()
         throw error
       }
-      if (catalog) retired.push(catalog)
-      catalog = opened
-      settings = next
-      problem = undefined
-      return describeSettings(settings)
+      return describeSettings(next)
     },
     async close() {
       const open = catalog ? [catalog, ...retired] : retired

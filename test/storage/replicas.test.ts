@@ -1,3 +1,4 @@
+import { mkdir } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -125,6 +126,19 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     }
     while ((await locks()) < 2 && Date.now() < until) await sleep(100)
     expect(await locks()).toBe(2)
+  })
+
+  it('work on the catalog that was configured at either', async () => {
+    const config = { catalog_type: 'hadoop', warehouse: `file://${one.folder}/elsewhere`, catalog_name: 'moved' }
+    await mkdir(`${one.folder}/elsewhere`)
+    expect((await one.call('PUT', '/api/config', { body: config })).status).toBe(200)
+    for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(100)) {
+      if ((await other.get('/api/config')).body.catalog_name === 'moved') break
+    }
+    expect((await other.get('/api/config')).body).toMatchObject(config)
+    expect((await other.get('/api/tables')).body.tables).toEqual([])
+    const back = { ...config, catalog_name: 'back' }
+    expect((await other.call('PUT', '/api/config', { body: back })).status).toBe(200)
   })
 })
 
