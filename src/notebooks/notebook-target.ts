@@ -11,8 +11,8 @@ export interface NotebookTarget {
 /** What the proxy knows of notebooks; answers come from memory, so that a request costs no call to the cluster. */
 export interface NotebookTargets {
   /**
-   * The user's notebook; undefined when there is none, or no cluster. Throws a `ClusterError` when the cluster has to
-   * be asked and does not answer.
+   * The user's notebook; undefined when there is none, or no cluster. Throws `CLUSTER_UNAVAILABLE` when the cluster
+   * has to be asked and does not answer.
    */
   targetOf(user: string, signal?: AbortSignal): Promise<NotebookTarget | undefined>
   /**

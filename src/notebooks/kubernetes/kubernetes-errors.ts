@@ -1,0 +1,65 @@
+import { ClusterError, type ClusterErrorCode } from '../cluster-error.ts'
+
+const BY_STATUS: Readonly<Record<number, ClusterErrorCode>> = {
+  400: 'invalid',
+  401: 'unavailable',
+  403: 'forbidden',
+  404: 'invalid', // what may be missing is dealt with before: this is the namespace, or the kind of object
+  405: 'invalid',
+  408: 'timeout',
+  410: 'expired',
+  413: 'invalid',
+  415: 'invalid',
+  422: 'invalid',
+  504: 'timeout',
+}
+
+/** Whatever a call of the client threw, as a {@link ClusterError}. */
+export function toClusterError(error: unknown): ClusterError {
+  if (error instanceof ClusterError) return error
+  const status = statusOf(error)
+  if (status !== undefined) return new ClusterError(codeOf(status, error), wordsOf(status, error), { cause: error })
+  const name = error instanceof Error ? error.name : ''
+  if (name === 'AbortError' || name === 'TimeoutError') {
+    return new ClusterError('timeout', 'the cluster does not answer in time', { cause: error })
+  }
+  return new ClusterError('unavailable', 'the cluster cannot be reached', { cause: error })
+}
+
+/** The HTTP status that the client tells in its error; undefined when there was no answer. */
+export function statusOf(error: unknown): number | undefined {
+  const status = property(error, 'code') ?? property(error, 'statusCode')
+  return typeof status === 'number' && status >= 300 && status < 600 ? status : undefined
+}
+
+function codeOf(status: number, error: unknown): ClusterErrorCode {
+  if (status === 409) return reasonOf(error) === 'AlreadyExists' ? 'exists' : 'unavailable'
+  return BY_STATUS[status] ?? 'unavailable'
+}
+
+/** The `reason` of the `Status` object that came with the error, such as `AlreadyExists`. */
+export function reasonOf(error: unknown): string | undefined {
+  const reason = property(bodyOf(error), 'reason')
+  return typeof reason === 'string' ? reason : undefined
+}
+
+function wordsOf(status: number, error: unknown): string {
+  const message = property(bodyOf(error), 'message')
+  if (status === 401) return 'the cluster refuses the credentials of this service'
+  return typeof message === 'string' && message !== '' ? message : `the cluster answers with status ${status}`
+}
+
+/** The client leaves the body of an error as text when it does not expect the status. */
+function bodyOf(error: unknown): unknown {
+  const body = property(error, 'body')
+  if (typeof body !== 'string') return body
+  try {
+    return JSON.parse(body) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function property(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[key] : undefined
+}

@@ -1,0 +1,36 @@
+import { sha256Hex } from '../storage/sha256.ts'
+
+const PREFIX = 'notebook-'
+
+/** Digits of a session, in hex. */
+export const SESSION_DIGITS = 8
+
+const HASH_DIGITS = 16
+const SEPARATOR = '---'
+/** A DNS label has 63 characters (RFC 1035); the names of a session's parts add a hyphen and the session. */
+const MAX_SLUG = 63 - PREFIX.length - 1 - SESSION_DIGITS
+
+/**
+ * The name of a user's pod and volume claim: a DNS label of at most 54 characters, and no two users have the same. A
+ * user name that is a label stays readable; of any other, what a label can hold is followed by a hash of all of it.
+ * No plain name contains two hyphens in a row, and every other does, so the two kinds never meet.
+ */
+export function notebookName(user: string): string {
+  return `${PREFIX}${isPlain(user) ? user : hashed(user)}`
+}
+
+/** The name of what belongs to one pod and goes with it: its service, secret and config map. */
+export function sessionName(podName: string, session: string): string {
+  return `${podName}-${session}`
+}
+
+function isPlain(user: string): boolean {
+  return user.length <= MAX_SLUG && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(user)
+}
+
+function hashed(user: string): string {
+  const room = MAX_SLUG - SEPARATOR.length - HASH_DIGITS
+  const words = user.toLowerCase().match(/[a-z0-9]+/g) ?? ['x']
+  const readable = words.join('-').slice(0, room).replace(/-$/, '')
+  return `${readable}${SEPARATOR}${sha256Hex(user).slice(0, HASH_DIGITS)}`
+}

@@ -1,0 +1,91 @@
+import type { V1ConfigMap, V1ObjectMeta, V1PersistentVolumeClaim, V1Secret, V1Service } from '@kubernetes/client-node'
+import type { ClusterPod } from './cluster-pod.ts'
+import { sessionName } from './notebook-names.ts'
+import { ANNOTATIONS, FIRST_NOTEBOOK, LABELS, NOTEBOOK_PORT, type NotebookSpec, SECRET_KEYS } from './notebook-spec.ts'
+
+type Named = Pick<NotebookSpec, 'name' | 'session'>
+
+/** Labels of everything that belongs to one pod. */
+export function notebookLabels({ name, session }: Named): Record<string, string> {
+  return { ...LABELS.managed, [LABELS.name]: name, [LABELS.session]: session }
+}
+
+/** What a pod owns goes when the pod goes, whoever deletes it. */
+function ownedBy(pod: Pick<ClusterPod, 'name' | 'uid'>, named: Named): V1ObjectMeta {
+  return {
+    name: sessionName(named.name, named.session),
+    labels: notebookLabels(named),
+    ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true }],
+  }
+}
+
+/** The address under which the proxy reaches the notebook. */
+export function notebookService(pod: Pick<ClusterPod, 'name' | 'uid'>, named: Named): V1Service {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: ownedBy(pod, named),
+    spec: {
+      type: 'ClusterIP',
+      selector: notebookLabels(named),
+      ports: [{ name: 'http', port: NOTEBOOK_PORT, targetPort: 'notebook-port', protocol: 'TCP' }],
+    },
+  }
+}
+
+/** What a notebook's secret holds. */
+export interface NotebookSecrets {
+  readonly jupyterToken: string
+  readonly lakeToken: string | undefined
+  readonly catalogUri: string | undefined
+}
+
+/** The secrets of a notebook; the pod waits until they are there. */
+export function notebookSecret(
+  pod: Pick<ClusterPod, 'name' | 'uid'>,
+  named: Named,
+  { jupyterToken, lakeToken, catalogUri }: NotebookSecrets,
+): V1Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: ownedBy(pod, named),
+    type: 'Opaque',
+    stringData: {
+      [SECRET_KEYS.jupyter]: jupyterToken,
+      ...(lakeToken === undefined ? {} : { [SECRET_KEYS.lake]: lakeToken }),
+      ...(catalogUri === undefined ? {} : { [SECRET_KEYS.catalogUri]: catalogUri }),
+    },
+  }
+}
+
+/** The notebook that a new user finds. */
+export function firstNotebookMap(pod: Pick<ClusterPod, 'name' | 'uid'>, named: Named, content: string): V1ConfigMap {
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: ownedBy(pod, named),
+    immutable: true,
+    data: { [FIRST_NOTEBOOK.key]: content },
+  }
+}
+
+/** The user's own volume; it stays when the pod goes. */
+export function notebookVolumeClaim({ name, user, settings }: NotebookSpec): V1PersistentVolumeClaim | undefined {
+  if (!settings.volume) return undefined
+  const { size, storageClass } = settings.volume
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: {
+      name,
+      labels: { ...LABELS.managed, [LABELS.name]: name },
+      annotations: { [ANNOTATIONS.user]: user },
+    },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: size } },
+      ...(storageClass === undefined ? {} : { storageClassName: storageClass }),
+    },
+  }
+}

@@ -1,0 +1,195 @@
+import type { V1Container, V1EnvVar, V1Pod, V1Probe, V1SecurityContext, V1Volume } from '@kubernetes/client-node'
+import { notebookLabels } from './notebook-objects.ts'
+import { sessionName } from './notebook-names.ts'
+import {
+  ANNOTATIONS,
+  FIRST_NOTEBOOK,
+  NOTEBOOK_PORT,
+  type NotebookSpec,
+  SECRET_KEYS,
+  WORK_FOLDER,
+} from './notebook-spec.ts'
+
+const TOKEN_FOLDER = '/var/run/lockhouse'
+const FIRST_FOLDER = '/opt/lockhouse'
+
+/** Jupyter's images run as `jovyan` (1000) of group `users` (100). */
+const USER_ID = 1000
+const GROUP_ID = 100
+
+/** What the namespace's policy `restricted` asks of a container (Kubernetes' Pod Security Standards). */
+const CONFINED: V1SecurityContext = {
+  allowPrivilegeEscalation: false,
+  privileged: false,
+  runAsNonRoot: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+}
+
+const MINUTE_MS = 60_000
+
+/**
+ * The pod of a notebook: no right on the cluster or the node, bounded in all it uses, its secrets in a secret and not
+ * in here, where whoever may list pods would read them.
+ */
+export function notebookPod(spec: NotebookSpec, image: string): V1Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: spec.name,
+      labels: notebookLabels(spec),
+      annotations: { [ANNOTATIONS.user]: spec.user },
+    },
+    spec: {
+      restartPolicy: 'OnFailure',
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 5,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: USER_ID,
+        runAsGroup: GROUP_ID,
+        fsGroup: GROUP_ID,
+        fsGroupChangePolicy: 'OnRootMismatch',
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+      initContainers: [firstNotebookContainer(spec, image)],
+      containers: [notebookContainer(spec, image)],
+      volumes: volumes(spec),
+    },
+  }
+}
+
+/** Puts the first notebook where the user can change it, unless there is one already. */
+function firstNotebookContainer({ settings: { resources } }: NotebookSpec, image: string): V1Container {
+  const target = `${WORK_FOLDER}/${FIRST_NOTEBOOK.file}`
+  return {
+    name: 'first-notebook',
+    image,
+    command: ['/bin/sh', '-c', `[ -e "${target}" ] || cp "${FIRST_FOLDER}/${FIRST_NOTEBOOK.key}" "${target}"`],
+    securityContext: CONFINED,
+    // A pod's request is the greater of its init containers' and its containers': this adds nothing to it.
+    resources: {
+      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest },
+      limits: {
+        cpu: resources.cpuLimit,
+        memory: resources.memoryLimit,
+        'ephemeral-storage': resources.storageLimit,
+      },
+    },
+    volumeMounts: [
+      { name: 'work', mountPath: WORK_FOLDER },
+      { name: 'first-notebook', mountPath: FIRST_FOLDER, readOnly: true },
+    ],
+  }
+}
+
+function notebookContainer(spec: NotebookSpec, image: string): V1Container {
+  const { settings, lake, basePath } = spec
+  const { resources } = settings
+  return {
+    name: 'notebook',
+    image,
+    args: serverArguments(spec),
+    env: environment(spec),
+    ports: [{ name: 'notebook-port', containerPort: NOTEBOOK_PORT }],
+    securityContext: CONFINED,
+    resources: {
+      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest, 'ephemeral-storage': '128Mi' },
+      limits: {
+        cpu: resources.cpuLimit,
+        memory: resources.memoryLimit,
+        'ephemeral-storage': resources.storageLimit,
+      },
+    },
+    // It answers without a token, and only if the server stands under the right path.
+    startupProbe: probe(basePath, { periodSeconds: 2, failureThreshold: 150 }),
+    readinessProbe: probe(basePath, { periodSeconds: 10, failureThreshold: 3 }),
+    volumeMounts: [
+      { name: 'work', mountPath: WORK_FOLDER },
+      ...(lake.apiUrl === undefined ? [] : [{ name: 'token', mountPath: TOKEN_FOLDER, readOnly: true }]),
+      ...(warehouseFolder(spec) === undefined
+        ? []
+        : [{ name: 'warehouse', mountPath: warehouseFolder(spec) ?? '', readOnly: true }]),
+    ],
+  }
+}
+
+function probe(basePath: string, timing: { periodSeconds: number; failureThreshold: number }): V1Probe {
+  return { httpGet: { path: `${basePath}api`, port: NOTEBOOK_PORT }, timeoutSeconds: 5, ...timing }
+}
+
+/** What the server is told; the service stops idle notebooks itself, and these stop them when there is no service. */
+function serverArguments({ basePath, settings }: NotebookSpec): string[] {
+  const seconds = Math.round((settings.idleMs + 15 * MINUTE_MS) / 1000)
+  return [
+    'start-notebook.py',
+    `--ServerApp.base_url=${basePath}`,
+    '--ServerApp.ip=0.0.0.0',
+    `--ServerApp.port=${NOTEBOOK_PORT}`,
+    '--ServerApp.allow_remote_access=True',
+    '--ServerApp.trust_xheaders=True',
+    `--ServerApp.root_dir=${WORK_FOLDER}`,
+    `--ServerApp.shutdown_no_activity_timeout=${seconds}`,
+    `--MappingKernelManager.cull_idle_timeout=${seconds}`,
+    '--MappingKernelManager.cull_interval=300',
+    '--MappingKernelManager.cull_connected=True',
+  ]
+}
+
+function environment(spec: NotebookSpec): V1EnvVar[] {
+  const { lake } = spec
+  const secretName = sessionName(spec.name, spec.session)
+  return [
+    { name: 'JUPYTER_TOKEN', valueFrom: { secretKeyRef: { name: secretName, key: SECRET_KEYS.jupyter } } },
+    literal('LAKE_USER', spec.user),
+    literal('LAKE_CATALOG_NAME', lake.catalogName),
+    literal('LAKE_CATALOG_TYPE', lake.catalogType),
+    literal('LAKE_WAREHOUSE', lake.warehouse),
+    ...(lake.apiUrl === undefined
+      ? []
+      : [literal('LAKE_API_URL', lake.apiUrl), literal('LAKE_TOKEN_FILE', `${TOKEN_FOLDER}/token`)]),
+    ...(lake.catalogUri === undefined
+      ? []
+      : [
+          {
+            name: 'LAKE_CATALOG_URI',
+            valueFrom: { secretKeyRef: { name: secretName, key: SECRET_KEYS.catalogUri } },
+          },
+        ]),
+  ]
+}
+
+/** A variable with this very value: the kubelet would replace `$(NAME)` in it, and `$$` is how it writes `$`. */
+function literal(name: string, value: string): V1EnvVar {
+  return { name, value: value.replaceAll('$', '$$$$') }
+}
+
+function volumes(spec: NotebookSpec): V1Volume[] {
+  const { name, session, settings, lake } = spec
+  const own = sessionName(name, session)
+  return [
+    settings.volume
+      ? { name: 'work', persistentVolumeClaim: { claimName: name } }
+      : { name: 'work', emptyDir: { sizeLimit: settings.resources.storageLimit } },
+    { name: 'first-notebook', configMap: { name: own } },
+    ...(lake.apiUrl === undefined
+      ? []
+      : [
+          {
+            name: 'token',
+            secret: { secretName: own, defaultMode: 0o440, items: [{ key: SECRET_KEYS.lake, path: 'token' }] },
+          },
+        ]),
+    ...(warehouseFolder(spec) === undefined
+      ? []
+      : [{ name: 'warehouse', persistentVolumeClaim: { claimName: settings.warehouseClaim ?? '', readOnly: true } }]),
+  ]
+}
+
+/** Where the warehouse's volume is mounted: tables name their files by absolute paths. */
+function warehouseFolder({ settings, lake }: NotebookSpec): string | undefined {
+  const folder = /^(?:file:\/\/)?(\/[^:]+?)\/*$/.exec(lake.warehouse)?.[1]
+  return settings.warehouseClaim === undefined ? undefined : folder
+}
