@@ -6,6 +6,7 @@ import type { FileScanTask } from '../iceberg/scan.ts'
 import type { Schema } from '../iceberg/schema.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
 import type { NestedField } from '../iceberg/types.ts'
+import type { ResultColumn } from './sql-sandbox.ts'
 
 export interface EngineProgress {
   readonly rowsDone: number
@@ -112,8 +113,35 @@ export interface ReadTask {
   readonly limit?: number
 }
 
+/** A question about rows, in SQL that a user wrote. */
+export interface QueryTask {
+  readonly inputs: readonly QueryInput[]
+  /** One SELECT over the inputs that `SqlSandbox.check` has let pass, without a semicolon at its end. */
+  readonly query: string
+  /** The columns of its result, as `SqlSandbox.describe` tells them. */
+  readonly columns: readonly ResultColumn[]
+  readonly bounds: QueryBounds
+}
+
+/** What a {@link QueryTask} may take, and how much of its result is wanted. */
+export interface QueryBounds {
+  readonly maxRows: number
+  /** Of the rows as JSON; at least one row comes. */
+  readonly maxBytes: number
+  /** Longer texts are cut; nested values become texts. */
+  readonly maxTextLength: number
+  readonly seconds: number
+  readonly memoryBytes: number
+}
+
+/** Rows as JSON-ready lists of values, in the order of the columns; `truncated`: there are more, or values were cut. */
+export interface QueryAnswer {
+  readonly rows: readonly (readonly unknown[])[]
+  readonly truncated: boolean
+}
+
 /**
- * Executes work on rows. Rows never enter JavaScript but in `readRows`. Errors are `IcebergError`:
+ * Executes work on rows. Rows never enter JavaScript but in `readRows` and `queryRows`. Errors are `IcebergError`:
  * `UNSUPPORTED` before anything is written (ORC, encrypted, types that cannot be written faithfully),
  * `CORRUPT_FILE`, `FILE_NOT_FOUND`, `NO_SPACE`, `CANCELLED`, `ENGINE_FAILED`. A failed run leaves no file behind.
  */
@@ -130,6 +158,11 @@ export interface Engine {
   readRows(task: ReadTask, options?: EngineRunOptions): AsyncIterable<Readonly<Record<string, unknown>>>
   /** Number of rows with deletes applied. */
   countRows(task: ReadTask, options?: EngineRunOptions): Promise<number>
+  /**
+   * Runs SQL of a user on its own: it reaches no file, table, network or setting. `INVALID_ARGUMENT` when it fails on a
+   * value, `ENGINE_FAILED` when it takes more than its bounds.
+   */
+  queryRows(task: QueryTask, options?: EngineRunOptions): Promise<QueryAnswer>
   /** Throws `UNSUPPORTED` for a schema that it cannot write faithfully; absent where it writes every one. */
   requireWritable?(schema: Schema): Promise<void>
   ping(): Promise<void>

@@ -22,6 +22,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
     async *readRows(task, options) {
       yield* (await engine()).readRows(task, options)
     },
+    queryRows: async (task, options) => (await engine()).queryRows(task, options),
     requireWritable: async (schema) => (await engine()).requireWritable?.(schema),
     ping: async () => (await opened)?.ping(),
     close: async () => (await opened)?.close(),

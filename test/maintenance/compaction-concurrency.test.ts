@@ -72,6 +72,7 @@ async function compactAmongWriters(lake: RealLake, random: Random, { round, outc
     appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),
     countRows: (task, options) => shop.engine.countRows(task, options),
+    queryRows: (task, options) => shop.engine.queryRows(task, options),
     ping: () => shop.engine.ping(),
     close: async () => {},
   }

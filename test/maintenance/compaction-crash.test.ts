@@ -38,6 +38,7 @@ async function crashAt(lake: RealLake, moment: Moment) {
     appendFrom: (task, options) => shop.engine.appendFrom(task, options),
     readRows: (task, options) => shop.engine.readRows(task, options),
     countRows: (task, options) => shop.engine.countRows(task, options),
+    queryRows: (task, options) => shop.engine.queryRows(task, options),
     ping: () => shop.engine.ping(),
     close: async () => {},
   }

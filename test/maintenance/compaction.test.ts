@@ -62,6 +62,7 @@ function delegate(engine: Engine): Engine {
     appendFrom: (task, options) => engine.appendFrom(task, options),
     readRows: (task, options) => engine.readRows(task, options),
     countRows: (task, options) => engine.countRows(task, options),
+    queryRows: (task, options) => engine.queryRows(task, options),
     ping: () => engine.ping(),
     close: async () => {},
   }

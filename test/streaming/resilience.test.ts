@@ -28,6 +28,7 @@ describe('a pipeline when things go wrong or change', () => {
     },
     readRows: (task, options) => engine.readRows(task, options),
     countRows: (task, options) => engine.countRows(task, options),
+    queryRows: (task, options) => engine.queryRows(task, options),
     ping: () => engine.ping(),
     close: () => engine.close(),
   })

@@ -17,7 +17,7 @@ import { nullLiteral } from './value-literal.ts'
 const INPUT_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/
 
 /** Refuses what cannot be read, before anything is opened. */
-export function requireReadableInputs({ inputs }: AppendFromTask): void {
+export function requireReadableInputs({ inputs }: Pick<AppendFromTask, 'inputs'>): void {
   const names = new Set<string>()
   for (const { name, metadata, inputs: files } of inputs) {
     if (!INPUT_NAME.test(name) || names.has(name.toLowerCase())) {
@@ -35,16 +35,11 @@ export async function appendFrom(
   options: EngineRunOptions,
 ): Promise<AppendFromResult> {
   const counts = { rowsRead: 0, rowsDeleted: 0, bytes: 0 }
-  for (const [at, input] of inOrder(task.inputs).entries()) {
-    const context = { run, io: input.io, metadata: input.metadata }
-    const source = await RowSource.create(context, await openInputs(context, input.inputs, `d${at}_`))
+  await openViews(run, task.inputs, async ({ inputs }, source) => {
     counts.rowsRead += source.rowsRead
     counts.rowsDeleted += await source.countDeleted()
-    counts.bytes += input.inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
-    const rows = namedRows(input, input.inputs.length === 0 ? noRows(input) : source.liveRows({ fields: input.fields }))
-    if (mustMaterialize(task.inputs, input)) await materialize(run, input, rows)
-    else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
-  }
+    counts.bytes += inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+  })
   if (task.isUntrusted === true) await run.shutIn()
   const files = await appendRows(
     run,
@@ -59,6 +54,22 @@ export async function appendFrom(
   )
   const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
   return { files, rowsRead: counts.rowsRead, rowsDeleted: counts.rowsDeleted, rowsWritten }
+}
+
+/** Makes each input a view of its name; `count` looks at its rows before that. */
+export async function openViews(
+  run: DuckDbRun,
+  all: readonly QueryInput[],
+  count?: (input: QueryInput, source: RowSource) => Promise<void>,
+): Promise<void> {
+  for (const [at, input] of inOrder(all).entries()) {
+    const context = { run, io: input.io, metadata: input.metadata }
+    const source = await RowSource.create(context, await openInputs(context, input.inputs, `d${at}_`))
+    await count?.(input, source)
+    const rows = namedRows(input, input.inputs.length === 0 ? noRows(input) : source.liveRows({ fields: input.fields }))
+    if (mustMaterialize(all, input)) await materialize(run, input, rows)
+    else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
+  }
 }
 
 /** Deletes are loaded under fixed names, so of several inputs those with deletes are read at once, and first. */

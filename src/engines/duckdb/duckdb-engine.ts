@@ -8,6 +8,8 @@ import type {
   EngineProgress,
   EngineRunOptions,
   OutputSpec,
+  QueryAnswer,
+  QueryTask,
   ReadTask,
   RewriteResult,
   RewriteTask,
@@ -24,6 +26,7 @@ import type { DuckDbRun } from './duckdb-session.ts'
 import { placeFiles } from './output-files.ts'
 import { type QueryLimits, QueryWatch } from './query-limits.ts'
 import { writeRows } from './partitioned-writer.ts'
+import { queryRows } from './query-rows.ts'
 import { requireReadable } from './read-checks.ts'
 import { LAST_UPDATED, ROW_ID } from './row-lineage.ts'
 import { readRowObjects } from './row-objects.ts'
@@ -94,7 +97,8 @@ class DuckDbEngine implements Engine {
   async appendFrom(task: AppendFromTask, options: EngineRunOptions = {}): Promise<AppendFromResult> {
     requireWritable(task.output.schema.fields)
     requireReadableInputs(task)
-    if (task.isUntrusted === true) return this.#runUntrusted(task, options)
+    if (task.isUntrusted === true)
+      return this.#runUntrusted(this.#queryLimits, options, (run) => appendFrom(run, task, options))
     return this.#run('copying rows', options, (run) => appendFrom(run, task, options))
   }
 
@@ -109,6 +113,13 @@ class DuckDbEngine implements Engine {
       const source = await RowSource.create(context, await openInputs(context, task.inputs))
       return source.rowsRead - (await source.countDeleted())
     })
+  }
+
+  async queryRows(task: QueryTask, options: EngineRunOptions = {}): Promise<QueryAnswer> {
+    requireReadableInputs(task)
+    const { seconds, memoryBytes } = task.bounds
+    const limits = { ...this.#queryLimits, seconds, memoryBytes: Math.min(memoryBytes, this.#queryLimits.memoryBytes) }
+    return this.#runUntrusted(limits, options, (run) => queryRows(run, task))
   }
 
   async requireWritable(schema: Schema): Promise<void> {
@@ -129,16 +140,20 @@ class DuckDbEngine implements Engine {
     await this.#scratch.remove()
   }
 
-  #runUntrusted(task: AppendFromTask, options: EngineRunOptions): Promise<AppendFromResult> {
-    return this.#slots.run(options.signal, async () => {
-      const { memoryBytes, diskBytes } = this.#queryLimits
+  #runUntrusted<T>(
+    limits: QueryLimits,
+    { signal }: EngineRunOptions,
+    work: (run: DuckDbRun) => Promise<T>,
+  ): Promise<T> {
+    return this.#slots.run(signal, async () => {
+      const { memoryBytes, diskBytes } = limits
       const bounds = { memoryLimitBytes: memoryBytes, threads: this.#threads, spillBytes: diskBytes }
-      const watch = new QueryWatch(this.#queryLimits, options.signal)
+      const watch = new QueryWatch(limits, signal)
       try {
         const run = await this.#session.open('running the query', watch.signal, bounds)
         try {
           watch.watch(run.folder)
-          return await appendFrom(run, task, options)
+          return await work(run)
         } finally {
           await run.close()
         }

@@ -50,9 +50,11 @@ export async function* readRowObjects(
   }
 }
 
-type JsonWriter = (value: DuckDBValue) => unknown
+/** Turns a value as the engine returns it into one that JSON can carry. */
+export type JsonWriter = (value: DuckDBValue) => unknown
 
-function jsonWriter(type: Type): JsonWriter {
+/** The writer for values of a type; see {@link readRowObjects}. */
+export function jsonWriter(type: Type): JsonWriter {
   switch (type.kind) {
     case 'struct':
       return structWriter(
