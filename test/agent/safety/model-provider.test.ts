@@ -71,7 +71,7 @@ describe('the provider that the tests speak to', () => {
     await expect(client().chat.completions.create(request)).rejects.toThrow()
     await expect(streamed()).rejects.toThrow()
     await expect(client().chat.completions.create(request)).rejects.toThrow()
-    for (const wire of [{ beforeHeaders: 'hang' as const }, { stopAt: 0.5, then: 'hang' as const }]) {
+    for (const wire of [{ beforeHeaders: 'hang' as const }, { stopAt: 0.5, ending: 'hang' as const }]) {
       provider.script = [onWire(says('x'), wire)]
       const signal = AbortSignal.timeout(200)
       await expect(client().chat.completions.create(request, { signal })).rejects.toThrow()

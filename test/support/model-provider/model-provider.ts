@@ -122,7 +122,7 @@ async function answer(reply: Reply, request: ChatRequest, response: ServerRespon
     if (wire.everyMs !== undefined) await pause(wire.everyMs)
   }
   if (wire.stopAt === undefined) return void response.end()
-  if ((wire.then ?? 'cut') === 'cut') response.destroy()
+  if ((wire.ending ?? 'cut') === 'cut') response.destroy()
 }
 
 function encode(reply: Reply, request: ChatRequest): { body: Uint8Array; type: string } {

@@ -55,7 +55,7 @@ export interface Wire {
   /** Share of the body after which it ends abnormally, 0 to 1; 0: right after the headers. */
   readonly stopAt?: number
   /** How it ends there; default `cut`. */
-  readonly then?: 'cut' | 'hang'
+  readonly ending?: 'cut' | 'hang'
   /** Bytes per write; default: all at once. */
   readonly pieceBytes?: number
   /** Milliseconds between the writes. */
