@@ -2,7 +2,21 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32, so t
 
 const RANDOM_DIGITS = 16
 
-export type IdPrefix = 'op' | 'pipe' | 'run' | 'plan' | 'tok' | 'req' | 'wh' | 'dlv' | 'def' | 'ver' | 'pr' | 'cmt'
+export type IdPrefix =
+  | 'op'
+  | 'pipe'
+  | 'run'
+  | 'plan'
+  | 'tok'
+  | 'req'
+  | 'wh'
+  | 'dlv'
+  | 'def'
+  | 'ver'
+  | 'pr'
+  | 'cmt'
+  | 'chat'
+  | 'act'
 
 /** Makes ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than those made before it. */
 export type IdSource = (prefix: IdPrefix) => string

@@ -21,6 +21,10 @@ export interface StateTables {
   readonly pipeline_versions: PipelineVersionsTable
   readonly approval_requests: ApprovalRequestsTable
   readonly approval_comments: ApprovalCommentsTable
+  readonly agent_chats: AgentChatsTable
+  readonly agent_turns: AgentTurnsTable
+  readonly agent_actions: AgentActionsTable
+  readonly agent_usage: AgentUsageTable
 }
 
 export interface MigrationsTable {
@@ -288,4 +292,65 @@ export interface StreamingPipelinesTable {
   lease_owner: number | null
   /** ms since the epoch; a lease that is older is free. */
   lease_until_ms: number | null
+}
+
+/** A conversation of one user with the agent. */
+export interface AgentChatsTable {
+  id: string
+  user_id: string
+  /** The beginning of its first prompt. */
+  title: string
+  turn_count: number
+  created_at: string
+  updated_at: string
+}
+
+/** One prompt and what came of it. */
+export interface AgentTurnsTable {
+  chat_id: string
+  /** 1..n in a chat. */
+  seq: number
+  created_at: string
+  provider: string
+  model: string
+  steps: number
+  stop_reason: string
+  usage_json: string
+  duration_ms: number
+  request_id: string
+  prompt: string
+  response: string
+  pending_actions_json: string
+  tool_calls_json: string
+}
+
+/** `pending` may have expired; `running`: its user said yes, and it has not ended. */
+export type AgentActionState = 'pending' | 'running' | 'done' | 'failed' | 'dismissed'
+
+/** A change that the agent proposed and only its user can have run. */
+export interface AgentActionsTable {
+  id: string
+  /** NULL: it was proposed outside of a chat. */
+  chat_id: string | null
+  user_id: string
+  tool: string
+  state: AgentActionState
+  summary: string
+  arguments_json: string
+  plan_json: string
+  created_at: string
+  expires_at: string
+  decided_at: string | null
+  finished_at: string | null
+  result_json: string | null
+  error_json: string | null
+  /** The process that runs it; see {@link InstancesTable}. */
+  instance_id: number | null
+}
+
+/** Tokens that a user's chats have cost on a day (UTC, `2026-11-20`). */
+export interface AgentUsageTable {
+  user_id: string
+  day: string
+  tokens: number
 }

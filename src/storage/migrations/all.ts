@@ -2,6 +2,7 @@ import { initial } from './0001-initial.ts'
 import { governance } from './0002-governance.ts'
 import { lifecycle } from './0003-lifecycle.ts'
 import { streaming } from './0004-streaming.ts'
+import { agent } from './0005-agent.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -10,4 +11,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [2, governance],
   [3, lifecycle],
   [4, streaming],
+  [5, agent],
 ])
