@@ -1,0 +1,219 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { connectKubernetes } from '../../src/notebooks/kubernetes/kubernetes-cluster.ts'
+import { CLUSTER_PERMISSIONS, type NotebookCluster, type PodChange } from '../../src/notebooks/notebook-cluster.ts'
+import { notebookSecret, notebookService } from '../../src/notebooks/notebook-objects.ts'
+import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
+import { rejection } from './support/rejection.ts'
+import { createAuthority } from '../support/kubernetes-api/certificates.ts'
+import { deployedRules } from '../support/kubernetes-api/deployed-role.ts'
+import { type FakeKubernetes, NAMESPACE, startFakeKubernetes } from '../support/kubernetes-api/fake-kubernetes.ts'
+import { specOf } from './support/notebook-spec.ts'
+import { until } from './support/until.ts'
+
+let folder: string
+let fake: FakeKubernetes
+let cluster: NotebookCluster
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'lockhouse-cluster-'))
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+beforeEach(async () => {
+  fake = await startFakeKubernetes({ rules: deployedRules() })
+  cluster = await connect()
+})
+afterEach(() => fake.close())
+
+async function connect(text = fake.kubeconfig()): Promise<NotebookCluster> {
+  const file = join(folder, 'config')
+  await writeFile(file, text)
+  return connectKubernetes({ access: { kind: 'kubeconfig', files: [file] }, namespace: undefined, attemptMs: 500 })
+}
+
+describe('access to the cluster', () => {
+  it('is by a token, under a private authority, in the namespace of the context', async () => {
+    expect(await cluster.version()).toBe('v1.33.0-fake')
+    expect(cluster.namespace).toBe(NAMESPACE)
+  })
+
+  it('is by a client certificate', async () => {
+    const { key, certificate } = fake.authority.issueClient('lockhouse')
+    const user = {
+      'client-certificate-data': Buffer.from(certificate).toString('base64'),
+      'client-key-data': Buffer.from(key).toString('base64'),
+    }
+    const { pods } = await (await connect(fake.kubeconfig(user))).listPods()
+    expect(pods).toEqual([])
+  })
+
+  it('is refused to a certificate of another authority, and to a wrong token', async () => {
+    const { key, certificate } = createAuthority('another').issueClient('lockhouse')
+    const user = {
+      'client-certificate-data': Buffer.from(certificate).toString('base64'),
+      'client-key-data': Buffer.from(key).toString('base64'),
+    }
+    for (const one of [user, { token: 'wrong' }]) {
+      const refused = await rejection((await connect(fake.kubeconfig(one))).listPods())
+      expect(refused).toMatchObject({ code: 'unavailable', message: expect.stringContaining('credentials') })
+    }
+  })
+
+  it('is never given to a server of another authority', async () => {
+    const other = await startFakeKubernetes({ rules: deployedRules() })
+    try {
+      const mixed = JSON.parse(fake.kubeconfig())
+      mixed.clusters[0].cluster.server = other.url
+      const refused = await rejection((await connect(JSON.stringify(mixed))).version())
+      expect(refused).toMatchObject({ code: 'unavailable' })
+      expect(other.calls).toEqual([])
+    } finally {
+      await other.close()
+    }
+  })
+
+  it.each(['', 'nonsense', '{"clusters": []}', '{"clusters": [], "users": [], "contexts": []}'])(
+    'cannot be read from %j, and says so',
+    async (text) => {
+      expect(await rejection(connect(text))).toMatchObject({ name: 'ClusterError', code: 'unavailable' })
+    },
+  )
+
+  it('may do all that it needs and nothing else', async () => {
+    for (const permission of CLUSTER_PERMISSIONS) {
+      expect(await cluster.mayI(permission), `${permission.verb} ${permission.resource}`).toBe(true)
+    }
+    const granted = fake.rules.flatMap(({ resources, verbs }) =>
+      resources.flatMap((r) => verbs.map((v) => `${v} ${r}`)),
+    )
+    expect(granted.toSorted()).toEqual(
+      CLUSTER_PERMISSIONS.map(({ verb, resource }) => `${verb} ${resource}`).toSorted(),
+    )
+    expect(await cluster.mayI({ resource: 'secrets', verb: 'list' })).toBe(false)
+  })
+})
+
+describe('objects', () => {
+  it('are made, read and deleted; what a pod owns goes with it', async () => {
+    const spec = specOf('ana')
+    const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
+    expect(pod).toMatchObject({ name: 'notebook-ana', phase: 'Pending', annotations: { 'lockhouse/user': 'ana' } })
+    const secrets = { jupyterToken: 'jt-✓', lakeToken: 'lt', catalogUri: undefined }
+    await cluster.createSecret(notebookSecret(pod, spec, secrets))
+    await cluster.createService(notebookService(pod, spec))
+    expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toEqual({ 'jupyter-token': 'jt-✓', 'lake-token': 'lt' })
+    expect(await rejection(cluster.createPod(notebookPod(spec, 'image:1')))).toMatchObject({ code: 'exists' })
+    expect(await rejection(cluster.createService(notebookService(pod, spec)))).toMatchObject({ code: 'exists' })
+    await cluster.deletePod(pod.name, pod.uid)
+    await until(async () => (await cluster.getPod(pod.name)) === undefined)
+    await until(() => fake.names('services').length + fake.names('secrets').length === 0)
+    expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toBeUndefined()
+  })
+
+  it('that are missing are deleted, and another pod of the same name is not', async () => {
+    await cluster.deletePod('notebook-none', 'uid')
+    await cluster.deleteService('none')
+    await cluster.deleteSecret('none')
+    await cluster.deleteConfigMap('none')
+    const pod = await cluster.createPod(notebookPod(specOf('ana'), 'image:1'))
+    await cluster.deletePod(pod.name, 'uid-of-an-earlier-one')
+    expect(await cluster.getPod(pod.name)).toMatchObject({ uid: pod.uid, deletedAt: undefined })
+  })
+
+  it('are refused with the words of the cluster', async () => {
+    fake.store.options.maxPods = 0
+    expect(await rejection(cluster.createPod(notebookPod(specOf('ana'), 'image:1')))).toMatchObject({
+      code: 'forbidden',
+      message: expect.stringContaining('exceeded quota'),
+    })
+    const free = notebookPod(specOf('bo'), 'image:1')
+    free.spec?.containers.forEach((container) => delete container.securityContext)
+    expect(await rejection(cluster.createPod(free))).toMatchObject({
+      message: expect.stringContaining('violates PodSecurity'),
+    })
+    expect(await rejection(cluster.createPod(notebookPod({ ...specOf('cy'), name: 'No_Name' }, 'i')))).toMatchObject({
+      code: 'invalid',
+    })
+  })
+})
+
+describe('a cluster in trouble', () => {
+  it.each([
+    ['500', { status: 500 } as const],
+    ['503 without a Status', { status: 503, text: 'upstream connect error' } as const],
+    ['429', { status: 429, reason: 'TooManyRequests' } as const],
+    ['a cut connection', 'reset' as const],
+    ['no JSON', 'garbage' as const],
+    ['silence', 'hang' as const],
+  ])('is asked again after %s', async (_, action) => {
+    fake.faults.add({ verb: 'list', resource: 'pods', action })
+    expect((await cluster.listPods()).pods).toEqual([])
+    expect(fake.calls.filter(({ verb }) => verb === 'list')).toHaveLength(2)
+  })
+
+  it.each([
+    ['500', { status: 500 } as const, 'unavailable'],
+    ['silence', 'hang' as const, 'timeout'],
+    ['a refusal', { status: 403, reason: 'Forbidden', message: 'no' } as const, 'forbidden'],
+    ['a cut connection', 'reset' as const, 'unavailable'],
+  ])('fails for good after lasting %s', async (_, action, code) => {
+    fake.faults.add({ verb: 'get', resource: 'pods', times: 10, action })
+    expect(await rejection(cluster.getPod('notebook-ana'))).toMatchObject({ name: 'ClusterError', code })
+  })
+
+  it.each(['reset-after' as const, { statusAfter: 500 }])('may have made a pod before %j', async (action) => {
+    fake.faults.add({ verb: 'create', resource: 'pods', action })
+    expect(await rejection(cluster.createPod(notebookPod(specOf('ana'), 'image:1')))).toMatchObject({ code: 'exists' })
+    expect(fake.names('pods')).toEqual(['notebook-ana'])
+  })
+})
+
+describe('a watch', () => {
+  async function collect(from: string): Promise<{ changes: PodChange[]; ended: Promise<unknown>; stop: () => void }> {
+    const changes: PodChange[] = []
+    const control = new AbortController()
+    const ended = rejection(cluster.watchPods(from, (change) => void changes.push(change), control.signal))
+    await until(() => fake.calls.some(({ verb }) => verb === 'watch'))
+    return { changes, ended, stop: () => control.abort() }
+  }
+
+  it('tells what becomes of pods from a version on, and ends when it is told to', async () => {
+    const { version } = await cluster.listPods()
+    const { changes, ended, stop } = await collect(version)
+    const pod = await cluster.createPod(notebookPod(specOf('ana'), 'image:1'))
+    await until(() => changes.some((change) => change.kind === 'put'))
+    await cluster.deletePod(pod.name, pod.uid)
+    await until(() => changes.at(-1)?.kind === 'gone')
+    expect(changes[0]).toMatchObject({ kind: 'put', pod: { name: 'notebook-ana', uid: pod.uid } })
+    stop()
+    expect(await ended).toBeUndefined()
+    await until(() => fake.watches() === 0)
+  })
+
+  it('says that the version is too old, before or within the stream', async () => {
+    const { version } = await cluster.listPods()
+    fake.store.compact()
+    const late = await collect(version)
+    expect(await late.ended).toMatchObject({ code: 'expired' })
+    fake.faults.add({ verb: 'watch', resource: 'pods', action: 'watch-expired' })
+    const { ended } = await collect((await cluster.listPods()).version)
+    expect(await ended).toMatchObject({ code: 'expired' })
+  })
+
+  it.each(['watch-end' as const, 'watch-half-line' as const])('ends after %s without an error', async (action) => {
+    fake.faults.add({ verb: 'watch', resource: 'pods', action })
+    const { ended, changes } = await collect((await cluster.listPods()).version)
+    expect(await ended).toBeUndefined()
+    expect(changes).toEqual([])
+  })
+
+  it('ends when the connection breaks', async () => {
+    const { ended } = await collect((await cluster.listPods()).version)
+    await until(() => fake.watches() === 1)
+    fake.cutWatches()
+    await ended
+    expect(fake.watches()).toBe(0)
+  })
+})

@@ -1,0 +1,35 @@
+import { notebookName } from '../../../src/notebooks/notebook-names.ts'
+import { notebookBasePath } from '../../../src/notebooks/notebook-path.ts'
+import type { LakeCoordinates, NotebookSettings, NotebookSpec } from '../../../src/notebooks/notebook-spec.ts'
+
+export const SETTINGS: NotebookSettings = {
+  images: ['image:1', 'image:2'],
+  resources: { cpuRequest: '100m', cpuLimit: '2', memoryRequest: '512Mi', memoryLimit: '4Gi', storageLimit: '10Gi' },
+  volume: undefined,
+  warehouseClaim: undefined,
+  idleMs: 3_600_000,
+}
+
+export const LAKE: LakeCoordinates = {
+  apiUrl: 'http://lockhouse.lockhouse.svc:3000',
+  catalogName: 'lockhouse',
+  catalogType: 'sql',
+  catalogUri: undefined,
+  warehouse: 'file:///data/warehouse',
+}
+
+/** The notebook of a user as the service would order it. */
+export function specOf(
+  user: string,
+  settings: Partial<NotebookSettings> = {},
+  lake: Partial<LakeCoordinates> = {},
+): NotebookSpec {
+  return {
+    user,
+    name: notebookName(user),
+    session: '0a1b2c3d',
+    basePath: notebookBasePath(user),
+    settings: { ...SETTINGS, ...settings },
+    lake: { ...LAKE, ...lake },
+  }
+}
