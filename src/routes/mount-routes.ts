@@ -4,8 +4,8 @@ import { DomainError, type DomainErrorCode } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { requireRole } from '../middleware/require-role.ts'
 import { HttpError } from '../middleware/http-error.ts'
-import { parseStrictJson, StrictJsonError } from '../middleware/strict-json.ts'
 import { isNotModified } from './entity-tag.ts'
+import { readJson } from './read-json.ts'
 import { createRouteTable, type FoundPath } from './route-table.ts'
 import type { Route, RouteAnswer } from './route.ts'
 
@@ -103,24 +103,4 @@ function singleValues(c: Context<AppEnv>): Record<string, string> {
       })
     }),
   )
-}
-
-const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)?$/i
-
-async function readJson(c: Context<AppEnv>): Promise<unknown> {
-  const type = c.req.header('content-type')
-  const bytes = new Uint8Array(await c.req.arrayBuffer())
-  if (!JSON_TYPE.test(type ?? '') && (bytes.length > 0 || type)) {
-    throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must be application/json')
-  }
-  if ((c.req.header('content-encoding') ?? 'identity') !== 'identity') {
-    throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must not be compressed')
-  }
-  if (bytes.length === 0) return {}
-  try {
-    return parseStrictJson(bytes)
-  } catch (cause) {
-    const why = cause instanceof StrictJsonError ? cause.message : 'is not valid JSON'
-    throw new DomainError('INVALID_REQUEST', `the body ${why}`, { cause })
-  }
 }

@@ -1,0 +1,77 @@
+import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server'
+import type { Context, Handler } from 'hono'
+import type { AgentServices } from '../agent/agent-services.ts'
+import { createMcpServer, type McpCall } from '../agent/mcp-server.ts'
+import { allTools } from '../agent/tools/all-tools.ts'
+import { DomainError } from '../domain/errors.ts'
+import type { AppEnv } from '../middleware/app-env.ts'
+import { HttpError } from '../middleware/http-error.ts'
+import { requireRole } from '../middleware/require-role.ts'
+import type { Logger } from '../services/logger.ts'
+import { readJson } from './read-json.ts'
+
+export interface McpRouteDeps {
+  readonly version: string
+  readonly log: Logger
+  readonly allowedOrigins: readonly string[]
+  readonly agentServices: AgentServices
+}
+
+const LOOPBACK_ORIGIN = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
+const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
+
+/**
+ * The agent's tools for assistants of the users' own, over the Model Context Protocol (Streamable HTTP, stateless): one
+ * POST is one message, and no session outlives it. A bearer token is asked for: what a browser adds by itself proves
+ * nothing here.
+ */
+export function mcpRoute({ version, log, allowedOrigins, agentServices }: McpRouteDeps): Handler<AppEnv> {
+  const allowed = new Set(allowedOrigins)
+  const calls = new WeakMap<AuthInfo, McpCall>()
+  const handler = createMcpHandler(
+    ({ authInfo }) => {
+      const call = authInfo && calls.get(authInfo)
+      if (!call) throw new Error('a request came without its caller')
+      return createMcpServer({ tools: allTools, services: agentServices, version }, call)
+    },
+    {
+      // There is nothing to subscribe to, and a stream would outlive the check of its credential.
+      maxSubscriptions: 0,
+      onerror: (error) => log.debug('an MCP request was refused', { error }),
+    },
+  )
+  return async (c) => {
+    if (c.req.method !== 'POST') throw new HttpError(405, 'METHOD_NOT_ALLOWED', 'use POST', { Allow: 'POST' })
+    checkOrigin(c, allowed)
+    const call = callOf(c)
+    const body = await readJson(c)
+    // One message is one audited request; the protocol has given batches up.
+    if (Array.isArray(body)) throw new DomainError('INVALID_REQUEST', 'the body must be one message, not a batch')
+    const authInfo: AuthInfo = { token: '', clientId: call.caller.user, scopes: [] }
+    calls.set(authInfo, call)
+    const response = await handler.fetch(c.req.raw, { authInfo, parsedBody: body })
+    return new Response(response.body, response)
+  }
+}
+
+/** Only a token speaks for its user here; with authentication off everybody on this machine does. */
+function callOf(c: Context<AppEnv>): McpCall {
+  const caller = c.get('caller')
+  if (caller?.via === 'session') throw new DomainError('UNAUTHENTICATED', 'a token is needed here, not a session')
+  requireRole(caller, 'Auditor')
+  if (!caller) throw new DomainError('UNAUTHENTICATED', 'this needs a token')
+  return { caller, requestId: c.get('requestId'), signal: c.req.raw.signal }
+}
+
+/**
+ * Keeps pages of other sites out (MCP, Streamable HTTP, "Security warning"). The origin is not compared with the name
+ * that the request came under: whoever owns a name can have it lead here.
+ */
+function checkOrigin(c: Context<AppEnv>, allowed: ReadonlySet<string>): void {
+  const host = c.req.header('host')
+  if (host !== undefined && !HOST.test(host)) throw new DomainError('FORBIDDEN', 'the host is none')
+  const origin = c.req.header('origin')
+  if (origin === undefined || allowed.has(origin)) return
+  if (LOOPBACK_ORIGIN.test(origin) && URL.parse(origin)?.host === host) return
+  throw new DomainError('FORBIDDEN', 'the request comes from a page of another origin')
+}
