@@ -3,7 +3,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import { asObject, isJsonObject, requireArray, requireObject, requireString } from '../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
 import type { JsonObject } from '../iceberg/json/lossless-json.ts'
-import { PipelineStopped } from './pipeline-errors.ts'
+import { Overtaken } from './pipeline-errors.ts'
 import { formatOffset, parseOffset, sameOffset } from './streaming-offset.ts'
 import type { StreamingOffset } from './streaming-offset.ts'
 
@@ -100,8 +100,8 @@ export class Checkpoint {
   }
 
   /**
-   * Records what a batch will read, before it runs. `PipelineStopped` `FENCED` when another batch of this number is
-   * recorded: then somebody else works on this checkpoint.
+   * Records what a batch will read, before it runs. `Overtaken` when another batch of this number is recorded: then
+   * somebody else works on this checkpoint.
    */
   async logBatch({ batchId, offsets }: LoggedBatch, nowMs: number): Promise<void> {
     const metadata = stringifyJson({ batchWatermarkMs: 0, batchTimestampMs: nowMs, conf: this.#conf })
@@ -113,8 +113,7 @@ export class Checkpoint {
       const logged = await this.#readBatch(batchId, offsets.length)
       const isSame = logged.offsets.every((offset, at) => offsets[at] !== undefined && sameOffset(offset, offsets[at]))
       if (isSame) return
-      throw new PipelineStopped(
-        'FENCED',
+      throw new Overtaken(
         `batch ${batchId} of the checkpoint was planned by another copy of this pipeline, which is running: this one stops`,
       )
     }

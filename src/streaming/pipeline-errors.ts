@@ -12,12 +12,24 @@ export type StopCode =
 
 /** An error that trying again does not cure: the pipeline ends as `failed`. */
 export class PipelineStopped extends Error {
-  override readonly name = 'PipelineStopped'
+  override readonly name: string = 'PipelineStopped'
   readonly code: StopCode
 
   constructor(code: StopCode, message: string, options?: { cause?: unknown }) {
     super(message, options)
     this.code = code
+  }
+}
+
+/**
+ * Another session got a batch in first. It may have been that of the process which had this pipeline before and was slow
+ * to notice: who still holds the lease opens anew, and only when that happens again and again another copy is running.
+ */
+export class Overtaken extends PipelineStopped {
+  override readonly name = 'Overtaken'
+
+  constructor(message: string) {
+    super('FENCED', message)
   }
 }
 

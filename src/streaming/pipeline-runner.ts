@@ -1,7 +1,7 @@
 import { isIcebergError } from '../iceberg/errors.ts'
 import type { BatchProgress } from './batch-progress.ts'
 import type { BatchSlots } from './batch-slots.ts'
-import { describePipelineError, LeaseLost, type PipelineError, PipelineStopped } from './pipeline-errors.ts'
+import { describePipelineError, LeaseLost, Overtaken, type PipelineError, PipelineStopped } from './pipeline-errors.ts'
 import { PipelineSession, type SessionDeps, type StepResult } from './pipeline-session.ts'
 import type { PipelineSpec } from './pipeline-spec.ts'
 import type { ReadPosition } from './source-history.ts'
@@ -36,6 +36,9 @@ export interface RunnerDeps {
 /** As often as Spark tells that a query has nothing to do. */
 const IDLE_PROGRESS_MS = 10_000
 
+/** Who is overtaken more often in a row, without a batch of its own in between, is not alone. */
+const MAX_OVERTAKEN = 3
+
 /** Runs one pipeline: a session, a step per trigger, and after an error a new session. */
 export class PipelineRunner {
   readonly spec: PipelineSpec
@@ -44,6 +47,7 @@ export class PipelineRunner {
   #isStopping = false
   #wake: (() => void) | undefined
   #failures = 0
+  #overtaken = 0
   #isRunning = false
   #lastProgress: { readonly progress: BatchProgress; toldAt: number } | undefined
 
@@ -97,6 +101,7 @@ export class PipelineRunner {
     }
     this.#failures = 0
     if (result.kind === 'batch') {
+      this.#overtaken = 0
       this.#lastProgress = { progress: result.progress, toldAt: performance.now() }
       await events.onBatch(result.progress, session.positions, result.skippedSnapshots)
     } else this.#tellIdle()
@@ -117,6 +122,10 @@ export class PipelineRunner {
       this.#deps.session.checkLease() // who was overtaken by another process has nothing to tell
       this.#isRunning = false
       const described = describePipelineError(error)
+      if (error instanceof Overtaken && this.#overtaken < MAX_OVERTAKEN) {
+        this.#overtaken += 1
+        return undefined
+      }
       if (error instanceof PipelineStopped) {
         await this.#deps.events.onFailed(described, error)
         return 'failed'

@@ -5,7 +5,7 @@ import type { DataFile } from '../iceberg/manifest.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { StagedSnapshot } from '../iceberg/update/snapshot-producer.ts'
 import { stageAppend } from '../iceberg/update/stage-append.ts'
-import { PipelineStopped } from './pipeline-errors.ts'
+import { Overtaken, PipelineStopped } from './pipeline-errors.ts'
 import { batchSummary, formatProgress, progressProperty, readSinkState } from './sink-progress.ts'
 import type { SinkProgress } from './sink-progress.ts'
 
@@ -29,7 +29,8 @@ const RETRIES = { count: 30, minWaitMs: 50, maxWaitMs: 2000, totalTimeoutMs: 120
 /**
  * Commits the rows of a batch together with the progress that they stand for. Every attempt checks first that the last
  * batch of the query in the sink is the one that this run knows of, so that no batch can be committed twice: another
- * copy of the pipeline throws `PipelineStopped` `FENCED`. All other errors are those of `commitTable`.
+ * copy of the pipeline throws `PipelineStopped` `FENCED`, another process with the same run `Overtaken`. All other errors
+ * are those of `commitTable`.
  */
 export async function commitBatch(commit: SinkCommit): Promise<{ readonly table: Table; readonly snapshotId: bigint }> {
   const { catalog, sink, queryId, progress } = commit
@@ -66,9 +67,9 @@ function requireExpected({ queryId, lastBatch, progress }: SinkCommit, fresh: Ta
   const found = readSinkState(fresh.metadata, queryId)
   if (found.lastBatch <= lastBatch) return
   const by = found.runId === undefined ? 'Spark' : `run ${found.runId} of pipeline ${found.progress?.pipelineId ?? ''}`
-  throw new PipelineStopped(
-    'FENCED',
+  const message =
     `${formatIdentifier(fresh.identifier)} has batch ${found.lastBatch} from ${by} already, and this run was about to ` +
-      `commit batch ${progress.batchId}: another copy of this pipeline is running; nothing was committed`,
-  )
+    `commit batch ${progress.batchId}: another copy of this pipeline is running; nothing was committed`
+  if (found.runId === progress.runId) throw new Overtaken(message)
+  throw new PipelineStopped('FENCED', message)
 }

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Catalog } from '../../src/catalog/catalog.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
+import { planFiles } from '../../src/iceberg/scan.ts'
 import { runExpiry } from '../../src/maintenance/expiry.ts'
 import { copyQuery } from '../../src/streaming/batch-query.ts'
+import { LeaseLost, Overtaken } from '../../src/streaming/pipeline-errors.ts'
 import { PipelineSession, type SessionDeps } from '../../src/streaming/pipeline-session.ts'
 import type { PipelineSpec } from '../../src/streaming/pipeline-spec.ts'
 import { createTableWatch } from '../../src/streaming/table-watch.ts'
@@ -76,6 +79,74 @@ describe('two copies of one pipeline', () => {
     const files = (await lab.load('s.b_sink')).metadata.snapshots.length
     expect(files).toBe(4)
   })
+
+  /** The tables as a process sees them that stands still before the swap of its next commit, until it is let go. */
+  function pausing(): { catalog: Catalog; paused: Promise<void>; letGo: () => void } {
+    const paused = Promise.withResolvers<void>()
+    const released = Promise.withResolvers<void>()
+    const inner = lab.catalog()
+    const commit: Catalog['commit'] = async (...args) => {
+      paused.resolve()
+      await released.promise
+      return inner.commit(...args)
+    }
+    const catalog = new Proxy(inner, {
+      get: (target, key: keyof Catalog) => {
+        const member = key === 'commit' ? commit : target[key]
+        return typeof member === 'function' ? member.bind(target) : member
+      },
+    })
+    return { catalog, paused: paused.promise, letGo: released.resolve }
+  }
+
+  it('a process that stood still in its commit while another took over commits nothing when it wakes up', async () => {
+    await makeTables('g')
+    const { catalog, paused, letGo } = pausing()
+    let isLost = false
+    const checkLease = (): void => {
+      if (isLost) throw new LeaseLost('taken over')
+    }
+    const one = await PipelineSession.open({ ...deps(checkLease), catalog: () => catalog }, spec('g', 'same-run'))
+    const late = one.step(signal)
+    await paused
+    isLost = true
+    const two = await PipelineSession.open(deps(), spec('g', 'same-run'))
+    await drain(two)
+    letGo()
+    await expect(late).rejects.toBeInstanceOf(LeaseLost)
+    expect(await lab.rows('s.g_sink')).toEqual(await lab.rows('s.g'))
+    expect(await orphansOf('s.g_sink')).toEqual([])
+  })
+
+  it('a process that wakes up and commits before the one that took over is no reason to stop for good', async () => {
+    await makeTables('h')
+    const first = pausing()
+    const second = pausing()
+    const one = await PipelineSession.open({ ...deps(), catalog: () => first.catalog }, spec('h', 'same-run'))
+    const early = one.step(signal)
+    await first.paused
+    const two = await PipelineSession.open({ ...deps(), catalog: () => second.catalog }, spec('h', 'same-run'))
+    const overtaken = two.step(signal)
+    await second.paused
+    first.letGo()
+    await early
+    second.letGo()
+    await expect(overtaken).rejects.toBeInstanceOf(Overtaken)
+    await drain(await PipelineSession.open(deps(), spec('h', 'same-run')))
+    expect(await lab.rows('s.h_sink')).toEqual(await lab.rows('s.h'))
+    expect(await orphansOf('s.h_sink')).toEqual([])
+  })
+
+  /** Data files in the folder of a table that it does not have. */
+  async function orphansOf(name: string): Promise<string[]> {
+    const table = await lab.load(name)
+    const known = new Set((await planFiles(table)).map(({ dataFile }) => dataFile.filePath))
+    const orphans: string[] = []
+    for await (const { location } of table.io.list(`${table.metadata.location}/data`)) {
+      if (!known.has(location)) orphans.push(location)
+    }
+    return orphans
+  }
 
   it('without the lease nothing is committed', async () => {
     await makeTables('c')
