@@ -1,5 +1,10 @@
 import type { AuditChannel, AuditOutcome, RequestContext } from '../domain/audit.ts'
+import type { Environment } from '../domain/environments.ts'
 import type { Caller } from '../domain/roles.ts'
+import type { z } from 'zod'
+import type { Operation } from '../schemas/operations.ts'
+import type { pipeline, StartPipelineRequest } from '../schemas/pipelines.ts'
+import type { snapshotList, tableHealth, tableList } from '../schemas/tables.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 
 /** What changes a table and may be proposed by the agent, by its name in the ledger. */
@@ -10,6 +15,21 @@ export interface AgentPage {
   readonly page_size?: number | undefined
   readonly page_token?: string | undefined
 }
+
+/** A page of a list. */
+export interface AgentList<T> {
+  readonly items: readonly T[]
+  readonly next_page_token: string | null
+}
+
+/** Which operations are wanted. */
+export interface OperationsFilter {
+  readonly table?: string | undefined
+  readonly state?: Operation['state'] | undefined
+}
+
+/** A streaming pipeline as the interface shows it. */
+export type PipelineShown = z.output<typeof pipeline>
 
 /** A request for table maintenance; the options stand beside the table under their wire names. */
 export interface ChangeRequest {
@@ -31,7 +51,7 @@ export interface RowsRequest {
 /** What a query came to; `truncated`: it has more rows than were taken. */
 export interface RowsAnswer {
   readonly columns: readonly { readonly name: string; readonly type: string }[]
-  readonly rows: readonly Readonly<Record<string, unknown>>[]
+  readonly rows: readonly (readonly unknown[])[]
   readonly truncated: boolean
 }
 
@@ -75,10 +95,10 @@ export interface ToolCallEntry {
  */
 export interface AgentServices {
   readonly tables: {
-    list(namespace: string | undefined, page: AgentPage): Promise<object>
+    list(namespace: string | undefined, page: AgentPage): Promise<z.output<typeof tableList>>
     schema(table: string): Promise<object>
-    health(table: string): Promise<object>
-    snapshots(table: string, page: AgentPage): Promise<object>
+    health(table: string): Promise<z.output<typeof tableHealth>>
+    snapshots(table: string, page: AgentPage): Promise<z.output<typeof snapshotList>>
   }
   readonly maintenance: {
     preview(kind: ProposableKind, request: ChangeRequest, context: RequestContext): Promise<PlanAnswer>
@@ -86,24 +106,19 @@ export interface AgentServices {
     apply(kind: ProposableKind, request: ChangeRequest, context: RequestContext): Promise<object>
   }
   readonly pipelines: {
-    list(query: AgentPage & { readonly state?: string | undefined }): Promise<object>
-    status(id: string): Promise<object>
-    start(request: Readonly<Record<string, unknown>>, context: RequestContext): Promise<object>
+    list(query: AgentPage & { readonly state?: PipelineShown['state'] | undefined }): Promise<AgentList<PipelineShown>>
+    status(id: string): Promise<PipelineShown>
+    start(request: StartPipelineRequest, context: RequestContext): Promise<object>
     stop(id: string, mode: 'graceful' | 'immediate', context: RequestContext): Promise<object>
   }
   readonly definitions: {
-    list(environment: string | undefined, page: AgentPage): Promise<object>
-    get(id: string): Promise<object>
+    list(environment: Environment | undefined, page: AgentPage): Promise<AgentList<object>>
+    versions(definitionId: string, page: AgentPage): Promise<AgentList<object>>
     version(definitionId: string, versionId: string): Promise<object>
     diff(definitionId: string, fromId: string, toId: string): Promise<object>
   }
-  readonly operations: {
-    list(
-      filter: { readonly table?: string | undefined; readonly state?: string | undefined },
-      page: AgentPage,
-    ): Promise<object>
-  }
-  readonly approvals: { pending(page: AgentPage): Promise<object> }
+  readonly operations: { list(filter: OperationsFilter, page: AgentPage): Promise<AgentList<Operation>> }
+  readonly approvals: { pending(page: AgentPage): Promise<AgentList<object> & { readonly count: number }> }
   /** Runs one SELECT over one table in a sandbox. */
   queryRows(request: RowsRequest): Promise<RowsAnswer>
   /** Stores a change that waits for its user's yes, with its audit entry. */

@@ -21,13 +21,10 @@ export function capResult(data: unknown): string {
   for (;;) {
     const cutter = new Cutter(limits)
     const value = cutter.cut(data, 'data', 0)
-    const { truncated, leftOut } = cutter
-    const json = JSON.stringify({
-      untrusted: true,
-      truncated,
-      ...(truncated ? { left_out: leftOut } : {}),
-      data: value,
-    })
+    const { leftOut } = cutter
+    const truncated = cutter.truncated || hasMore(data)
+    const cut = cutter.truncated ? { left_out: leftOut } : {}
+    const json = JSON.stringify({ untrusted: true, truncated, ...cut, data: value })
     if (byteLength(json) <= MAX_RESULT_BYTES) return json
     if (limits.rows === 0) {
       const note = 'the result is too large: ask for less'
@@ -35,6 +32,13 @@ export function capResult(data: unknown): string {
     }
     limits = tighter(limits)
   }
+}
+
+/** Whether a tool says itself that there is more than it answers. */
+function hasMore(data: unknown): boolean {
+  if (typeof data !== 'object' || data === null) return false
+  const isCut = 'truncated' in data && data.truncated === true
+  return isCut || ('next_page_token' in data && typeof data.next_page_token === 'string')
 }
 
 function tighter({ rows, text, depth }: Limits): Limits {

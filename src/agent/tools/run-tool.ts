@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import { DomainError, type FieldError } from '../../domain/errors.ts'
 import { hasRole } from '../../domain/roles.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { StoredJson } from '../../storage/json-column.ts'
 import type { PendingActionView } from '../agent-services.ts'
 import { capResult } from './cap-result.ts'
 import { redactValue } from './redact-value.ts'
@@ -170,10 +169,4 @@ function describeError(error: unknown, tool: AgentTool, { services }: ToolRun): 
   if (isIcebergError(error)) return { code: error.code, message: error.message }
   services.logUnexpected(error, tool.name)
   return { code: 'INTERNAL', message: 'an unexpected error; the log of the service has it' }
-}
-
-/** Plain JSON of what a service answered. */
-export function toStoredJson(value: unknown): StoredJson {
-  const json: StoredJson = JSON.parse(JSON.stringify(value ?? null))
-  return json
 }

@@ -1,0 +1,63 @@
+import { z } from 'zod'
+import { ENVIRONMENTS } from '../../domain/environments.ts'
+import { pageToken } from './paging.ts'
+import { type AgentTool, readTool } from './tool.ts'
+
+const PAGE = 50
+
+const definitionId = z.string().min(1).max(200).describe('Such as def-…, from list_definitions')
+const versionId = z.string().min(1).max(200).describe('Such as ver-…, from list_versions')
+
+/** Tools that look at pipeline definitions, their versions and what waits for approval. */
+export const definitionTools: readonly AgentTool[] = [
+  readTool({
+    name: 'list_definitions',
+    title: 'List pipeline definitions',
+    description: 'Pipeline definitions, newest first, or those that have a version in one environment.',
+    minRole: 'Auditor',
+    input: z.strictObject({ environment: z.enum(ENVIRONMENTS).optional(), page_token: pageToken }),
+    async run({ environment, page_token }, { services }) {
+      const page = await services.definitions.list(environment, { page_size: PAGE, page_token })
+      return { definitions: page.items, next_page_token: page.next_page_token }
+    },
+  }),
+  readTool({
+    name: 'list_versions',
+    title: 'List versions',
+    description: 'Versions of a pipeline definition, newest first, with the environment that each is in.',
+    minRole: 'Auditor',
+    input: z.strictObject({ definition_id: definitionId, page_token: pageToken }),
+    async run({ definition_id, page_token }, { services }) {
+      const page = await services.definitions.versions(definition_id, { page_size: PAGE, page_token })
+      return { versions: page.items, next_page_token: page.next_page_token }
+    },
+  }),
+  readTool({
+    name: 'get_version',
+    title: 'Get a version',
+    description: 'One version of a pipeline definition with its nodes and edges.',
+    minRole: 'Auditor',
+    input: z.strictObject({ definition_id: definitionId, version_id: versionId }),
+    run: ({ definition_id, version_id }, { services }) => services.definitions.version(definition_id, version_id),
+  }),
+  readTool({
+    name: 'diff_versions',
+    title: 'Compare versions',
+    description: 'What changes one version of a definition into another: nodes and edges added, removed and changed.',
+    minRole: 'Auditor',
+    input: z.strictObject({ definition_id: definitionId, from_version_id: versionId, to_version_id: versionId }),
+    run: (args, { services }) =>
+      services.definitions.diff(args.definition_id, args.from_version_id, args.to_version_id),
+  }),
+  readTool({
+    name: 'pending_approvals',
+    title: 'Pending approvals',
+    description: 'Approval requests that wait for a decision, newest first, and how many there are.',
+    minRole: 'LeadDataEngineer',
+    input: z.strictObject({ page_token: pageToken }),
+    async run({ page_token }, { services }) {
+      const { count, items, next_page_token } = await services.approvals.pending({ page_size: PAGE, page_token })
+      return { count, requests: items, next_page_token }
+    },
+  }),
+]

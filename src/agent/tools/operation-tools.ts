@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import { tableName } from '../../schemas/common.ts'
+import { OPERATION_STATES, type Operation } from '../../schemas/operations.ts'
+import { pageToken } from './paging.ts'
+import { type AgentTool, readTool } from './tool.ts'
+
+const PAGE = 30
+
+/** Tools that look at what was done. */
+export const operationTools: readonly AgentTool[] = [
+  readTool({
+    name: 'list_operations',
+    title: 'List operations',
+    description: 'What was done to tables, by whom and with what outcome, newest first.',
+    minRole: 'Auditor',
+    input: z.strictObject({
+      table: tableName.optional().describe('Only operations on this table'),
+      state: z.enum(OPERATION_STATES).optional(),
+      page_token: pageToken,
+    }),
+    async run({ table, state, page_token }, { services }) {
+      const page = await services.operations.list({ table, state }, { page_size: PAGE, page_token })
+      return { operations: page.items.map(summarize), next_page_token: page.next_page_token }
+    },
+  }),
+]
+
+function summarize(operation: Operation) {
+  return {
+    id: operation.id,
+    operation: operation.operation,
+    table: operation.table,
+    state: operation.state,
+    requested_by: operation.requested_by,
+    created_at: operation.created_at,
+    duration_ms: operation.duration_ms,
+    bytes_read: operation.bytes_read,
+    bytes_written: operation.bytes_written,
+    score_before: scoreOf(operation.health_before),
+    score_after: scoreOf(operation.health_after),
+    error: operation.error,
+  }
+}
+
+function scoreOf(health: unknown): number | null {
+  if (typeof health !== 'object' || health === null || !('score' in health)) return null
+  return typeof health.score === 'number' ? health.score : null
+}

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { DomainError } from '../../domain/errors.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interval.ts'
+import { type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
+import { contextOf } from './change-tools.ts'
+import { visible } from './plan-text.ts'
+import { toStoredJson } from './stored-value.ts'
+import { type AgentTool, changeTool, type ToolPlan, type ToolRun } from './tool.ts'
+
+const stopInput = z.strictObject({
+  pipeline_id: z.string().min(1).max(100).describe('Such as pipe-…, from list_pipelines'),
+  mode: z.enum(['graceful', 'immediate']).default('graceful'),
+})
+
+/** Tools that propose to start and stop streaming pipelines. */
+export const pipelineChangeTools: readonly AgentTool[] = [
+  changeTool({
+    name: 'start_pipeline',
+    title: 'Start a pipeline',
+    description:
+      'Proposes to start a streaming pipeline from a source table into a sink table, or one of a version. Only plans: ' +
+      'the user has to confirm before anything is started.',
+    risk: 'change',
+    minRole: 'DataEngineer',
+    input: startPipelineRequest,
+    plan: (request, run) => planStart(request, run),
+    apply: (args, run) => run.services.pipelines.start(args as unknown as StartPipelineRequest, contextOf(run)),
+  }),
+  changeTool({
+    name: 'stop_pipeline',
+    title: 'Stop a pipeline',
+    description:
+      'Proposes to stop a streaming pipeline; it can be started again where it stood. Only plans: the user has to ' +
+      'confirm before it is stopped.',
+    risk: 'change',
+    minRole: 'DataEngineer',
+    input: stopInput,
+    async plan({ pipeline_id, mode }, { services }): Promise<ToolPlan> {
+      const { state, source_tables, sink_table } = await services.pipelines.status(pipeline_id)
+      const plan = toStoredJson({ state, source_tables, sink_table, mode })
+      const what = visible(`pipeline ${pipeline_id} from ${source_tables.join(', ')} into ${sink_table}`)
+      if (state === 'stopped' || state === 'failed') {
+        return { plan, summary: `There is nothing to stop: ${what} is ${state}`, action: undefined }
+      }
+      return { plan, summary: `Stop ${what}, which is ${state}`, action: { arguments: { pipeline_id, mode } } }
+    },
+    apply(args, run) {
+      const { pipeline_id, mode } = stopInput.parse(args)
+      return run.services.pipelines.stop(pipeline_id, mode, contextOf(run))
+    },
+  }),
+]
+
+/** Looks at what can be told now; the start itself checks all of it again, and more. */
+async function planStart(request: StartPipelineRequest, { services }: ToolRun): Promise<ToolPlan> {
+  if (parseTriggerInterval(request.trigger_interval) === undefined) {
+    throw new DomainError('INVALID_REQUEST', `trigger_interval: ${TRIGGER_RULE}`)
+  }
+  const { source_table: source, sink_table: sink, version_id: version, create_sink_table: create } = request
+  if (version === undefined && (source === undefined || sink === undefined)) {
+    throw new DomainError('INVALID_REQUEST', 'give source_table and sink_table, or version_id')
+  }
+  if (source !== undefined) await services.tables.schema(source)
+  if (sink !== undefined && create !== true) await services.tables.schema(sink)
+  const what = version === undefined ? `from ${source ?? ''} into ${sink ?? ''}` : `of version ${version}`
+  const when = `every ${request.trigger_interval}, with the checkpoint ${JSON.stringify(request.checkpoint_location)}`
+  const summary = visible(`Start a pipeline ${what}, ${when}`)
+  const args = toStoredJson(request)
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a request is a JSON object
+  return { plan: args, summary, action: { arguments: args as { readonly [key: string]: typeof args } } }
+}

@@ -1,0 +1,63 @@
+import { count, formatBytes, plural } from '../../domain/table-health.ts'
+import type { ProposableKind } from '../agent-services.ts'
+
+/** Details of a dry run, in the column names of Iceberg's procedures. */
+export type PlanDetails = Readonly<Record<string, unknown>>
+
+/** What a plan would do, in one sentence of the service's own; undefined when it would do nothing. */
+export function describePlan(kind: ProposableKind, tableName: string, plan: PlanDetails): string | undefined {
+  const table = visible(tableName)
+  switch (kind) {
+    case 'compact':
+      return describeCompaction(table, plan)
+    case 'expire':
+      return describeExpiry(table, plan)
+    case 'rewrite_manifests': {
+      const rewritten = numberOf(plan, 'rewritten_manifests_count')
+      const added = numberOf(plan, 'added_manifests_count')
+      return rewritten === 0 ? undefined : `Merge ${plural(rewritten, 'manifest')} of ${table} into ${count(added)}`
+    }
+    case 'add_column':
+      return `Add column ${quoted(plan, 'name')} of type ${quoted(plan, 'type')} to ${table}`
+    case 'rename_column':
+      return `Rename column ${quoted(plan, 'name')} of ${table} to ${quoted(plan, 'new_name')}`
+    case 'drop_column':
+      return `Drop column ${quoted(plan, 'name')} of ${table}; its values can no longer be read`
+  }
+}
+
+function describeCompaction(table: string, plan: PlanDetails): string | undefined {
+  const files = numberOf(plan, 'rewritten_data_files_count')
+  if (files === 0) return undefined
+  const size = formatBytes(numberOf(plan, 'rewritten_bytes_count'))
+  return `Rewrite ${plural(files, 'data file')} (${size}) of ${table} into ${count(numberOf(plan, 'added_data_files_count'))}`
+}
+
+function describeExpiry(table: string, plan: PlanDetails): string | undefined {
+  const snapshots = numberOf(plan, 'expired_snapshots_count')
+  if (snapshots === 0) return undefined
+  const files = numberOf(plan, 'deleted_data_files_count')
+  const freed = plan['freed_bytes']
+  const size = typeof freed === 'number' ? `, ${formatBytes(freed)} in all` : ''
+  return `Expire ${plural(snapshots, 'snapshot')} of ${table}; ${plural(files, 'data file')} and the metadata that only they reach would be deleted${size}`
+}
+
+/** A number of a plan; 0 when it has none. */
+export function numberOf(plan: PlanDetails, name: string): number {
+  const value = plan[name]
+  return typeof value === 'number' ? value : 0
+}
+
+/** A name in quotes, in which nothing can look like the rest of the sentence. */
+function quoted(plan: PlanDetails, name: string): string {
+  const value = plan[name]
+  return JSON.stringify(visible(typeof value === 'string' ? value : ''))
+}
+
+/** Text without characters that cannot be seen or that turn the direction of what follows. */
+export function visible(text: string): string {
+  return text.replaceAll(
+    /[\p{Cc}\p{Cf}\u2028\u2029]/gu,
+    (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}

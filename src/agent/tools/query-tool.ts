@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { tableName } from '../../schemas/common.ts'
+import { MAX_RESULT_ROWS } from './cap-result.ts'
+import { readTool } from './tool.ts'
+
+/** Of the rows as JSON, so that the whole result stays below its bound. */
+const MAX_BYTES = 12_000
+
+/** Reads rows of one table. */
+export const queryTool = readTool({
+  name: 'query_table',
+  title: 'Query a table',
+  description:
+    "Runs one SELECT over one table and answers up to 100 rows. The SQL is DuckDB's and calls the table by the last " +
+    'part of its name: for sales.orders write FROM orders. No other table, file or network can be read. ' +
+    'Aggregate where you can: long answers are cut.',
+  minRole: 'DataEngineer',
+  input: z.strictObject({
+    table: tableName,
+    sql: z.string().min(1).max(10_000).describe('Such as SELECT status, count(*) FROM orders GROUP BY status'),
+    max_rows: z.int().min(1).max(MAX_RESULT_ROWS).default(MAX_RESULT_ROWS),
+  }),
+  run: ({ table, sql, max_rows }, { services, signal }) =>
+    services.queryRows({ table, sql, maxRows: max_rows, maxBytes: MAX_BYTES, signal }),
+})
