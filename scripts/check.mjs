@@ -6,8 +6,9 @@ import { ensureInstalled, root } from './ensure-installed.mjs'
 ensureInstalled()
 const steps = [
   ['tsc', '--noEmit'],
+  ['tsc', '--noEmit', '-p', 'frontend'],
   ['oxlint', '--type-aware', '--deny-warnings'],
-  ['oxfmt', '--check', 'src', 'test', 'scripts', 'bench'],
+  ['oxfmt', '--check', 'src', 'test', 'scripts', 'bench', 'frontend'],
   ['knip'],
 ]
 for (const [tool, ...args] of steps) {

@@ -1,9 +1,15 @@
-// `npm start`: installs what is missing, then runs the service under Bun with a demo lakehouse on the very first start.
+// `npm start`: installs what is missing, builds the web page when it must be, then runs the service under Bun, with a demo
+// lakehouse on the very first start.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
+import { ensureFrontend } from './build-frontend.mjs'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
 
 ensureInstalled()
+// Whoever names a folder has built it, or wants none.
+if (process.env.FRONTEND_DIR === undefined && !ensureFrontend()) {
+  console.error('The web page could not be built; see the lines above. The service starts with a short page instead.')
+}
 const service = spawn(runtimePath('bun'), [join(root, 'src', 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',
   env: { LOCKHOUSE_DEMO: '1', ...process.env },

@@ -1,0 +1,86 @@
+import { ApiError } from './api-error.ts'
+
+export type QueryValue = string | number | boolean | null | undefined
+
+export interface RequestOptions {
+  /** Parameters of the address; null, undefined and empty ones are left out. */
+  readonly query?: Readonly<Record<string, QueryValue>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An answer with what stands beside the body: `Link`, `ETag`, `Location`. */
+export interface ApiAnswer<T> {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: T
+}
+
+/** The service's interface with the session cookie; every refusal is thrown as an `ApiError`. */
+export const api = {
+  get: <T>(path: string, options: RequestOptions = {}): Promise<T> => bodyOf<T>('GET', path, undefined, options),
+  post: <T>(path: string, body?: unknown, options: RequestOptions = {}): Promise<T> =>
+    bodyOf<T>('POST', path, body, options),
+  put: <T>(path: string, body?: unknown, options: RequestOptions = {}): Promise<T> =>
+    bodyOf<T>('PUT', path, body, options),
+  del: <T = undefined>(path: string, options: RequestOptions = {}): Promise<T> =>
+    bodyOf<T>('DELETE', path, undefined, options),
+  /** The whole answer, where its status or headers matter. */
+  send,
+}
+
+async function bodyOf<T>(method: string, path: string, body: unknown, options: RequestOptions): Promise<T> {
+  return (await send<T>(method, path, { ...options, body })).body
+}
+
+async function send<T>(
+  method: string,
+  path: string,
+  options: RequestOptions & { readonly body?: unknown } = {},
+): Promise<ApiAnswer<T>> {
+  const response = await fetchAnswer(method, path, options)
+  if (!response.ok) throw await toApiError(response)
+  return { status: response.status, headers: response.headers, body: (await readBody(response)) as T }
+}
+
+/** Fetches below the session cookie without reading the body; throws an `ApiError` when no answer comes. */
+export async function fetchAnswer(
+  method: string,
+  path: string,
+  { query = {}, headers = {}, signal, body }: RequestOptions & { readonly body?: unknown },
+): Promise<Response> {
+  const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
+  try {
+    return await fetch(withQuery(path, query), {
+      method,
+      credentials: 'same-origin',
+      headers: { Accept: 'application/json', ...json, ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      ...(signal ? { signal } : {}),
+    })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(0, { code: 'NETWORK', detail: 'The service does not answer.' }, error)
+  }
+}
+
+/** What an unsuccessful answer says, as an error. */
+export async function toApiError(response: Response): Promise<ApiError> {
+  const body: unknown = await response.json().catch(() => undefined)
+  if (typeof body === 'object' && body !== null && 'code' in body && 'detail' in body) {
+    return new ApiError(response.status, body as { code: string; detail: string })
+  }
+  return new ApiError(response.status, { code: 'NO_PROBLEM', detail: `The service answered ${response.status}.` })
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text()
+  return text === '' ? undefined : (JSON.parse(text) as unknown)
+}
+
+/** An address with its parameters; null, undefined and empty ones are left out. */
+export function withQuery(path: string, query: Readonly<Record<string, QueryValue>>): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null && value !== '')
+  if (given.length === 0) return path
+  return `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString()}`
+}

@@ -1,0 +1,21 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api } from './client.ts'
+import type { TableList, TableListItem } from './types.ts'
+
+/** Every table of the catalog, by name; pages of the service are put together. */
+export const tablesQuery = queryOptions({
+  queryKey: ['tables'],
+  queryFn: async ({ signal }) => ({ tables: await allTables(signal) }),
+  staleTime: 30_000,
+})
+
+async function allTables(signal: AbortSignal): Promise<readonly TableListItem[]> {
+  const tables: TableListItem[] = []
+  let token: string | null = null
+  do {
+    const page: TableList = await api.get('/api/tables', { query: { page_token: token }, signal })
+    tables.push(...page.tables)
+    token = page.next_page_token
+  } while (token !== null)
+  return tables
+}

@@ -1,0 +1,110 @@
+/** Types of the interface, taken from the server's own schemas; nothing of them is left at run time. */
+import type { z } from 'zod'
+import type * as approvals from '../../../src/schemas/approvals.ts'
+import type * as auth from '../../../src/schemas/auth.ts'
+import type * as catalog from '../../../src/schemas/catalog-config.ts'
+import type * as common from '../../../src/schemas/common.ts'
+import type * as definitions from '../../../src/schemas/definitions.ts'
+import type * as governance from '../../../src/schemas/governance.ts'
+import type * as maintenance from '../../../src/schemas/maintenance.ts'
+import type * as monitor from '../../../src/schemas/monitor.ts'
+import type * as nodeTypes from '../../../src/schemas/node-types.ts'
+import type * as operations from '../../../src/schemas/operations.ts'
+import type * as pipelines from '../../../src/schemas/pipelines.ts'
+import type * as service from '../../../src/schemas/service-health.ts'
+import type * as tables from '../../../src/schemas/tables.ts'
+import type * as webhooks from '../../../src/schemas/webhooks.ts'
+
+export type { Role } from '../../../src/domain/roles.ts'
+
+export type Problem = z.infer<typeof common.problem>
+export type ErrorCode = (typeof common.ERROR_CODES)[number]
+export type WhoAmI = z.infer<typeof auth.whoAmI>
+export type CreateTokenRequest = z.infer<typeof auth.createTokenRequest>
+export type CreatedToken = z.infer<typeof auth.createdToken>
+export type TokenList = z.infer<typeof auth.tokenList>
+export type Token = TokenList[number]
+
+export type TableList = z.infer<typeof tables.tableList>
+export type TableListItem = TableList['tables'][number]
+export type TableOverview = z.infer<typeof tables.tableOverview>
+export type TableRef = TableOverview['refs'][number]
+export type TableSchema = z.infer<typeof tables.tableSchema>
+export type Column = z.infer<typeof tables.column>
+export type TableHealth = z.infer<typeof tables.tableHealth>
+export type HealthFactor = TableHealth['factors'][number]
+export type HealthAction = TableHealth['actions'][number]
+export type SnapshotList = z.infer<typeof tables.snapshotList>
+export type Snapshot = SnapshotList['snapshots'][number]
+export type FileList = z.infer<typeof tables.fileList>
+export type TableFile = FileList['files'][number]
+export type PartitionList = z.infer<typeof tables.partitionList>
+export type Partition = PartitionList['partitions'][number]
+export type HistoryList = z.infer<typeof tables.historyList>
+export type HistoryEntry = HistoryList['history'][number]
+export type RefList = z.infer<typeof tables.refList>
+export type RegisterRequest = z.infer<typeof tables.registerRequest>
+
+export type CompactRequest = z.infer<typeof maintenance.compactRequest>
+export type ExpireRequest = z.infer<typeof maintenance.expireRequest>
+export type AddColumnRequest = z.infer<typeof maintenance.addColumnRequest>
+export type RenameColumnRequest = z.infer<typeof maintenance.renameColumnRequest>
+export type DropColumnRequest = z.infer<typeof maintenance.dropColumnRequest>
+export type RewriteManifestsRequest = z.infer<typeof maintenance.rewriteManifestsRequest>
+export type RemoveOrphansRequest = z.infer<typeof maintenance.removeOrphansRequest>
+export type RollbackRequest = z.infer<typeof maintenance.rollbackRequest>
+export type OperationResult = z.infer<typeof maintenance.operationResult>
+
+export type Operation = z.infer<typeof operations.operation>
+export type OperationList = z.infer<typeof operations.operationList>
+export type OperationAccepted = z.infer<typeof operations.operationAccepted>
+export type OperationState = Operation['state']
+
+export type StartPipelineRequest = z.infer<typeof pipelines.startPipelineRequest>
+export type Pipeline = z.infer<typeof pipelines.pipeline>
+export type PipelineProgress = z.infer<typeof pipelines.pipelineProgress>
+export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
+export type PipelineList = z.infer<typeof pipelines.pipelineList>
+export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
+export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
+
+export type Environment = z.infer<typeof definitions.environment>
+export type Definition = z.infer<typeof definitions.definition>
+export type DefinitionDetail = z.infer<typeof definitions.definitionDetail>
+export type CreatedDefinition = z.infer<typeof definitions.createdDefinition>
+export type CreateDefinitionRequest = z.infer<typeof definitions.createDefinitionRequest>
+export type UpdateDefinitionRequest = z.infer<typeof definitions.updateDefinitionRequest>
+export type ImportRequest = z.infer<typeof definitions.importRequest>
+export type CreateVersionRequest = z.infer<typeof definitions.createVersionRequest>
+export type Version = z.infer<typeof definitions.version>
+export type VersionSummary = z.infer<typeof definitions.versionSummary>
+export type ExportedVersion = z.infer<typeof definitions.exportedVersion>
+export type VersionDiff = z.infer<typeof definitions.versionDiff>
+export type JsonChange = VersionDiff['nodes']['changed'][number]['changes'][number]
+export type GraphNode = Version['nodes'][number]
+export type GraphEdge = Version['edges'][number]
+export type Board = z.infer<typeof definitions.board>
+export type BoardRow = Board['definitions'][number]
+export type NodeTypeList = z.infer<typeof nodeTypes.nodeTypeList>
+export type GraphValidation = z.infer<typeof nodeTypes.graphValidation>
+export type VersionValidation = z.infer<typeof nodeTypes.versionValidation>
+
+export type ApprovalRequest = z.infer<typeof approvals.approval>
+export type ApprovalStatus = ApprovalRequest['status']
+export type ApprovalRequestDetail = z.infer<typeof approvals.approvalDetail>
+export type Comment = z.infer<typeof approvals.comment>
+export type PendingApprovals = z.infer<typeof approvals.pendingApprovals>
+
+export type CatalogConfig = z.infer<typeof catalog.catalogConfig>
+export type SetCatalogConfigRequest = z.infer<typeof catalog.setCatalogConfigRequest>
+export type SetCatalogConfigResult = z.infer<typeof catalog.setCatalogConfigResult>
+export type AuditEntry = z.infer<typeof governance.auditList>[number]
+export type AuditVerification = z.infer<typeof governance.auditVerification>
+export type LogEventList = z.infer<typeof governance.eventList>
+export type LogEvent = LogEventList['events'][number]
+export type ServiceHealth = z.infer<typeof service.serviceHealth>
+export type WebhookList = z.infer<typeof webhooks.webhookList>
+export type Webhook = WebhookList[number]
+export type CreateWebhookRequest = z.infer<typeof webhooks.createWebhookRequest>
+export type CreatedWebhook = z.infer<typeof webhooks.createdWebhook>
+export type DeliveryList = z.infer<typeof webhooks.deliveryList>

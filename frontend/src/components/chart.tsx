@@ -1,0 +1,109 @@
+import { useComputedColorScheme, VisuallyHidden } from '@mantine/core'
+import { useElementSize } from '@mantine/hooks'
+import { useEffect, useRef } from 'react'
+import UPlot from 'uplot'
+import 'uplot/dist/uPlot.min.css'
+import classes from './chart.module.css'
+
+export interface ChartSeries {
+  readonly label: string
+  /** One value for each `x`; null where there is none. */
+  readonly values: readonly (number | null)[]
+  /** A colour or custom property of the page; default the accent. */
+  readonly color?: string
+  readonly fill?: boolean
+  /** `line` (default) or `bars`. */
+  readonly kind?: 'line' | 'bars'
+}
+
+export interface ChartProps {
+  /** Seconds since 1970 when `time` is set (default), else plain numbers; ascending. */
+  readonly x: readonly number[]
+  readonly series: readonly ChartSeries[]
+  readonly time?: boolean
+  /** A value of the vertical axis with its unit. */
+  readonly format: (value: number) => string
+  /** What the chart shows and says, for those who cannot see it: its title, latest and greatest value. */
+  readonly summary: string
+  /** px; default 160. */
+  readonly height?: number
+}
+
+/** A chart over time or numbers that follows the colour scheme and the width; its `summary` is the text alternative. */
+export function Chart(props: ChartProps) {
+  const { x, series, summary, height = 160 } = props
+  const { ref, width } = useElementSize()
+  const holder = useRef<HTMLDivElement>(null)
+  const plot = useRef<UPlot>(undefined)
+  const scheme = useComputedColorScheme('light')
+  const latest = useRef(props)
+  useEffect(() => {
+    latest.current = props
+  })
+  const shape = series.map(({ label, color, fill, kind }) => [label, color, fill, kind].join(' ')).join('|')
+
+  useEffect(() => {
+    if (holder.current === null || width === 0) return undefined
+    const made = new UPlot(chartOptions(latest.current, width, height), dataOf(latest.current), holder.current)
+    plot.current = made
+    return () => {
+      made.destroy()
+      plot.current = undefined
+    }
+  }, [scheme, shape, width, height])
+
+  useEffect(() => {
+    plot.current?.setData(dataOf({ x, series }))
+  }, [x, series])
+
+  return (
+    <figure className={classes.chart} ref={ref}>
+      <div ref={holder} aria-hidden="true" style={{ minHeight: height }} />
+      <VisuallyHidden component="figcaption">{summary}</VisuallyHidden>
+    </figure>
+  )
+}
+
+function dataOf({ x, series }: Pick<ChartProps, 'x' | 'series'>): UPlot.AlignedData {
+  return [[...x], ...series.map(({ values }) => [...values])]
+}
+
+function chartOptions(props: ChartProps, width: number, height: number): UPlot.Options {
+  const text = cssColor('--mantine-color-dimmed')
+  const axis = {
+    stroke: text,
+    grid: { stroke: cssColor('--lh-border'), width: 1 },
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  }
+  return {
+    width,
+    height,
+    legend: { show: props.series.length > 1 },
+    cursor: { y: false, points: { size: 6 } },
+    scales: { x: { time: props.time ?? true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    axes: [
+      { ...axis, space: 70 },
+      { ...axis, size: 70, space: 36, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
+    ],
+    series: [{}, ...props.series.map((one) => seriesOptions(one, props.format))],
+  }
+}
+
+function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries, format: ChartProps['format']) {
+  const stroke = color.startsWith('--') ? cssColor(color) : color
+  const bars = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40] }) : undefined
+  return {
+    label,
+    stroke,
+    width: kind === 'bars' ? 0 : 1.5,
+    points: { show: false },
+    value: (_plot: UPlot, value: number | null) => (value === null ? '–' : format(value)),
+    ...(fill === true || bars ? { fill: `color-mix(in srgb, ${stroke} ${bars ? 80 : 15}%, transparent)` } : {}),
+    ...(bars ? { paths: bars } : {}),
+  }
+}
+
+function cssColor(property: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(property).trim()
+}

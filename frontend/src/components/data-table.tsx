@@ -1,0 +1,115 @@
+import { useMediaQuery } from '@mantine/hooks'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type CSSProperties, type ReactNode, useMemo, useRef } from 'react'
+import { DataTableHead } from './data-table-head.tsx'
+import { DataTableRow } from './data-table-row.tsx'
+import { useRowKeys } from './data-table-keys.ts'
+import classes from './data-table.module.css'
+import { type Sort, sortRows, type SortValue } from './sorting.ts'
+
+export interface ColumnSpec<Row> {
+  readonly id: string
+  readonly header: string
+  /** A track of the grid, such as `minmax(160px, 2fr)` or `96px`. */
+  readonly width: string
+  readonly cell: (row: Row) => ReactNode
+  /** Numbers stand at the end. */
+  readonly align?: 'start' | 'end'
+  /** Makes the column sortable. */
+  readonly sortValue?: (row: Row) => SortValue
+  /** Whether the first click sorts from high to low; for figures and times. */
+  readonly highFirst?: boolean
+  /** Left out where there is no room for it. */
+  readonly hideOnPhone?: boolean
+}
+
+export interface DataTableProps<Row> {
+  /** What the rows are, for those who cannot see it. */
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly columns: readonly ColumnSpec<Row>[]
+  readonly sort?: Sort | undefined
+  readonly onSort?: ((sort: Sort) => void) | undefined
+  /** Opens a row, by a click or by Enter; where it has a link, the link is followed instead. */
+  readonly onOpen?: ((row: Row) => void) | undefined
+  readonly selectedKey?: string | undefined
+  /** px; default 36. */
+  readonly rowHeight?: number
+  /** Greatest height in px; without it the table takes what its surroundings leave. */
+  readonly maxHeight?: number
+}
+
+const OVERSCAN = 10
+const PHONE = '(max-width: 48em)'
+
+/**
+ * A list of any length: only rows in view are in the document. Arrow keys, Page Up and Down, Home and End move between
+ * rows, Enter opens one. Rows come sorted by `sort`.
+ */
+export function DataTable<Row>(props: DataTableProps<Row>) {
+  const { label, rows, columns: all, sort, rowKey, rowHeight = 36, maxHeight, onOpen, selectedKey } = props
+  const phone = useMediaQuery(PHONE, globalThis.matchMedia(PHONE).matches)
+  const columns = useMemo(() => (phone ? all.filter(({ hideOnPhone }) => hideOnPhone !== true) : all), [all, phone])
+  const sorted = useSorted(rows, all, sort)
+  const scroller = useRef<HTMLDivElement>(null)
+  const virtualizer = useVirtualizer({
+    count: sorted.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: OVERSCAN,
+    scrollPaddingStart: 33,
+  })
+  const keys = useRowKeys({ count: sorted.length, scroller, scrollTo: (index) => virtualizer.scrollToIndex(index) })
+  const grid = useMemo<CSSProperties>(
+    () => ({ gridTemplateColumns: columns.map(({ width }) => width).join(' ') }),
+    [columns],
+  )
+  return (
+    <div
+      ref={scroller}
+      className={maxHeight === undefined ? `${classes.wrap} ${classes.fill}` : classes.wrap}
+      style={maxHeight === undefined ? undefined : { maxHeight }}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={sorted.length + 1}
+      aria-colcount={columns.length}
+      tabIndex={-1}
+      onKeyDown={keys.onKeyDown}
+    >
+      <DataTableHead columns={columns} grid={grid} sort={sort} onSort={props.onSort} />
+      <div className={classes.body} role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
+          const row = sorted[index]
+          if (row === undefined) return null
+          const key = rowKey(row)
+          return (
+            <DataTableRow
+              key={key}
+              row={row}
+              index={index}
+              top={start}
+              height={rowHeight}
+              columns={columns}
+              grid={grid}
+              focusable={index === keys.active}
+              selected={selectedKey === undefined ? undefined : key === selectedKey}
+              onOpen={onOpen}
+            />
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+function useSorted<Row>(
+  rows: readonly Row[],
+  columns: readonly ColumnSpec<Row>[],
+  sort: Sort | undefined,
+): readonly Row[] {
+  return useMemo(() => {
+    const valueOf = columns.find(({ id }) => id === sort?.column)?.sortValue
+    return sort && valueOf ? sortRows(rows, valueOf, sort.descending) : rows
+  }, [rows, columns, sort])
+}

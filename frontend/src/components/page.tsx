@@ -1,0 +1,61 @@
+import { Title } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { common } from '../strings/common.ts'
+import classes from './page.module.css'
+
+/** A step above the page; `to` is a whole path. */
+export interface Crumb {
+  readonly label: string
+  readonly to: string
+}
+
+export interface PageProps {
+  /** Title of the page and of the window. */
+  readonly title: string
+  /** Beside the title: badges, a copy button. */
+  readonly aside?: ReactNode
+  /** One line under the title. */
+  readonly lead?: ReactNode
+  readonly crumbs?: readonly Crumb[]
+  readonly actions?: ReactNode
+  /** Takes the height of the window, so that a list inside scrolls instead of the page. */
+  readonly fill?: boolean
+  readonly children?: ReactNode
+}
+
+/** The frame of every page: where it stands, its title, what can be done, and its content. */
+export function Page({ title, aside, lead, crumbs, actions, fill = false, children }: PageProps) {
+  useDocumentTitle(`${title} · ${common.product}`)
+  return (
+    <div className={fill ? `${classes.page} ${classes.fill}` : classes.page}>
+      <header className={classes.head}>
+        <div className={classes.titles}>
+          {crumbs && <Crumbs crumbs={crumbs} />}
+          <div className={classes.title}>
+            <Title order={1}>{title}</Title>
+            {aside}
+          </div>
+          {lead && <p className={classes.lead}>{lead}</p>}
+        </div>
+        {actions && <div className={classes.actions}>{actions}</div>}
+      </header>
+      <div className={classes.content}>{children}</div>
+    </div>
+  )
+}
+
+function Crumbs({ crumbs }: { readonly crumbs: readonly Crumb[] }) {
+  return (
+    <nav aria-label={common.breadcrumbs}>
+      <ol className={classes.crumbs}>
+        {crumbs.map(({ label, to }) => (
+          <li key={to}>
+            <Link to={to}>{label}</Link>
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
+}

@@ -1,0 +1,11 @@
+import { Page } from '../../components/page.tsx'
+import { Loading } from '../../components/states.tsx'
+
+/** Pipeline. */
+export function PipelinePage() {
+  return (
+    <Page title="Pipeline">
+      <Loading />
+    </Page>
+  )
+}

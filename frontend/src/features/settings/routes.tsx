@@ -1,0 +1,30 @@
+import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { SettingsIcon } from '../../components/icons.tsx'
+import type { NavEntry } from '../../navigation.ts'
+import type { Root } from '../../root.tsx'
+
+/** Navigation to this feature. */
+export const settingsNav: readonly NavEntry[] = [
+  { to: '/settings/catalog', label: 'Settings', icon: SettingsIcon, section: 'service', also: ['/settings'] },
+]
+
+/** Pages of this feature. */
+export function settingsRoutes(root: Root) {
+  return [
+    createRoute({
+      getParentRoute: () => root,
+      path: '/settings/catalog',
+      component: lazyRouteComponent(() => import('./catalog-page.tsx'), 'CatalogPage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
+      path: '/settings/tokens',
+      component: lazyRouteComponent(() => import('./tokens-page.tsx'), 'TokensPage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
+      path: '/settings/webhooks',
+      component: lazyRouteComponent(() => import('./webhooks-page.tsx'), 'WebhooksPage'),
+    }),
+  ] as const
+}

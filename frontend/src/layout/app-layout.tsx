@@ -1,0 +1,98 @@
+import { ActionIcon, Drawer, Group } from '@mantine/core'
+import { useDisclosure, useHotkeys } from '@mantine/hooks'
+import { Link, Outlet, useRouterState } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { LogoMark } from '../components/logo.tsx'
+import { MenuIcon, SearchIcon } from '../components/icons.tsx'
+import type { NavEntry } from '../navigation.ts'
+import { common } from '../strings/common.ts'
+import { shell } from '../strings/shell.ts'
+import classes from './app-layout.module.css'
+import { NavList } from './nav-list.tsx'
+import { SearchButton } from './search-button.tsx'
+import { UserMenu } from './user-menu.tsx'
+
+const QuickSearch = lazy(async () => ({ default: (await import('./quick-search.tsx')).QuickSearch }))
+
+/** The frame around every page: navigation at the side, on a phone in a drawer, and search over all of it. */
+export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }) {
+  const signingIn = useRouterState({ select: ({ location }) => location.pathname === '/sign-in' })
+  if (!signingIn) return <Frame entries={entries} />
+  return (
+    <main className={classes.bare}>
+      <Outlet />
+    </main>
+  )
+}
+
+function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
+  const [searching, search] = useDisclosure(false)
+  const [drawer, drawerState] = useDisclosure(false)
+  useHotkeys([
+    ['mod+K', search.open],
+    ['/', search.open],
+  ])
+  return (
+    <div className={classes.frame}>
+      <a className={classes.skip} href="#main" onClick={skipToMain}>
+        {shell.skip}
+      </a>
+      <PhoneBar onMenu={drawerState.open} onSearch={search.open} />
+      <div className={classes.side}>
+        <Brand />
+        <SearchButton onClick={search.open} />
+        <NavList entries={entries} />
+        <UserMenu />
+      </div>
+      <Drawer
+        opened={drawer}
+        onClose={drawerState.close}
+        size={260}
+        title={common.product}
+        closeButtonProps={{ 'aria-label': common.close }}
+      >
+        <NavList entries={entries} onNavigate={drawerState.close} />
+        <UserMenu />
+      </Drawer>
+      <main id="main" className={classes.main} tabIndex={-1}>
+        <Outlet />
+      </main>
+      {searching && (
+        <Suspense fallback={null}>
+          <QuickSearch entries={entries} onClose={search.close} />
+        </Suspense>
+      )}
+    </div>
+  )
+}
+
+/** The address stays as it is: a hash in it could not be told from a page's own. */
+function skipToMain(event: { preventDefault: () => void }): void {
+  event.preventDefault()
+  document.querySelector<HTMLElement>('#main')?.focus()
+}
+
+function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly onSearch: () => void }) {
+  return (
+    <header className={classes.top}>
+      <Group gap={4} wrap="nowrap">
+        <ActionIcon size={36} aria-label={shell.openNavigation} onClick={onMenu}>
+          <MenuIcon size={18} />
+        </ActionIcon>
+        <Brand />
+      </Group>
+      <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
+        <SearchIcon size={18} />
+      </ActionIcon>
+    </header>
+  )
+}
+
+function Brand() {
+  return (
+    <Link to="/tables" className={classes.brand}>
+      <LogoMark />
+      {common.product}
+    </Link>
+  )
+}

@@ -1,0 +1,69 @@
+import { VisuallyHidden } from '@mantine/core'
+import { Link, useRouterState } from '@tanstack/react-router'
+import { hasRole } from '../../../src/domain/roles.ts'
+import { useMe } from '../api/session.ts'
+import type { NavEntry } from '../navigation.ts'
+import { shell } from '../strings/shell.ts'
+import classes from './nav-list.module.css'
+
+const SECTIONS: readonly NavEntry['section'][] = ['lakehouse', 'pipelines', 'service']
+
+interface NavListProps {
+  readonly entries: readonly NavEntry[]
+  readonly onNavigate?: () => void
+}
+
+/** The pages that the caller's role may open, in sections. */
+export function NavList({ entries, onNavigate }: NavListProps) {
+  const me = useMe()
+  const mine = entries.filter(({ minRole = 'Auditor' }) => me !== undefined && hasRole(me.role, minRole))
+  return (
+    <nav className={classes.nav} aria-label={shell.navigation}>
+      {SECTIONS.map((section) => (
+        <div key={section}>
+          <p className={classes.section} id={`nav-${section}`}>
+            {shell.sections[section]}
+          </p>
+          <ul className={classes.list} aria-labelledby={`nav-${section}`}>
+            {mine
+              .filter((entry) => entry.section === section)
+              .map((entry) => (
+                <NavItem key={entry.to} entry={entry} onNavigate={onNavigate} />
+              ))}
+          </ul>
+        </div>
+      ))}
+    </nav>
+  )
+}
+
+const always = (): boolean => true
+const nothing = (): undefined => undefined
+
+function NavItem({ entry, onNavigate }: { readonly entry: NavEntry; readonly onNavigate: (() => void) | undefined }) {
+  const { to, also = [], label, icon: Icon, useShown = always, useBadge = nothing } = entry
+  const shown = useShown()
+  const badge = useBadge()
+  const current = useRouterState({
+    select: ({ location }) => [to, ...also].some((path) => isBelow(location.pathname, path)),
+  })
+  if (!shown) return null
+  return (
+    <li>
+      <Link to={to} className={classes.link} aria-current={current ? 'page' : undefined} onClick={onNavigate}>
+        <Icon />
+        {label}
+        {badge !== undefined && badge.count > 0 && (
+          <span className={classes.badge}>
+            <span aria-hidden="true">{badge.count > 99 ? '99+' : badge.count}</span>
+            <VisuallyHidden>{badge.label}</VisuallyHidden>
+          </span>
+        )}
+      </Link>
+    </li>
+  )
+}
+
+function isBelow(pathname: string, path: string): boolean {
+  return pathname === path || pathname.startsWith(`${path}/`)
+}

@@ -1,0 +1,69 @@
+import { Alert, Button, PasswordInput, Title } from '@mantine/core'
+import { useDocumentTitle } from '@mantine/hooks'
+import { useMutation } from '@tanstack/react-query'
+import { getRouteApi, useRouter } from '@tanstack/react-router'
+import { useState } from 'react'
+import { ApiError } from '../api/api-error.ts'
+import { signIn } from '../api/session.ts'
+import { LogoMark } from '../components/logo.tsx'
+import { errorText } from '../components/states.tsx'
+import { common } from '../strings/common.ts'
+import { signIn as words } from '../strings/shell.ts'
+import { innerPath } from './inner-path.ts'
+import classes from './sign-in-page.module.css'
+
+const page = getRouteApi('/sign-in')
+
+/** Takes a token and goes on to where the visitor was heading. */
+export function SignInPage() {
+  const { next, why } = page.useSearch()
+  const router = useRouter()
+  const [token, setToken] = useState('')
+  const [missing, setMissing] = useState(false)
+  const enter = useMutation({ mutationFn: signIn, onSuccess: () => router.history.push(innerPath(next)) })
+  useDocumentTitle(`${words.title} · ${common.product}`)
+  return (
+    <div className={classes.page}>
+      <form
+        className={classes.card}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          setMissing(token.trim() === '')
+          if (token.trim() !== '') enter.mutate(token)
+        }}
+      >
+        <div className={classes.head}>
+          <LogoMark size={32} />
+          <Title order={1}>{common.product}</Title>
+        </div>
+        <p className={classes.intro}>{words.intro}</p>
+        {why !== undefined && !enter.isError && (
+          <Alert variant="light" color="gray" role="status">
+            {why === 'link' ? words.linkRefused : words.ended}
+          </Alert>
+        )}
+        <PasswordInput
+          size="sm"
+          label={words.token}
+          description={words.tokenHint}
+          value={token}
+          onChange={(event) => setToken(event.currentTarget.value)}
+          error={missing ? words.empty : enter.isError && refusal(enter.error)}
+          autoComplete="current-password"
+          spellCheck={false}
+          data-autofocus
+        />
+        <Button type="submit" size="sm" loading={enter.isPending}>
+          {words.submit}
+        </Button>
+      </form>
+    </div>
+  )
+}
+
+function refusal(error: unknown): string {
+  if (error instanceof ApiError && error.status === 401) return words.refused
+  if (error instanceof ApiError && error.status === 429) return words.throttled
+  return errorText(error)
+}

@@ -1,0 +1,58 @@
+import { Menu, useMantineColorScheme } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useRouter } from '@tanstack/react-router'
+import { signOut, useMe } from '../api/session.ts'
+import { CheckIcon, MoonIcon, SunIcon, SystemIcon, UserIcon } from '../components/icons.tsx'
+import { shell } from '../strings/shell.ts'
+import classes from './user-menu.module.css'
+
+const SCHEMES = [
+  { value: 'auto', icon: SystemIcon },
+  { value: 'light', icon: SunIcon },
+  { value: 'dark', icon: MoonIcon },
+] as const
+
+/** Who is signed in, the colours of the page, and the way out. */
+export function UserMenu() {
+  const me = useMe()
+  const router = useRouter()
+  const { colorScheme, setColorScheme } = useMantineColorScheme()
+  const leave = useMutation({
+    mutationFn: signOut,
+    onSuccess: () => router.navigate({ to: '/sign-in', search: { next: undefined, why: undefined } }),
+  })
+  if (me === undefined) return null
+  return (
+    <Menu position="top-start" width={200}>
+      <Menu.Target>
+        <button type="button" className={classes.button} aria-label={shell.user(me.user)}>
+          <UserIcon />
+          <span className={classes.words}>
+            <span className={classes.name}>{me.user}</span>
+            <span className={classes.role}>{shell.roles[me.role]}</span>
+          </span>
+        </button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>{shell.scheme}</Menu.Label>
+        {SCHEMES.map(({ value, icon: Icon }) => (
+          <Menu.Item
+            key={value}
+            leftSection={<Icon />}
+            rightSection={colorScheme === value ? <CheckIcon /> : null}
+            aria-current={colorScheme === value}
+            onClick={() => setColorScheme(value)}
+          >
+            {shell.schemes[value]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
+        {me.via === 'off' ? (
+          <Menu.Label>{shell.authOff}</Menu.Label>
+        ) : (
+          <Menu.Item onClick={() => leave.mutate()}>{shell.signOut}</Menu.Item>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

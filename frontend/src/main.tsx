@@ -1,0 +1,38 @@
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import '@mantine/core/styles.css'
+import '@mantine/notifications/styles.css'
+import { QueryClientProvider } from '@tanstack/react-query'
+import { RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { onSessionEnded, queryClient } from './api/query-client.ts'
+import { signInFromLink } from './api/session.ts'
+import './global.css'
+import { createPageRouter } from './router.tsx'
+import { cssVariables, theme } from './theme.ts'
+
+const root = document.querySelector('#root')
+if (root === null) throw new Error('index.html has no #root')
+
+const linkError = await signInFromLink()
+const router = createPageRouter()
+onSessionEnded(() => {
+  if (router.state.location.pathname === '/sign-in') return
+  const next = router.state.location.href
+  queryClient.clear()
+  void router.navigate({ to: '/sign-in', search: { next, why: 'ended' } })
+})
+if (linkError)
+  void router.navigate({ to: '/sign-in', search: { next: location.pathname + location.search, why: 'link' } })
+
+createRoot(root).render(
+  <StrictMode>
+    <MantineProvider theme={theme} cssVariablesResolver={cssVariables} defaultColorScheme="auto">
+      <Notifications position="bottom-right" limit={4} />
+      <QueryClientProvider client={queryClient}>
+        <RouterProvider router={router} />
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

@@ -1,0 +1,77 @@
+import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { agentNav, agentRoutes } from './features/agent/routes.tsx'
+import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
+import { designerNav, designerRoutes } from './features/designer/routes.tsx'
+import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
+import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
+import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
+import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
+import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
+import { AppLayout } from './layout/app-layout.tsx'
+import { RouteError } from './layout/route-states.tsx'
+import { rootRoute } from './root.tsx'
+import { formatSearchParams, parseSearchParams } from './search-params.ts'
+
+const NAV = [
+  ...tablesNav,
+  ...operationsNav,
+  ...notebooksNav,
+  ...pipelinesNav,
+  ...designerNav,
+  ...approvalsNav,
+  ...agentNav,
+  ...settingsNav,
+]
+
+rootRoute.update({ component: () => <AppLayout entries={NAV} /> })
+
+const signInRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/sign-in',
+  validateSearch: (search: Record<string, unknown>) => ({
+    next: typeof search['next'] === 'string' ? search['next'] : undefined,
+    why: search['why'] === 'ended' || search['why'] === 'link' ? search['why'] : undefined,
+  }),
+  component: lazyRouteComponent(() => import('./layout/sign-in-page.tsx'), 'SignInPage'),
+})
+
+const homeRoute = createRoute({
+  getParentRoute: () => rootRoute,
+  path: '/',
+  beforeLoad: () => {
+    throw redirect({ to: '/tables' })
+  },
+})
+
+const routeTree = rootRoute.addChildren([
+  homeRoute,
+  signInRoute,
+  ...tablesRoutes(rootRoute),
+  ...pipelinesRoutes(rootRoute),
+  ...designerRoutes(rootRoute),
+  ...approvalsRoutes(rootRoute),
+  ...agentRoutes(rootRoute),
+  ...notebooksRoutes(rootRoute),
+  ...operationsRoutes(rootRoute),
+  ...settingsRoutes(rootRoute),
+])
+
+/** The page's addresses; pages are loaded when they are first shown, or when a link to one is pointed at. */
+export function createPageRouter() {
+  return createRouter({
+    routeTree,
+    parseSearch: parseSearchParams,
+    stringifySearch: formatSearchParams,
+    defaultPreload: 'intent',
+    defaultPreloadStaleTime: 0,
+    defaultErrorComponent: RouteError,
+    scrollRestoration: true,
+    scrollToTopSelectors: ['#main'],
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createPageRouter>
+  }
+}

@@ -1,0 +1,16 @@
+/** The search of an address as plain text values, so that addresses stay readable and 64-bit ids stay whole. */
+export type SearchParams = Readonly<Record<string, string>>
+
+/** Reads `?tab=health&q=orders`. */
+export function parseSearchParams(search: string): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(search))
+}
+
+/** Writes it; undefined, null and empty values are left out. */
+export function formatSearchParams(search: Readonly<Record<string, unknown>>): string {
+  const given = Object.entries(search).flatMap(([name, value]) => {
+    const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+    return text === '' ? [] : [[name, text]]
+  })
+  return given.length === 0 ? '' : `?${new URLSearchParams(given).toString()}`
+}

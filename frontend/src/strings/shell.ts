@@ -1,0 +1,37 @@
+/** Words of the frame around the pages, and of sign-in. */
+export const shell = {
+  skip: 'Skip to content',
+  navigation: 'Main navigation',
+  openNavigation: 'Open navigation',
+  sections: { lakehouse: 'Lakehouse', pipelines: 'Pipelines', service: 'Service' },
+  search: 'Search',
+  searchShort: 'Find a table or page',
+  searchKey: '/',
+  searchLabel: 'Find a table or page',
+  searchEmpty: 'Nothing by that name.',
+  searchPages: 'Pages',
+  searchTables: 'Tables',
+  searchMore: (count: string) => `${count} more; type more of the name`,
+  searchFound: (count: number) => (count === 1 ? '1 result' : `${count} results`),
+  user: (name: string) => `Signed in as ${name}`,
+  signOut: 'Sign out',
+  scheme: 'Colours',
+  schemes: { auto: 'System', light: 'Light', dark: 'Dark' },
+  pendingApprovals: (count: number) =>
+    count === 1 ? '1 request waits for a decision' : `${count} requests wait for a decision`,
+  authOff: 'Authentication is off: everybody on this machine is a lead.',
+  roles: { Auditor: 'Auditor', DataEngineer: 'Data engineer', LeadDataEngineer: 'Lead data engineer' },
+} as const
+
+export const signIn = {
+  title: 'Sign in',
+  intro: 'Open the link that the first start printed, or paste a token here.',
+  token: 'Token',
+  tokenHint: 'It begins with lh_, or is a token of your identity provider.',
+  submit: 'Sign in',
+  refused: 'This token is not valid: it may have been revoked, or it has expired.',
+  linkRefused: 'The token of this link is not valid any more. Paste another one.',
+  throttled: 'Too many tries. Wait a minute.',
+  ended: 'Your session has ended. Sign in again to go on where you were.',
+  empty: 'Paste a token first.',
+} as const

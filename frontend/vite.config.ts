@@ -1,0 +1,28 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+import { precompress } from './precompress.ts'
+
+const SERVICE = process.env['LOCKHOUSE_URL'] ?? 'http://localhost:3000'
+
+/** Built into `frontend/dist`; in development on port 5173, with the service's paths passed on to it (spec, section 1). */
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  plugins: [react(), precompress()],
+  build: {
+    outDir: 'dist',
+    emptyOutDir: true,
+    target: 'es2023',
+    assetsInlineLimit: 0, // the content security policy allows no data: address but for images
+    chunkSizeWarningLimit: 400,
+    reportCompressedSize: false,
+  },
+  server: {
+    port: 5173,
+    strictPort: true,
+    proxy: {
+      '/api': { target: SERVICE, ws: true },
+      '/notebook/': { target: SERVICE, ws: true },
+    },
+  },
+})
