@@ -25,6 +25,7 @@ export interface StateTables {
   readonly agent_turns: AgentTurnsTable
   readonly agent_actions: AgentActionsTable
   readonly agent_usage: AgentUsageTable
+  readonly notebook_sessions: NotebookSessionsTable
 }
 
 export interface MigrationsTable {
@@ -353,4 +354,17 @@ export interface AgentUsageTable {
   user_id: string
   day: string
   tokens: number
+}
+
+/** A user's notebook; whether it still lives, the cluster knows. */
+export interface NotebookSessionsTable {
+  user_id: string
+  session: string
+  pod_name: string
+  pod_uid: string
+  token_id: string | null
+  token_expires_at: string | null
+  started_at: string
+  active_at: string
+  stops_at: string | null
 }

@@ -214,6 +214,6 @@ describe('a watch', () => {
     await until(() => fake.watches() === 1)
     fake.cutWatches()
     await ended
-    expect(fake.watches()).toBe(0)
+    await until(() => fake.watches() === 0)
   })
 })

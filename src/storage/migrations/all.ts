@@ -3,6 +3,7 @@ import { governance } from './0002-governance.ts'
 import { lifecycle } from './0003-lifecycle.ts'
 import { streaming } from './0004-streaming.ts'
 import { agent } from './0005-agent.ts'
+import { notebooks } from './0006-notebooks.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -12,4 +13,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [3, lifecycle],
   [4, streaming],
   [5, agent],
+  [6, notebooks],
 ])
