@@ -15,7 +15,13 @@ const timer = setInterval(() => {
   tick += 1
   for (let pipeline = 0; pipeline < pipelines; pipeline += 1) {
     const at = Date.now()
-    served.service.context.hub.publish('progress', `pipe-${pipeline}`, { tick, at, filler })
+    served.service.context.hub.publish('progress', `pipe-${pipeline}`, {
+      tick,
+      at,
+      filler,
+      sources: [],
+      sink: { num_output_rows: 0 },
+    })
   }
   say({
     tick,
