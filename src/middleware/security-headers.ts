@@ -1,10 +1,26 @@
 import { createMiddleware } from 'hono/factory'
 import type { AppEnv } from './app-env.ts'
 
+/**
+ * What pages may do. Script comes from files of ours alone, never from a page's text. Style may stand in a page's text:
+ * the parts that the page is made of set custom properties in style elements, and style neither runs nor sends anything
+ * while `img-src` and `default-src` hold. `'self'` of `connect-src` has the WebSocket of the monitor in it.
+ */
+const CONTENT_POLICY = [
+  "default-src 'self'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "form-action 'self'",
+].join('; ')
+
 /** What every answer says to browsers: run nothing of others, show it in no frame, guess no types, tell no addresses. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
-  'Content-Security-Policy':
-    "default-src 'self'; object-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'",
+  'Content-Security-Policy': CONTENT_POLICY,
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Origin-Agent-Cluster': '?1',

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, realpath, stat } from 'node:fs/promises'
 import { extname, join, sep } from 'node:path'
-import type { StaticFile, StaticFiles } from '../middleware/frontend.ts'
+import type { Encoding, StaticFile, StaticFiles } from '../middleware/frontend.ts'
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -15,14 +15,48 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
+/** What the build writes beside a file for those who take it shorter. */
+const SUFFIXES: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
+/** Files are kept in memory up to this many bytes in all; the page of today has a tenth of it. */
+const MAX_KEPT_BYTES = 32 * 2 ** 20
+
+interface KeptFile {
+  /** Size and time of the file as it was read. */
+  readonly version: string
+  readonly bytes: Uint8Array<ArrayBuffer>
+  readonly etag: string
+}
+
 /** The files below the first of `folders` that has an `index.html`; nothing outside it is ever served, links included. */
 export async function openStaticFiles(folders: readonly string[]): Promise<StaticFiles> {
   const root = await firstWithIndex(folders)
   if (root === undefined) return async () => undefined
-  return async (urlPath) => {
+  const read = keepingReader()
+  return async (urlPath, accepted) => {
+    const contentType = CONTENT_TYPES[extname(urlPath)]
+    if (contentType === undefined) return undefined
     const path = await resolveInside(root, urlPath)
-    return path === undefined ? undefined : readStaticFile(path)
+    if (path === undefined) return undefined
+    return (await findEncoded(read, path, { accepted, contentType })) ?? withType(await read(path), contentType)
   }
+}
+
+type ReadFile = (path: string) => Promise<KeptFile | undefined>
+
+async function findEncoded(
+  read: ReadFile,
+  path: string,
+  { accepted, contentType }: { readonly accepted: readonly Encoding[]; readonly contentType: string },
+): Promise<StaticFile | undefined> {
+  for (const encoding of accepted) {
+    const found = withType(await read(path + SUFFIXES[encoding]), contentType)
+    if (found) return { ...found, encoding }
+  }
+  return undefined
+}
+
+function withType(file: KeptFile | undefined, contentType: string): StaticFile | undefined {
+  return file && { bytes: file.bytes, etag: file.etag, contentType }
 }
 
 async function firstWithIndex(folders: readonly string[]): Promise<string | undefined> {
@@ -39,11 +73,25 @@ async function resolveInside(root: string, urlPath: string): Promise<string | un
   return path?.startsWith(root + sep) ? path : undefined
 }
 
-async function readStaticFile(path: string): Promise<StaticFile | undefined> {
-  const contentType = CONTENT_TYPES[extname(path)]
-  if (contentType === undefined) return undefined
-  const bytes = await readFile(path).catch(() => undefined)
-  if (!bytes) return undefined
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
-  return { bytes: new Uint8Array(bytes), contentType, etag }
+/** Reads files and keeps them for as long as they stay as they are. */
+function keepingReader(): ReadFile {
+  const kept = new Map<string, KeptFile>()
+  let keptBytes = 0
+  return async (path) => {
+    const found = await stat(path).catch(() => undefined)
+    if (!found?.isFile()) return undefined
+    const version = `${found.size} ${found.mtimeMs}`
+    const known = kept.get(path)
+    if (known?.version === version) return known
+    const bytes = new Uint8Array(await readFile(path))
+    const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 22)}"`
+    const file = { version, bytes, etag }
+    keptBytes += bytes.length - (known?.bytes.length ?? 0)
+    if (keptBytes > MAX_KEPT_BYTES) {
+      kept.clear()
+      keptBytes = bytes.length
+    }
+    kept.set(path, file)
+    return file
+  }
 }
