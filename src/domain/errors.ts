@@ -20,6 +20,13 @@ export type DomainErrorCode =
   | 'APPROVAL_NOT_PENDING' // it was decided before
   | 'SELF_APPROVAL' // the requester may not decide
   | 'CONTENT_CHANGED' // what is stored is not what approval was asked for
+  | 'ACTION_NOT_PENDING' // what the agent proposed was decided before, or has expired
+  | 'MODEL_UNAVAILABLE' // the model provider failed, or refused
+  | 'MODEL_BUSY' // the model provider has no room for the request now
+  | 'MODEL_TIMEOUT' // the model provider did not answer in time
+  | 'CLUSTER_UNAVAILABLE' // the container cluster cannot be reached, or says that it cannot now
+  | 'CLUSTER_TIMEOUT' // the container cluster does not answer, or does not finish, in time
+  | 'CLUSTER_REFUSED' // a quota, a policy or a missing right in the container cluster
 
 /** Where in a request something is wrong; `path` is the field, dotted. */
 export interface FieldError {

@@ -58,8 +58,8 @@ export interface TokenService {
   ): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
   /** Newest first, revoked ones too. */
   list(page: PageQuery): Promise<ListPage<TokenView>>
-  /** Ends a token at once. Throws `NOT_FOUND`. */
-  revoke(id: string, context: RequestContext): Promise<void>
+  /** Ends a token at once; without a context the service does it itself. Throws `NOT_FOUND`. */
+  revoke(id: string, context?: RequestContext): Promise<void>
 }
 
 /** Tokens over a store. */
