@@ -60,6 +60,7 @@ export const pipelines = {
   lagNone: 'up to date',
   none: '–',
   detail: {
+    title: 'Pipeline',
     source: 'Source',
     sources: 'Sources',
     sink: 'Sink',

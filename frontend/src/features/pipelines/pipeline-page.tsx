@@ -1,11 +1,171 @@
+import { Alert, List, Tabs } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useParams } from '@tanstack/react-router'
+import { ApiError } from '../../api/api-error.ts'
+import type { Pipeline } from '../../api/types.ts'
+import { Figure, FigureRow } from '../../components/figure.tsx'
 import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { formatBytes, formatCount, formatDuration, formatPlural } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import { useSearchParams } from '../../use-search-params.ts'
+import { pipelineQuery } from './api.ts'
+import { ChartsTab } from './charts-tab.tsx'
+import { formatLag, formatRate } from './figures.ts'
+import { HistoryTab } from './history-tab.tsx'
+import { nameOf } from './live-cells.tsx'
+import { LiveDot, NotLiveNote } from './live-status.tsx'
+import type { LiveRow } from './monitor-state.ts'
+import { useLiveRow, useMonitor } from './monitor-store.ts'
+import { PipelineActions } from './pipeline-actions.tsx'
+import { PipelineState } from './pipeline-state.tsx'
+import { ProgressTab } from './progress-tab.tsx'
+import { lastSampleOf } from './sample.ts'
+import { SettingsTab } from './settings-tab.tsx'
 
-/** Pipeline. */
+const detail = words.detail
+const TABS = ['charts', 'history', 'progress', 'settings'] as const
+const CRUMBS = [{ label: words.title, to: '/pipelines' }]
+
+/** A pipeline, live. */
 export function PipelinePage() {
+  const { id = '' } = useParams({ strict: false })
+  const connection = useMonitor()
+  const live = useLiveRow(id)
+  const asked = useQuery(pipelineQuery(id))
+  const pipeline = live?.pipeline ?? asked.data
+  if (pipeline === undefined) {
+    return (
+      <Page title={detail.title} crumbs={CRUMBS}>
+        {asked.isError ? <Unknown error={asked.error} onRetry={() => void asked.refetch()} /> : <Loading />}
+      </Page>
+    )
+  }
   return (
-    <Page title="Pipeline">
-      <Loading />
+    <Page
+      title={nameOf(pipeline)}
+      crumbs={CRUMBS}
+      aside={
+        <>
+          <PipelineState state={pipeline.state} />
+          <LiveDot connection={connection} />
+        </>
+      }
+      actions={<PipelineActions pipeline={pipeline} />}
+    >
+      <NotLiveNote connection={connection} />
+      <Troubles pipeline={pipeline} />
+      <Figures pipeline={pipeline} />
+      <DetailTabs pipeline={pipeline} live={live} />
     </Page>
+  )
+}
+
+function Unknown({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
+  if (!(error instanceof ApiError && error.status === 404)) return <ErrorState error={error} onRetry={onRetry} />
+  return (
+    <Empty
+      title={detail.notFoundTitle}
+      detail={detail.notFound}
+      action={<Link to="/pipelines">{detail.toList}</Link>}
+    />
+  )
+}
+
+function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline: Pipeline }) {
+  return (
+    <>
+      {error && (
+        <Alert
+          color={state === 'failed' ? 'red' : 'yellow'}
+          variant="light"
+          role="status"
+          title={detail.errorTitle(error.code)}
+        >
+          {[error.message, state === 'degraded' ? detail.errorDegraded : '', detail.errorHelp[error.code] ?? '']
+            .filter(Boolean)
+            .map((line) => (
+              <div key={line}>{line}</div>
+            ))}
+        </Alert>
+      )}
+      {warnings.length > 0 && (
+        <Alert color="yellow" variant="light" role="note" title={detail.warnings}>
+          <List size="sm">
+            {warnings.map((warning) => (
+              <List.Item key={warning}>{warning}</List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
+    </>
+  )
+}
+
+function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
+  const last = lastSampleOf(pipeline)
+  const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
+  const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
+  const isBehind = last !== undefined && last.lagRows > 0
+  return (
+    <FigureRow>
+      <Figure
+        label={detail.rate}
+        value={formatRate(last?.rate)}
+        hint={last && detail.rateHint(formatPlural(last.rows, 'row'))}
+      />
+      <Figure
+        label={detail.lag}
+        value={formatLag(last)}
+        hint={
+          isBehind &&
+          detail.lagHint(
+            formatPlural(last.lagRows, 'row'),
+            formatPlural(sum('files'), 'file'),
+            formatBytes(sum('bytes')),
+          )
+        }
+      />
+      <Figure
+        label={detail.duration}
+        value={last ? formatDuration(last.durationMs) : words.none}
+        hint={detail.durationHint(pipeline.trigger_interval)}
+      />
+      <Figure
+        label={detail.batch}
+        value={last ? formatCount(last.batchId) : words.none}
+        hint={last && <RelativeTime at={new Date(last.atMs).toISOString()} />}
+      />
+    </FigureRow>
+  )
+}
+
+function DetailTabs({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
+  const [search, changeSearch] = useSearchParams()
+  const tab = TABS.find((one) => one === search['tab']) ?? 'charts'
+  const open = (next: string | null): void => changeSearch({ tab: next === 'charts' ? undefined : (next ?? undefined) })
+  return (
+    <Tabs value={tab} onChange={open} keepMounted={false}>
+      <Tabs.List mb="md">
+        {TABS.map((one) => (
+          <Tabs.Tab key={one} value={one}>
+            {detail.tabs[one]}
+          </Tabs.Tab>
+        ))}
+      </Tabs.List>
+      <Tabs.Panel value="charts">
+        <ChartsTab id={pipeline.id} live={live} />
+      </Tabs.Panel>
+      <Tabs.Panel value="history">
+        <HistoryTab pipeline={pipeline} />
+      </Tabs.Panel>
+      <Tabs.Panel value="progress">
+        <ProgressTab pipeline={pipeline} />
+      </Tabs.Panel>
+      <Tabs.Panel value="settings">
+        <SettingsTab pipeline={pipeline} />
+      </Tabs.Panel>
+    </Tabs>
   )
 }

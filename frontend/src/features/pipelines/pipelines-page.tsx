@@ -1,11 +1,192 @@
+import { Button, SegmentedControl, TextInput } from '@mantine/core'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { useCan } from '../../api/session.ts'
+import type { Pipeline } from '../../api/types.ts'
+import { DataTable, type ColumnSpec } from '../../components/data-table.tsx'
+import { PlusIcon, SearchIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { formatSort, parseSort, type Sort } from '../../components/sorting.ts'
+import { Empty, Loading } from '../../components/states.tsx'
+import { formatCount } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import { useSearchParams } from '../../use-search-params.ts'
+import { countByState, orderedIds, SORT_KEYS, type SortKey, STATES } from './list-order.ts'
+import {
+  DurationCell,
+  LagCell,
+  LastCell,
+  NameCell,
+  RateCell,
+  StateCell,
+  TrendCell,
+  TriggerCell,
+} from './live-cells.tsx'
+import { LiveDot, NotLiveNote } from './live-status.tsx'
+import { monitorStore, useMonitor, usePipelineIds } from './monitor-store.ts'
+import classes from './pipelines.module.css'
 
-/** Pipelines. */
+interface Row {
+  readonly id: string
+}
+
+/** Sorts by figures are looked at anew so often, so that rows do not jump under the pointer. */
+const RESORT_MS = 3000
+
+const COLUMNS: readonly ColumnSpec<Row>[] = [
+  column('state', '110px', ({ id }) => <StateCell id={id} />, 'attention'),
+  column('name', 'minmax(180px, 1fr)', ({ id }) => <NameCell id={id} />, 'name'),
+  figure('rate', '120px', ({ id }) => <RateCell id={id} />, 'rate'),
+  figure('lag', '110px', ({ id }) => <LagCell id={id} />, 'lag'),
+  figure('duration', '90px', ({ id }) => <DurationCell id={id} />, 'duration'),
+  { ...column('trend', '144px', ({ id }) => <TrendCell id={id} />), hideOnPhone: true },
+  { ...column('trigger', '100px', ({ id }) => <TriggerCell id={id} />), hideOnPhone: true },
+  { ...figure('last', '110px', ({ id }) => <LastCell id={id} />), hideOnPhone: true },
+]
+
+function column(
+  id: keyof typeof words.list.columns,
+  width: string,
+  cell: (row: Row) => ReactNode,
+  sortKey?: SortKey,
+): ColumnSpec<Row> {
+  // The rows come in their order: the value only says that the column can be sorted by.
+  return {
+    id: sortKey ?? id,
+    header: words.list.columns[id],
+    width,
+    cell,
+    ...(sortKey ? { sortValue: () => 0 } : {}),
+  }
+}
+
+function figure(...parts: Parameters<typeof column>): ColumnSpec<Row> {
+  return { ...column(...parts), align: 'end', highFirst: true }
+}
+
+/** All pipelines, live. */
 export function PipelinesPage() {
+  const connection = useMonitor()
+  const ids = usePipelineIds()
+  const canStart = useCan('DataEngineer')
+  const startButton = canStart && (
+    <Button component={Link} to="/pipelines/new" leftSection={<PlusIcon size={14} />}>
+      {words.start}
+    </Button>
+  )
   return (
-    <Page title="Pipelines">
-      <Loading />
+    <Page
+      title={words.title}
+      lead={words.lead}
+      aside={<LiveDot connection={connection} />}
+      actions={ids.length > 0 && startButton}
+      fill
+    >
+      <NotLiveNote connection={connection} />
+      {ids.length > 0 && <PipelineList ids={ids} />}
+      {ids.length === 0 && connection.kind === 'live' && (
+        <Empty title={words.list.emptyTitle} detail={words.list.emptyText} action={startButton} />
+      )}
+      {ids.length === 0 && connection.kind === 'connecting' && <Loading lines={8} />}
     </Page>
+  )
+}
+
+function PipelineList({ ids }: { readonly ids: readonly string[] }) {
+  const [search, show] = useSearchParams()
+  const navigate = useNavigate()
+  const text = search['q'] ?? ''
+  const state = STATES.find((one) => one === search['state'])
+  const sort = parseSort(search['sort'], SORT_KEYS) ?? { column: 'attention', descending: false }
+  const rows = useOrderedRows(ids, { text, state, sort })
+  return (
+    <>
+      <div className={classes.tools}>
+        <TextInput
+          className={classes.search ?? ''}
+          type="search"
+          aria-label={words.list.search}
+          placeholder={words.list.searchPlaceholder}
+          leftSection={<SearchIcon size={14} />}
+          value={text}
+          onChange={({ currentTarget }) => show({ q: currentTarget.value })}
+        />
+        <StateFilter ids={ids} state={state} onChange={(next) => show({ state: next })} />
+      </div>
+      {rows.length === 0 ? (
+        <Empty
+          title={words.list.noneTitle}
+          detail={words.list.noneText}
+          action={
+            <Button variant="default" onClick={() => show({ q: undefined, state: undefined })}>
+              {words.list.clear}
+            </Button>
+          }
+        />
+      ) : (
+        <DataTable
+          label={words.list.label}
+          rows={rows}
+          rowKey={({ id }) => id}
+          columns={COLUMNS}
+          sort={sort}
+          onSort={(next) => show({ sort: formatSort(next) })}
+          onOpen={({ id }) => void navigate({ to: '/pipelines/$id', params: { id } })}
+        />
+      )}
+    </>
+  )
+}
+
+interface Shown {
+  readonly text: string
+  readonly state: Pipeline['state'] | undefined
+  readonly sort: Sort
+}
+
+const rowById = new Map<string, Row>()
+
+/** The rows in their order; the same object for the same pipeline, so that only what moves is drawn. */
+function useOrderedRows(ids: readonly string[], { text, state, sort }: Shown): readonly Row[] {
+  const { column, descending } = sort
+  const key = SORT_KEYS.find((one) => one === column) ?? 'attention'
+  const isFigure = key === 'rate' || key === 'lag' || key === 'duration'
+  const [turn, setTurn] = useState(0)
+  useEffect(() => {
+    if (!isFigure) return undefined
+    const timer = setInterval(() => setTurn((before) => before + 1), RESORT_MS)
+    return () => clearInterval(timer)
+  }, [isFigure])
+  return useMemo(() => {
+    const ordered = orderedIds(monitorStore.rows, { text, state }, { key, descending })
+    return ordered.map((id) => {
+      const known = rowById.get(id) ?? { id }
+      rowById.set(id, known)
+      return known
+    })
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` and `turn` say when the store is to be read again
+  }, [ids, turn, text, state, key, descending])
+}
+
+interface StateFilterProps {
+  readonly ids: readonly string[]
+  readonly state: Pipeline['state'] | undefined
+  readonly onChange: (state: string | undefined) => void
+}
+
+function StateFilter({ ids, state, onChange }: StateFilterProps) {
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` says when the store is to be read again
+  const counts = useMemo(() => countByState(monitorStore.rows), [ids])
+  const shown = STATES.filter((one) => counts[one] > 0 || one === state)
+  return (
+    <SegmentedControl
+      aria-label={words.list.filterByState}
+      value={state ?? ''}
+      onChange={(next) => onChange(next === '' ? undefined : next)}
+      data={[
+        { value: '', label: `${words.list.allStates} ${formatCount(ids.length)}` },
+        ...shown.map((one) => ({ value: one, label: `${words.states[one]} ${formatCount(counts[one])}` })),
+      ]}
+    />
   )
 }

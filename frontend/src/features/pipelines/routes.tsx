@@ -18,6 +18,11 @@ export function pipelinesRoutes(root: Root) {
     }),
     createRoute({
       getParentRoute: () => root,
+      path: '/pipelines/new',
+      component: lazyRouteComponent(() => import('./start-page.tsx'), 'StartPipelinePage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
       path: '/pipelines/$id',
       component: lazyRouteComponent(() => import('./pipeline-page.tsx'), 'PipelinePage'),
     }),

@@ -1,0 +1,16 @@
+import { formatCount, formatDuration, formatPlural } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import type { Sample } from './sample.ts'
+
+/** Rows per second: `12.5 rows/s`, `4,096 rows/s`; a dash when there is no figure. */
+export function formatRate(rate: number | null | undefined): string {
+  if (rate === null || rate === undefined) return words.none
+  return words.rate(rate > 0 && rate < 9.95 ? rate.toFixed(1) : formatCount(Math.round(rate)))
+}
+
+/** How far a pipeline is behind, in time where that says something: `up to date`, `3 min 5 s`, `40 rows`. */
+export function formatLag(sample: Pick<Sample, 'lagRows' | 'lagSeconds'> | undefined): string {
+  if (sample === undefined) return words.none
+  if (sample.lagRows === 0 && sample.lagSeconds === 0) return words.lagNone
+  return sample.lagSeconds > 0 ? formatDuration(sample.lagSeconds * 1000) : formatPlural(sample.lagRows, 'row')
+}

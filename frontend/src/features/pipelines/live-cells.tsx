@@ -1,0 +1,81 @@
+import { Link } from '@tanstack/react-router'
+import type { Pipeline } from '../../api/types.ts'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { formatDuration } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import { formatLag, formatRate } from './figures.ts'
+import { useLiveRow } from './monitor-store.ts'
+import { PipelineState } from './pipeline-state.tsx'
+import classes from './pipelines.module.css'
+import { Sparkline } from './sparkline.tsx'
+
+/** Triggers that a sparkline shows. */
+const SPARK_SAMPLES = 60
+
+interface CellProps {
+  readonly id: string
+}
+
+/** What a pipeline is called: its sources and its sink. */
+export function nameOf({ source_tables: sources, sink_table: sink }: Pipeline): string {
+  return `${sourcesOf(sources)} → ${sink}`
+}
+
+function sourcesOf(sources: readonly string[]): string {
+  return sources.length > 2 ? words.list.sources(sources.length) : sources.join(', ')
+}
+
+/** Each cell follows its pipeline by itself, so that a message draws a few words and not the list. */
+export function StateCell({ id }: CellProps) {
+  const row = useLiveRow(id)
+  return row ? <PipelineState state={row.pipeline.state} /> : null
+}
+
+export function NameCell({ id }: CellProps) {
+  const row = useLiveRow(id)
+  if (!row) return null
+  const { pipeline } = row
+  return (
+    <Link to="/pipelines/$id" params={{ id }} className={classes.name} title={nameOf(pipeline)}>
+      {nameOf(pipeline)}
+    </Link>
+  )
+}
+
+export function RateCell({ id }: CellProps) {
+  const row = useLiveRow(id)
+  return <>{isAlive(row?.pipeline) ? formatRate(row?.samples.last?.rate) : words.none}</>
+}
+
+export function LagCell({ id }: CellProps) {
+  return <>{formatLag(useLiveRow(id)?.samples.last)}</>
+}
+
+export function DurationCell({ id }: CellProps) {
+  const last = useLiveRow(id)?.samples.last
+  return <>{last ? formatDuration(last.durationMs) : words.none}</>
+}
+
+export function TrendCell({ id }: CellProps) {
+  const row = useLiveRow(id)
+  if (!row || row.samples.length < 2) return <span className={classes.noSpark}>{words.none}</span>
+  const rates: number[] = []
+  for (let at = Math.max(0, row.samples.length - SPARK_SAMPLES); at < row.samples.length; at++) {
+    rates.push(row.samples.at(at)?.rate ?? 0)
+  }
+  const label = words.spark(row.pipeline.sink_table, formatRate(rates.at(-1)), formatRate(Math.max(...rates)))
+  return <Sparkline values={rates} label={label} />
+}
+
+export function TriggerCell({ id }: CellProps) {
+  return <>{useLiveRow(id)?.pipeline.trigger_interval ?? words.none}</>
+}
+
+export function LastCell({ id }: CellProps) {
+  const last = useLiveRow(id)?.samples.last
+  return last ? <RelativeTime at={new Date(last.atMs).toISOString()} /> : <>{words.list.never}</>
+}
+
+function isAlive(pipeline: Pipeline | undefined): boolean {
+  return pipeline !== undefined && pipeline.state !== 'stopped' && pipeline.state !== 'failed'
+}

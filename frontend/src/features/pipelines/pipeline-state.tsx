@@ -1,0 +1,21 @@
+import type { Pipeline } from '../../api/types.ts'
+import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { pipelines as words } from '../../strings/pipelines.ts'
+
+const TONES: Readonly<Record<Pipeline['state'], StatusTone>> = {
+  starting: 'active',
+  running: 'ok',
+  degraded: 'warn',
+  stopping: 'active',
+  stopped: 'idle',
+  failed: 'bad',
+}
+
+/** The state of a pipeline as a dot and a word; what it means stands in its title. */
+export function PipelineState({ state }: { readonly state: Pipeline['state'] }) {
+  return (
+    <span title={words.stateHelp[state]}>
+      <StatusDot tone={TONES[state]} label={words.states[state]} />
+    </span>
+  )
+}

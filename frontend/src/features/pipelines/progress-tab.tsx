@@ -1,0 +1,46 @@
+import type { Pipeline } from '../../api/types.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { formatDuration } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import classes from './pipelines.module.css'
+
+const progress = words.detail.progress
+
+/** The last progress as the interface tells it, and where its time went. */
+export function ProgressTab({ pipeline: { last_progress: last } }: { readonly pipeline: Pipeline }) {
+  if (!last) return <p className={classes.note}>{progress.none}</p>
+  return (
+    <div className={classes.charts}>
+      <section className={classes.chart}>
+        <h3>{progress.where}</h3>
+        <TimeParts parts={last.duration_ms} />
+      </section>
+      <section className={classes.chart}>
+        <CodeBlock label={progress.label} code={JSON.stringify(last, null, 2)} maxHeight={480} />
+      </section>
+    </div>
+  )
+}
+
+const WHOLE = 'trigger_execution'
+
+function TimeParts({ parts }: { readonly parts: Readonly<Record<string, number>> }) {
+  const whole = parts[WHOLE] ?? Math.max(1, ...Object.values(parts))
+  const inOrder = Object.entries(parts).sort(([a], [b]) => Number(a === WHOLE) - Number(b === WHOLE))
+  return (
+    <ul className={classes.parts}>
+      {inOrder.map(([name, ms]) => (
+        <li key={name} className={classes.part}>
+          <span>{progress.parts[name] ?? name}</span>
+          <span aria-hidden="true">
+            <span
+              className={classes.bar}
+              style={{ display: 'block', width: `${Math.min(100, (ms / Math.max(1, whole)) * 100)}%` }}
+            />
+          </span>
+          <span>{formatDuration(ms)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,88 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { Pipeline } from '../../api/types.ts'
+import { Copyable } from '../../components/copyable.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { formatBytes, formatCount } from '../../components/units.ts'
+import { pipelines as words } from '../../strings/pipelines.ts'
+import classes from './pipelines.module.css'
+
+const settings = words.detail.settings
+
+/** How a pipeline was started, and what it is called where. */
+export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
+  const { source_tables: sources, sink_table: sink } = pipeline
+  return (
+    <dl className={classes.facts}>
+      <Fact label={sources.length === 1 ? words.detail.source : words.detail.sources}>
+        {sources.map((table, at) => (
+          <span key={table}>
+            {at > 0 && ', '}
+            <TableLink table={table} />
+          </span>
+        ))}
+      </Fact>
+      <Fact label={words.detail.sink}>
+        <TableLink table={sink} />
+      </Fact>
+      {pipeline.definition_id !== null && (
+        <Fact label={settings.version}>
+          <Link
+            to="/definitions/$id"
+            params={{ id: pipeline.definition_id }}
+            search={{ version: pipeline.version_id ?? undefined }}
+          >
+            {settings.versionLink}
+          </Link>
+        </Fact>
+      )}
+      <Fact label={settings.checkpoint}>
+        <Copyable text={pipeline.checkpoint_location} what={settings.checkpoint} wrap />
+      </Fact>
+      <Fact label={settings.trigger}>{pipeline.trigger_interval}</Fact>
+      <Fact label={settings.onDelete}>{settings.onDeleteValues[pipeline.on_delete]}</Fact>
+      <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
+      <Fact label={settings.maxFiles}>{formatCount(pipeline.max_files_per_batch)}</Fact>
+      <Fact label={settings.maxBytes}>{formatBytes(pipeline.max_bytes_per_batch)}</Fact>
+      <Fact label={settings.engine}>{pipeline.engine}</Fact>
+      <Fact label={settings.startedBy}>{pipeline.created_by}</Fact>
+      <Fact label={settings.created}>
+        <RelativeTime at={pipeline.created_at} />
+      </Fact>
+      <Fact label={settings.started}>
+        <RelativeTime at={pipeline.started_at} />
+      </Fact>
+      {pipeline.stopped_at !== null && (
+        <Fact label={settings.stopped}>
+          <RelativeTime at={pipeline.stopped_at} />
+        </Fact>
+      )}
+      <Fact label={settings.id}>
+        <Copyable text={pipeline.id} what={settings.id} />
+      </Fact>
+      <Fact label={settings.runId}>
+        <Copyable text={pipeline.run_id} what={settings.runId} />
+      </Fact>
+      <Fact label={settings.queryId}>
+        <Copyable text={pipeline.query_id} what={settings.queryId} />
+      </Fact>
+    </dl>
+  )
+}
+
+function TableLink({ table }: { readonly table: string }) {
+  return (
+    <Link to="/tables/$table" params={{ table }}>
+      {table}
+    </Link>
+  )
+}
+
+function Fact({ label, children }: { readonly label: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}

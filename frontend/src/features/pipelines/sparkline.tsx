@@ -1,0 +1,21 @@
+import { sparklinePath } from './sparkline-path.ts'
+import classes from './pipelines.module.css'
+
+const WIDTH = 120
+const HEIGHT = 20
+
+/** A small line of figures; `label` says what it shows and how it stands. */
+export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
+  return (
+    <svg
+      className={classes.spark}
+      width={WIDTH}
+      height={HEIGHT}
+      viewBox={`0 -1 ${WIDTH} ${HEIGHT + 2}`}
+      role="img"
+      aria-label={label}
+    >
+      <path d={sparklinePath(values, WIDTH, HEIGHT)} />
+    </svg>
+  )
+}

@@ -1,0 +1,216 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import type { MonitorMessage, Pipeline, PipelineProgress } from '../../frontend/src/api/types.ts'
+import { countByState, orderedIds } from '../../frontend/src/features/pipelines/list-order.ts'
+import {
+  applyMessages,
+  EMPTY_MONITOR,
+  type MonitorState,
+  SAMPLES_KEPT,
+  withoutPipeline,
+} from '../../frontend/src/features/pipelines/monitor-state.ts'
+import { RingBuffer } from '../../frontend/src/features/pipelines/ring-buffer.ts'
+import { sparklinePath } from '../../frontend/src/features/pipelines/sparkline-path.ts'
+
+function progress(second: number, rows = 10, lagRows = 0): PipelineProgress {
+  const lag = { snapshots: 0, files: 0, rows: lagRows, bytes: 0, seconds: lagRows }
+  return {
+    id: 'q',
+    run_id: 'run-1',
+    batch_id: second,
+    timestamp: new Date(second * 1000).toISOString(),
+    batch_duration_ms: 100,
+    num_input_rows: rows,
+    input_rows_per_second: rows,
+    processed_rows_per_second: rows * 10,
+    duration_ms: {},
+    sources: [
+      { description: 's', start_offset: null, end_offset: null, latest_offset: null, num_input_rows: rows, lag },
+      { description: 't', start_offset: null, end_offset: null, latest_offset: null, num_input_rows: 0, lag },
+    ],
+    sink: { description: 'k', num_output_rows: rows, snapshot_id: null },
+  }
+}
+
+function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
+  return {
+    id,
+    run_id: 'run-1',
+    source_table: 's.src',
+    source_tables: ['s.src'],
+    sink_table: `s.${id}`,
+    checkpoint_location: `file:///home/checkpoints/${id}`,
+    trigger_interval: '1 s',
+    engine: 'embedded',
+    state: 'running',
+    desired_state: 'running',
+    error: null,
+    warnings: [],
+    on_delete: 'fail',
+    create_sink_table: false,
+    max_files_per_batch: 1000,
+    max_bytes_per_batch: 1024,
+    query_id: 'q',
+    created_by: 'ana',
+    created_at: '2026-01-01T00:00:00.000Z',
+    started_at: null,
+    stopped_at: null,
+    definition_id: null,
+    version_id: null,
+    last_progress: null,
+    ...more,
+  }
+}
+
+const hello = (seq: number, ...pipelines: Pipeline[]): MonitorMessage => ({
+  type: 'hello',
+  seq,
+  at: '2026-01-01T00:00:00.000Z',
+  pipelines,
+})
+const news = (seq: number, id: string, at: number, dropped = 0): MonitorMessage => ({
+  type: 'progress',
+  seq,
+  dropped,
+  pipeline_id: id,
+  progress: progress(at),
+})
+const state = (seq: number, one: Pipeline): MonitorMessage => ({
+  type: 'state',
+  seq,
+  dropped: 0,
+  pipeline_id: one.id,
+  pipeline: one,
+})
+
+const after = (...messages: MonitorMessage[]): MonitorState => applyMessages(EMPTY_MONITOR, messages).state
+const secondsOf = (from: MonitorState, id: string): number[] =>
+  (from.rows.get(id)?.samples.toArray() ?? []).map(({ atMs }) => atMs / 1000)
+
+describe('what the monitor tells', () => {
+  it('greets with all pipelines and adds a sample for each trigger', () => {
+    const first = after(hello(3, pipeline('a'), pipeline('b', { last_progress: progress(5) })))
+    expect([...first.rows.keys()]).toEqual(['a', 'b'])
+    expect(secondsOf(first, 'b')).toEqual([5])
+    const { state: second, changed, isListChanged } = applyMessages(first, [news(4, 'b', 6), news(5, 'b', 7)])
+    expect(secondsOf(second, 'b')).toEqual([5, 6, 7])
+    expect([...changed]).toEqual(['b'])
+    expect(isListChanged).toBe(false)
+    expect(second.rows.get('a')).toBe(first.rows.get('a'))
+    expect(second.rows.get('b')).not.toBe(first.rows.get('b'))
+    expect(second.rows.get('b')?.pipeline.last_progress?.batch_id).toBe(7)
+  })
+
+  it('sums the lag of all sources and takes the time of the one furthest behind', () => {
+    const one = after(hello(1, pipeline('a', { last_progress: progress(1, 10, 4) })))
+    expect(one.rows.get('a')?.samples.last).toMatchObject({ lagRows: 8, lagSeconds: 4, rate: 100, durationMs: 100 })
+  })
+
+  it('passes over news that the greeting has already, and a sample that is told twice', () => {
+    const now = after(hello(10, pipeline('a', { last_progress: progress(5) })), news(9, 'a', 4), news(11, 'a', 5))
+    expect(secondsOf(now, 'a')).toEqual([5])
+    expect(now.seq).toBe(11)
+  })
+
+  it('keeps the samples over a reconnect, also to a process that counts from the beginning', () => {
+    const before = after(hello(100, pipeline('a')), news(101, 'a', 1), news(102, 'a', 2))
+    const { state: again, isListChanged } = applyMessages(before, [
+      hello(1, pipeline('a', { last_progress: progress(3) })),
+      news(2, 'a', 4),
+    ])
+    expect(secondsOf(again, 'a')).toEqual([1, 2, 3, 4])
+    expect(isListChanged).toBe(true)
+  })
+
+  it('drops what the greeting does not name any more, and takes in what is started elsewhere', () => {
+    const before = after(hello(1, pipeline('a'), pipeline('b')))
+    const { state: now, changed } = applyMessages(before, [hello(2, pipeline('b')), state(3, pipeline('c'))])
+    expect([...now.rows.keys()]).toEqual(['b', 'c'])
+    expect(changed.has('a')).toBe(true)
+  })
+
+  it('says that the list changed when a state does, and only then', () => {
+    const before = after(hello(1, pipeline('a')))
+    expect(applyMessages(before, [state(2, pipeline('a', { warnings: ['w'] }))]).isListChanged).toBe(false)
+    const failed = pipeline('a', { state: 'failed' })
+    const { state: now, isListChanged } = applyMessages(before, [state(2, failed)])
+    expect(isListChanged).toBe(true)
+    expect(countByState(now.rows).failed).toBe(1)
+  })
+
+  it('counts what was left out, and passes over news of a pipeline that it does not know', () => {
+    const now = after(hello(1, pipeline('a')), news(2, 'a', 1, 7), news(3, 'zzz', 1, 2))
+    expect(now.dropped).toBe(9)
+    expect([...now.rows.keys()]).toEqual(['a'])
+    expect(withoutPipeline(now, 'a').state.rows.size).toBe(0)
+  })
+
+  it('has the same end however the messages are cut into portions, and never more samples than it keeps', () => {
+    const messages = [hello(0, pipeline('a'), pipeline('b'))]
+    for (let i = 1; i <= SAMPLES_KEPT + 50; i++) messages.push(news(i, i % 7 === 0 ? 'b' : 'a', i))
+    const whole = after(...messages)
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1 }), (sizes) => {
+        let now = EMPTY_MONITOR
+        for (let at = 0, turn = 0; at < messages.length; turn++) {
+          const size = sizes[turn % sizes.length] ?? 1
+          now = applyMessages(now, messages.slice(at, at + size)).state
+          at += size
+        }
+        expect(secondsOf(now, 'a')).toEqual(secondsOf(whole, 'a'))
+        expect(secondsOf(now, 'b')).toEqual(secondsOf(whole, 'b'))
+      }),
+      { numRuns: 30 },
+    )
+    expect(whole.rows.get('a')?.samples.length).toBe(SAMPLES_KEPT)
+  })
+})
+
+describe('a ring buffer', () => {
+  it('is the end of what was pushed', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), (items, capacity) => {
+        const ring = new RingBuffer<number>(capacity)
+        for (const item of items) ring.push(item)
+        expect(ring.toArray()).toEqual(items.slice(-capacity))
+        expect(ring.last).toBe(items.at(-1))
+        expect(ring.at(0)).toBe(items.slice(-capacity)[0])
+        if (items.length === 0) return
+        ring.replaceLast(-1)
+        expect(ring.toArray()).toEqual([...items.slice(-capacity, -1), -1].slice(-capacity))
+      }),
+    )
+  })
+})
+
+describe('the list', () => {
+  const rows = after(
+    hello(
+      1,
+      pipeline('a', { state: 'stopped' }),
+      pipeline('b', { last_progress: progress(9, 50) }),
+      pipeline('c', { state: 'failed', source_tables: ['s.special'] }),
+      pipeline('d', { last_progress: progress(9, 10, 100) }),
+    ),
+  ).rows
+  const all = { text: '', state: undefined }
+
+  it('shows what needs somebody first, and figures in the order that is asked for', () => {
+    expect(orderedIds(rows, all, { key: 'attention', descending: false })).toEqual(['c', 'b', 'd', 'a'])
+    expect(orderedIds(rows, all, { key: 'rate', descending: true }).slice(0, 2)).toEqual(['b', 'd'])
+    expect(orderedIds(rows, all, { key: 'lag', descending: true })[0]).toBe('d')
+  })
+
+  it('narrows to a state and to a part of a name', () => {
+    expect(orderedIds(rows, { text: 'SPECIAL', state: undefined }, { key: 'name', descending: false })).toEqual(['c'])
+    expect(orderedIds(rows, { text: '', state: 'running' }, { key: 'name', descending: true })).toEqual(['d', 'b'])
+  })
+})
+
+describe('a sparkline', () => {
+  it('goes from left to right over a scale that begins at 0', () => {
+    expect(sparklinePath([0, 10, 5], 100, 20)).toBe('M0,20L50,0L100,10')
+    expect(sparklinePath([0, 0], 10, 4)).toBe('M0,4L10,4')
+    expect(sparklinePath([1], 10, 4)).toBe('')
+  })
+})
