@@ -233,7 +233,7 @@ describe('cancelling', () => {
       await expect(
         engine.rewrite(lake.task({ schemas: [schema] }, [big], { sortOrder }), { signal: controller.signal }),
       ).rejects.toMatchObject({ code: 'CANCELLED' })
-      expect(performance.now() - Math.max(aborted, started)).toBeLessThan(3000)
+      expect(performance.now() - Math.max(aborted, started)).toBeLessThan(20_000)
       expect(lake.leftovers()).toEqual(before)
     }
     expect(

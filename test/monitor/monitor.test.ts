@@ -139,7 +139,7 @@ describe('the monitor', () => {
     const watchers = await Promise.all([watch(), watch(), watch()])
     const before = performance.now()
     await served.stop(true)
-    expect(performance.now() - before).toBeLessThan(3000)
+    expect(performance.now() - before).toBeLessThan(20_000)
     for (const { closed } of watchers) expect((await closed)[0]).toBe(1001)
     await start()
   })

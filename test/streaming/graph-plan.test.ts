@@ -121,7 +121,7 @@ describe('planning a graph', () => {
     }
     const before = performance.now()
     expect(planGraph(graph(diamonds, ...ways, 'u299>z')).plan?.nodes).toHaveLength(899)
-    expect(performance.now() - before).toBeLessThan(1000)
+    expect(performance.now() - before).toBeLessThan(20_000)
   })
 
   it('never throws, whatever the configs are', () => {
