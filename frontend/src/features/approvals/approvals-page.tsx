@@ -1,11 +1,14 @@
-import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { useCan } from '../../api/session.ts'
+import { useLiveApprovals } from './api.ts'
+import { ApprovalsForbidden } from './approvals-forbidden.tsx'
+import { KnownInbox } from './known-inbox.tsx'
+import { LeadInbox } from './lead-inbox.tsx'
 
-/** Approvals. */
+/** The inbox of approval requests, as the role of the reader allows. */
 export function ApprovalsPage() {
-  return (
-    <Page title="Approvals">
-      <Loading />
-    </Page>
-  )
+  const isLead = useCan('LeadDataEngineer')
+  const isEngineer = useCan('DataEngineer')
+  useLiveApprovals()
+  if (isLead) return <LeadInbox />
+  return isEngineer ? <KnownInbox /> : <ApprovalsForbidden />
 }

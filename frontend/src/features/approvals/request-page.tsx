@@ -1,11 +1,94 @@
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
+import { ApiError } from '../../api/api-error.ts'
+import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { useSearchParams } from '../../use-search-params.ts'
+import { approvalStrings as strings } from '../../strings/approvals.ts'
+import { knownRequestsQuery, requestQuery, useLiveApprovals, versionChangeQuery } from './api.ts'
+import { ApprovalsForbidden } from './approvals-forbidden.tsx'
+import { ChangeSection } from './change-section.tsx'
+import { CommentsSection } from './comments-section.tsx'
+import { DecisionActions } from './decision-actions.tsx'
+import { RequestFacts } from './request-facts.tsx'
+import { RequestStatus } from './request-status.tsx'
+import { type RequestView, viewOfDetail, viewOfKnown } from './request-view.ts'
+import { SnapshotSection } from './snapshot-section.tsx'
+import classes from './approvals.module.css'
 
-/** Approval request. */
+const CRUMBS = [{ label: strings.title, to: '/approvals' }]
+
+/** A request for approval: what it moves where, what that changes, what was said, and what can be done about it. */
 export function RequestPage() {
+  const { id = '' } = useParams({ strict: false })
+  const isLead = useCan('LeadDataEngineer')
+  const isEngineer = useCan('DataEngineer')
+  useLiveApprovals()
+  if (isLead) return <LeadRequest id={id} />
+  return isEngineer ? <KnownRequestPage id={id} /> : <ApprovalsForbidden />
+}
+
+function LeadRequest({ id }: { readonly id: string }) {
+  const { data, error, isPending, refetch } = useQuery(requestQuery(id))
+  if (data) return <LoadedRequest view={viewOfDetail(data.request)} tag={data.tag} />
+  return <RequestFrame isPending={isPending} error={error} onRetry={() => void refetch()} />
+}
+
+/** The same for those to whom the request itself is not shown: put together from what is. */
+function KnownRequestPage({ id }: { readonly id: string }) {
+  const known = useQuery(knownRequestsQuery)
+  const request = known.data?.get(id)
+  const change = useQuery({
+    ...versionChangeQuery(request ?? { id, definition_id: '', version_id: '', to_environment: 'uat' }),
+    enabled: request !== undefined,
+  })
+  if (request && change.data) return <LoadedRequest view={viewOfKnown(request, change.data)} tag={null} />
+  if (known.data && !request) return <RequestFrame isPending={false} error={undefined} onRetry={undefined} />
+  const failed = known.isError ? known : change
+  return <RequestFrame isPending={!failed.isError} error={failed.error} onRetry={() => void failed.refetch()} />
+}
+
+interface RequestFrameProps {
+  readonly isPending: boolean
+  readonly error: unknown
+  readonly onRetry: (() => void) | undefined
+}
+
+function RequestFrame({ isPending, error, onRetry }: RequestFrameProps) {
+  const isGone = !isPending && (!error || (error instanceof ApiError && error.status === 404))
   return (
-    <Page title="Approval request">
-      <Loading />
+    <Page title={strings.request} crumbs={CRUMBS}>
+      {isPending ? <Loading /> : undefined}
+      {isGone ? <Empty title={strings.notFound.title} detail={strings.notFound.text} /> : undefined}
+      {isPending || isGone ? undefined : <ErrorState error={error} {...(onRetry ? { onRetry } : {})} />}
+    </Page>
+  )
+}
+
+interface LoadedRequestProps {
+  readonly view: RequestView
+  readonly tag: string | null
+}
+
+function LoadedRequest({ view, tag }: LoadedRequestProps) {
+  const [{ node }, changeSearch] = useSearchParams()
+  const select = (id: string): void => changeSearch({ node: id === node ? undefined : id })
+  const { from_environment: from, to_environment: to } = view
+  return (
+    <Page
+      title={strings.requestTitle(view.definition_name, view.version)}
+      crumbs={CRUMBS}
+      aside={<RequestStatus request={view} />}
+      lead={strings.asksToMove(view.requested_by, from, to)}
+      actions={<DecisionActions view={view} tag={tag} />}
+    >
+      <div className={classes.layout}>
+        <RequestFacts view={view} />
+        <ChangeSection view={view} selected={node} onSelect={select} />
+        <SnapshotSection view={view} selected={node} />
+        <CommentsSection requestId={view.id} />
+      </div>
     </Page>
   )
 }

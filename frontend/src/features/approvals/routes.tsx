@@ -3,7 +3,6 @@ import { usePendingApprovalsBadge } from '../../api/pending-approvals.ts'
 import { ApprovalIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
-import { optionalText } from '../../search-fields.ts'
 import { labels } from '../../strings/labels.ts'
 
 /** Navigation to this feature. */
@@ -24,13 +23,11 @@ export function approvalsRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/approvals',
-      validateSearch: (search) => ({ ...optionalText(search, 'status'), ...optionalText(search, 'of') }),
       component: lazyRouteComponent(() => import('./approvals-page.tsx'), 'ApprovalsPage'),
     }),
     createRoute({
       getParentRoute: () => root,
       path: '/approvals/$id',
-      validateSearch: (search) => optionalText(search, 'node'),
       component: lazyRouteComponent(() => import('./request-page.tsx'), 'RequestPage'),
     }),
   ] as const

@@ -1,0 +1,106 @@
+import { Textarea } from '@mantine/core'
+import { useState } from 'react'
+import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
+import { approvalStrings } from '../../strings/approvals.ts'
+import type { Decision } from './api.ts'
+import type { RequestView } from './request-view.ts'
+
+interface DecisionDialogProps {
+  readonly view: RequestView
+  /** Undefined: no dialog is open. */
+  readonly kind: Decision['kind'] | undefined
+  readonly isBusy: boolean
+  readonly error: unknown
+  readonly onClose: () => void
+  readonly onDecide: (decision: Decision) => void
+}
+
+/** The dialog of the decision that somebody is about to make, with what follows from it. */
+export function DecisionDialog({ view, kind, isBusy, error, onClose, onDecide }: DecisionDialogProps) {
+  const common = { view, busy: isBusy, error, onClose, onDecide }
+  return (
+    <>
+      <ApproveDialog {...common} opened={kind === 'approve'} />
+      <RejectDialog {...common} opened={kind === 'reject'} />
+      <WithdrawDialog {...common} opened={kind === 'withdraw'} />
+    </>
+  )
+}
+
+interface OneDialogProps {
+  readonly view: RequestView
+  readonly opened: boolean
+  readonly busy: boolean
+  readonly error: unknown
+  readonly onClose: () => void
+  readonly onDecide: (decision: Decision) => void
+}
+
+function ApproveDialog({ view, onDecide, ...dialog }: OneDialogProps) {
+  const strings = approvalStrings.approveDialog
+  const [comment, setComment] = useState('')
+  const { from_environment: from, to_environment: to, diff } = view
+  const replaced = diff.from === null ? [] : [strings.replaces(diff.from.version, to)]
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={strings.title(view.definition_name, view.version)}
+      consequences={[strings.text(from, to), ...replaced]}
+      confirmLabel={strings.confirm(to)}
+      onConfirm={() => onDecide({ kind: 'approve', comment })}
+    >
+      <Textarea
+        label={strings.comment}
+        description={strings.commentHelp}
+        autosize
+        minRows={2}
+        maxRows={8}
+        data-autofocus
+        value={comment}
+        onChange={({ currentTarget }) => setComment(currentTarget.value)}
+      />
+    </ConfirmDialog>
+  )
+}
+
+function RejectDialog({ view, onDecide, ...dialog }: OneDialogProps) {
+  const strings = approvalStrings.rejectDialog
+  const [reason, setReason] = useState('')
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={strings.title(view.definition_name, view.version)}
+      consequences={[strings.text(view.from_environment)]}
+      confirmLabel={strings.confirm}
+      confirmDisabled={reason.trim() === ''}
+      destructive
+      onConfirm={() => onDecide({ kind: 'reject', reason })}
+    >
+      <Textarea
+        label={strings.reason}
+        description={strings.reasonHelp}
+        required
+        autosize
+        minRows={2}
+        maxRows={8}
+        data-autofocus
+        value={reason}
+        onChange={({ currentTarget }) => setReason(currentTarget.value)}
+      />
+    </ConfirmDialog>
+  )
+}
+
+function WithdrawDialog({ view, onDecide, ...dialog }: OneDialogProps) {
+  const strings = approvalStrings.withdrawDialog
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={strings.title(view.definition_name, view.version)}
+      consequences={[strings.text(view.from_environment)]}
+      confirmLabel={strings.confirm}
+      destructive
+      onConfirm={() => onDecide({ kind: 'withdraw' })}
+    />
+  )
+}

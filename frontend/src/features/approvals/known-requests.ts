@@ -1,0 +1,31 @@
+import type { ApprovalStatus } from '../../../../src/domain/approvals.ts'
+import type { ApprovalRequest, LogEvent } from '../../api/types.ts'
+
+/** An approval request as the event log tells it to everybody: without the words of those who decide. */
+export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash'> & { readonly isWithdrawn: boolean }
+
+/** Requests as they stand after the events so far, by id. Events that are not about approvals do not matter. */
+export function followRequests(
+  known: ReadonlyMap<string, KnownRequest>,
+  events: readonly LogEvent[],
+): ReadonlyMap<string, KnownRequest> {
+  const next = new Map(known)
+  for (const event of events) {
+    const request = readRequest(event)
+    if (request) next.set(request.id, request)
+  }
+  return next
+}
+
+const STATUS_FIELDS = ['definition_id', 'definition_name', 'version_id', 'requested_by', 'requested_at'] as const
+
+function readRequest({ type, object_type: objectType, object_id: id, data }: LogEvent): KnownRequest | undefined {
+  if (objectType !== 'approval' || STATUS_FIELDS.some((field) => typeof data[field] !== 'string')) return undefined
+  const status = data['status'] as ApprovalStatus // the server writes what `approvalEventData` says
+  return {
+    ...(data as Omit<KnownRequest, 'id' | 'isWithdrawn'>),
+    id,
+    status,
+    isWithdrawn: type === 'approval.withdrawn',
+  }
+}

@@ -1,0 +1,77 @@
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useCan, useMe } from '../../api/session.ts'
+import { Copyable } from '../../components/copyable.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { approvalStrings } from '../../strings/approvals.ts'
+import type { RequestView } from './request-view.ts'
+import classes from './approvals.module.css'
+
+const strings = approvalStrings.facts
+
+/** Who asked, who decided, and for which content. */
+export function RequestFacts({ view }: { readonly view: RequestView }) {
+  const { snapshot } = view
+  return (
+    <aside className={`${classes.side} ${classes.section}`}>
+      <dl className={classes.facts}>
+        <Fact name={strings.move}>{approvalStrings.move(view.from_environment, view.to_environment)}</Fact>
+        <Fact name={strings.definition}>
+          <Link to="/definitions/$id" params={{ id: view.definition_id }} search={{ version: view.version_id }}>
+            {approvalStrings.requestTitle(view.definition_name, view.version)}
+          </Link>
+        </Fact>
+        <Fact name={strings.requestedBy}>{view.requested_by}</Fact>
+        <Fact name={strings.requestedAt}>
+          <RelativeTime at={view.requested_at} />
+        </Fact>
+        {view.decided_by === null ? undefined : (
+          <>
+            <Fact name={strings.decidedBy}>{view.decided_by}</Fact>
+            <Fact name={strings.decidedAt}>
+              <RelativeTime at={view.decided_at} />
+            </Fact>
+          </>
+        )}
+        {view.reason === null || view.isWithdrawn ? undefined : (
+          <Fact name={strings.reason}>
+            <span className={classes.reason}>{view.reason}</span>
+          </Fact>
+        )}
+        <Fact name={strings.created}>
+          {snapshot.created_by}, <RelativeTime at={snapshot.created_at} />
+        </Fact>
+        <Fact name={strings.content}>
+          <Copyable
+            text={snapshot.content_hash}
+            shown={snapshot.content_hash.slice(0, 12)}
+            what={strings.contentHash}
+          />
+        </Fact>
+      </dl>
+      <Hint view={view} />
+    </aside>
+  )
+}
+
+function Fact({ name, children }: { readonly name: string; readonly children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
+  )
+}
+
+/** What the reader can do about it, in a line. */
+function Hint({ view }: { readonly view: RequestView }) {
+  const me = useMe()
+  const isLead = useCan('LeadDataEngineer')
+  if (view.status !== 'pending') return undefined
+  const { decide } = approvalStrings
+  const own = view.requested_by === me?.user ? [decide.own] : []
+  const lines = isLead
+    ? [decide.hint(view.to_environment), ...own]
+    : [decide.leadOnly, ...(own.length > 0 ? [decide.canWithdraw] : [])]
+  return <p className={classes.hint}>{lines.join(' ')}</p>
+}

@@ -1,0 +1,104 @@
+/** How a figure of a result is written. */
+export type FigureKind = 'count' | 'bytes' | 'duration' | 'text'
+
+/** A field of a result that people read at once. */
+export interface ResultFigure {
+  readonly key: string
+  readonly kind: FigureKind
+  readonly value: number | string
+}
+
+/** A field that does not fit into one line: lists and objects, for the fold-out. */
+export interface ResultPart {
+  readonly key: string
+  readonly value: unknown
+}
+
+export interface ResultView {
+  readonly figures: readonly ResultFigure[]
+  readonly parts: readonly ResultPart[]
+}
+
+/** Shown elsewhere on the page: in the header of the operation, and as before and after. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  'table',
+  'duration_ms',
+  'before',
+  'after',
+  'base_snapshot_id',
+  'snapshot_id',
+])
+
+/** Sorts a result into figures and the rest, in the order in which the service wrote them. */
+export function viewResult(result: unknown): ResultView {
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) {
+    return { figures: [], parts: result === null || result === undefined ? [] : [{ key: '', value: result }] }
+  }
+  const figures: ResultFigure[] = []
+  const parts: ResultPart[] = []
+  for (const [key, value] of Object.entries(result)) {
+    if (ELSEWHERE.has(key) || value === null) continue
+    if (typeof value === 'number' || typeof value === 'string') figures.push({ key, kind: kindOf(key, value), value })
+    else if (typeof value === 'boolean') figures.push({ key, kind: 'text', value: value ? 'yes' : 'no' })
+    else if (Object.keys(value as object).length > 0) parts.push({ key, value })
+  }
+  return { figures, parts }
+}
+
+/** How the value under a key is meant: the interface has units in the names of its fields. */
+export function kindOf(key: string, value: number | string): FigureKind {
+  if (typeof value === 'string') return 'text'
+  if (/(^|_)bytes(_|$)/.test(key)) return 'bytes'
+  return key.endsWith('_ms') ? 'duration' : 'count'
+}
+
+/** The words of a field name: `rewritten_bytes_count` → `Rewritten bytes`. */
+export function humanKey(key: string): string {
+  const words = key.replace(/_(count|bytes_count|ms)$/, (suffix) => (suffix === '_bytes_count' ? '_bytes' : ''))
+  const text = words.replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}
+
+/** One measure of a table's health before and after. */
+export interface HealthChange {
+  readonly key: string
+  readonly kind: FigureKind
+  readonly before: number | null
+  readonly after: number | null
+  /** Whether the change is for the better; `none` for measures that are neither good nor bad. */
+  readonly verdict: 'better' | 'worse' | 'none'
+}
+
+const MORE_IS_BETTER: ReadonlySet<string> = new Set(['score', 'avg_file_size_bytes'])
+const LESS_IS_BETTER: ReadonlySet<string> = new Set([
+  'snapshot_count',
+  'data_file_count',
+  'small_file_count',
+  'delete_file_count',
+  'manifest_count',
+])
+
+/** Compares two health reports of an operation; measures that either has, in the order of the service. */
+export function healthChanges(before: unknown, after: unknown): HealthChange[] {
+  const from = measures(before)
+  const to = measures(after)
+  return [...new Set([...from.keys(), ...to.keys()])].map((key) => {
+    const change = { before: from.get(key) ?? null, after: to.get(key) ?? null }
+    return { key, kind: kindOf(key, 0), ...change, verdict: verdictOf(key, change) }
+  })
+}
+
+function measures(report: unknown): ReadonlyMap<string, number> {
+  if (typeof report !== 'object' || report === null) return new Map()
+  const entries = Object.entries(report).flatMap(([key, value]) =>
+    typeof value === 'number' ? [[key, value] as const] : [],
+  )
+  return new Map(entries)
+}
+
+function verdictOf(key: string, { before, after }: Pick<HealthChange, 'before' | 'after'>): HealthChange['verdict'] {
+  if (before === null || after === null || before === after) return 'none'
+  if (MORE_IS_BETTER.has(key)) return after > before ? 'better' : 'worse'
+  if (LESS_IS_BETTER.has(key)) return after < before ? 'better' : 'worse'
+  return 'none'
+}

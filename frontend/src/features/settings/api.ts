@@ -1,0 +1,96 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { api } from '../../api/client.ts'
+import { fetchPage } from '../../api/paged-list.ts'
+import type {
+  CatalogConfig,
+  CreatedToken,
+  CreatedWebhook,
+  CreateTokenRequest,
+  CreateWebhookRequest,
+  DeliveryList,
+  ServiceHealth,
+  SetCatalogConfigRequest,
+  SetCatalogConfigResult,
+  Token,
+  WebhookList,
+} from '../../api/types.ts'
+
+const PAGE_SIZE = 200
+const CONFIG = '/api/config'
+
+/** The configuration with the tag that a change of it carries as `If-Match`. */
+export interface TaggedConfig {
+  readonly config: CatalogConfig
+  readonly tag: string | null
+}
+
+/** The catalog in use; secrets are shown as `***`. */
+export const configQuery = queryOptions({
+  queryKey: ['config'],
+  queryFn: async ({ signal }): Promise<TaggedConfig> => {
+    const { body, headers } = await api.send<CatalogConfig>('GET', CONFIG, { signal })
+    return { config: body, tag: headers.get('ETag') }
+  },
+})
+
+/** Has another catalog opened and used; refused with 412 when it is not any more the one that was seen. */
+export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<TaggedConfig> {
+  const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
+  const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG, { body, headers })
+  return { config: answer.body.config, tag: answer.headers.get('ETag') }
+}
+
+/** Tokens, newest first, page by page; for leads. */
+export const tokensQuery = infiniteQueryOptions({
+  queryKey: ['tokens'],
+  queryFn: ({ pageParam, signal }) =>
+    fetchPage<Token>('/api/auth/tokens', { query: { page_size: PAGE_SIZE, page_token: pageParam }, signal }),
+  initialPageParam: undefined as string | undefined,
+  getNextPageParam: ({ next }) => next,
+})
+
+/** Makes a token; the answer is the only one that has it. */
+export function createToken(request: CreateTokenRequest): Promise<CreatedToken> {
+  return api.post('/api/auth/tokens', request)
+}
+
+/** Ends a token at once. */
+export function revokeToken(id: string): Promise<undefined> {
+  return api.del(`/api/auth/tokens/${encodeURIComponent(id)}`)
+}
+
+/** All webhooks, newest first; for leads. */
+export const webhooksQuery = queryOptions({
+  queryKey: ['webhooks', 'list'],
+  queryFn: ({ signal }) => api.get<WebhookList>('/api/webhooks', { signal }),
+})
+
+/** Adds a webhook; the answer is the only one that has its secret. */
+export function createWebhook(request: CreateWebhookRequest): Promise<CreatedWebhook> {
+  return api.post('/api/webhooks', request)
+}
+
+/** Ends a webhook and what is on its way. */
+export function deleteWebhook(id: string): Promise<undefined> {
+  return api.del(`/api/webhooks/${encodeURIComponent(id)}`)
+}
+
+/** What was sent to a webhook or is on its way, newest first, page by page. */
+export const deliveriesQuery = (id: string) =>
+  infiniteQueryOptions({
+    queryKey: ['webhooks', 'deliveries', id],
+    queryFn: ({ pageParam, signal }) =>
+      fetchPage<DeliveryList[number]>(`/api/webhooks/${encodeURIComponent(id)}/deliveries`, {
+        query: { page_size: 50, page_token: pageParam },
+        signal,
+      }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: ({ next }) => next,
+  })
+
+/** Health of the service and of what it stands on. */
+export const serviceHealthQuery = queryOptions({
+  queryKey: ['service-health'],
+  queryFn: ({ signal }) => api.get<ServiceHealth>('/api/health', { signal }),
+  refetchInterval: 30_000,
+})

@@ -1,0 +1,135 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { countsOf, changesMeaning, marksOf } from '../../frontend/src/features/approvals/diff-marks.ts'
+import { DRAWING, layOutGraph } from '../../frontend/src/features/approvals/graph-layout.ts'
+import { inboxOrder, readInboxFilter } from '../../frontend/src/features/approvals/inbox-order.ts'
+import { followRequests } from '../../frontend/src/features/approvals/known-requests.ts'
+import { diffGraphs } from '../../src/domain/graph-diff.ts'
+
+const node = (id: string, config: Record<string, unknown> = {}, x = 0) => ({
+  id,
+  type: 't',
+  config,
+  position: { x, y: 0 },
+})
+const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target })
+
+describe('the drawing of a graph', () => {
+  it('puts each node right of all that flow into it, along the longest way', () => {
+    const nodes = ['a', 'b', 'c', 'd'].map((id, y) => ({ id, y }))
+    const { boxes } = layOutGraph(nodes, [edge('a', 'b'), edge('b', 'd'), edge('a', 'd'), edge('c', 'd')])
+    const step = DRAWING.boxWidth + DRAWING.gapX
+    expect(['a', 'b', 'c', 'd'].map((id) => ((boxes.get(id)?.x ?? -1) - DRAWING.margin) / step)).toEqual([0, 1, 0, 2])
+  })
+
+  it('never lets boxes touch, lie outside, or go missing, whatever the edges', () => {
+    const ids = fc.uniqueArray(fc.stringMatching(/^[a-e]{1,2}$/), { maxLength: 20 })
+    const links = fc.array(fc.tuple(fc.nat(30), fc.nat(30)), { maxLength: 60 })
+    fc.assert(
+      fc.property(ids, links, (names, pairs) => {
+        const edges = pairs.map(([a, b]) => ({ source: names[a] ?? 'gone', target: names[b] ?? 'gone' }))
+        const { boxes, width, height } = layOutGraph(
+          names.map((id, y) => ({ id, y: y % 3 })),
+          edges,
+        )
+        const all = [...boxes.values()]
+        expect(all).toHaveLength(names.length)
+        for (const [index, box] of all.entries()) {
+          expect(box.x >= 0 && box.y >= 0).toBe(true)
+          expect(box.x + DRAWING.boxWidth <= width && box.y + DRAWING.boxHeight <= height).toBe(true)
+          for (const other of all.slice(index + 1)) {
+            const apart = box.x !== other.x || Math.abs(box.y - other.y) >= DRAWING.boxHeight + DRAWING.gapY
+            expect(apart).toBe(true)
+          }
+        }
+      }),
+    )
+  })
+})
+
+describe('the marks of a diff', () => {
+  const compared = { id: 'ver-1', version: 1, environment: 'qa', content_hash: 'h' } as const
+  const diff = {
+    from: compared,
+    to: compared,
+    identical: false,
+    ...diffGraphs(
+      { nodes: [node('a'), node('b', { x: 1 }), node('c')], edges: [edge('a', 'b'), edge('b', 'c')] },
+      { nodes: [node('a', {}, 50), node('b', { x: 2 }), node('d')], edges: [edge('a', 'b'), edge('b', 'd')] },
+    ),
+  }
+
+  it('names each node and edge that differs, once', () => {
+    const { nodes, edges } = marksOf(diff)
+    expect(Object.fromEntries(nodes)).toEqual({ b: 'changed', c: 'removed', d: 'added' })
+    expect(Object.fromEntries(edges)).toEqual({ 'b-c': 'removed', 'b-d': 'added' })
+    expect(countsOf(diff)).toEqual({ added: 2, removed: 2, changed: 1, moved: 1 })
+  })
+
+  it('does not take a move on the canvas for a change', () => {
+    const graph = { nodes: [node('a')], edges: [] }
+    const moved = { ...diff, ...diffGraphs(graph, { nodes: [node('a', {}, 9)], edges: [] }) }
+    expect(changesMeaning(moved)).toBe(false)
+    expect(changesMeaning(diff)).toBe(true)
+  })
+})
+
+describe('the inbox', () => {
+  it('has what waits first, then what was decided last', () => {
+    const request = (id: string, status: 'pending' | 'approved', requested: string, decided: string | null) => ({
+      id,
+      status,
+      requested_at: requested,
+      decided_at: decided,
+    })
+    const rows = [
+      request('old', 'approved', '2026-01-01', '2026-01-09'),
+      request('new', 'approved', '2026-01-03', '2026-01-04'),
+      request('waits', 'pending', '2025-01-01', null),
+      request('waits-too', 'pending', '2025-01-02', null),
+    ]
+    expect(inboxOrder(rows).map(({ id }) => id)).toEqual(['waits-too', 'waits', 'old', 'new'])
+  })
+
+  it('reads its filter from the address', () => {
+    expect(['pending', 'nonsense', undefined, 7].map(readInboxFilter)).toEqual(['pending', 'all', 'all', 'all'])
+  })
+})
+
+describe('requests as the event log tells them', () => {
+  const data = {
+    definition_id: 'def-1',
+    definition_name: 'orders',
+    version_id: 'ver-1',
+    version: 2,
+    from_environment: 'qa',
+    to_environment: 'uat',
+    status: 'pending',
+    requested_by: 'ana',
+    requested_at: '2026-11-20T10:00:00.000Z',
+    decided_by: null,
+    decided_at: null,
+  }
+  const event = (seq: number, type: string, change: object = {}) => ({
+    seq,
+    at: '2026-11-20T10:00:00.000Z',
+    type,
+    object_type: 'approval',
+    object_id: 'pr-1',
+    data: { ...data, ...change },
+  })
+
+  it('follows a request to its end', () => {
+    const asked = followRequests(new Map(), [event(1, 'approval.requested')])
+    expect(asked.get('pr-1')).toMatchObject({ id: 'pr-1', status: 'pending', requested_by: 'ana', isWithdrawn: false })
+    const ended = followRequests(asked, [event(2, 'approval.withdrawn', { status: 'rejected', decided_by: 'ana' })])
+    expect(ended.get('pr-1')).toMatchObject({ status: 'rejected', isWithdrawn: true })
+    expect(asked.get('pr-1')?.status).toBe('pending')
+  })
+
+  it('passes over what is not a request', () => {
+    const comment = { ...event(1, 'approval.commented'), data: { comment_id: 'cmt-1' } }
+    const table = { ...event(2, 'table.registered'), object_type: 'table' }
+    expect(followRequests(new Map(), [comment, table]).size).toBe(0)
+  })
+})

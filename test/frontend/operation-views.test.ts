@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest'
+import { fromLocalInput, readAuditSearch, toLocalInput } from '../../frontend/src/features/operations/audit-search.ts'
+import { healthChanges, humanKey, kindOf, viewResult } from '../../frontend/src/features/operations/result-figures.ts'
+import { listAuditQuery } from '../../src/schemas/governance.ts'
+
+describe('the result of an operation', () => {
+  it('is figures with their units, and parts to unfold', () => {
+    const failures = [{ files: 2, bytes: 10, reason: 'no space' }]
+    const view = viewResult({
+      table: 'demo.events',
+      rewritten_data_files_count: 170,
+      rewritten_bytes_count: 1024,
+      snapshot_id: '77',
+      retained: null,
+      partial: true,
+      failures,
+      groups: [],
+      before: { score: 1 },
+    })
+    expect(view.figures).toEqual([
+      { key: 'rewritten_data_files_count', kind: 'count', value: 170 },
+      { key: 'rewritten_bytes_count', kind: 'bytes', value: 1024 },
+      { key: 'partial', kind: 'text', value: 'yes' },
+    ])
+    expect(view.parts).toEqual([{ key: 'failures', value: failures }])
+  })
+
+  it('takes any result, for operations that come later', () => {
+    expect(viewResult(null)).toEqual({ figures: [], parts: [] })
+    expect(viewResult(['a'])).toEqual({ figures: [], parts: [{ key: '', value: ['a'] }] })
+  })
+
+  it('reads units from names', () => {
+    expect(kindOf('total_size_bytes', 1)).toBe('bytes')
+    expect(kindOf('bytes_read', 1)).toBe('bytes')
+    expect(kindOf('duration_ms', 1)).toBe('duration')
+    expect(kindOf('rows_read', 1)).toBe('count')
+    expect(['rewritten_bytes_count', 'rewritten_data_files_count', 'score'].map(humanKey)).toEqual([
+      'Rewritten bytes',
+      'Rewritten data files',
+      'Score',
+    ])
+  })
+})
+
+describe('health before and after', () => {
+  it('says what became better, and what worse', () => {
+    const changes = healthChanges(
+      { score: 60, small_file_count: 170, snapshot_count: 17, record_count: 5, note: 'x' },
+      { score: 93, small_file_count: 11, snapshot_count: 19, record_count: 6, delete_file_count: 0 },
+    )
+    expect(changes.map(({ key, verdict }) => [key, verdict])).toEqual([
+      ['score', 'better'],
+      ['small_file_count', 'better'],
+      ['snapshot_count', 'worse'],
+      ['record_count', 'none'],
+      ['delete_file_count', 'none'],
+    ])
+    expect(changes.at(-1)).toMatchObject({ before: null, after: 0 })
+  })
+
+  it('is empty without reports', () => {
+    expect(healthChanges(null, undefined)).toEqual([])
+  })
+})
+
+describe('the filters of the audit log', () => {
+  it('are read from the address and taken by the server', () => {
+    const search = readAuditSearch({
+      actor: ' ana ',
+      object: '',
+      action: 7,
+      from: '2026-11-20T10:00:00Z',
+      to: 'never',
+      page: 2,
+    })
+    expect(search).toEqual({ actor: 'ana', action: '7', from: '2026-11-20T10:00:00.000Z' })
+    expect(listAuditQuery.safeParse(search).success).toBe(true)
+  })
+
+  it('go through a local time field and back', () => {
+    const iso = '2026-11-20T10:05:00.000Z'
+    expect(fromLocalInput(toLocalInput(iso))).toBe(iso)
+    expect(toLocalInput(iso, -60)).toBe('2026-11-20T11:05')
+    expect([toLocalInput(undefined), fromLocalInput(''), fromLocalInput('soon')]).toEqual(['', undefined, undefined])
+  })
+})
