@@ -2,7 +2,9 @@ import { defineConfig } from 'vitest/config'
 
 // Under Bun 1.4 vitest's forks do not start: its watchdog needs `ChildProcess.channel.unref`.
 const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
-const shared = { pool, testTimeout: 60_000, hookTimeout: 60_000 }
+// Where nobody can look at once a test may be tried again; the runner names those that needed it.
+const retry = process.env['CI'] ? 1 : 0
+const shared = { pool, retry, testTimeout: 60_000, hookTimeout: 60_000 }
 
 /** `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes. */
 export default defineConfig({

@@ -14,6 +14,8 @@ const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
 const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
 const runtimes = interop ? ['bun'] : ['bun', 'node']
 const total = { passed: 0, failed: 0, skipped: 0 }
+/** What has to be looked at, told again at the end where it is found. */
+const troubles = []
 
 for (const name of runtimes) {
   const runtime = runtimePath(name)
@@ -29,19 +31,28 @@ for (const name of runtimes) {
     [...flags, 'run', ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
     { cwd: root, stdio: 'inherit' },
   )
-  const counts = readCounts(report)
+  const counts = readCounts(report, name)
   total.passed += counts.passed
   total.failed += counts.failed
   total.skipped += counts.skipped
   if (run.status !== 0 && counts.failed === 0) total.failed += 1
 }
 rmSync(reports, { recursive: true, force: true })
+if (troubles.length > 0) console.log(`\n${troubles.join('\n')}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0)
 
-function readCounts(path) {
+function readCounts(path, runtime) {
   try {
     const report = JSON.parse(readFileSync(path, 'utf8'))
+    for (const file of report.testResults) {
+      if (file.status === 'failed' && file.message) troubles.push(`failed on ${runtime}: ${file.name}: ${file.message}`)
+      for (const test of file.assertionResults) {
+        if (test.status === 'pending' || test.failureMessages.length === 0) continue
+        const how = test.status === 'passed' ? 'passed only when tried again' : 'failed'
+        troubles.push(`${how} on ${runtime}: ${test.fullName}\n  ${test.failureMessages[0]?.split('\n', 1)[0]}`)
+      }
+    }
     return {
       passed: report.numPassedTests,
       failed: report.numFailedTests,
