@@ -8,7 +8,10 @@ export interface ServerSocket {
   readonly bufferedBytes: number
   /** Asks for a sign of life; the answer comes as `onPong`. */
   ping(): void
-  /** Says goodbye; a client that does not answer within two seconds is cut. */
+  /** Stops reading, so that the client has to wait; a few messages may still come. */
+  pause(): void
+  resume(): void
+  /** Says goodbye, without a code when it is 1005; a client that does not answer within two seconds is cut. */
   close(code: number, reason: string): void
   /** Cuts the connection without a word. */
   terminate(): void
@@ -21,7 +24,8 @@ export interface SocketHandlers {
   readonly onPong?: () => void
   /** Everything that was queued is on its way. */
   readonly onDrain?: () => void
-  readonly onClose?: (code: number) => void
+  /** 1005 when the goodbye has no code, 1006 when there was none (RFC 6455, section 7.1.5). */
+  readonly onClose?: (code: number, reason: string) => void
 }
 
 export interface UpgradeOptions {

@@ -31,8 +31,10 @@ interface BunSocket {
   send(data: string | Uint8Array): number
   cork(work: () => void): void
   ping(): number
-  close(code: number, reason: string): void
+  close(code?: number, reason?: string): void
   terminate(): void
+  pause(): void
+  resume(): void
   getBufferedAmount(): number
 }
 
@@ -47,7 +49,7 @@ interface BunSocketHandler {
   readonly message: (socket: BunSocket, data: string | Uint8Array) => void
   readonly pong: (socket: BunSocket) => void
   readonly drain: (socket: BunSocket) => void
-  readonly close: (socket: BunSocket, code: number) => void
+  readonly close: (socket: BunSocket, code: number, reason: string) => void
 }
 
 /** Bun drops what is queued beyond this; the app has to look at `bufferedBytes` long before. */
@@ -62,6 +64,7 @@ declare const Bun: {
     readonly hostname: string
     readonly port: number
     readonly idleTimeout: number
+    readonly maxRequestBodySize: number
     readonly development: boolean
     readonly reusePort: boolean
   }): BunServer
@@ -89,6 +92,7 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
     hostname: options.hostname,
     port: options.port,
     idleTimeout: 0, // the default cuts a quiet event stream after 10 s
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the app says what is too much where it reads a body
     development: false,
     reusePort: false, // without this, development: false lets a second process listen on the same port
   })
@@ -137,7 +141,7 @@ function socketHandler(sockets: OpenSockets, maxPayloadLength: number): BunSocke
     message: (socket, data) => socket.data.connection?.message(data),
     pong: (socket) => socket.data.connection?.ponged(),
     drain: (socket) => socket.data.connection?.drained(),
-    close: (socket, code) => socket.data.connection?.closed(code),
+    close: (socket, code, reason) => socket.data.connection?.closed(code, reason),
   }
 }
 
@@ -147,6 +151,8 @@ function rawSocket(socket: BunSocket): RawSocket {
     send: (data) => void socket.send(data),
     together: (work) => socket.cork(work),
     ping: () => void socket.ping(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
     close: (code, reason) => socket.close(code, reason),
     terminate: () => socket.terminate(),
   }

@@ -66,6 +66,8 @@ function connect({ sockets, texts, accepted, socket }: Opening, webSocket: WebSo
       socket.uncork()
     },
     ping: () => webSocket.ping(),
+    pause: () => webSocket.pause(),
+    resume: () => webSocket.resume(),
     close: (code, reason) => webSocket.close(code, reason),
     terminate: () => webSocket.terminate(),
   }
@@ -73,7 +75,7 @@ function connect({ sockets, texts, accepted, socket }: Opening, webSocket: WebSo
   socket.on('drain', () => connection.drained())
   webSocket.on('message', (data, isBinary) => connection.message(messageData(data, isBinary)))
   webSocket.on('pong', () => connection.ponged())
-  webSocket.on('close', (code) => connection.closed(code))
+  webSocket.on('close', (code, reason) => connection.closed(code, reason.toString('utf8')))
   // What the client did wrong; the close follows.
   webSocket.on('error', () => undefined)
   connection.opened()

@@ -5,6 +5,7 @@ const GOODBYE_MS = 2000
 const STOPPING = 1001
 const FAILED = 1011
 const TOO_BIG = 1009
+const NO_CODE = 1005
 
 /** The app's answer to an upgrade request, kept until the host carries it out. */
 export interface AcceptedUpgrade extends UpgradeOptions {
@@ -33,7 +34,10 @@ export interface RawSocket {
   /** Does work whose frames go out together. */
   readonly together: (work: () => void) => void
   readonly ping: () => void
-  readonly close: (code: number, reason: string) => void
+  readonly pause: () => void
+  readonly resume: () => void
+  /** Undefined: without a code. */
+  readonly close: (code?: number, reason?: string) => void
   readonly terminate: () => void
 }
 
@@ -116,11 +120,21 @@ export class Connection implements ServerSocket {
     if (this.#state === 'open') this.#raw.ping()
   }
 
+  pause(): void {
+    if (this.#state === 'open') this.#raw.pause()
+  }
+
+  resume(): void {
+    if (this.#state === 'open') this.#raw.resume()
+  }
+
   close(code: number, reason: string): void {
     if (this.#state !== 'open') return
+    this.#raw.resume() // the answer to the goodbye has to be read
     this.#state = 'closing'
     this.#cutting = setTimeout(() => this.#raw.terminate(), GOODBYE_MS)
-    this.#raw.close(code, reason)
+    if (code === NO_CODE) this.#raw.close()
+    else this.#raw.close(code, reason)
   }
 
   terminate(): void {
@@ -150,13 +164,13 @@ export class Connection implements ServerSocket {
     this.#safely(() => this.#accepted.handlers.onDrain?.())
   }
 
-  closed(code: number): void {
+  closed(code: number, reason: string): void {
     if (this.#state === 'closed') return
     this.#state = 'closed'
     clearTimeout(this.#cutting)
     this.#events.onClosed()
     this.#resolveClosed()
-    this.#safely(() => this.#accepted.handlers.onClose?.(code))
+    this.#safely(() => this.#accepted.handlers.onClose?.(code, reason))
   }
 
   #safely(work: () => void): void {

@@ -1,0 +1,64 @@
+import { notebookBasePath, parseNotebookPath } from '../notebook-path.ts'
+
+/**
+ * What a path under `/notebook/` is to a user. `foreign` is every path whose segment does not name that user, whatever
+ * follows it, so that an answer tells nothing about other notebooks.
+ */
+export type ProxyPath =
+  | { readonly kind: 'own'; readonly path: string }
+  /** The user's segment without the slash that ends it. */
+  | { readonly kind: 'unfinished' }
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'malformed' }
+
+/** Text that is still encoded after so many times is no name that somebody gave. */
+const MAX_DECODINGS = 3
+
+/**
+ * Judges a URL's path (no query; dot segments resolved, as the WHATWG URL parser does) for a user. The path of `own` is
+ * put together anew: the canonical base path, then what was checked to mean the same however often it is decoded.
+ */
+export function proxyPath(pathname: string, user: string): ProxyPath {
+  const parsed = parseNotebookPath(pathname)
+  if (parsed === undefined || parsed.user !== user) return { kind: 'foreign' }
+  if (parsed.rest === '') return { kind: 'unfinished' }
+  const rest = parsed.rest.slice(1)
+  if (!rest.split('/').every(isOneName)) return { kind: 'malformed' }
+  return { kind: 'own', path: notebookBasePath(user) + rest }
+}
+
+/** Whether a segment stays one name when it is decoded: no slash of either kind, control character or dot segment. */
+function isOneName(segment: string): boolean {
+  let text = segment
+  for (let times = 0; times < MAX_DECODINGS; times += 1) {
+    if (text === '.' || text === '..' || /[/\\\p{Cc}]/u.test(text)) return false
+    const decoded = decode(text)
+    if (decoded === undefined) return times > 0 // a name with a percent sign in it, properly encoded
+    if (decoded === text) return true
+    text = decoded
+  }
+  return false
+}
+
+/** A query (with its `?`, or empty) without parameters called `token`: nobody hands the notebook a token but us. */
+export function withoutToken(search: string): string {
+  if (search === '') return ''
+  const kept = search
+    .slice(1)
+    .split('&')
+    .filter((part) => nameOf(part) !== 'token')
+  return kept.length === 0 ? '' : `?${kept.join('&')}`
+}
+
+function nameOf(part: string): string | undefined {
+  const [name = ''] = part.split('=')
+  return decode(name.replaceAll('+', ' '))?.trim().toLowerCase()
+}
+
+function decode(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}

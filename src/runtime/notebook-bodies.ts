@@ -1,0 +1,76 @@
+import type { ClientRequest, IncomingMessage } from 'node:http'
+
+import type { UpstreamRequest } from '../notebooks/proxy/upstream.ts'
+
+/** So much of an answer is read ahead of the client. */
+const READ_AHEAD_BYTES = 256 * 1024
+
+/** Sends a request's body as fast as the server takes it; a body that breaks off breaks the request off. */
+export function sendBody({ headers, body }: UpstreamRequest, outgoing: ClientRequest): void {
+  if (body === null) return void outgoing.end()
+  const declared = headers.get('content-length')
+  // For methods that seldom have one, `node:http` would send a body without saying where it ends.
+  if (declared === null) outgoing.setHeader('transfer-encoding', 'chunked')
+  pump(body, outgoing, declared === null ? undefined : Number(declared)).catch(() => outgoing.destroy())
+}
+
+async function pump(body: ReadableStream<Uint8Array>, outgoing: ClientRequest, declared?: number): Promise<void> {
+  const reader = body.getReader()
+  const cancel = (): void => void reader.cancel().catch(() => undefined)
+  outgoing.once('close', cancel) // ends a read that is under way
+  let length = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (outgoing.destroyed) return
+      if (done) break
+      length += value.length
+      if (declared !== undefined && length > declared) throw new Error('the body is longer than it says')
+      if (!outgoing.write(value)) await drained(outgoing)
+      if (outgoing.destroyed) return
+    }
+    if (declared !== undefined && length < declared) throw new Error('the body is shorter than it says')
+    outgoing.end()
+  } finally {
+    cancel()
+  }
+}
+
+/** Resolves when more may be written, or never will. */
+function drained(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      outgoing.off('drain', done)
+      outgoing.off('close', done)
+      resolve()
+    }
+    outgoing.on('drain', done)
+    outgoing.on('close', done)
+  })
+}
+
+/** An answer's body, read only a little ahead of its reader; fails when the server breaks off. */
+export function readBody(outgoing: ClientRequest, incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  const source = {
+    start(controller: ReadableStreamDefaultController<Uint8Array>) {
+      let over = false
+      const finish = (work: () => void): void => {
+        if (over) return
+        over = true
+        work()
+      }
+      incoming.on('data', (bytes: Uint8Array) => {
+        if (over) return
+        controller.enqueue(bytes)
+        if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
+      })
+      incoming.on('end', () => finish(() => controller.close()))
+      incoming.on('error', (error) => finish(() => controller.error(error)))
+      incoming.on('close', () => finish(() => controller.error(new Error('the notebook server broke its answer off'))))
+      incoming.pause()
+    },
+    pull: () => void incoming.resume(),
+    cancel: () => void outgoing.destroy(),
+  }
+  return new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: READ_AHEAD_BYTES }))
+}
