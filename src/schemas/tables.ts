@@ -87,7 +87,12 @@ export const healthNumbers = {
 }
 
 export const tableHealth = z
-  .object({ success: z.literal(true), table: z.string(), ...healthNumbers })
+  .object({
+    success: z.literal(true),
+    table: z.string(),
+    last_updated_at: timestamp.meta({ description: 'When the table last changed, its schema and properties included' }),
+    ...healthNumbers,
+  })
   .meta({ id: 'TableHealth' })
 
 export const snapshotList = z

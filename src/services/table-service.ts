@@ -66,7 +66,8 @@ export function createTableService({ catalog, now, inTransaction, audit, events 
     },
     async health(name) {
       const table = await load(name)
-      return { success: true, table: name, ...describeHealth(name, await inspector.health(table, now().getTime())) }
+      const report = describeHealth(name, await inspector.health(table, now().getTime()))
+      return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
     },
     async snapshots(name, page) {
       const table = await load(name)
@@ -157,6 +158,10 @@ function describeTable(name: string, { metadata, metadataLocation }: Table): obj
       })),
     },
     properties: metadata.properties,
-    last_updated_at: new Date(metadata.lastUpdatedMs).toISOString(),
+    last_updated_at: lastUpdatedAt({ metadata }),
   }
+}
+
+function lastUpdatedAt({ metadata }: Pick<Table, 'metadata'>): string {
+  return new Date(metadata.lastUpdatedMs).toISOString()
 }

@@ -66,6 +66,8 @@ describe('a look at tables', () => {
       record_count: 120_000,
       delete_file_count: 12,
     })
+    const { body: overview } = await service.get('/api/table/demo.events')
+    expect(body.last_updated_at).toBe(overview.last_updated_at)
     const { body: files } = await service.get('/api/table/demo.events/files')
     const data = files.files.filter((file: { content: string }) => file.content === 'data')
     const sum = data.reduce((total: number, file: { file_size_in_bytes: number }) => total + file.file_size_in_bytes, 0)
