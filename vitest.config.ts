@@ -6,7 +6,10 @@ const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
 const retry = process.env['CI'] ? 1 : 0
 const shared = { pool, retry, testTimeout: 60_000, hookTimeout: 60_000 }
 
-/** `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes. */
+/**
+ * `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes, `web` a Chromium,
+ * `cluster` a Kubernetes cluster.
+ */
 export default defineConfig({
   test: {
     maxWorkers: 2,
@@ -16,7 +19,7 @@ export default defineConfig({
           ...shared,
           name: 'suite',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/interop/**', 'test/faults/**'],
+          exclude: ['test/interop/**', 'test/faults/**', 'test/web/**', 'test/cluster/**'],
         },
       },
       {
@@ -24,6 +27,24 @@ export default defineConfig({
           ...shared,
           name: 'interop',
           include: ['test/interop/**/*.test.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'web',
+          include: ['test/web/**/*.test.ts'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'cluster',
+          include: ['test/cluster/**/*.test.ts'],
           testTimeout: 900_000,
           hookTimeout: 900_000,
         },
