@@ -1,10 +1,10 @@
-import type { z } from 'zod'
 import { DomainError, type FieldError } from '../../domain/errors.ts'
 import { hasRole } from '../../domain/roles.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { PendingActionView } from '../agent-services.ts'
 import { capResult } from './cap-result.ts'
 import { redactValue } from './redact-value.ts'
+import { parseArguments, shownArguments } from './tool-arguments.ts'
 import type { AgentTool, ChangeTool, ToolRun } from './tool.ts'
 
 /** What a call of a tool came to; it never throws but for an aborted signal. */
@@ -29,8 +29,6 @@ interface ToolError {
   readonly errors?: readonly FieldError[]
 }
 
-const MAX_ARGUMENTS = 20_000
-
 /**
  * Calls a tool in somebody's name: role, arguments, call, secrets out, size, audit entry. A change tool only plans, and
  * leaves an action that waits for its user's yes.
@@ -39,8 +37,12 @@ const MAX_ARGUMENTS = 20_000
  */
 export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolRun): Promise<ToolOutcome> {
   const args = parseArguments(tool, rawArguments)
-  const argumentsJson = run.services.redact(argumentsText(args, rawArguments))
-  if ('error' in args) return finish(tool, run, { error: args.error, argumentsJson, invalidArguments: true })
+  const { redact } = run.services
+  if (!('value' in args)) {
+    const argumentsJson = redact(shownArguments(rawArguments))
+    return finish(tool, run, { error: { code: 'INVALID_ARGUMENTS', ...args }, argumentsJson, invalidArguments: true })
+  }
+  const argumentsJson = redact(JSON.stringify(args.value))
   if (!hasRole(run.caller.role, tool.minRole)) {
     const message = `${tool.name} needs the role ${tool.minRole}, the caller is ${run.caller.role}`
     return finish(tool, run, { error: { code: 'FORBIDDEN', message }, argumentsJson, subject: subjectOf(args.value) })
@@ -60,6 +62,7 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
 
 async function propose(tool: ChangeTool, args: never, run: ToolRun) {
   const { plan, summary, action } = await tool.plan(args, run)
+  run.signal.throwIfAborted()
   if (action === undefined) return { data: { summary, plan, nothing_to_do: true } }
   const pendingAction = await run.services.propose(
     { tool: tool.name, summary, plan, ...action },
@@ -104,50 +107,6 @@ async function finish(tool: AgentTool, run: ToolRun, input: Finish): Promise<Too
     invalidArguments: input.invalidArguments ?? false,
     ...(pendingAction === undefined ? {} : { pendingAction }),
   }
-}
-
-type ParsedArguments = { readonly value: Readonly<Record<string, unknown>> } | { readonly error: ToolError }
-
-function parseArguments({ name, input }: AgentTool, raw: unknown): ParsedArguments {
-  const object = toObject(raw)
-  if (object === undefined) {
-    return { error: { code: 'INVALID_ARGUMENTS', message: `the arguments of ${name} must be one JSON object` } }
-  }
-  const result = input.safeParse(object)
-  if (result.success) return { value: result.data }
-  const errors = result.error.issues.flatMap(fieldErrors).slice(0, 10)
-  const first = errors[0]
-  const message = `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`
-  return { error: { code: 'INVALID_ARGUMENTS', message, errors } }
-}
-
-function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
-  const path = issue.path.map(String).join('.')
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-  return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'unknown field' }))
-}
-
-/** Providers send an object as JSON text or as it is, nothing at all for no arguments, and null for what is left out. */
-function toObject(raw: unknown): Readonly<Record<string, unknown>> | undefined {
-  let value = raw
-  if (typeof raw === 'string') {
-    if (raw.length > MAX_ARGUMENTS) return undefined
-    try {
-      value = raw.trim() === '' ? {} : (JSON.parse(raw) as unknown)
-    } catch {
-      return undefined
-    }
-  }
-  if (value === null || value === undefined) return {}
-  if (typeof value !== 'object' || Array.isArray(value)) return undefined
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
-}
-
-function argumentsText(args: ParsedArguments, raw: unknown): string {
-  if ('value' in args) return JSON.stringify(args.value)
-  const text = typeof raw === 'string' ? raw : JSON.stringify(raw ?? {})
-  // What could not be read is shown as the JSON string that it is.
-  return JSON.stringify(text.slice(0, MAX_ARGUMENTS))
 }
 
 function subjectOf(args: Readonly<Record<string, unknown>>): string | undefined {

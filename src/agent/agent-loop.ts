@@ -1,0 +1,153 @@
+import type { AgentEvent } from './agent-event.ts'
+import type { PendingActionView } from './agent-services.ts'
+import { type ChatMessage, type ChatModel, estimateTokens, type ModelReply, type TokenUsage } from './chat-model.ts'
+import { RunClock } from './run-clock.ts'
+import { type RunLimits, STOP_TEXTS, type StopReason } from './run-limits.ts'
+import type { AgentTool, ToolRun } from './tools/tool.ts'
+import { describeTools } from './tools/tool-descriptions.ts'
+import { ToolCaller, type ToolCallRecord } from './tool-caller.ts'
+
+/** Tokens that a user may still spend. */
+export interface TokenBudget {
+  remaining(): number
+  spend(tokens: number): void
+}
+
+export interface AgentRun {
+  readonly model: ChatModel
+  readonly tools: readonly AgentTool[]
+  /** What was said before the prompt, oldest first; the last one is the prompt. */
+  readonly messages: readonly ChatMessage[]
+  readonly run: Omit<ToolRun, 'signal'>
+  readonly limits: RunLimits
+  readonly budget: TokenBudget
+  /** Aborted when the user goes away. */
+  readonly signal: AbortSignal
+  /** Absent: nobody watches. */
+  readonly onEvent?: ((event: AgentEvent) => void) | undefined
+}
+
+/** What a run came to. */
+export interface AgentOutcome {
+  readonly response: string
+  readonly toolCalls: readonly ToolCallRecord[]
+  readonly pendingActions: readonly PendingActionView[]
+  readonly steps: number
+  readonly stopReason: StopReason
+  readonly usage: TokenUsage
+}
+
+/** Fewer tokens than this are not worth a question. */
+const MIN_OUTPUT_TOKENS = 200
+const MAX_TEXT = 100_000
+
+/** A conversation between a model and the tools, within its limits. */
+export class AgentLoop {
+  readonly #input: AgentRun
+  readonly #clock: RunClock
+  readonly #caller: ToolCaller
+  readonly #messages: ChatMessage[]
+  #steps = 0
+  #wrongRounds = 0
+  #usage: TokenUsage = { input_tokens: 0, output_tokens: 0, estimated: false }
+
+  constructor(input: AgentRun) {
+    const { run, tools, limits, signal, onEvent } = input
+    this.#input = input
+    this.#clock = new RunClock(limits, signal)
+    this.#messages = [...input.messages]
+    this.#caller = new ToolCaller({ tools, limits, run: { ...run, signal: this.#clock.signal }, onEvent })
+  }
+
+  /** As far as the run has come: also after {@link run} has thrown. */
+  progress(): Omit<AgentOutcome, 'response' | 'stopReason'> {
+    const { pendingActions } = this.#caller
+    return { toolCalls: this.#caller.records(), pendingActions, steps: this.#steps, usage: this.#usage }
+  }
+
+  /** Throws when the provider fails, and the signal's reason when the user goes away. */
+  async run(): Promise<AgentOutcome> {
+    try {
+      const { text, stopReason } = await this.#converse()
+      await this.#caller.settled()
+      const response = text.trim() === '' ? STOP_TEXTS[stopReason] || STOP_TEXTS.no_answer : text
+      return { response: this.#input.run.services.redact(response), stopReason, ...this.progress() }
+    } finally {
+      this.#clock.stop()
+    }
+  }
+
+  async #converse(): Promise<{ readonly text: string; readonly stopReason: StopReason }> {
+    for (;;) {
+      const spent = this.#isSpent()
+      if (spent !== undefined) return { text: '', stopReason: spent }
+      const last = this.#lastChance()
+      const reply = await this.#ask(last === undefined)
+      if (reply === undefined) return { text: '', stopReason: 'time_limit' }
+      if (last !== undefined) return { text: reply.text, stopReason: last }
+      if (reply.toolCalls.length === 0) return { text: reply.text, stopReason: endOf(reply) }
+      this.#messages.push({ role: 'assistant', content: reply.text, toolCalls: reply.toolCalls })
+      const results = await this.#clock.within(() => this.#caller.call(reply.toolCalls))
+      if (results === undefined) return { text: reply.text, stopReason: 'time_limit' }
+      this.#messages.push(...results.messages)
+      if (results.hasWrongCall) this.#wrongRounds += 1
+    }
+  }
+
+  /** Which bound forbids to ask the model again. */
+  #isSpent(): StopReason | undefined {
+    if (this.#clock.isOver) return 'time_limit'
+    if (this.#input.limits.outputTokens - this.#usage.output_tokens < MIN_OUTPUT_TOKENS) return 'token_limit'
+    if (this.#input.model.costsTokens && this.#input.budget.remaining() <= 0) return 'daily_limit'
+    return undefined
+  }
+
+  /** Which bound leaves the model one answer, without tools. */
+  #lastChance(): StopReason | undefined {
+    const { limits } = this.#input
+    if (this.#wrongRounds > limits.repairs) return 'invalid_tool_calls'
+    if (this.#caller.count >= limits.toolCalls) return 'tool_call_limit'
+    return this.#steps + 1 >= limits.steps ? 'step_limit' : undefined
+  }
+
+  /** Undefined when the time of the run is over before the model has answered. */
+  async #ask(mayCallTools: boolean): Promise<ModelReply | undefined> {
+    const { model, limits, budget, onEvent } = this.#input
+    this.#steps += 1
+    const step = this.#steps
+    const left = limits.outputTokens - this.#usage.output_tokens
+    const reply = await this.#clock.askModel((signal) =>
+      model.complete({
+        messages: this.#messages,
+        tools: describeTools(this.#caller.tools),
+        mayCallTools,
+        maxOutputTokens: Math.min(limits.outputTokensPerStep, left),
+        signal,
+        ...(onEvent ? { onDelta: (text: string) => onEvent({ type: 'delta', step, text }) } : {}),
+      }),
+    )
+    if (reply === undefined) {
+      // It was asked, so it has cost something.
+      if (model.costsTokens) budget.spend(this.#messages.reduce((sum, { content }) => sum + estimateTokens(content), 0))
+      return undefined
+    }
+    this.#usage = {
+      input_tokens: this.#usage.input_tokens + reply.usage.input_tokens,
+      output_tokens: this.#usage.output_tokens + reply.usage.output_tokens,
+      estimated: this.#usage.estimated || reply.usage.estimated,
+    }
+    if (model.costsTokens) budget.spend(reply.usage.input_tokens + reply.usage.output_tokens)
+    const text = reply.text.length > MAX_TEXT ? `${reply.text.slice(0, MAX_TEXT)}…` : reply.text
+    return { ...reply, text: plainText(text) }
+  }
+}
+
+function endOf({ text, isCutShort }: ModelReply): StopReason {
+  if (text.trim() === '') return 'no_answer'
+  return isCutShort ? 'cut_short' : 'answered'
+}
+
+/** Text as every database keeps it. */
+function plainText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '')
+}

@@ -1,0 +1,101 @@
+import {
+  isRecord,
+  type RawCall,
+  type RawReply,
+  type RawUsage,
+  readCall,
+  readUsage,
+  textOf,
+  withoutThoughts,
+} from './completion-reader.ts'
+
+interface OpenCall {
+  readonly index: number | undefined
+  id: unknown
+  name: string
+  /** Parts of the JSON text, or the object of a provider that sends it whole. */
+  text: string
+  object: unknown
+  extra: unknown
+}
+
+const MAX_CALLS = 64
+
+/** Puts the chunks of a stream (`chat.completion.chunk`) together, however a provider cuts and numbers them. */
+export class StreamReader {
+  readonly #onDelta: (text: string) => void
+  readonly #calls: OpenCall[] = []
+  #text = ''
+  #usage: RawUsage = { input: undefined, output: undefined }
+  #finishReason: unknown
+
+  constructor(onDelta: (text: string) => void) {
+    this.#onDelta = onDelta
+  }
+
+  add(chunk: unknown): void {
+    if (!isRecord(chunk)) return
+    if (isRecord(chunk['usage'])) this.#usage = readUsage(chunk['usage'])
+    const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined
+    if (!isRecord(choice)) return
+    this.#finishReason = choice['finish_reason'] ?? this.#finishReason
+    const delta = isRecord(choice['delta']) ? choice['delta'] : choice['message']
+    if (!isRecord(delta)) return
+    const text = textOf(delta['content']) || textOf(delta['refusal'])
+    if (text !== '') {
+      this.#text += text
+      this.#onDelta(text)
+    }
+    const calls: unknown = delta['tool_calls']
+    if (Array.isArray(calls)) for (const call of calls) this.#addCall(call)
+    else if (isRecord(delta['function_call'])) this.#addCall({ index: 0, function: delta['function_call'] })
+  }
+
+  reply(): RawReply {
+    const calls = this.#calls.map(({ id, name, text, object, extra }): RawCall => ({
+      id,
+      name,
+      arguments: object ?? text,
+      extra,
+    }))
+    const text = withoutThoughts(this.#text)
+    return { text, calls, usage: this.#usage, finishReason: this.#finishReason }
+  }
+
+  #addCall(part: unknown): void {
+    const { id, name, arguments: args, extra } = readCall(part)
+    const index = isRecord(part) && typeof part['index'] === 'number' ? part['index'] : undefined
+    const open = this.#openFor(index, id, name)
+    if (open === undefined) return
+    open.id ??= id
+    open.extra ??= extra
+    // A name comes whole, however often it is repeated.
+    if (typeof name === 'string' && open.name === '') open.name = name
+    if (typeof args === 'string') open.text += args
+    else if (args !== undefined && args !== null) open.object = args
+  }
+
+  /** The call that a part belongs to: by index, unless another id says that it is a new one; else by id, else the last. */
+  #openFor(index: number | undefined, id: unknown, name: unknown): OpenCall | undefined {
+    const hasId = typeof id === 'string' && id !== ''
+    const isSame = (call: OpenCall): boolean => !hasId || call.id === undefined || call.id === null || call.id === id
+    const found =
+      index === undefined
+        ? this.#calls.findLast((call) => (hasId ? call.id === id : call === this.#calls.at(-1)))
+        : this.#calls.findLast((call) => call.index === index && isSame(call))
+    // Without index and id, a name begins a call.
+    const begins = index === undefined && !hasId && typeof name === 'string' && name !== ''
+    if (found !== undefined && !begins) return found
+    if (this.#calls.length >= MAX_CALLS) return undefined
+    const call: OpenCall = {
+      index,
+      id: hasId ? id : undefined,
+      name: '',
+      text: '',
+      object: undefined,
+      extra: undefined,
+    }
+    this.#calls.push(call)
+    return call
+  }
+}

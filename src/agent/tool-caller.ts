@@ -1,0 +1,157 @@
+import { mapBounded } from '../iceberg/bounded-map.ts'
+import type { AgentEvent } from './agent-event.ts'
+import type { AgentServices, PendingActionView } from './agent-services.ts'
+import type { ChatMessage, ModelToolCall } from './chat-model.ts'
+import type { RunLimits } from './run-limits.ts'
+import { runTool, type ToolOutcome } from './tools/run-tool.ts'
+import { shownArguments } from './tools/tool-arguments.ts'
+import type { AgentTool, ToolRun } from './tools/tool.ts'
+
+/** A call and its result, as the interface shows it (spec, section 2, "Agent chat"). */
+export interface ToolCallRecord {
+  readonly tool: string
+  readonly arguments_json: string
+  readonly result_json: string
+}
+
+/** What came of all calls of one step; the messages are in the order of the calls. */
+export interface CallResults {
+  readonly messages: readonly ChatMessage[]
+  /** Whether a call was wrong in a way that the model may make good. */
+  readonly hasWrongCall: boolean
+}
+
+export interface ToolCallerOptions {
+  readonly tools: readonly AgentTool[]
+  readonly limits: RunLimits
+  readonly run: ToolRun
+  readonly onEvent: ((event: AgentEvent) => void) | undefined
+}
+
+/** Some models write the name of their own namespace before a tool's. */
+const NAMESPACE = /^(functions|default_api|tools)[.:]/
+const MAX_SHOWN_NAME = 100
+
+/** Calls the tools of one run: reads side by side, changes one after the other, all within the run's number. */
+export class ToolCaller {
+  readonly tools: readonly AgentTool[]
+  readonly pendingActions: PendingActionView[] = []
+  readonly #options: ToolCallerOptions
+  readonly #run: ToolRun
+  readonly #byName: ReadonlyMap<string, AgentTool>
+  /** Audit entries on their way; the run waits for them at its end, not at every call. */
+  readonly #written: Promise<void>[] = []
+  /** In the order of the calls; a place is empty while its call is under way. */
+  readonly #done: (ToolCallRecord | undefined)[] = []
+
+  constructor(options: ToolCallerOptions) {
+    this.tools = options.tools
+    this.#options = options
+    this.#byName = new Map(options.tools.map((tool) => [tool.name, tool]))
+    const { services } = options.run
+    const recordToolCall: AgentServices['recordToolCall'] = async (entry) => {
+      const written = services.recordToolCall(entry)
+      written.catch(() => undefined) // told by `settled`
+      this.#written.push(written)
+    }
+    this.#run = { ...options.run, services: { ...services, recordToolCall } }
+  }
+
+  /** Calls that were taken, whatever came of them. */
+  get count(): number {
+    return this.#done.length
+  }
+
+  /** The calls that have ended, in their order. */
+  records(): readonly ToolCallRecord[] {
+    return this.#done.filter((record) => record !== undefined)
+  }
+
+  /** Calls in the order of the list; those beyond the number of the run are refused, and not recorded. */
+  async call(calls: readonly ModelToolCall[]): Promise<CallResults> {
+    const room = Math.max(0, this.#options.limits.toolCalls - this.count)
+    const first = this.count
+    const taken = calls.slice(0, room).map((call, at) => ({ call, place: first + at }))
+    this.#done.push(...taken.map(() => undefined))
+    const results: OneResult[] = []
+    for (const group of inGroups(taken, ({ call }) => this.#find(call)?.risk === 'read')) {
+      const { parallelCalls } = this.#options.limits
+      results.push(...(await mapBounded(group, parallelCalls, ({ call, place }) => this.#callOne(call, place))))
+    }
+    const refused = calls.slice(room).map((call) => message(call, LIMIT_RESULT))
+    return {
+      messages: [...results.map((result) => result.message), ...refused],
+      hasWrongCall: results.some(({ isWrong }) => isWrong),
+    }
+  }
+
+  /** Resolves when every call is in the audit log. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#written)
+  }
+
+  #find({ name }: ModelToolCall): AgentTool | undefined {
+    return this.#byName.get(name.replace(NAMESPACE, ''))
+  }
+
+  async #callOne(call: ModelToolCall, place: number): Promise<OneResult> {
+    const { onEvent } = this.#options
+    const tool = this.#find(call)
+    const { redact } = this.#run.services
+    const shown = tool?.name ?? redact(call.name.slice(0, MAX_SHOWN_NAME))
+    const { id } = call
+    onEvent?.({ type: 'tool_start', id, tool: shown, arguments_json: redact(shownArguments(call.arguments)) })
+    const outcome = tool ? await runTool(tool, call.arguments, this.#run) : await this.#unknown(call, shown)
+    const { resultJson: result_json, argumentsJson: arguments_json, pendingAction } = outcome
+    this.#done[place] = { tool: shown, arguments_json, result_json }
+    onEvent?.({ type: 'tool_result', id, tool: shown, ok: outcome.ok, result_json })
+    if (pendingAction !== undefined) {
+      this.pendingActions.push(pendingAction)
+      onEvent?.({ type: 'needs_confirmation', action: pendingAction })
+    }
+    return { message: message(call, result_json), isWrong: outcome.invalidArguments }
+  }
+
+  async #unknown(call: ModelToolCall, shown: string): Promise<ToolOutcome> {
+    const { services, caller, requestId, channel, chatId } = this.#run
+    const entry = { caller, requestId, channel: channel ?? ('agent' as const), tool: shown, chatId }
+    await services.recordToolCall({ ...entry, outcome: 'refused', code: 'UNKNOWN_TOOL' })
+    const error = { code: 'UNKNOWN_TOOL', message: 'there is no such tool', tools: [...this.#byName.keys()] }
+    return {
+      ok: false,
+      resultJson: JSON.stringify({ untrusted: true, error }),
+      argumentsJson: services.redact(shownArguments(call.arguments)),
+      invalidArguments: true,
+    }
+  }
+}
+
+interface OneResult {
+  readonly message: ChatMessage
+  readonly isWrong: boolean
+}
+
+const LIMIT_RESULT = JSON.stringify({
+  untrusted: false,
+  error: { code: 'TOOL_CALL_LIMIT', message: 'not called: the limit of tool calls for one question is reached' },
+})
+
+function message({ id, name }: ModelToolCall, content: string): ChatMessage {
+  return { role: 'tool', toolCallId: id, name, content }
+}
+
+/** Neighbours that may go side by side in one group, every other by itself. */
+function inGroups<T>(items: readonly T[], maySideBySide: (item: T) => boolean): T[][] {
+  const groups: T[][] = []
+  let open: T[] | undefined
+  for (const item of items) {
+    if (!maySideBySide(item)) {
+      groups.push([item])
+      open = undefined
+    } else if (open === undefined) {
+      open = [item]
+      groups.push(open)
+    } else open.push(item)
+  }
+  return groups
+}

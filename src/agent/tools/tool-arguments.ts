@@ -1,0 +1,55 @@
+import type { z } from 'zod'
+import type { FieldError } from '../../domain/errors.ts'
+import type { AgentTool } from './tool.ts'
+
+/** Arguments that a tool understands, or what is wrong with them. */
+export type ParsedArguments =
+  | { readonly value: Readonly<Record<string, unknown>> }
+  | { readonly message: string; readonly errors: readonly FieldError[] }
+
+const MAX_TEXT = 20_000
+const MAX_ERRORS = 10
+
+/** Reads the arguments of a call, JSON text or an object, by the tool's own schema. */
+export function parseArguments({ name, input }: AgentTool, raw: unknown): ParsedArguments {
+  const object = toObject(raw)
+  if (object === undefined) return { message: `the arguments of ${name} must be one JSON object`, errors: [] }
+  const result = input.safeParse(object)
+  if (result.success) return { value: result.data }
+  const errors = result.error.issues.flatMap(fieldErrors).slice(0, MAX_ERRORS)
+  const first = errors[0]
+  return { message: `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, errors }
+}
+
+function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
+  const path = issue.path.map(String).join('.')
+  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+  return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'unknown field' }))
+}
+
+/** Providers send an object as JSON text or as it is, nothing at all for no arguments, and null for what is left out. */
+function toObject(raw: unknown): Readonly<Record<string, unknown>> | undefined {
+  const value = typeof raw === 'string' ? parseText(raw) : raw
+  if (value === null) return {}
+  if (typeof value !== 'object' || Array.isArray(value)) return raw === undefined ? {} : undefined
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
+}
+
+function parseText(text: string): unknown {
+  if (text.length > MAX_TEXT) return undefined
+  if (text.trim() === '') return null
+  try {
+    const value: unknown = JSON.parse(text)
+    // Some providers write the text of the JSON as JSON once more.
+    return typeof value === 'string' ? (JSON.parse(value) as unknown) : value
+  } catch {
+    return undefined
+  }
+}
+
+/** The arguments of a call as JSON for people to see; what is no JSON, or too long, is shown as a JSON string. */
+export function shownArguments(raw: unknown): string {
+  const value = typeof raw === 'string' ? parseText(raw) : (raw ?? {})
+  const text = typeof raw === 'string' && value === undefined ? raw : JSON.stringify(value ?? {})
+  return value === undefined || text.length > MAX_TEXT ? JSON.stringify(text.slice(0, MAX_TEXT)) : text
+}
