@@ -8,6 +8,7 @@ import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { HttpError } from './middleware/http-error.ts'
 import { idempotency } from './middleware/idempotency.ts'
+import { mountNotebookProxy, type NotebookProxyDeps } from './middleware/notebook-proxy.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
@@ -26,6 +27,8 @@ export interface AppContext extends RouteDeps {
   readonly newRequestId: () => string
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
+  /** Undefined where there is no cluster for notebooks. */
+  readonly notebookProxy?: NotebookProxyDeps | undefined
 }
 
 const MAX_BODY_BYTES = 2 ** 20
@@ -53,6 +56,10 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     return c.req.path === IMPORT_PATH ? limitImport(c, next) : limitBody(c, next)
   })
   app.use('/api/*', idempotency(context.idempotency))
+  if (context.notebookProxy !== undefined) {
+    const { authMode: mode, identity, allowedOrigins, log } = context
+    mountNotebookProxy(app, { ...context.notebookProxy, mode, identity, allowedOrigins, log, isolation: 'path' })
+  }
   mountRoutes(app, allRoutes(context))
   return app
 }

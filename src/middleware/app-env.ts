@@ -11,6 +11,8 @@ export interface AppEnv {
     checkCaller: () => Promise<Caller | undefined>
     /** Of the refusal that is answered. */
     problemCode?: string
+    /** Whether the answer is a notebook's own. */
+    relayed?: boolean
   }
   Bindings: {
     /** Absent where the host does not know it. */

@@ -12,6 +12,11 @@ export interface OriginGuardOptions {
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
 
+/** Whether a `Host` names this machine to itself. */
+export function isLoopbackHost(host: string): boolean {
+  return LOOPBACK_HOST.test(host)
+}
+
 /**
  * Keeps other web sites from acting through a visitor's browser (contract, section 3). What the browser adds by itself,
  * a cookie or its place on this machine, proves nothing: an unsafe request that stands on that alone, whatever its
@@ -21,7 +26,7 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
   const allowed = new Set(allowedOrigins)
   return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
     // With authentication off, a name that an attacker points at this machine must open nothing (DNS rebinding).
-    if (mode === 'off' && !LOOPBACK_HOST.test(hostOf(c))) refuse('the service is asked for under a foreign name')
+    if (mode === 'off' && !isLoopbackHost(hostOf(c))) refuse('the service is asked for under a foreign name')
     if (mustProveOrigin(c) && !isOwnPage(c, allowed))
       refuse('the request does not come from this page or an allowed origin')
     await next()

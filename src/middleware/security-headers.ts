@@ -31,10 +31,11 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 const ENTRIES = Object.entries(SECURITY_HEADERS)
 
-/** Adds the security headers to every answer, refusals and pages too. */
+/** Adds the security headers to every answer of the service itself, refusals and pages too. */
 export function securityHeaders() {
   return createMiddleware<AppEnv>(async function addSecurityHeaders(c, next) {
     await next()
+    if (c.get('relayed') === true) return // a notebook's answer has a policy of its own
     for (const [name, value] of ENTRIES) c.res.headers.set(name, value)
   })
 }

@@ -1,3 +1,4 @@
+import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
   MAX_SOCKET_MESSAGE_BYTES,
@@ -75,6 +76,7 @@ export const bunRuntime: Runtime = {
   name: 'bun',
   openSqlite: sqliteDialect,
   createWebhookSender,
+  createNotebookUpstream,
   createModelFetch,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithBun,

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
+import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
   MAX_SOCKET_MESSAGE_BYTES,
@@ -24,6 +25,7 @@ export const nodeRuntime: Runtime = {
   name: 'node',
   openSqlite: sqliteDialect,
   createWebhookSender,
+  createNotebookUpstream,
   createModelFetch,
   openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
   serve: serveWithNode,
@@ -40,6 +42,8 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
   const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (incoming, outgoing) => {
     void listener(incoming, outgoing)
   })
+  // The default of 5 min would cut long uploads; headers keep a limit of their own.
+  server.requestTimeout = 0
   server.on('upgrade', (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }))
   await listen(server, options)
   return {

@@ -16,6 +16,8 @@ export interface RunServiceOptions {
   readonly runtime: Runtime
 }
 
+/** A message of a kernel may carry a picture or a table; other sockets have limits of their own far below. */
+const MAX_SOCKET_MESSAGE_BYTES = 64 * 2 ** 20
 /** How long a graceful stop waits for work under way. */
 const SHUTDOWN_LIMIT_MS = 20_000
 
@@ -72,7 +74,13 @@ interface ListenOptions {
 
 async function listen(runtime: Runtime, { config, fetch, onError }: ListenOptions): Promise<RunningServer> {
   try {
-    return await runtime.serve({ fetch, hostname: config.host, port: config.port, onError })
+    return await runtime.serve({
+      fetch,
+      hostname: config.host,
+      port: config.port,
+      onError,
+      maxSocketMessageBytes: MAX_SOCKET_MESSAGE_BYTES,
+    })
   } catch (error) {
     if (error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
       throw new ConfigError(`PORT ${config.port} on HOST ${config.host} cannot be used (${error.code})`)

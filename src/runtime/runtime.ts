@@ -2,6 +2,8 @@ import type { Dialect } from 'kysely'
 
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
+import type { NotebookUpstream } from '../notebooks/proxy/upstream.ts'
+import type { NotebookUpstreamOptions } from './notebook-upstream.ts'
 import type { SqliteOptions } from './sqlite.ts'
 import type { CheckedAddressOptions } from './checked-request.ts'
 
@@ -46,6 +48,8 @@ export interface Runtime {
   createWebhookSender(options: CheckedAddressOptions): WebhookSender
   /** A `fetch` for model providers that a request may name; see {@link CheckedAddressOptions}. */
   createModelFetch(options: CheckedAddressOptions): typeof fetch
+  /** The way to notebook servers; see {@link NotebookUpstreamOptions}. */
+  createNotebookUpstream(options?: NotebookUpstreamOptions): NotebookUpstream
   /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
   serve(options: ServeOptions): Promise<RunningServer>
 }
