@@ -113,7 +113,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     now,
     log,
   })
-  const { hub, pipelines, supervisor, monitor } = openStreaming({
+  const { hub, pipelines, background, monitor } = openStreaming({
     state,
     home,
     catalog,
@@ -166,14 +166,14 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     startBackground() {
       dispatcher.start()
       stopFollowing = followCatalogChanges({ catalog, feed, log })
-      void supervisor.start()
+      void background.start()
     },
     async makeDemo() {
       if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
     },
     async close() {
       stopFollowing()
-      await Promise.all([operations.shutDown(), supervisor.close()])
+      await Promise.all([operations.shutDown(), background.close()])
       await dispatcher.stop()
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
       await state.close()

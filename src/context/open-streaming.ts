@@ -16,6 +16,7 @@ import { createPipelineStore } from '../storage/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import { createBatchSlots } from '../streaming/batch-slots.ts'
+import { followForeignNews } from '../streaming/foreign-news.ts'
 import { createMetricsHub, type MetricsHub } from '../streaming/metrics-hub.ts'
 import type { Backoff } from '../streaming/pipeline-runner.ts'
 import { createPinKeeper } from '../streaming/pin-keeper.ts'
@@ -49,17 +50,20 @@ export interface StreamingSettings {
 
 /** Batches of all pipelines that may be under way at once; the engine runs fewer, the others plan and commit. */
 const CONCURRENT_BATCHES = 4
+/** How often the state database is asked what pipelines of other processes did. */
+const FOREIGN_NEWS_MS = 1000
 
 /** Streaming pipelines: who keeps them running, who starts and stops them, and who tells of them. */
 export interface Streaming {
   readonly pipelines: PipelineService
-  readonly supervisor: Supervisor
+  /** Runs the pipelines that are wanted to run, from `start` to `close`. */
+  readonly background: Pick<Supervisor, 'start' | 'close'>
   /** Their news. */
   readonly hub: MetricsHub
   readonly monitor: MonitorService
 }
 
-/** Opens the streaming pipelines; none runs before the supervisor is started. */
+/** Opens the streaming pipelines; none runs before `background` is started. */
 export function openStreaming(parts: StreamingParts): Streaming {
   const { state, catalog, graphs, engine, newId, now, log, settings, monitorSettings } = parts
   const hub = createMetricsHub()
@@ -105,5 +109,21 @@ export function openStreaming(parts: StreamingParts): Streaming {
   })
   const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
-  return { pipelines, supervisor, hub, monitor }
+  const onError = (error: unknown): void => log.warn('pipelines of other processes could not be looked at', { error })
+  const follow = () => followForeignNews({ store, hub, instanceId: instance.id, everyMs: FOREIGN_NEWS_MS, onError })
+  return { pipelines, background: inBackground(supervisor, instance.isShared ? follow : undefined), hub, monitor }
+}
+
+function inBackground(supervisor: Supervisor, follow?: () => () => Promise<void>): Streaming['background'] {
+  let stopFollowing: (() => Promise<void>) | undefined
+  return {
+    async start() {
+      stopFollowing = follow?.()
+      await supervisor.start()
+    },
+    async close() {
+      await stopFollowing?.()
+      await supervisor.close()
+    },
+  }
 }

@@ -8,6 +8,10 @@ export interface Instance {
   readonly id: number
   /** Whether the process with this id runs. */
   isAlive(id: number): Promise<boolean>
+  /** The ids of all processes that run, this one's included. */
+  alive(): Promise<ReadonlySet<number>>
+  /** Whether other processes can work on the same state. */
+  readonly isShared: boolean
   /** Gives the registration up. */
   close(): Promise<void>
 }
@@ -32,10 +36,23 @@ export async function registerInstance(
     return next
   })
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) {
-    return { id, isAlive: async (other) => other === id, close: async () => undefined }
+    const alive = new Set([id])
+    return {
+      id,
+      isAlive: async (other) => other === id,
+      alive: async () => alive,
+      isShared: false,
+      close: async () => undefined,
+    }
   }
   const close = await holdLock(db, id)
-  return { id, isAlive: async (other) => other === id || isLocked(db, other), close }
+  return {
+    id,
+    isAlive: async (other) => other === id || (await heldLocks(db)).has(other),
+    alive: async () => (await heldLocks(db)).add(id),
+    isShared: true,
+    close,
+  }
 }
 
 /** Holds the lock of an instance until the returned function is called; takes it again after a lost connection. */
@@ -74,9 +91,10 @@ async function waitOrClose(closing: Promise<void>): Promise<void> {
   clearTimeout(timer)
 }
 
-async function isLocked(db: Kysely<StateTables>, id: number): Promise<boolean> {
-  const { rows } = await sql`select 1 from pg_locks where locktype = 'advisory'
+/** The numbers of the instances that hold their lock. */
+async function heldLocks(db: Kysely<StateTables>): Promise<Set<number>> {
+  const { rows } = await sql<{ id: number }>`select objid::int as id from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())
-    and classid = ${sql.lit(LIVENESS_CLASS)} and objid = ${sql.lit(id)} and granted`.execute(db)
-  return rows.length > 0
+    and classid = ${sql.lit(LIVENESS_CLASS)} and granted`.execute(db)
+  return new Set(rows.map(({ id }) => id))
 }

@@ -85,6 +85,8 @@ export interface PipelineStore {
   settle(id: string, state: 'stopped' | 'failed', now: { readonly ms: number; readonly iso: string }): Promise<boolean>
   /** Pipelines that are wanted to run, or still to be stopped. */
   listLive(): Promise<readonly PipelineRecord[]>
+  /** Pipelines that another process than `owner` works on. */
+  listElsewhere(owner: number): Promise<readonly PipelineRecord[]>
   /** Takes the lease of a living pipeline when it is free, the owner's own, or that of `dead`. */
   claim(id: string, lease: Lease, claim: { readonly nowMs: number; readonly dead?: number }): Promise<boolean>
   /** Prolongs the leases that the owner holds; tells of which pipelines. */
@@ -142,6 +144,10 @@ export function createPipelineStore(db: Kysely<StateTables>): PipelineStore {
     },
     async listLive() {
       const rows = await all().where('state', 'in', LIVE).orderBy('created_at').orderBy('id').execute()
+      return rows.map(fromRow)
+    },
+    async listElsewhere(owner) {
+      const rows = await all().where('lease_owner', 'is not', null).where('lease_owner', '!=', owner).execute()
       return rows.map(fromRow)
     },
     claim: (id, lease, { nowMs, dead }) => claim(db, id, { lease, nowMs, dead }),

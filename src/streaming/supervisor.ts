@@ -4,6 +4,7 @@ import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../storage/p
 import { type BatchQuery, copyQuery } from './batch-query.ts'
 import type { BatchProgress } from './batch-progress.ts'
 import type { BatchSlots } from './batch-slots.ts'
+import { FairShare } from './fair-share.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import type { PinKeeper } from './pin-keeper.ts'
 import { LeaseLost } from './pipeline-errors.ts'
@@ -26,7 +27,7 @@ export interface SupervisorDeps {
   readonly slots: BatchSlots
   readonly hub: MetricsHub
   /** This process among those that share the state database. */
-  readonly instance: { readonly id: number; isAlive(id: number): Promise<boolean> }
+  readonly instance: { readonly id: number; alive(): Promise<ReadonlySet<number>> }
   readonly log: SupervisorLog
   /** Keeps other engines from expiring what pipelines have still to read. */
   readonly pins?: PinKeeper
@@ -54,7 +55,8 @@ export interface Supervisor {
   close(): Promise<void>
 }
 
-const LEASE: LeaseTimes = { ms: 15_000, tickMs: 5000 }
+/** A process that stands still loses its pipelines after 10 s; the others notice within 2.5 s more. */
+const LEASE: LeaseTimes = { ms: 10_000, tickMs: 2500 }
 /** What is not read for longer is kept from other engines' expiry. */
 const RISKY_LAG_MS = 60_000
 const FAILURES_BEFORE_PIN = 3
@@ -63,6 +65,8 @@ const BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000 }
 interface Running {
   readonly runner: PipelineRunner
   readonly done: Promise<void>
+  /** Another process is to go on with it. */
+  isHandedOver: boolean
 }
 
 /** A supervisor in this process. */
@@ -74,9 +78,12 @@ class ProcessSupervisor implements Supervisor {
   readonly #deps: SupervisorDeps
   readonly #lease: LeaseTimes
   readonly #running = new Map<string, Running>()
+  readonly #share = new FairShare()
   #leaseUntilMs = 0
   #timer: NodeJS.Timeout | undefined
-  #tick: Promise<void> = Promise.resolve()
+  #tick: Promise<void> | undefined
+  /** Pipelines whose lease is being asked for. */
+  readonly #taking = new Set<string>()
   #isClosing = false
 
   constructor(deps: SupervisorDeps) {
@@ -85,19 +92,28 @@ class ProcessSupervisor implements Supervisor {
   }
 
   async start(): Promise<void> {
-    await this.#runTick()
-    this.#timer = setInterval(() => {
-      this.#tick = this.#runTick()
-    }, this.#lease.tickMs)
+    await this.#tickOnce()
+    if (!this.#isClosing) this.#timer = setInterval(() => void this.#tickOnce(), this.#lease.tickMs)
+  }
+
+  /** A tick that takes longer than their distance is the next one, too. */
+  #tickOnce(): Promise<void> {
+    this.#tick ??= this.#runTick().finally(() => {
+      this.#tick = undefined
+    })
+    return this.#tick
   }
 
   async launch(id: string): Promise<void> {
     if (this.#isClosing) return
     const record = await this.#deps.store.find(id)
-    if (record) await this.#take(record)
+    if (record === undefined) return
+    this.#deps.hub.publish('state', id, describePipeline(record))
+    await this.#take(record)
   }
 
   async stop(id: string, mode: 'graceful' | 'immediate'): Promise<void> {
+    await this.#publish(id)
     const live = this.#running.get(id)
     if (live === undefined) return this.#settle(id)
     live.runner.stop(mode)
@@ -119,12 +135,16 @@ class ProcessSupervisor implements Supervisor {
   async #runTick(): Promise<void> {
     try {
       await this.#renew()
-      for (const record of await this.#deps.store.listLive()) {
+      const alive = await this.#deps.instance.alive()
+      const records = await this.#deps.store.listLive()
+      this.#share.begin(records.length, alive.size)
+      for (const record of records) {
         if (this.#isClosing) return
         const live = this.#running.get(record.id)
-        if (live === undefined) await this.#takeUp(record)
+        if (live === undefined) await this.#takeUp(record, alive)
         else if (record.desiredState === 'stopped') live.runner.stop('graceful')
       }
+      this.#handOver()
     } catch (error) {
       this.#deps.log.error('pipelines could not be looked after', { error })
     }
@@ -138,26 +158,58 @@ class ProcessSupervisor implements Supervisor {
     for (const [id, { runner }] of this.#running) if (!held.has(id)) runner.stop('immediate')
   }
 
-  async #takeUp(record: PipelineRecord): Promise<void> {
-    if (record.desiredState === 'stopped') await this.#settle(record.id)
-    else await this.#take(record)
+  async #takeUp(record: PipelineRecord, alive: ReadonlySet<number>): Promise<void> {
+    const { id, leaseOwner, leaseUntilMs } = record
+    const isOwn = leaseOwner === this.#deps.instance.id // its run ended here, as the lease was not renewed in time
+    const dead = leaseOwner !== undefined && !alive.has(leaseOwner) ? leaseOwner : undefined
+    const isFree = leaseOwner === undefined || dead !== undefined || (leaseUntilMs ?? 0) <= this.#nowMs
+    if (!isOwn && !isFree) this.#share.forget(id)
+    else if (record.desiredState === 'stopped') {
+      if (isOwn) await this.#deps.store.release(id, this.#deps.instance.id)
+      await this.#settle(id)
+    } else if (isOwn || this.#share.mayTake(id, this.#running.size)) await this.#take(record, dead)
   }
 
   /** Runs a pipeline if its lease can be had. */
-  async #take(record: PipelineRecord): Promise<void> {
+  async #take(record: PipelineRecord, dead?: number): Promise<void> {
+    const { id } = record
+    if (this.#running.has(id) || this.#taking.has(id)) return
+    this.#taking.add(id)
+    try {
+      if (await this.#claim(id, dead)) await this.#launch(record)
+    } finally {
+      this.#taking.delete(id)
+    }
+  }
+
+  async #claim(id: string, dead: number | undefined): Promise<boolean> {
     const { store, instance } = this.#deps
-    const { id, leaseOwner } = record
-    if (this.#running.has(id)) return
-    const isDead = leaseOwner !== undefined && leaseOwner !== instance.id && !(await instance.isAlive(leaseOwner))
     const nowMs = this.#nowMs
     const untilMs = Math.max(this.#leaseUntilMs, nowMs + this.#lease.tickMs * 2)
     const lease = { owner: instance.id, untilMs }
-    if (!(await store.claim(id, lease, { nowMs, ...(isDead ? { dead: leaseOwner } : {}) }))) return
-    if (this.#isClosing || this.#running.has(id)) return
-    this.#leaseUntilMs = Math.max(this.#leaseUntilMs, nowMs + this.#lease.tickMs * 2)
+    if (!(await store.claim(id, lease, { nowMs, ...(dead === undefined ? {} : { dead }) }))) return false
+    this.#leaseUntilMs = Math.max(this.#leaseUntilMs, untilMs)
+    return true
+  }
+
+  async #launch(record: PipelineRecord): Promise<void> {
+    const { id } = record
     const runner = await this.#runnerOf(record)
+    if (this.#isClosing) return this.#deps.store.release(id, this.#deps.instance.id)
     const done = this.#run(record, runner).finally(() => this.#running.delete(id))
-    this.#running.set(id, { runner, done })
+    this.#running.set(id, { runner, done, isHandedOver: false })
+    this.#share.forget(id)
+  }
+
+  /** Lets go of the pipelines that came last, when other processes have room for them. */
+  #handOver(): void {
+    const surplus = this.#share.surplus(this.#running.size)
+    if (surplus === 0) return
+    for (const [id, live] of [...this.#running].slice(-surplus)) {
+      this.#deps.log.info('pipeline is handed over', { pipeline_id: id })
+      live.isHandedOver = true
+      live.runner.stop('graceful')
+    }
   }
 
   async #run(record: PipelineRecord, runner: PipelineRunner): Promise<void> {
@@ -176,8 +228,10 @@ class ProcessSupervisor implements Supervisor {
     const { store, instance } = this.#deps
     if (end !== 'stopped') return
     const record = await store.find(id)
-    if (record) await this.#pinAtRest(record)
-    if (record?.desiredState === 'stopped') {
+    if (record?.leaseOwner !== instance.id) return // another process has it
+    const isHandedOver = this.#running.get(id)?.isHandedOver ?? false
+    if (!isHandedOver || record.desiredState === 'stopped') await this.#pinAtRest(record)
+    if (record.desiredState === 'stopped') {
       await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
     } else await store.release(id, instance.id) // the process ends, not the pipeline
   }

@@ -4,6 +4,7 @@ import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { WebSocket } from 'ws'
 import { OutputTail } from './child-output.ts'
 import { REPOSITORY } from './environment.ts'
 
@@ -109,6 +110,18 @@ export class Service {
       throw new Error(`GET ${path}: ${answer.status} ${JSON.stringify(answer.body)}\n${this.log}`)
     }
     return answer.body as T
+  }
+
+  /** Watches `GET /api/pipeline/monitor`. */
+  watch(onMessage: (message: Readonly<Record<string, unknown>>) => void): {
+    readonly opened: Promise<unknown>
+    close(): void
+  } {
+    const host = `127.0.0.1:${this.port}`
+    const headers = { Authorization: `Bearer ${TOKEN}`, Origin: `http://${host}` }
+    const socket = new WebSocket(`ws://${host}/api/pipeline/monitor`, { headers })
+    socket.on('message', (data: Buffer) => onMessage(JSON.parse(data.toString())))
+    return { opened: once(socket, 'open'), close: () => socket.terminate() }
   }
 
   /** Ends the process at once, as a power cut would. */

@@ -1,0 +1,269 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Kysely } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { currentSchema } from '../../src/iceberg/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan.ts'
+import type { TableIdentifier } from '../../src/iceberg/table.ts'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
+import type { StateTables } from '../../src/storage/schema.ts'
+import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
+import { Service } from '../interop/harness/service.ts'
+import { postgresPlace, postgresServer } from '../storage/open.ts'
+
+/** Take-overs of each kind; more of them with REPLICA_ROUNDS. */
+const ROUNDS = Number(process.env['REPLICA_ROUNDS'] ?? 3)
+const PIPELINES = 6
+const PATIENCE_MS = 90_000
+
+/** A service process and its number in the state database. */
+interface Replica {
+  readonly service: Service
+  readonly id: number
+}
+
+describe.skipIf(postgresServer === undefined)(
+  'pipelines of two services on one PostgreSQL',
+  { timeout: 300_000 + ROUNDS * 120_000 },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'streaming-replicas-'))
+    const table = (name: string): TableIdentifier => ({ namespace: ['r'], name })
+    const written = new Map<string, number>()
+    let homes = 0
+    let lake: Lakehouse
+    let database: { place: string; remove: () => Promise<void> }
+    let db: Kysely<StateTables>
+    let one: Replica
+    let other: Replica
+
+    beforeAll(async () => {
+      lake = await openLakehouse(`${folder}/lake`)
+      await lake.catalog.createNamespace(['r'])
+      database = await postgresPlace()
+      db = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
+      one = await startReplica()
+      await one.service.configure(lake.settings)
+      other = await startReplica()
+    })
+
+    afterAll(async () => {
+      for (const replica of [one, other]) await replica?.service.stop()
+      await lake?.close()
+      await db?.destroy()
+      await database?.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    async function startReplica(): Promise<Replica> {
+      const env = { DATABASE_URL: database.place, AUDIT_KEY: 'a key that both replicas know, of 32 characters or more' }
+      homes += 1
+      const service = await Service.start({ home: `${folder}/home-${homes}`, env })
+      const last = await db
+        .selectFrom('instances')
+        .select('id')
+        .orderBy('id', 'desc')
+        .limit(1)
+        .executeTakeFirstOrThrow()
+      return { service, id: last.id }
+    }
+
+    async function makeSource(name: string): Promise<void> {
+      const fields = [{ id: 1, name: 'id', required: false, type: { kind: 'long' as const } }]
+      await lake.catalog.createTable(table(name), { schema: { schemaId: 0, identifierFieldIds: [], fields } })
+      await write(name)
+    }
+
+    async function write(name: string): Promise<void> {
+      const first = written.get(name) ?? 0
+      await lake.append(table(name), `SELECT i AS c1 FROM range(${first}, ${first + 10}) t(i)`)
+      written.set(name, first + 10)
+    }
+
+    async function startPipeline({ service }: Replica, name: string): Promise<string> {
+      const answer = await service.post('/api/pipeline/start', {
+        source_table: `r.${name}`,
+        sink_table: `r.${name}_sink`,
+        checkpoint_location: `${folder}/lake/warehouse/checkpoints/${name}`,
+        trigger_interval: '100 ms',
+        create_sink_table: true,
+        max_files_per_batch: 1,
+      })
+      expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+      return (answer.body['pipeline'] as { id: string }).id
+    }
+
+    const recordOf = (id: string) =>
+      db.selectFrom('streaming_pipelines').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
+
+    async function idsOf(name: string): Promise<number[]> {
+      const sink = await lake.catalog.loadTable(table(name))
+      const schema = currentSchema(sink.metadata)
+      const ids: number[] = []
+      for await (const row of lake.engine.readRows({ ...sink, schema, inputs: await planFiles(sink) })) {
+        ids.push(Number(row['id']))
+      }
+      return ids.sort((a, b) => a - b)
+    }
+
+    async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
+      const deadline = Date.now() + PATIENCE_MS
+      for (;;) {
+        const found = await check()
+        if (found !== undefined && found !== false) return found
+        if (Date.now() > deadline)
+          throw new Error(`${what} did not come about\n${one.service.log}\n${other.service.log}`)
+        await sleep(50)
+      }
+    }
+
+    async function untilCopied(name: string): Promise<void> {
+      const all = (): number[] => Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
+      await until(`${name} is copied`, async () => (await idsOf(`${name}_sink`)).length >= all().length)
+      expect(await idsOf(`${name}_sink`)).toEqual(all())
+    }
+
+    /** Writes on and on until it is told to end. */
+    function writeOn(name: string): () => Promise<void> {
+      const state = { goesOn: true }
+      const done = (async () => {
+        while (state.goesOn) {
+          await write(name)
+          await sleep(20)
+        }
+      })()
+      return async () => {
+        state.goesOn = false
+        await done
+      }
+    }
+
+    /** The batches that the sink has, each with its run, oldest first. */
+    async function batchesOf(name: string): Promise<string[]> {
+      const { metadata } = await lake.catalog.loadTable(table(name))
+      return metadata.snapshots.map(({ summary }) => `${summary['lockhouse.run-id']} ${summary['lockhouse.batch-id']}`)
+    }
+
+    it('each runs in exactly one, both have their share, and either tells of all of them', async () => {
+      const ids: string[] = []
+      for (let at = 0; at < PIPELINES; at += 1) {
+        await makeSource(`shared_${at}`)
+        ids.push(await startPipeline(one, `shared_${at}`))
+      }
+      const owners = await until('equal shares', async () => {
+        const records = await Promise.all(ids.map(recordOf))
+        const found = records.map(({ lease_owner: owner }) => owner)
+        return found.filter((owner) => owner === other.id).length === PIPELINES / 2 && found
+      })
+      expect(owners.filter((owner) => owner === one.id)).toHaveLength(PIPELINES / 2)
+      for (let round = 0; round < 3; round += 1) {
+        for (let at = 0; at < PIPELINES; at += 1) await write(`shared_${at}`)
+      }
+      for (let at = 0; at < PIPELINES; at += 1) {
+        await untilCopied(`shared_${at}`)
+        const batches = await batchesOf(`shared_${at}_sink`)
+        expect(new Set(batches).size).toBe(batches.length)
+      }
+      for (const { service } of [one, other]) {
+        const told = await progressToldBy(service, async () => {
+          for (let at = 0; at < PIPELINES; at += 1) await write(`shared_${at}`)
+        })
+        expect([...told].sort()).toEqual([...ids].sort())
+        const { pipelines } = await service.read<{ pipelines: { state: string }[] }>('/api/pipelines')
+        expect(pipelines.map(({ state }) => state)).toEqual(ids.map(() => 'running'))
+      }
+      for (const id of ids) {
+        await other.service.post(`/api/pipeline/${id}/stop`, {})
+        await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+      }
+    })
+
+    /** The pipelines whose progress a monitor at a service tells after a change. */
+    async function progressToldBy(service: Service, change: () => Promise<void>): Promise<ReadonlySet<string>> {
+      const told = new Set<string>()
+      const socket = service.watch((message) => {
+        if (message['type'] === 'progress') told.add(String(message['pipeline_id']))
+      })
+      await socket.opened
+      await change()
+      await until('progress of all', async () => told.size >= PIPELINES)
+      socket.close()
+      return told
+    }
+
+    /** Takes the owner away again and again while the source is written; `bringBack` after the other one has it. */
+    async function loseOwners(
+      name: string,
+      {
+        takeAway,
+        bringBack,
+      }: { takeAway: (owner: Replica) => Promise<void>; bringBack: (owner: Replica) => Promise<void> },
+    ): Promise<number[]> {
+      await makeSource(name)
+      const id = await startPipeline(one, name)
+      const takeOverMs: number[] = []
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const endWriting = writeOn(name)
+        const ownerId = await until('an owner', async () => {
+          const { lease_owner: owner, state } = await recordOf(id)
+          return state === 'running' && (owner === one.id || owner === other.id) && owner
+        })
+        const owner = ownerId === one.id ? one : other
+        await sleep(500 + Math.random() * 1000)
+        await takeAway(owner)
+        const lost = performance.now()
+        await until('the take-over', async () => {
+          const { lease_owner: now } = await recordOf(id)
+          return now !== null && now !== ownerId
+        })
+        takeOverMs.push(Math.round(performance.now() - lost))
+        await sleep(Math.random() * 300)
+        await bringBack(owner)
+        await sleep(1000)
+        await endWriting()
+        await untilCopied(name)
+        expect((await recordOf(id)).error_json).toBeNull()
+      }
+      await (ROUNDS % 2 === 0 ? one : other).service.post(`/api/pipeline/${id}/stop`, {})
+      await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+      const batches = await batchesOf(`${name}_sink`)
+      expect(new Set(batches).size).toBe(batches.length)
+      return takeOverMs
+    }
+
+    it('are taken over from a process that was killed: no row lost, none twice', async () => {
+      const takeOverMs = await loseOwners('killed', {
+        takeAway: ({ service }) => service.kill(),
+        async bringBack(owner) {
+          const again = await startReplica()
+          if (owner === one) one = again
+          else other = again
+        },
+      })
+      process.stdout.write(`\ntaken over from killed processes after ${takeOverMs.join(', ')} ms\n`)
+    })
+
+    it('are taken over from a process that stands still, which commits nothing when it wakes up', async () => {
+      const takeOverMs = await loseOwners('paused', {
+        takeAway: async ({ service }) => void process.kill(service.pid, 'SIGSTOP'),
+        bringBack: async ({ service }) => void process.kill(service.pid, 'SIGCONT'),
+      })
+      process.stdout.write(`\ntaken over from paused processes after ${takeOverMs.join(', ')} ms\n`)
+    })
+  },
+)
+
+describe('two services on one home', () => {
+  it('the second one is refused, and the first one is not disturbed', { timeout: 120_000 }, async () => {
+    const home = mkdtempSync(join(tmpdir(), 'one-home-'))
+    const first = await Service.start({ home })
+    try {
+      await expect(Service.start({ home })).rejects.toThrow(/in use by another process/)
+      expect((await first.get('/api/pipelines')).status).toBe(200)
+    } finally {
+      await first.stop()
+      rmSync(home, { recursive: true, force: true })
+    }
+  })
+})
