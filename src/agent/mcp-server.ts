@@ -1,8 +1,8 @@
 import { type CallToolResult, ProtocolError, ProtocolErrorCode, Server, type Tool } from '@modelcontextprotocol/server'
-import { z } from 'zod'
 import { type Caller, hasRole } from '../domain/roles.ts'
 import type { AgentServices } from './agent-services.ts'
 import { runTool, type ToolOutcome } from './tools/run-tool.ts'
+import { describeTools } from './tools/tool-descriptions.ts'
 import type { AgentTool } from './tools/tool.ts'
 
 /** Who speaks to the tools, in which request. */
@@ -38,7 +38,7 @@ export function createMcpServer({ tools, services, version }: McpServerDeps, cal
     { capabilities: { tools: {} }, instructions: INSTRUCTIONS },
   )
   server.setRequestHandler('tools/list', () => ({
-    tools: tools.filter((tool) => hasRole(caller.role, tool.minRole)).map(describeTool),
+    tools: tools.filter((tool) => hasRole(caller.role, tool.minRole)).flatMap(describeTool),
   }))
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ name }) => name === params.name)
@@ -55,8 +55,8 @@ export function createMcpServer({ tools, services, version }: McpServerDeps, cal
   return server
 }
 
-function describeTool(tool: AgentTool): Tool {
-  const { name, title, description, risk } = tool
+function describeTool(tool: AgentTool): Tool[] {
+  const { title, risk } = tool
   const annotations = {
     title,
     readOnlyHint: risk === 'read',
@@ -64,18 +64,10 @@ function describeTool(tool: AgentTool): Tool {
     idempotentHint: risk === 'read',
     openWorldHint: false,
   }
-  return { name, title, description, inputSchema: inputSchema(tool), annotations }
-}
-
-const schemas = new WeakMap<AgentTool, Tool['inputSchema']>()
-
-function inputSchema(tool: AgentTool): Tool['inputSchema'] {
-  const known = schemas.get(tool)
-  if (known) return known
-  const { $schema: _, ...schema } = z.toJSONSchema(tool.input, { target: 'draft-2020-12', io: 'input' })
-  const made: Tool['inputSchema'] = JSON.parse(JSON.stringify(schema))
-  schemas.set(tool, made)
-  return made
+  return describeTools([tool]).map(({ name, description, parameters }) => {
+    const inputSchema: Tool['inputSchema'] = JSON.parse(JSON.stringify(parameters))
+    return { name, title, description, inputSchema, annotations }
+  })
 }
 
 function toResult({ ok, resultJson, pendingAction }: ToolOutcome): CallToolResult {
