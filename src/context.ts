@@ -5,6 +5,7 @@ import { openCatalogService } from './context/open-catalog.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openLifecycle } from './context/open-lifecycle.ts'
 import { openMaintenance } from './context/open-maintenance.ts'
+import { type NotebookOverrides, type Notebooks, openNotebooks } from './context/open-notebooks.ts'
 import { openState } from './context/open-state.ts'
 import { openStreaming, type StreamingSettings } from './context/open-streaming.ts'
 import { openWebhooks } from './context/open-webhooks.ts'
@@ -62,6 +63,7 @@ export interface ContextOptions {
     readonly webhookRetryDelaysMs?: readonly number[]
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
+    readonly notebooks?: NotebookOverrides
   }
 }
 
@@ -104,38 +106,32 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const sandbox = createDuckDbSandbox()
   const graphs = createGraphService({ stores: createLifecycleStores(db), catalog, sandbox })
-  const { tables, operations, maintenance, reconciler } = openMaintenance({
-    state,
-    catalog,
-    graphs,
-    engine,
-    newId,
-    now,
-    log,
-  })
+  const common = { state, catalog, newId, now, log, randomBytes }
+  const { tables, operations, maintenance, reconciler } = openMaintenance({ ...common, graphs, engine })
   const { hub, pipelines, background, monitor } = openStreaming({
-    state,
+    ...common,
     home,
-    catalog,
     graphs,
     engine,
-    newId,
-    now,
-    log,
     settings: options.overrides?.streaming,
     monitorSettings: options.overrides?.monitor,
   })
   const { webhooks, dispatcher } = openWebhooks(state, {
+    ...common,
     allowPrivate: config.webhookAllowPrivate,
     send: runtime.createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
-    newId,
-    now,
-    log,
-    randomBytes,
     retryDelaysMs: options.overrides?.webhookRetryDelaysMs,
   })
+  const notebooks = openNotebooks(config, { ...common, tokens, overrides: options.overrides?.notebooks })
+  await notebooks.look()
   let stopFollowing = (): void => undefined
-  const health = openHealth({ now: () => performance.now(), operations: createOperationStore(db), catalog, engine })
+  const health = openHealth({
+    now: () => performance.now(),
+    operations: createOperationStore(db),
+    catalog,
+    engine,
+    notebooks,
+  })
   return {
     app: {
       version: VERSION,
@@ -158,6 +154,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       monitor,
       pipelines,
       graphs,
+      notebooks: notebooks.notebooks,
       ...openLifecycle(config, { state, newId, now }),
     },
     hub,
@@ -167,6 +164,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       dispatcher.start()
       stopFollowing = followCatalogChanges({ catalog, feed, log })
       void background.start()
+      notebooks.startBackground()
     },
     async makeDemo() {
       if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
@@ -174,7 +172,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     async close() {
       stopFollowing()
       await Promise.all([operations.shutDown(), background.close()])
-      await dispatcher.stop()
+      await Promise.all([dispatcher.stop(), notebooks.close()])
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
       await state.close()
       home.release()
@@ -187,9 +185,10 @@ interface HealthParts {
   readonly operations: OperationStore
   readonly catalog: CatalogService
   readonly engine: Engine
+  readonly notebooks: Notebooks
 }
 
-function openHealth({ now, operations, catalog, engine }: HealthParts): HealthService {
+function openHealth({ now, operations, catalog, engine, notebooks }: HealthParts): HealthService {
   return createHealthService({
     version: VERSION,
     startedAtMs: now(),
@@ -198,7 +197,7 @@ function openHealth({ now, operations, catalog, engine }: HealthParts): HealthSe
       state: async () => void (await operations.list({}, { limit: 1 })),
       catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),
       engine: () => engine.ping(),
-      cluster: async () => 'not_configured',
+      cluster: () => notebooks.checkCluster(),
     },
   })
 }

@@ -2,6 +2,7 @@ import { isTrustworthyUrl } from '../domain/trustworthy-url.ts'
 import { type AgentConfig, agentConfig } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
+import { type NotebookConfig, notebookConfig } from './notebook-config.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
 
@@ -31,6 +32,7 @@ export interface Config {
   /** Whether who requested an approval may not decide it. */
   readonly approvalsForbidSelf: boolean
   readonly agent: AgentConfig
+  readonly notebooks: NotebookConfig
 }
 
 /** An issuer of JWTs. */
@@ -71,6 +73,7 @@ export function parseConfig(env: Env): Config {
     approvalsForbidSelf:
       oneOf(env, 'APPROVALS_FORBID_SELF', { values: ['true', 'false'], fallback: 'false' }) === 'true',
     agent: agentConfig(env),
+    notebooks: notebookConfig(env),
   }
   if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
     throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)

@@ -24,6 +24,11 @@ export function sessionName(podName: string, session: string): string {
   return `${podName}-${session}`
 }
 
+/** The name of the secret with the notebook's Lockhouse token, which is replaced while the notebook runs. */
+export function lakeSecretName(podName: string, session: string): string {
+  return `${sessionName(podName, session)}-lake`
+}
+
 function isPlain(user: string): boolean {
   return user.length <= MAX_SLUG && /^[a-z0-9]+(-[a-z0-9]+)*$/.test(user)
 }

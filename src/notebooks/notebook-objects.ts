@@ -1,6 +1,6 @@
 import type { V1ConfigMap, V1ObjectMeta, V1PersistentVolumeClaim, V1Secret, V1Service } from '@kubernetes/client-node'
 import type { ClusterPod } from './cluster-pod.ts'
-import { sessionName } from './notebook-names.ts'
+import { lakeSecretName, sessionName } from './notebook-names.ts'
 import { ANNOTATIONS, FIRST_NOTEBOOK, LABELS, NOTEBOOK_PORT, type NotebookSpec, SECRET_KEYS } from './notebook-spec.ts'
 
 type Named = Pick<NotebookSpec, 'name' | 'session'>
@@ -11,9 +11,13 @@ export function notebookLabels({ name, session }: Named): Record<string, string>
 }
 
 /** What a pod owns goes when the pod goes, whoever deletes it. */
-function ownedBy(pod: Pick<ClusterPod, 'name' | 'uid'>, named: Named): V1ObjectMeta {
+function ownedBy(
+  pod: Pick<ClusterPod, 'name' | 'uid'>,
+  named: Named,
+  name = sessionName(named.name, named.session),
+): V1ObjectMeta {
   return {
-    name: sessionName(named.name, named.session),
+    name,
     labels: notebookLabels(named),
     ownerReferences: [{ apiVersion: 'v1', kind: 'Pod', name: pod.name, uid: pod.uid, controller: true }],
   }
@@ -33,10 +37,9 @@ export function notebookService(pod: Pick<ClusterPod, 'name' | 'uid'>, named: Na
   }
 }
 
-/** What a notebook's secret holds. */
+/** What a notebook's own secret holds. */
 export interface NotebookSecrets {
   readonly jupyterToken: string
-  readonly lakeToken: string | undefined
   readonly catalogUri: string | undefined
 }
 
@@ -44,17 +47,44 @@ export interface NotebookSecrets {
 export function notebookSecret(
   pod: Pick<ClusterPod, 'name' | 'uid'>,
   named: Named,
-  { jupyterToken, lakeToken, catalogUri }: NotebookSecrets,
+  { jupyterToken, catalogUri }: NotebookSecrets,
 ): V1Secret {
   return {
     apiVersion: 'v1',
     kind: 'Secret',
     metadata: ownedBy(pod, named),
+    immutable: true, // the server reads it once, at its start
     type: 'Opaque',
     stringData: {
       [SECRET_KEYS.jupyter]: jupyterToken,
-      ...(lakeToken === undefined ? {} : { [SECRET_KEYS.lake]: lakeToken }),
       ...(catalogUri === undefined ? {} : { [SECRET_KEYS.catalogUri]: catalogUri }),
+    },
+  }
+}
+
+/** A Lockhouse token for a notebook. */
+export interface LakeToken {
+  readonly id: string
+  readonly token: string
+  /** RFC 3339. */
+  readonly expiresAt: string
+}
+
+/** The Lockhouse token of a notebook; the pod sees it as a file, and a new one soon after it is replaced. */
+export function lakeSecret(
+  pod: Pick<ClusterPod, 'name' | 'uid'>,
+  named: Named,
+  { id, token, expiresAt }: LakeToken,
+): V1Secret {
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: ownedBy(pod, named, lakeSecretName(named.name, named.session)),
+    type: 'Opaque',
+    stringData: {
+      [SECRET_KEYS.lake]: token,
+      [SECRET_KEYS.lakeId]: id,
+      [SECRET_KEYS.lakeExpires]: expiresAt,
     },
   }
 }

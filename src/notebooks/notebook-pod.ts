@@ -1,6 +1,6 @@
 import type { V1Container, V1EnvVar, V1Pod, V1Probe, V1SecurityContext, V1Volume } from '@kubernetes/client-node'
 import { notebookLabels } from './notebook-objects.ts'
-import { sessionName } from './notebook-names.ts'
+import { lakeSecretName, sessionName } from './notebook-names.ts'
 import {
   ANNOTATIONS,
   FIRST_NOTEBOOK,
@@ -179,7 +179,11 @@ function volumes(spec: NotebookSpec): V1Volume[] {
       : [
           {
             name: 'token',
-            secret: { secretName: own, defaultMode: 0o440, items: [{ key: SECRET_KEYS.lake, path: 'token' }] },
+            secret: {
+              secretName: lakeSecretName(name, session),
+              defaultMode: 0o440,
+              items: [{ key: SECRET_KEYS.lake, path: 'token' }],
+            },
           },
         ]),
     ...(warehouseFolder(spec) === undefined

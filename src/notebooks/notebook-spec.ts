@@ -66,13 +66,15 @@ export const NOTEBOOK_SELECTOR = Object.entries(LABELS.managed)
   .map(([key, value]) => `${key}=${value}`)
   .join(',')
 
-/** Entries of a notebook's secret. */
+/** Entries of a notebook's secrets. */
 export const SECRET_KEYS = {
   /** Jupyter's own token, which the proxy presents. */
   jupyter: 'jupyter-token',
-  /** The Lockhouse token of the notebook. */
-  lake: 'lake-token',
   catalogUri: 'catalog-uri',
+  /** The Lockhouse token of the notebook, its id, by which it is ended, and when it ends by itself. */
+  lake: 'token',
+  lakeId: 'token-id',
+  lakeExpires: 'token-expires-at',
 } as const
 
 /** Entry of the config map, and the file that is made of it in the user's folder. */

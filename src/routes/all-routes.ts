@@ -5,6 +5,7 @@ import type { GraphService } from '../services/graph-service.ts'
 import type { HealthService } from '../services/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/maintenance-service.ts'
+import type { NotebookService } from '../services/notebooks/notebook-service.ts'
 import type { OperationService } from '../services/operation-service.ts'
 import type { PipelineService } from '../services/pipeline-service.ts'
 import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
@@ -28,6 +29,7 @@ import { graphRoutes } from './graph-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './maintenance-routes.ts'
 import { type MonitorRouteDeps, monitorRoutes } from './monitor-route.ts'
+import { notebookRoutes } from './notebook-routes.ts'
 import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi-document.ts'
 import { operationRoutes } from './operation-routes.ts'
@@ -59,6 +61,7 @@ export interface RouteDeps extends MonitorRouteDeps {
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
   readonly comments: CommentService
+  readonly notebooks: NotebookService
   readonly board: BoardService
 }
 
@@ -85,6 +88,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...auditRoutes(deps),
     ...eventRoutes(deps),
     ...webhookRoutes(deps),
+    ...notebookRoutes(deps),
   ]
   const openApi: Route = route({
     method: 'get',
@@ -93,7 +97,10 @@ export function allRoutes(deps: RouteDeps): Route[] {
     summary: 'This document',
     minRole: 'none',
     responses: { 200: { description: 'OpenAPI 3.1' } },
-    handle: async () => ({ status: 200, body: createOpenApiDocument([...routes, openApi], deps.version) }),
+    handle: async () => {
+      const shown = [...routes, openApi].filter(({ available }) => available?.() !== false)
+      return { status: 200, body: createOpenApiDocument(shown, deps.version) }
+    },
   })
   return [...routes, openApi]
 }

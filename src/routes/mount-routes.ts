@@ -14,7 +14,7 @@ export function mountRoutes(app: Hono<AppEnv>, routes: readonly Route[]): void {
   const find = createRouteTable(routes)
   app.all('/api/*', async (c, next) => {
     const found = find(c.req.path)
-    if (!found) return next()
+    if (!found || found.available?.() === false) return next()
     const { byMethod, params, allowed } = found
     const route = byMethod.get(c.req.method === 'HEAD' ? 'GET' : c.req.method)
     if (!route) throw new HttpError(405, 'METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })

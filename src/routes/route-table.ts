@@ -6,6 +6,8 @@ export interface FoundPath {
   readonly params: Readonly<Record<string, string>>
   /** For the `Allow` header. */
   readonly allowed: string
+  /** Whether the path exists now; undefined: always. */
+  readonly available: (() => boolean) | undefined
 }
 
 /** Finds the routes of a path; a path that is written out goes before one with a parameter. */
@@ -15,7 +17,12 @@ interface Node {
   readonly literal: Map<string, Node>
   parameter?: Node
   /** Of a path that ends here; the names are those of its parameters in order. */
-  end?: { readonly byMethod: Map<string, Route>; readonly names: readonly string[]; allowed: string }
+  end?: {
+    readonly byMethod: Map<string, Route>
+    readonly names: readonly string[]
+    readonly available: (() => boolean) | undefined
+    allowed: string
+  }
 }
 
 const PARAMETER = /^\{(\w+)\}$/
@@ -29,7 +36,7 @@ export function createRouteTable(routes: readonly Route[]): RouteTable {
     const end = find(root, path.split('/'), 1, values)
     if (!end) return undefined
     const params = Object.fromEntries(end.names.map((name, i) => [name, decode(values[i] ?? '')]))
-    return { byMethod: end.byMethod, params, allowed: end.allowed }
+    return { byMethod: end.byMethod, params, allowed: end.allowed, available: end.available }
   }
 }
 
@@ -44,7 +51,7 @@ function add(root: Node, route: Route): void {
     else node.parameter = next
     node = next
   }
-  node.end ??= { byMethod: new Map(), names, allowed: '' }
+  node.end ??= { byMethod: new Map(), names, available: route.available, allowed: '' }
   node.end.byMethod.set(route.method.toUpperCase(), route)
   const methods = [...node.end.byMethod.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method))
   node.end.allowed = methods.join(', ')

@@ -67,6 +67,8 @@ export interface RouteSpec<Params, Query, Body> {
   readonly summary: string
   /** `none`: no credential is asked for. */
   readonly minRole: Role | 'none'
+  /** Whether the path exists now, with all its methods; default: always. */
+  readonly available?: () => boolean
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>

@@ -75,6 +75,10 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/approvals/{req_id}/comments': 'DataEngineer',
   'get /api/notifications/pending-approvals': 'LeadDataEngineer',
 
+  'post /api/notebook/start': 'DataEngineer',
+  'post /api/notebook/stop': 'DataEngineer',
+  'get /api/notebook/status': 'DataEngineer',
+
   'post /api/pipeline/start': 'DataEngineer',
   'post /api/pipeline/{pipeline_id}/stop': 'DataEngineer',
   'get /api/pipeline/{pipeline_id}/status': 'Auditor',

@@ -3,15 +3,21 @@ import addFormatsModule from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { hasRole, ROLES, type Role } from '../../src/domain/roles.ts'
+import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { concretePath } from './route-probes.ts'
 import { ROUTE_ROLES } from './route-roles.ts'
 
+let cluster: TestCluster
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService()
+  cluster = await startTestCluster() // without one, the routes of notebooks do not exist
+  service = await startTestService({ env: cluster.env })
 })
-afterAll(() => service.close())
+afterAll(async () => {
+  await service.close()
+  await cluster.close()
+})
 
 describe('every route', () => {
   it('is in the OpenAPI document with its minimum role, and the document is valid', async () => {

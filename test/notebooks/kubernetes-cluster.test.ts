@@ -100,10 +100,13 @@ describe('objects', () => {
     const spec = specOf('ana')
     const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
     expect(pod).toMatchObject({ name: 'notebook-ana', phase: 'Pending', annotations: { 'lockhouse/user': 'ana' } })
-    const secrets = { jupyterToken: 'jt-✓', lakeToken: 'lt', catalogUri: undefined }
+    const secrets = { jupyterToken: 'jt-✓', catalogUri: 'https://catalog' }
     await cluster.createSecret(notebookSecret(pod, spec, secrets))
     await cluster.createService(notebookService(pod, spec))
-    expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toEqual({ 'jupyter-token': 'jt-✓', 'lake-token': 'lt' })
+    expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toEqual({
+      'jupyter-token': 'jt-✓',
+      'catalog-uri': 'https://catalog',
+    })
     expect(await rejection(cluster.createPod(notebookPod(spec, 'image:1')))).toMatchObject({ code: 'exists' })
     expect(await rejection(cluster.createService(notebookService(pod, spec)))).toMatchObject({ code: 'exists' })
     await cluster.deletePod(pod.name, pod.uid)

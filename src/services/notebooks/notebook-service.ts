@@ -1,0 +1,95 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { notebookName } from '../../notebooks/notebook-names.ts'
+import { canHaveNotebook } from '../../notebooks/notebook-path.ts'
+import type { NotebookTargets } from '../../notebooks/notebook-target.ts'
+import type { TargetFinder } from '../../notebooks/notebook-targets.ts'
+import type { NotebookStatus, StartNotebookRequest } from '../../schemas/notebooks.ts'
+import type { TableLock } from '../table-lock.ts'
+import { type NotebookDeps, withCluster } from './notebook-deps.ts'
+import { removeNotebook, waitUntilGone } from './notebook-removal.ts'
+import { requireOwn, startNotebook } from './notebook-start.ts'
+import type { Touches } from './notebook-touches.ts'
+import { notebookStatus } from './notebook-view.ts'
+
+export interface NotebookServiceDeps extends NotebookDeps {
+  readonly targets: TargetFinder
+  readonly touches: Touches
+  /** Keeps what changes one user's notebook apart. */
+  readonly lock: TableLock
+}
+
+/** Starts, stops and shows the notebook of the caller, and nobody else's (contract, section 9). */
+export interface NotebookService extends NotebookTargets {
+  /** Whether there is a cluster for notebooks; without one their routes do not exist. */
+  available(): boolean
+  /**
+   * Makes sure that the caller has a notebook; it may be pending for a while. Throws `INVALID_REQUEST` for an image
+   * that is not allowed, `UNPROCESSABLE` for a user who can have none, and `CLUSTER_*`.
+   */
+  start(request: StartNotebookRequest, context: RequestContext): Promise<NotebookStatus>
+  /** Resolves when the caller has no notebook any more, also when there was none. Throws `CLUSTER_*`. */
+  stop(context: RequestContext): Promise<void>
+  /** Asks the cluster each time. Throws `CLUSTER_*`. */
+  status(context: RequestContext): Promise<NotebookStatus>
+}
+
+/** Notebooks over a cluster and the state. */
+export function createNotebookService(deps: NotebookServiceDeps): NotebookService {
+  const starting = new Map<string, Promise<NotebookStatus>>()
+  const exclusively = <T>(user: string, work: () => Promise<T>): Promise<T> =>
+    deps.lock.run(user, new AbortController().signal, () => withCluster(deps.log, work))
+  const start = (image: string, context: RequestContext): Promise<NotebookStatus> =>
+    exclusively(context.caller.user, async () => {
+      await startNotebook(deps, image, context)
+      return notebookStatus(deps, context.caller.user)
+    })
+  return {
+    available: () => deps.gate.available(),
+    async start(request, context) {
+      const { user } = context.caller
+      requireAvailable(deps)
+      requireName(user)
+      const image = allowedImage(deps, request.image)
+      // Those who ask while a start is under way get its answer: fifty clicks are one start.
+      const under = starting.get(user)
+      if (under) return under
+      const run = start(image, context).finally(() => starting.delete(user))
+      starting.set(user, run)
+      return run
+    },
+    async stop(context) {
+      const { user } = context.caller
+      requireAvailable(deps)
+      await exclusively(user, async () => {
+        const session = await deps.store.find(user)
+        const pod = await deps.gate.cluster().getPod(notebookName(user))
+        if (pod) requireOwn(pod, user)
+        if (pod || session) await removeNotebook(deps, { user, pod, session, why: 'asked', context })
+        if (pod) await waitUntilGone(deps, pod)
+      })
+    },
+    async status({ caller }) {
+      requireAvailable(deps)
+      requireName(caller.user)
+      return withCluster(deps.log, () => notebookStatus(deps, caller.user))
+    },
+    targetOf: (user) => withCluster(deps.log, () => deps.targets.find(user)),
+    touched: (user) => deps.touches.touch(user),
+  }
+}
+
+function requireAvailable({ gate }: NotebookDeps): void {
+  if (!gate.available()) throw new DomainError('NOT_FOUND', 'there is no cluster for notebooks')
+}
+
+function requireName(user: string): void {
+  if (!canHaveNotebook(user)) throw new DomainError('UNPROCESSABLE', 'a user with this name cannot have a notebook')
+}
+
+function allowedImage({ settings: { images } }: NotebookDeps, asked: string | undefined): string {
+  const image = asked === undefined ? images[0] : images.find((one) => one === asked)
+  if (image !== undefined) return image
+  const message = `must be one of ${images.join(', ')}`
+  throw new DomainError('INVALID_REQUEST', `image: ${message}`, { fields: [{ path: 'image', message }] })
+}

@@ -1,0 +1,85 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { isClusterError } from '../../notebooks/cluster-error.ts'
+import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
+import { lakeCoordinates } from '../../notebooks/lake-coordinates.ts'
+import { notebookName, SESSION_DIGITS } from '../../notebooks/notebook-names.ts'
+import { notebookVolumeClaim } from '../../notebooks/notebook-objects.ts'
+import { notebookBasePath } from '../../notebooks/notebook-path.ts'
+import { notebookPod } from '../../notebooks/notebook-pod.ts'
+import { ANNOTATIONS, type NotebookSpec } from '../../notebooks/notebook-spec.ts'
+import { notebookState } from '../../notebooks/pod-status.ts'
+import type { NotebookDeps } from './notebook-deps.ts'
+import { furnish } from './notebook-furnishing.ts'
+import { removeNotebook, waitUntilGone } from './notebook-removal.ts'
+
+/** Somebody else may start, stop or replace the pod between two looks at it. */
+const MAX_ROUNDS = 5
+
+/**
+ * Makes sure that the caller has a notebook: the one that there is, unless it has failed, or a new one. The pod's name
+ * is the user's alone, so of any number of starts at the same time, on any replica, the cluster lets one make the pod;
+ * all others find it.
+ */
+export async function startNotebook(deps: NotebookDeps, image: string, context: RequestContext): Promise<void> {
+  const cluster = deps.gate.cluster()
+  const { user } = context.caller
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const pod = await cluster.getPod(notebookName(user))
+    if (pod === undefined) {
+      const made = await makePod(deps, image, user)
+      if (made && (await furnish(deps, made, context))) return
+      continue
+    }
+    requireOwn(pod, user)
+    if (pod.deletedAt === undefined) {
+      if (isUsable(pod, deps) && (await furnish(deps, pod, context))) return
+      await removeNotebook(deps, { user, pod, session: await deps.store.find(user), why: 'replaced', context })
+    }
+    await waitUntilGone(deps, pod)
+  }
+  throw new DomainError('CLUSTER_UNAVAILABLE', 'the notebook is started and stopped at the same time', {
+    retryAfterS: 5,
+  })
+}
+
+/** A pod of the user's name that is another's: names cannot collide, so somebody else made it. */
+export function requireOwn(pod: ClusterPod, user: string): void {
+  if (pod.annotations[ANNOTATIONS.user] === user) return
+  throw new DomainError('CLUSTER_REFUSED', 'the cluster has a pod of this name that is not a notebook of this user')
+}
+
+function isUsable(pod: ClusterPod, { now }: NotebookDeps): boolean {
+  const { phase } = notebookState(pod, [], now().getTime())
+  return phase === 'pending' || phase === 'running'
+}
+
+/** Undefined when there is one of its name by now. */
+async function makePod(deps: NotebookDeps, image: string, user: string): Promise<ClusterPod | undefined> {
+  const cluster = deps.gate.cluster()
+  const spec = specOf(deps, user)
+  const claim = notebookVolumeClaim(spec)
+  try {
+    if (claim) {
+      await cluster.createVolumeClaim(claim).catch((error: unknown) => {
+        if (!isClusterError(error, 'exists')) throw error
+      })
+    }
+    return await cluster.createPod(notebookPod(spec, image))
+  } catch (error) {
+    if (isClusterError(error, 'exists')) return undefined
+    throw error
+  }
+}
+
+function specOf(deps: NotebookDeps, user: string): NotebookSpec {
+  const digits = deps.randomBytes(SESSION_DIGITS / 2)
+  return {
+    user,
+    name: notebookName(user),
+    session: Array.from(digits, (byte) => byte.toString(16).padStart(2, '0')).join(''),
+    basePath: notebookBasePath(user),
+    settings: deps.settings,
+    lake: lakeCoordinates(deps.catalog(), deps.podView),
+  }
+}
