@@ -1,0 +1,98 @@
+import { createApp } from '../../../../src/app.ts'
+import type { NotebookTarget, NotebookTargets } from '../../../../src/notebooks/notebook-target.ts'
+import type { RelaySettings } from '../../../../src/notebooks/proxy/socket-relay.ts'
+import type { NotebookUpstreamOptions } from '../../../../src/runtime/notebook-upstream.ts'
+import { detectRuntime, type RunningServer } from '../../../../src/runtime/runtime.ts'
+import { type Logger, createLogger } from '../../../../src/services/logger.ts'
+import { ADMIN_TOKEN, startTestService, type TestService } from '../../../support/service.ts'
+
+/** The port of targets in memory: who has a notebook, and where. */
+export class KnownTargets implements NotebookTargets {
+  readonly byUser = new Map<string, NotebookTarget>()
+  readonly touches: string[] = []
+
+  targetOf(user: string): Promise<NotebookTarget | undefined> {
+    return Promise.resolve(this.byUser.get(user))
+  }
+
+  touched(user: string): void {
+    this.touches.push(user)
+  }
+}
+
+/** Someone who has a token and is signed in. */
+export interface Visitor {
+  readonly user: string
+  readonly token: string
+  readonly tokenId: string
+  /** `name=value` of the session cookie. */
+  readonly cookie: string
+}
+
+export interface ProxiedServiceOptions {
+  readonly upstream?: NotebookUpstreamOptions
+  readonly relay?: Partial<RelaySettings>
+  readonly env?: Readonly<Record<string, string>>
+  /** Where lines of the log go. */
+  readonly log?: string[]
+}
+
+/** The real service on a loopback port of its own, with its proxy before notebooks that the test names. */
+export interface ProxiedService {
+  readonly port: number
+  /** As browsers name it in `Origin`. */
+  readonly origin: string
+  readonly targets: KnownTargets
+  readonly service: TestService
+  visitor(user: string, role?: string): Promise<Visitor>
+  close(): Promise<void>
+}
+
+export const NOTEBOOK_TOKEN = 'notebook-secret-0123456789'
+
+export async function startProxiedService(options: ProxiedServiceOptions = {}): Promise<ProxiedService> {
+  const service = await startTestService(options.env === undefined ? {} : { env: options.env })
+  const runtime = await detectRuntime()
+  const targets = new KnownTargets()
+  const log: Logger = createLogger(options.log === undefined ? 'silent' : 'debug', (line) => options.log?.push(line))
+  const app = createApp({
+    ...service.context.app,
+    log,
+    staticFiles: async () => undefined,
+    notebookProxy: {
+      targets,
+      upstream: runtime.createNotebookUpstream(options.upstream),
+      ...(options.relay === undefined ? {} : { relay: options.relay }),
+    },
+  })
+  const server: RunningServer = await runtime.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request, connection) => app.fetch(request, connection),
+    maxSocketMessageBytes: 64 * 2 ** 20,
+    onError: (error) => log.error('unhandled', { error }),
+  })
+  return {
+    port: server.port,
+    origin: `http://127.0.0.1:${server.port}`,
+    targets,
+    service,
+    visitor: (user, role = 'DataEngineer') => visitor(service, user, role),
+    async close() {
+      await server.stop(false)
+      await service.close()
+    },
+  }
+}
+
+async function visitor(service: TestService, user: string, role: string): Promise<Visitor> {
+  const made = await service.post('/api/auth/tokens', { user, role, name: `of ${user}` })
+  if (made.status !== 201) throw new Error(`no token for ${user}: ${made.status}`)
+  const { id, token } = made.body as { id: string; token: string }
+  const opened = await service.post('/api/auth/session', { token }, { token: null })
+  const cookie = opened.headers.get('set-cookie')?.split(';')[0]
+  if (cookie === undefined) throw new Error(`no session for ${user}: ${opened.status}`)
+  return { user, token, tokenId: id, cookie }
+}
+
+export { ADMIN_TOKEN }
