@@ -103,7 +103,7 @@ describe('what the monitor tells', () => {
 
   it('sums the lag of all sources and takes the time of the one furthest behind', () => {
     const one = after(hello(1, pipeline('a', { last_progress: progress(1, 10, 4) })))
-    expect(one.rows.get('a')?.samples.last).toMatchObject({ lagRows: 8, lagSeconds: 4, rate: 100, durationMs: 100 })
+    expect(one.rows.get('a')?.samples.last).toMatchObject({ lagRows: 8, lagSeconds: 4, inputRate: 10, processedRate: 100 })
   })
 
   it('passes over news that the greeting has already, and a sample that is told twice', () => {

@@ -83,8 +83,8 @@ function chartOptions(props: ChartProps, width: number, height: number): UPlot.O
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { time: props.time ?? true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 70 },
-      { ...axis, size: 70, space: 36, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
+      { ...axis, space: 70, ...((props.time ?? true) ? { values: timeLabels } : {}) },
+      { ...axis, size: axisWidth, space: 36, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
     ],
     series: [{}, ...props.series.map((one) => seriesOptions(one, props.format))],
   }
@@ -102,6 +102,24 @@ function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries
     ...(fill === true || bars ? { fill: `color-mix(in srgb, ${stroke} ${bars ? 80 : 15}%, transparent)` } : {}),
     ...(bars ? { paths: bars } : {}),
   }
+}
+
+/** As wide as the longest label needs, px. */
+function axisWidth(_plot: UPlot, labels: readonly string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
+  return Math.max(40, longest * 6.5 + 14)
+}
+
+const DAY_S = 86_400
+const MINUTE_S = 60
+
+/** Times of day on 24 hours; dates where the labels are a day apart or more. */
+function timeLabels(...[, ticks, , , step]: Parameters<UPlot.Axis.DynamicValues>): string[] {
+  return ticks.map((tick) => {
+    const at = new Date(tick * 1000)
+    if (step >= DAY_S) return at.toLocaleDateString('sv')
+    return at.toLocaleTimeString('sv', { timeStyle: step < MINUTE_S ? 'medium' : 'short' })
+  })
 }
 
 function cssColor(property: string): string {

@@ -9,7 +9,7 @@ import { pipelineHistoryQuery } from './api.ts'
 import { formatRate } from './figures.ts'
 import type { LiveRow } from './monitor-state.ts'
 import classes from './pipelines.module.css'
-import type { Sample } from './sample.ts'
+import { rateOf, type Sample } from './sample.ts'
 import { joinedSamples } from './samples-of.ts'
 
 const charts = words.detail.charts
@@ -18,18 +18,16 @@ interface ChartSpec {
   readonly title: string
   readonly valueOf: (sample: Sample) => number | null
   readonly format: (value: number) => string
-  readonly kind: 'line' | 'bars'
 }
 
 const CHARTS: readonly ChartSpec[] = [
-  { title: charts.rate, valueOf: ({ rate }) => rate, format: formatRate, kind: 'line' },
+  { title: charts.rate, valueOf: rateOf, format: formatRate },
   {
     title: charts.lag,
     valueOf: ({ lagRows }) => lagRows,
     format: (rows) => formatPlural(Math.round(rows), 'row'),
-    kind: 'line',
   },
-  { title: charts.duration, valueOf: ({ durationMs }) => durationMs, format: formatDuration, kind: 'line' },
+  { title: charts.duration, valueOf: ({ durationMs }) => durationMs, format: formatDuration },
 ]
 
 /** Rate, lag and batch duration over the last triggers, as charts or as a table. */
@@ -70,16 +68,13 @@ interface SampleChartProps {
   readonly samples: readonly Sample[]
 }
 
-function SampleChart({ spec: { title, valueOf, format, kind }, x, samples }: SampleChartProps) {
-  const series = useMemo(
-    () => [{ label: title, values: samples.map(valueOf), kind, fill: true }],
-    [title, samples, valueOf, kind],
-  )
+function SampleChart({ spec: { title, valueOf, format }, x, samples }: SampleChartProps) {
+  const series = useMemo(() => [{ label: title, values: samples.map(valueOf), fill: true }], [title, valueOf, samples])
   const values = series[0]?.values.filter((value) => value !== null) ?? []
   const summary = charts.summary(title, format(values.at(-1) ?? 0), format(Math.max(0, ...values)), samples.length)
   return (
     <section className={classes.chart}>
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <Chart x={x} series={series} format={format} summary={summary} height={180} />
     </section>
   )
@@ -115,7 +110,7 @@ function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
               <td>{formatTime(new Date(sample.atMs))}</td>
               <td className={classes.num}>{formatCount(sample.batchId)}</td>
               <td className={classes.num}>{formatCount(sample.rows)}</td>
-              <td className={classes.num}>{formatRate(sample.rate)}</td>
+              <td className={classes.num}>{formatRate(rateOf(sample))}</td>
               <td className={classes.num}>{formatDuration(sample.durationMs)}</td>
               <td className={classes.num}>{formatPlural(sample.lagRows, 'row')}</td>
             </tr>

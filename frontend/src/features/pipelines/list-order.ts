@@ -1,5 +1,6 @@
 import type { Pipeline } from '../../api/types.ts'
 import type { LiveRow } from './monitor-state.ts'
+import { rateOf } from './sample.ts'
 
 export const STATES = [
   'failed',
@@ -67,7 +68,7 @@ function compare(key: SortKey, a: LiveRow, b: LiveRow): number {
 function figure(key: 'rate' | 'lag' | 'duration', { samples }: LiveRow): number {
   const { last } = samples
   if (last === undefined) return -1
-  if (key === 'rate') return last.rate ?? 0
+  if (key === 'rate') return rateOf(last) ?? 0
   return key === 'lag' ? last.lagSeconds : last.durationMs
 }
 

@@ -6,6 +6,7 @@ import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
 import { useLiveRow } from './monitor-store.ts'
 import { PipelineState } from './pipeline-state.tsx'
+import { rateOf } from './sample.ts'
 import classes from './pipelines.module.css'
 import { Sparkline } from './sparkline.tsx'
 
@@ -37,18 +38,19 @@ export function NameCell({ id }: CellProps) {
   const { pipeline } = row
   return (
     <Link to="/pipelines/$id" params={{ id }} className={classes.name} title={nameOf(pipeline)}>
-      {nameOf(pipeline)}
+      <span>{sourcesOf(pipeline.source_tables)} →</span> <span>{pipeline.sink_table}</span>
     </Link>
   )
 }
 
 export function RateCell({ id }: CellProps) {
   const row = useLiveRow(id)
-  return <>{isAlive(row?.pipeline) ? formatRate(row?.samples.last?.rate) : words.none}</>
+  return <>{row?.samples.last && isAlive(row.pipeline) ? formatRate(rateOf(row.samples.last)) : words.none}</>
 }
 
 export function LagCell({ id }: CellProps) {
-  return <>{formatLag(useLiveRow(id)?.samples.last)}</>
+  const row = useLiveRow(id)
+  return <>{row && isAlive(row.pipeline) ? formatLag(row.samples.last) : words.none}</>
 }
 
 export function DurationCell({ id }: CellProps) {
@@ -61,7 +63,8 @@ export function TrendCell({ id }: CellProps) {
   if (!row || row.samples.length < 2) return <span className={classes.noSpark}>{words.none}</span>
   const rates: number[] = []
   for (let at = Math.max(0, row.samples.length - SPARK_SAMPLES); at < row.samples.length; at++) {
-    rates.push(row.samples.at(at)?.rate ?? 0)
+    const sample = row.samples.at(at)
+    rates.push((sample && rateOf(sample)) ?? 0)
   }
   const label = words.spark(row.pipeline.sink_table, formatRate(rates.at(-1)), formatRate(Math.max(...rates)))
   return <Sparkline values={rates} label={label} />
@@ -76,6 +79,7 @@ export function LastCell({ id }: CellProps) {
   return last ? <RelativeTime at={new Date(last.atMs).toISOString()} /> : <>{words.list.never}</>
 }
 
-function isAlive(pipeline: Pipeline | undefined): boolean {
-  return pipeline !== undefined && pipeline.state !== 'stopped' && pipeline.state !== 'failed'
+/** Whether its figures say something of now. */
+export function isAlive(pipeline: Pipeline): boolean {
+  return pipeline.state !== 'stopped' && pipeline.state !== 'failed'
 }

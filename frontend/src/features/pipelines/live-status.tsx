@@ -1,5 +1,5 @@
-import { Alert } from '@mantine/core'
 import { StatusDot } from '../../components/status-dot.tsx'
+import { Note } from '../../components/note.tsx'
 import { useNow } from '../../components/relative-time.tsx'
 import { formatRelative } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
@@ -18,8 +18,8 @@ export function NotLiveNote({ connection }: { readonly connection: Connection })
   if (connection.kind !== 'lost') return null
   const since = formatRelative(new Date(connection.since), now)
   return (
-    <Alert color="yellow" variant="light" role="status" title={words.live.notLive}>
+    <Note tone="warn" live="status" title={words.live.notLive}>
       {words.live.notLiveText(since)}
-    </Alert>
+    </Note>
   )
 }

@@ -81,8 +81,8 @@ function StopDialog({ pipeline, opened, onClose }: DialogProps) {
         onChange={(value) => setMode(value === 'immediate' ? 'immediate' : 'graceful')}
       >
         <Stack gap="xs" mt="xs">
-          <Radio value="graceful" label={words.stop.graceful} description={words.stop.gracefulHelp} />
-          <Radio value="immediate" label={words.stop.immediate} description={words.stop.immediateHelp} />
+          <Radio size="xs" value="graceful" label={words.stop.graceful} description={words.stop.gracefulHelp} />
+          <Radio size="xs" value="immediate" label={words.stop.immediate} description={words.stop.immediateHelp} />
         </Stack>
       </Radio.Group>
     </ConfirmDialog>

@@ -1,9 +1,10 @@
-import { Alert, List, Tabs } from '@mantine/core'
+import { List, Tabs } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ApiError } from '../../api/api-error.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { Figure, FigureRow } from '../../components/figure.tsx'
+import { Note } from '../../components/note.tsx'
 import { Page } from '../../components/page.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { Empty, ErrorState, Loading } from '../../components/states.tsx'
@@ -14,14 +15,14 @@ import { pipelineQuery } from './api.ts'
 import { ChartsTab } from './charts-tab.tsx'
 import { formatLag, formatRate } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
-import { nameOf } from './live-cells.tsx'
+import { isAlive, nameOf } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './live-status.tsx'
 import type { LiveRow } from './monitor-state.ts'
 import { useLiveRow, useMonitor } from './monitor-store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { lastSampleOf } from './sample.ts'
+import { lastSampleOf, rateOf } from './sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -77,27 +78,22 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
   return (
     <>
       {error && (
-        <Alert
-          color={state === 'failed' ? 'red' : 'yellow'}
-          variant="light"
-          role="status"
-          title={detail.errorTitle(error.code)}
-        >
+        <Note tone={state === 'failed' ? 'bad' : 'warn'} live="status" title={detail.errorTitle(error.code)}>
           {[error.message, state === 'degraded' ? detail.errorDegraded : '', detail.errorHelp[error.code] ?? '']
             .filter(Boolean)
             .map((line) => (
               <div key={line}>{line}</div>
             ))}
-        </Alert>
+        </Note>
       )}
       {warnings.length > 0 && (
-        <Alert color="yellow" variant="light" role="note" title={detail.warnings}>
+        <Note tone="warn" title={detail.warnings}>
           <List size="sm">
             {warnings.map((warning) => (
               <List.Item key={warning}>{warning}</List.Item>
             ))}
           </List>
-        </Alert>
+        </Note>
       )}
     </>
   )
@@ -112,12 +108,12 @@ function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
     <FigureRow>
       <Figure
         label={detail.rate}
-        value={formatRate(last?.rate)}
+        value={last && isAlive(pipeline) ? formatRate(rateOf(last)) : words.none}
         hint={last && detail.rateHint(formatPlural(last.rows, 'row'))}
       />
       <Figure
         label={detail.lag}
-        value={formatLag(last)}
+        value={isAlive(pipeline) ? formatLag(last) : words.none}
         hint={
           isBehind &&
           detail.lagHint(

@@ -34,11 +34,11 @@ interface Row {
 const RESORT_MS = 3000
 
 const COLUMNS: readonly ColumnSpec<Row>[] = [
-  column('state', '110px', ({ id }) => <StateCell id={id} />, 'attention'),
-  column('name', 'minmax(180px, 1fr)', ({ id }) => <NameCell id={id} />, 'name'),
-  figure('rate', '120px', ({ id }) => <RateCell id={id} />, 'rate'),
-  figure('lag', '110px', ({ id }) => <LagCell id={id} />, 'lag'),
-  figure('duration', '90px', ({ id }) => <DurationCell id={id} />, 'duration'),
+  column('state', '96px', ({ id }) => <StateCell id={id} />, 'attention'),
+  column('name', 'minmax(132px, 1fr)', ({ id }) => <NameCell id={id} />, 'name'),
+  figure('rate', '112px', ({ id }) => <RateCell id={id} />, 'rate'),
+  { ...figure('lag', '110px', ({ id }) => <LagCell id={id} />, 'lag'), hideOnPhone: true },
+  { ...figure('duration', '90px', ({ id }) => <DurationCell id={id} />, 'duration'), hideOnPhone: true },
   { ...column('trend', '144px', ({ id }) => <TrendCell id={id} />), hideOnPhone: true },
   { ...column('trigger', '100px', ({ id }) => <TriggerCell id={id} />), hideOnPhone: true },
   { ...figure('last', '110px', ({ id }) => <LastCell id={id} />), hideOnPhone: true },

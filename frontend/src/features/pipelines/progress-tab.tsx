@@ -12,7 +12,7 @@ export function ProgressTab({ pipeline: { last_progress: last } }: { readonly pi
   return (
     <div className={classes.charts}>
       <section className={classes.chart}>
-        <h3>{progress.where}</h3>
+        <h2>{progress.where}</h2>
         <TimeParts parts={last.duration_ms} />
       </section>
       <section className={classes.chart}>

@@ -5,8 +5,10 @@ export interface Sample {
   readonly atMs: number
   readonly batchId: number
   readonly rows: number
-  /** Rows per second that were read; null when the trigger read nothing that time could be divided by. */
-  readonly rate: number | null
+  /** Rows per second since the trigger before; null when there was none. */
+  readonly inputRate: number | null
+  /** Rows per second of the time that the batch took. */
+  readonly processedRate: number | null
   readonly durationMs: number
   /** Rows that are not read yet, of all sources together. */
   readonly lagRows: number
@@ -26,11 +28,17 @@ export function sampleOf(progress: PipelineProgress): Sample {
     atMs: Date.parse(progress.timestamp),
     batchId: progress.batch_id,
     rows: progress.num_input_rows,
-    rate: progress.num_input_rows === 0 ? 0 : progress.processed_rows_per_second,
+    inputRate: progress.input_rows_per_second,
+    processedRate: progress.processed_rows_per_second,
     durationMs: progress.batch_duration_ms,
     lagRows,
     lagSeconds,
   }
+}
+
+/** How many rows per second come through: those since the trigger before, or, for a first batch, those of its own time. */
+export function rateOf({ rows, inputRate, processedRate }: Sample): number | null {
+  return rows === 0 ? 0 : (inputRate ?? processedRate)
 }
 
 /** The newest trigger of a pipeline, unless it has had none. */

@@ -1,6 +1,7 @@
-import { Alert, Autocomplete, Checkbox, Input, Radio, SegmentedControl, Select, Stack, TextInput } from '@mantine/core'
+import { Autocomplete, Checkbox, Radio, SegmentedControl, Select, Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
+import { Note } from '../../components/note.tsx'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { runnableQuery, tableNamesQuery, versionsQuery } from './api.ts'
 import { monitorStore, useMonitor, usePipelineIds } from './monitor-store.ts'
@@ -45,6 +46,7 @@ function TableFields({ form: { sourceTable, sinkTable, createSinkTable }, errors
     <>
       <div className={classes.pair}>
         <Autocomplete
+          size="xs"
           label={form.source}
           placeholder={form.tablePlaceholder}
           required
@@ -55,6 +57,7 @@ function TableFields({ form: { sourceTable, sinkTable, createSinkTable }, errors
           onChange={(value) => onChange({ sourceTable: value })}
         />
         <Autocomplete
+          size="xs"
           label={form.sink}
           placeholder={form.tablePlaceholder}
           required
@@ -65,7 +68,7 @@ function TableFields({ form: { sourceTable, sinkTable, createSinkTable }, errors
           onChange={(value) => onChange({ sinkTable: value })}
         />
       </div>
-      <Input.Description>{form.sinkHelp}</Input.Description>
+      <p className={classes.help}>{form.sinkHelp}</p>
       {(isMissing || createSinkTable) && (
         <Checkbox
           label={form.createSink}
@@ -99,7 +102,6 @@ function VersionFields({ form: { definitionId, versionId }, errors, onChange }: 
         <Select
           label={form.versionField}
           placeholder={form.versionPlaceholder}
-          description={undefined}
           required
           disabled={definitionId === ''}
           data={versions.map(({ id, version, environment }) => ({
@@ -111,11 +113,9 @@ function VersionFields({ form: { definitionId, versionId }, errors, onChange }: 
           onChange={(value) => onChange({ versionId: value ?? '' })}
         />
       </div>
-      <Input.Description>{form.versionHelp}</Input.Description>
+      <p className={classes.help}>{form.versionHelp}</p>
       {chosen && chosen.environment !== 'production' && (
-        <Alert color="yellow" variant="light" role="note">
-          {form.notProduction(chosen.environment)}
-        </Alert>
+        <Note tone="warn">{form.notProduction(chosen.environment)}</Note>
       )}
     </>
   )
@@ -136,7 +136,7 @@ function CheckpointField({ form: filled, errors, onChange }: FieldsProps) {
   }, [filled.isProposed, filled.checkpointLocation, proposal, onChange])
   const known = pipelines.find((pipeline) => isCheckpointOf(pipeline, filled.checkpointLocation))
   return (
-    <div>
+    <Stack gap="xs">
       <TextInput
         label={form.checkpoint}
         description={form.checkpointHelp}
@@ -146,12 +146,8 @@ function CheckpointField({ form: filled, errors, onChange }: FieldsProps) {
         error={errors.checkpoint_location}
         onChange={({ currentTarget: { value } }) => onChange({ checkpointLocation: value, isProposed: value === '' })}
       />
-      {known && (
-        <Alert color="yellow" variant="light" mt="xs" role="note">
-          {form.checkpointKnown(known.sink_table)}
-        </Alert>
-      )}
-    </div>
+      {known && <Note tone="warn">{form.checkpointKnown(known.sink_table)}</Note>}
+    </Stack>
   )
 }
 
@@ -178,8 +174,8 @@ function MoreFields({ form: { onDelete, maxFiles, maxMegabytes }, errors, onChan
         onChange={(value) => onChange({ onDelete: value === 'skip' ? 'skip' : 'fail' })}
       >
         <Stack gap="xs" mt="xs">
-          <Radio value="fail" label={form.onDeleteFail} description={form.onDeleteFailHelp} />
-          <Radio value="skip" label={form.onDeleteSkip} description={form.onDeleteSkipHelp} />
+          <Radio size="xs" value="fail" label={form.onDeleteFail} description={form.onDeleteFailHelp} />
+          <Radio size="xs" value="skip" label={form.onDeleteSkip} description={form.onDeleteSkipHelp} />
         </Stack>
       </Radio.Group>
       <div className={classes.pair}>

@@ -1,10 +1,11 @@
-import { Alert, Button, Group, Stack } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
+import { Note } from '../../components/note.tsx'
 import { Page } from '../../components/page.tsx'
 import { errorText, Forbidden } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
@@ -81,11 +82,11 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       <StartFields form={form} errors={shown} onChange={change} />
       <Stack gap="sm">
         {start.isError && (
-          <Alert color="red" variant="light" role="alert" title={words.form.refused}>
+          <Note tone="bad" live="alert" title={words.form.refused}>
             {refusal && Object.keys(refusal.fields).length > 0 && refusal.rest.length === 0
               ? errorText(start.error)
               : [errorText(start.error), ...(refusal?.rest ?? [])].join(' ')}
-          </Alert>
+          </Note>
         )}
         <Group gap="xs">
           <Button type="submit" loading={start.isPending}>
