@@ -5,6 +5,8 @@ import { DatabaseError, type DatabaseErrorCode } from '../storage/database-error
 
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
+/** A process that stands still in a transaction loses it, so that it does not hold up the others for ever. */
+const IDLE_TRANSACTION_MS = 10_000
 /** Type id of `bigint` in PostgreSQL, which is also the type of counts. */
 const INT8 = 20
 
@@ -21,6 +23,7 @@ function openPool(url: string): pg.Pool {
     connectionString: url,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
     application_name: 'lockhouse',
     types: { getTypeParser: typeParser },
   })

@@ -39,7 +39,7 @@ describe.skipIf(postgresServer === undefined)(
     let other: Replica
 
     beforeAll(async () => {
-      lake = await openLakehouse(`${folder}/lake`)
+      lake = await openLakehouse(`${folder}/lake`, 'hadoop')
       await lake.catalog.createNamespace(['r'])
       database = await postgresPlace()
       db = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
@@ -242,6 +242,23 @@ describe.skipIf(postgresServer === undefined)(
         },
       })
       process.stdout.write(`\ntaken over from killed processes after ${takeOverMs.join(', ')} ms\n`)
+    })
+
+    it('a transaction of a process that stands still does not hold up the others', async () => {
+      const still = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
+      const waiting = Promise.withResolvers<void>()
+      const stopped = still.transaction().execute(async (tx) => {
+        await tx.updateTable('instances').set({ started_at: 'never' }).where('id', '=', one.id).execute()
+        await waiting.promise
+        await tx.selectFrom('instances').selectAll().execute()
+      })
+      const ended = expect(stopped).rejects.toThrow()
+      await sleep(200)
+      const touched = await db.updateTable('instances').set({ started_at: 'now' }).where('id', '=', one.id).execute()
+      expect(touched[0]?.numUpdatedRows).toBe(1n)
+      waiting.resolve()
+      await ended
+      await still.destroy()
     })
 
     it('are taken over from a process that stands still, which commits nothing when it wakes up', async () => {

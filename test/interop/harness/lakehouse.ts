@@ -22,14 +22,17 @@ export interface Lakehouse {
   close(): Promise<void>
 }
 
-/** Opens `<folder>/catalog.db` and `<folder>/warehouse`, made when missing. */
-export async function openLakehouse(folder: string): Promise<Lakehouse> {
+/**
+ * Opens `<folder>/catalog.db` and `<folder>/warehouse`, made when missing; as a `hadoop` catalog the warehouse alone,
+ * which no process that stands still can lock.
+ */
+export async function openLakehouse(folder: string, type: CatalogSettings['catalog_type'] = 'sql'): Promise<Lakehouse> {
   for (const name of ['warehouse', 'scratch']) mkdirSync(`${folder}/${name}`, { recursive: true })
   const settings: CatalogSettings = {
-    catalog_type: 'sql',
+    catalog_type: type,
     warehouse: `file://${folder}/warehouse`,
     catalog_name: 'lockhouse',
-    uri: `sqlite:///${folder}/catalog.db`,
+    ...(type === 'sql' ? { uri: `sqlite:///${folder}/catalog.db` } : {}),
   }
   const catalog = await openCatalog(
     {
