@@ -5,6 +5,7 @@ import { DRAWING, layOutGraph } from '../../frontend/src/features/approvals/grap
 import { inboxOrder, readInboxFilter } from '../../frontend/src/features/approvals/inbox-order.ts'
 import { followRequests } from '../../frontend/src/features/approvals/known-requests.ts'
 import { diffGraphs } from '../../src/domain/graph-diff.ts'
+import { versionDiff } from '../../src/schemas/definitions.ts'
 
 const node = (id: string, config: Record<string, unknown> = {}, x = 0) => ({
   id,
@@ -49,7 +50,7 @@ describe('the drawing of a graph', () => {
 
 describe('the marks of a diff', () => {
   const compared = { id: 'ver-1', version: 1, environment: 'qa', content_hash: 'h' } as const
-  const diff = {
+  const diff = versionDiff.parse({
     from: compared,
     to: compared,
     identical: false,
@@ -57,7 +58,7 @@ describe('the marks of a diff', () => {
       { nodes: [node('a'), node('b', { x: 1 }), node('c')], edges: [edge('a', 'b'), edge('b', 'c')] },
       { nodes: [node('a', {}, 50), node('b', { x: 2 }), node('d')], edges: [edge('a', 'b'), edge('b', 'd')] },
     ),
-  }
+  })
 
   it('names each node and edge that differs, once', () => {
     const { nodes, edges } = marksOf(diff)
@@ -68,7 +69,7 @@ describe('the marks of a diff', () => {
 
   it('does not take a move on the canvas for a change', () => {
     const graph = { nodes: [node('a')], edges: [] }
-    const moved = { ...diff, ...diffGraphs(graph, { nodes: [node('a', {}, 9)], edges: [] }) }
+    const moved = versionDiff.parse({ ...diff, ...diffGraphs(graph, { nodes: [node('a', {}, 9)], edges: [] }) })
     expect(changesMeaning(moved)).toBe(false)
     expect(changesMeaning(diff)).toBe(true)
   })

@@ -1,11 +1,108 @@
+import { Alert, Title } from '@mantine/core'
+import { Link, useParams } from '@tanstack/react-router'
+import { ApiError } from '../../api/api-error.ts'
+import { useCan } from '../../api/session.ts'
+import type { Operation } from '../../api/types.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Figure, FigureRow } from '../../components/figure.tsx'
+import { useOperation } from '../../components/operation-progress.tsx'
 import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { StatusDot } from '../../components/status-dot.tsx'
+import { operationStrings as strings } from '../../strings/operations.ts'
+import { CancelOperation } from './cancel-operation.tsx'
+import { HealthTable } from './health-table.tsx'
+import { LiveProgress } from './live-progress.tsx'
+import { OperationFacts } from './operation-facts.tsx'
+import { formatFigure, operationName, STATE_TONES } from './operation-words.ts'
+import { humanKey, viewResult } from './result-figures.ts'
+import classes from './operations.module.css'
 
-/** Operation. */
+const CRUMBS = [{ label: strings.title, to: '/operations' }]
+
+/** An operation: live while it runs, then what it did. */
 export function OperationPage() {
+  const { id = '' } = useParams({ strict: false })
+  const { operation, connected, error } = useOperation(id)
+  if (operation) return <LoadedOperation operation={operation} connected={connected} />
+  const isGone = error instanceof ApiError && error.status === 404
   return (
-    <Page title="Operation">
-      <Loading />
+    <Page title={strings.one} crumbs={CRUMBS}>
+      {error === undefined ? <Loading /> : undefined}
+      {isGone ? <Empty title={strings.notFound.title} detail={strings.notFound.text} /> : undefined}
+      {error !== undefined && !isGone ? <ErrorState error={error} /> : undefined}
     </Page>
+  )
+}
+
+interface LoadedOperationProps {
+  readonly operation: Operation
+  readonly connected: boolean
+}
+
+function LoadedOperation({ operation, connected }: LoadedOperationProps) {
+  const canCancel = useCan('DataEngineer')
+  const isLead = useCan('LeadDataEngineer')
+  const { state, table } = operation
+  const isRunning = state === 'running'
+  return (
+    <Page
+      title={operationName(operation.operation)}
+      crumbs={CRUMBS}
+      aside={<StatusDot tone={STATE_TONES[state]} label={strings.states[state]} />}
+      lead={
+        <Link to="/tables/$table" params={{ table }}>
+          {table}
+        </Link>
+      }
+      actions={isRunning && canCancel ? <CancelOperation operation={operation} /> : undefined}
+    >
+      {state === 'unknown' ? <Alert color="yellow">{strings.stateHelp.unknown}</Alert> : undefined}
+      {isRunning ? <LiveProgress operation={operation} connected={connected} /> : undefined}
+      {operation.error ? (
+        <Alert color="red" title={strings.detail.error}>
+          {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
+        </Alert>
+      ) : undefined}
+      <OperationResult operation={operation} />
+      <div className={classes.columns}>
+        <HealthTable before={operation.health_before} after={operation.health_after} />
+        <section className={classes.section}>
+          <Title order={2}>{strings.detail.facts}</Title>
+          <OperationFacts operation={operation} hasAudit={isLead} />
+        </section>
+      </div>
+      <section className={classes.section}>
+        <Title order={2}>{strings.detail.request}</Title>
+        <CodeBlock code={JSON.stringify(operation.request, null, 2)} label={strings.detail.request} />
+      </section>
+    </Page>
+  )
+}
+
+function OperationResult({ operation: { result, state } }: { readonly operation: Operation }) {
+  const { figures, parts } = viewResult(result)
+  if (figures.length === 0 && parts.length === 0) {
+    return state === 'succeeded' ? <p className={classes.dimmed}>{strings.detail.noResult}</p> : undefined
+  }
+  const zeros = figures.filter(({ value }) => value === 0).map(({ key }) => humanKey(key).toLowerCase())
+  return (
+    <section className={classes.section}>
+      <Title order={2}>{strings.detail.result}</Title>
+      <FigureRow>
+        {figures
+          .filter(({ value }) => value !== 0)
+          .map(({ key, kind, value }) => (
+            <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+          ))}
+      </FigureRow>
+      {zeros.length > 0 ? <p className={classes.dimmed}>{strings.detail.zeros(zeros.join(', '))}</p> : undefined}
+      {parts.map(({ key, value }) => (
+        <details key={key}>
+          <summary>{key === '' ? strings.detail.raw : humanKey(key)}</summary>
+          <CodeBlock code={JSON.stringify(value, null, 2)} label={humanKey(key)} />
+        </details>
+      ))}
+    </section>
   )
 }

@@ -2,11 +2,12 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { AuditIcon, OperationsIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
+import { labels } from '../../strings/labels.ts'
 
 /** Navigation to this feature. */
 export const operationsNav: readonly NavEntry[] = [
-  { to: '/operations', label: 'Operations', icon: OperationsIcon, section: 'lakehouse' },
-  { to: '/audit', label: 'Audit log', icon: AuditIcon, section: 'service', minRole: 'LeadDataEngineer' },
+  { to: '/operations', label: labels.operations, icon: OperationsIcon, section: 'lakehouse' },
+  { to: '/audit', label: labels.audit, icon: AuditIcon, section: 'service', minRole: 'LeadDataEngineer' },
 ]
 
 /** Pages of this feature. */

@@ -2,10 +2,11 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { SettingsIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
+import { labels } from '../../strings/labels.ts'
 
 /** Navigation to this feature. */
 export const settingsNav: readonly NavEntry[] = [
-  { to: '/settings/catalog', label: 'Settings', icon: SettingsIcon, section: 'service', also: ['/settings'] },
+  { to: '/settings/catalog', label: labels.settings, icon: SettingsIcon, section: 'service', also: ['/settings'] },
 ]
 
 /** Pages of this feature. */

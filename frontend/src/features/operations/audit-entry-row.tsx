@@ -1,0 +1,102 @@
+import { Link } from '@tanstack/react-router'
+import { Fragment } from 'react'
+import type { AuditEntry } from '../../api/types.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Copyable } from '../../components/copyable.tsx'
+import { ChevronDownIcon, ChevronRightIcon } from '../../components/icons.tsx'
+import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { formatTime } from '../../components/units.ts'
+import { auditStrings as strings } from '../../strings/operations.ts'
+import classes from './audit.module.css'
+
+const TONES: Readonly<Record<AuditEntry['outcome'], StatusTone>> = {
+  done: 'ok',
+  refused: 'warn',
+  failed: 'bad',
+  begun: 'active',
+}
+
+interface AuditEntryRowProps {
+  readonly entry: AuditEntry
+  readonly isOpen: boolean
+  readonly onToggle: () => void
+}
+
+/** An entry of the audit log in a line that unfolds. */
+export function AuditEntryRow({ entry, isOpen, onToggle }: AuditEntryRowProps) {
+  const id = `audit-${entry.seq}`
+  return (
+    <>
+      <button type="button" className={classes.row} aria-expanded={isOpen} aria-controls={id} onClick={onToggle}>
+        <span data-column="at">
+          {isOpen ? <ChevronDownIcon size={12} /> : <ChevronRightIcon size={12} />}
+          <time dateTime={entry.at}>{formatTime(entry.at)}</time>
+        </span>
+        <span data-column="actor">{actorOf(entry)}</span>
+        <span data-column="action">{entry.action}</span>
+        <span data-column="object">{entry.object_id ?? entry.object_type}</span>
+        <span data-column="outcome">
+          <StatusDot tone={TONES[entry.outcome]} label={strings.outcomes[entry.outcome]} />
+        </span>
+        <span data-column="channel">{strings.channels[entry.channel]}</span>
+      </button>
+      <div id={id} className={classes.details} hidden={!isOpen}>
+        {isOpen ? <EntryDetails entry={entry} /> : undefined}
+      </div>
+    </>
+  )
+}
+
+function actorOf({ actor, channel }: AuditEntry): string {
+  return actor ?? (channel === 'system' ? strings.service : strings.nobody)
+}
+
+function EntryDetails({ entry }: { readonly entry: AuditEntry }) {
+  const { details, request_id: requestId, actor, object_id: objectId } = entry
+  const facts = [
+    [strings.entry.number, String(entry.seq)],
+    [strings.entry.role, entry.role ?? strings.entry.none],
+    [strings.entry.objectType, entry.object_type],
+    [
+      strings.entry.request,
+      requestId === null ? strings.entry.none : <Copyable key="c" text={requestId} what={strings.entry.request} />,
+    ],
+    [strings.entry.hash, <Copyable key="c" text={entry.hash} what={strings.entry.hash} />],
+  ] as const
+  return (
+    <>
+      <dl className={classes.facts}>
+        {facts.map(([name, value]) => (
+          <Fragment key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      {Object.keys(details).length === 0 ? (
+        <p className={classes.dimmed}>{strings.entry.noDetails}</p>
+      ) : (
+        <CodeBlock code={JSON.stringify(details, null, 2)} label={strings.entry.details} />
+      )}
+      <div className={classes.links}>
+        {actor === null ? undefined : <FilterLink search={{ actor }}>{strings.entry.sameActor}</FilterLink>}
+        {objectId === null ? undefined : (
+          <FilterLink search={{ object: objectId }}>{strings.entry.sameObject}</FilterLink>
+        )}
+      </div>
+    </>
+  )
+}
+
+interface FilterLinkProps {
+  readonly search: Readonly<Record<string, string>>
+  readonly children: string
+}
+
+function FilterLink({ search, children }: FilterLinkProps) {
+  return (
+    <Link to="/audit" search={search as never}>
+      {children}
+    </Link>
+  )
+}

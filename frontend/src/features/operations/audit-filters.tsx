@@ -1,0 +1,53 @@
+import { Button, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { auditStrings } from '../../strings/operations.ts'
+import { type AuditSearch, fromLocalInput, readAuditSearch, toLocalInput } from './audit-search.ts'
+import classes from './audit.module.css'
+
+const strings = auditStrings.filters
+
+interface AuditFiltersProps {
+  readonly search: AuditSearch
+  readonly onApply: (search: AuditSearch) => void
+  readonly onClear: (() => void) | undefined
+}
+
+/** The filters of the audit log as a form; they hold from the moment it is sent. */
+export function AuditFilters({ search, onApply, onClear }: AuditFiltersProps) {
+  const [draft, setDraft] = useState<AuditSearch>(search)
+  const set = (part: AuditSearch): void => setDraft((before) => ({ ...before, ...part }))
+  const text = (name: 'actor' | 'object' | 'action') => ({
+    value: draft[name] ?? '',
+    onChange: (event: { readonly currentTarget: HTMLInputElement }) => set({ [name]: event.currentTarget.value }),
+  })
+  const time = (name: 'from' | 'to') => ({
+    type: 'datetime-local',
+    value: toLocalInput(draft[name]),
+    onChange: (event: { readonly currentTarget: HTMLInputElement }) =>
+      set({ [name]: fromLocalInput(event.currentTarget.value) ?? '' }),
+  })
+  return (
+    <form
+      className={classes.filters}
+      role="search"
+      onSubmit={(event) => {
+        event.preventDefault()
+        onApply(readAuditSearch({ ...draft }))
+      }}
+    >
+      <TextInput label={strings.actor} placeholder={strings.actorPlaceholder} {...text('actor')} />
+      <TextInput label={strings.object} placeholder={strings.objectPlaceholder} {...text('object')} />
+      <TextInput label={strings.action} placeholder={strings.actionPlaceholder} {...text('action')} />
+      <TextInput label={strings.from} {...time('from')} />
+      <TextInput label={strings.to} {...time('to')} />
+      <div className={classes.filterActions}>
+        <Button type="submit" variant="default">
+          {strings.apply}
+        </Button>
+        <Button variant="subtle" onClick={onClear} disabled={!onClear}>
+          {strings.clear}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,64 @@
+import { Alert, Button } from '@mantine/core'
+import { useMutation, type UseMutationResult } from '@tanstack/react-query'
+import type { AuditVerification } from '../../api/types.ts'
+import { Copyable } from '../../components/copyable.tsx'
+import { errorText } from '../../components/states.tsx'
+import { formatPlural } from '../../components/units.ts'
+import { auditStrings } from '../../strings/operations.ts'
+import { verifyAudit } from './api.ts'
+
+const strings = auditStrings.verify
+
+type Verification = UseMutationResult<AuditVerification, Error, void>
+
+interface VerificationProps {
+  readonly verification: Verification
+}
+
+/** A walk over the whole chain, when it is asked for. */
+export function useVerification(): Verification {
+  return useMutation({ mutationFn: verifyAudit })
+}
+
+/** Starts the walk. */
+export function VerifyButton({ verification }: VerificationProps) {
+  return (
+    <Button variant="default" loading={verification.isPending} onClick={() => verification.mutate()}>
+      {strings.action}
+    </Button>
+  )
+}
+
+/** What the last walk found, until it is closed. */
+export function VerificationResult({ verification }: VerificationProps) {
+  const { data, error } = verification
+  if (error) {
+    return (
+      <Alert color="yellow" title={strings.failed} role="alert">
+        {errorText(error)}
+      </Alert>
+    )
+  }
+  if (!data) return undefined
+  const entries = formatPlural(data.checked, strings.entry, strings.entries)
+  if (!data.ok) {
+    return (
+      <Alert color="red" title={strings.badTitle} role="alert">
+        {strings.bad(data.first_bad ?? 0, data.reason ?? strings.noReason)} {strings.checked(entries)}
+      </Alert>
+    )
+  }
+  return (
+    <Alert
+      color="green"
+      title={strings.ok(entries)}
+      role="status"
+      withCloseButton
+      closeButtonLabel={strings.close}
+      onClose={() => verification.reset()}
+    >
+      {strings.head(data.head.seq)}{' '}
+      <Copyable text={data.head.hash} shown={`${data.head.hash.slice(0, 16)}…`} what={strings.hash} />. {strings.keep}
+    </Alert>
+  )
+}

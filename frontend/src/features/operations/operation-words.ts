@@ -1,0 +1,88 @@
+import type { Operation, OperationState } from '../../api/types.ts'
+import type { StatusTone } from '../../components/status-dot.tsx'
+import { formatBytes, formatCount, formatDuration } from '../../components/units.ts'
+import { operations as shared } from '../../strings/common.ts'
+import { operationStrings as strings } from '../../strings/operations.ts'
+import { type FigureKind, humanKey } from './result-figures.ts'
+
+/** How each state is coloured. */
+export const STATE_TONES: Readonly<Record<OperationState, StatusTone>> = {
+  running: 'active',
+  succeeded: 'ok',
+  failed: 'bad',
+  cancelled: 'idle',
+  unknown: 'warn',
+}
+
+/** The name of an operation for people; operations that the page does not know keep their own. */
+export function operationName(kind: string): string {
+  return shared.names[kind] ?? kind
+}
+
+/** What came of an operation, in a few words; empty when there is nothing to say. */
+export function outcomeOf(operation: Operation): string {
+  const { state, error, progress, health_before: before, health_after: after } = operation
+  if (state === 'running') return progress ? strings.percentDone(shareDone(progress)) : ''
+  if (error) return error.message
+  const [from, to] = [numberIn(before, 'score'), numberIn(after, 'score')]
+  const score = from !== undefined && to !== undefined && from !== to ? strings.score(from, to) : ''
+  return [effectOf(operation), score].filter((part) => part !== '').join(', ')
+}
+
+/** The effect that each kind of operation has, from its result or its request. */
+function effectOf({ operation: kind, result, request }: Operation): string {
+  const { effects } = strings
+  const count = (key: string): number => numberIn(result, key) ?? 0
+  const text = (key: string): string => textIn(request, key)
+  switch (kind) {
+    case 'compact':
+      return effects.compact(count('rewritten_data_files_count'), count('added_data_files_count'))
+    case 'expire':
+      return effects.expire(count('expired_snapshots_count'))
+    case 'rewrite_manifests':
+      return effects.rewriteManifests(count('rewritten_manifests_count'), count('added_manifests_count'))
+    case 'remove_orphans':
+      return effects.removeOrphans(count('deleted_files_count'))
+    case 'rollback':
+      return effects.rollback(count('undone_snapshots_count'))
+    case 'add_column':
+      return effects.addColumn(text('name'), text('type'))
+    case 'rename_column':
+      return effects.renameColumn(text('name'), text('new_name'))
+    case 'drop_column':
+      return text('name')
+    default:
+      return ''
+  }
+}
+
+/** How much of the bytes of an operation is done, from 0 to 1. */
+export function shareDone({ bytes_done: done, bytes_total: total }: NonNullable<Operation['progress']>): number {
+  return total === 0 ? 0 : Math.min(1, done / total)
+}
+
+function valueIn(object: unknown, key: string): unknown {
+  return typeof object === 'object' && object !== null ? (object as Readonly<Record<string, unknown>>)[key] : undefined
+}
+
+function numberIn(object: unknown, key: string): number | undefined {
+  const value = valueIn(object, key)
+  return typeof value === 'number' ? value : undefined
+}
+
+function textIn(object: unknown, key: string): string {
+  const value = valueIn(object, key)
+  return typeof value === 'string' ? value : ''
+}
+
+/** A figure with its unit. */
+export function formatFigure(kind: FigureKind, value: number | string): string {
+  if (typeof value === 'string') return value
+  if (kind === 'bytes') return formatBytes(value)
+  return kind === 'duration' ? formatDuration(value) : formatCount(value)
+}
+
+/** The name of a measure of health; measures that the page does not know keep their own. */
+export function measureName(key: string): string {
+  return strings.measures[key] ?? humanKey(key)
+}
