@@ -9,6 +9,7 @@ import type * as governance from '../../../src/schemas/governance.ts'
 import type * as maintenance from '../../../src/schemas/maintenance.ts'
 import type * as monitor from '../../../src/schemas/monitor.ts'
 import type * as nodeTypes from '../../../src/schemas/node-types.ts'
+import type * as notebooks from '../../../src/schemas/notebooks.ts'
 import type * as operations from '../../../src/schemas/operations.ts'
 import type * as pipelines from '../../../src/schemas/pipelines.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
@@ -94,6 +95,8 @@ export type ApprovalStatus = ApprovalRequest['status']
 export type ApprovalRequestDetail = z.infer<typeof approvals.approvalDetail>
 export type Comment = z.infer<typeof approvals.comment>
 export type PendingApprovals = z.infer<typeof approvals.pendingApprovals>
+
+export type NotebookStatus = notebooks.NotebookStatus
 
 export type CatalogConfig = z.infer<typeof catalog.catalogConfig>
 export type SetCatalogConfigRequest = z.infer<typeof catalog.setCatalogConfigRequest>

@@ -1,6 +1,7 @@
 /** Every visible string of the settings. */
 export const settingsStrings = {
   title: 'Settings',
+  pageTitle: (tab: string) => `Settings: ${tab.toLowerCase()}`,
   tabs: { catalog: 'Catalog', tokens: 'Tokens', webhooks: 'Webhooks', about: 'About' },
   leadOnly: {
     tokens: {
@@ -13,7 +14,6 @@ export const settingsStrings = {
     },
   },
   cancel: 'Cancel',
-  failed: 'It did not work',
 } as const
 
 /** Strings of the catalog settings. */
@@ -46,7 +46,7 @@ export const catalogStrings = {
   remove: (name: string) => `Remove ${name === '' ? 'this property' : name}`,
   save: 'Review change',
   reset: 'Reset',
-  nothingChanged: 'Nothing is changed yet.',
+  fieldError: (path: string, message: string) => `${path}: ${message}`,
   problems: {
     required: 'This is needed.',
     password: 'The stored password is not shown. Type it again instead of ***.',
@@ -76,6 +76,7 @@ export const catalogStrings = {
 
 /** Strings of the tokens. */
 export const tokenStrings = {
+  title: 'Tokens',
   lead: 'A token says who calls and in which role. Its secret is shown once, when it is made.',
   create: 'New token',
   columns: {
@@ -112,7 +113,7 @@ export const tokenStrings = {
   },
   made: {
     title: 'Copy the token now',
-    text: 'It is stored as a hash only and cannot be shown again. Who has it acts as',
+    text: (whom: string) => `It is stored as a hash only and cannot be shown again. Who has it acts as ${whom}.`,
     as: (user: string, role: string) => `${user}, ${role}`,
     token: 'Token',
     link: 'Sign-in link',
@@ -136,6 +137,7 @@ export const tokenStrings = {
 
 /** Strings of the webhooks. */
 export const webhookStrings = {
+  title: 'Webhooks',
   lead: 'An address that is told, signed, when something happens.',
   create: 'New webhook',
   columns: { url: 'Address', types: 'Events', createdBy: 'Made by', created: 'Made', actions: 'Actions' },
@@ -178,7 +180,6 @@ export const webhookStrings = {
     states: { pending: 'On its way', delivered: 'Delivered', failed: 'Given up' },
     none: '–',
     loadMore: 'Load older',
-    refresh: 'Refresh',
   },
 } as const
 
@@ -189,7 +190,6 @@ export const aboutStrings = {
   status: 'Status',
   statuses: { ok: 'All well', degraded: 'Degraded' },
   checks: 'Parts',
-  part: 'Part',
   parts: {
     state: 'State database',
     catalog: 'Catalog',

@@ -1,11 +1,31 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { ApiError } from '../../api/api-error.ts'
+import { useLiveEvents } from '../../api/live-events.ts'
+import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { notebookStrings as strings } from '../../strings/notebooks.ts'
+import { notebookQuery } from './api.ts'
+import { NotebookPanel } from './notebook-panel.tsx'
 
-/** Notebooks. */
+/** The caller's notebook: its state, and what can be done with it. */
 export function NotebooksPage() {
+  const isEngineer = useCan('DataEngineer')
   return (
-    <Page title="Notebooks">
-      <Loading />
+    <Page title={strings.title} lead={strings.lead}>
+      {isEngineer ? <Notebook /> : <Empty title={strings.forbidden.title} detail={strings.forbidden.text} />}
     </Page>
   )
+}
+
+function Notebook() {
+  const client = useQueryClient()
+  useLiveEvents('notebook.', () => void client.invalidateQueries({ queryKey: notebookQuery.queryKey }))
+  const { data, error, isPending, refetch } = useQuery(notebookQuery)
+  if (data) return <NotebookPanel notebook={data} />
+  if (isPending) return <Loading lines={3} />
+  if (error instanceof ApiError && error.status === 404) {
+    return <Empty title={strings.none.title} detail={strings.none.text} />
+  }
+  return <ErrorState error={error} onRetry={() => void refetch()} />
 }

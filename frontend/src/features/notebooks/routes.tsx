@@ -2,10 +2,19 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { NotebookIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
+import { labels } from '../../strings/labels.ts'
+import { useHasCluster } from './api.ts'
 
 /** Navigation to this feature. */
 export const notebooksNav: readonly NavEntry[] = [
-  { to: '/notebooks', label: 'Notebooks', icon: NotebookIcon, section: 'lakehouse', minRole: 'DataEngineer' },
+  {
+    to: '/notebooks',
+    label: labels.notebooks,
+    icon: NotebookIcon,
+    section: 'lakehouse',
+    minRole: 'DataEngineer',
+    useShown: useHasCluster,
+  },
 ]
 
 /** Pages of this feature. */

@@ -8,7 +8,6 @@ import type {
   CreateTokenRequest,
   CreateWebhookRequest,
   DeliveryList,
-  ServiceHealth,
   SetCatalogConfigRequest,
   SetCatalogConfigResult,
   Token,
@@ -87,10 +86,3 @@ export const deliveriesQuery = (id: string) =>
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next }) => next,
   })
-
-/** Health of the service and of what it stands on. */
-export const serviceHealthQuery = queryOptions({
-  queryKey: ['service-health'],
-  queryFn: ({ signal }) => api.get<ServiceHealth>('/api/health', { signal }),
-  refetchInterval: 30_000,
-})

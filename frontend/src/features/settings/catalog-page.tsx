@@ -1,11 +1,24 @@
-import { Page } from '../../components/page.tsx'
-import { Loading } from '../../components/states.tsx'
+import { Alert } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useCan } from '../../api/session.ts'
+import { ErrorState, Loading } from '../../components/states.tsx'
+import { catalogStrings as strings } from '../../strings/settings.ts'
+import { configQuery } from './api.ts'
+import { CatalogEditor } from './catalog-editor.tsx'
+import { CatalogFacts } from './catalog-facts.tsx'
+import { SettingsFrame } from './settings-frame.tsx'
 
-/** Catalog. */
+/** The catalog in use: read by all, changed by leads. */
 export function CatalogPage() {
+  const canChange = useCan('LeadDataEngineer')
+  const { data, error, isError, refetch } = useQuery(configQuery)
   return (
-    <Page title="Catalog">
-      <Loading />
-    </Page>
+    <SettingsFrame tab="catalog" lead={strings.lead}>
+      {data && !data.config.configured ? <Alert color="yellow">{strings.notConfigured}</Alert> : undefined}
+      {!data && isError ? <ErrorState error={error} onRetry={() => void refetch()} /> : undefined}
+      {!data && !isError ? <Loading /> : undefined}
+      {data && canChange ? <CatalogEditor current={data} /> : undefined}
+      {data && !canChange ? <CatalogFacts config={data.config} /> : undefined}
+    </SettingsFrame>
   )
 }

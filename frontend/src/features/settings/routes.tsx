@@ -1,4 +1,4 @@
-import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
+import { createRoute, lazyRouteComponent, redirect } from '@tanstack/react-router'
 import { SettingsIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
@@ -12,6 +12,18 @@ export const settingsNav: readonly NavEntry[] = [
 /** Pages of this feature. */
 export function settingsRoutes(root: Root) {
   return [
+    createRoute({
+      getParentRoute: () => root,
+      path: '/settings',
+      beforeLoad: () => {
+        throw redirect({ to: '/settings/catalog' })
+      },
+    }),
+    createRoute({
+      getParentRoute: () => root,
+      path: '/settings/about',
+      component: lazyRouteComponent(() => import('./about-page.tsx'), 'AboutPage'),
+    }),
     createRoute({
       getParentRoute: () => root,
       path: '/settings/catalog',

@@ -1,0 +1,10 @@
+import { queryOptions } from '@tanstack/react-query'
+import { api } from './client.ts'
+import type { ServiceHealth } from './types.ts'
+
+/** Health of the service and of what it stands on. */
+export const serviceHealthQuery = queryOptions({
+  queryKey: ['service-health'],
+  queryFn: ({ signal }) => api.get<ServiceHealth>('/api/health', { signal }),
+  refetchInterval: 30_000,
+})

@@ -1,0 +1,34 @@
+import { Alert, TextInput } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { CopyIconButton } from '../../components/copyable.tsx'
+import classes from './settings.module.css'
+
+interface SecretFieldProps {
+  readonly label: string
+  readonly value: string
+  readonly description?: string
+}
+
+/** A secret that is shown once, whole, to be copied. */
+export function SecretField({ label, value, description }: SecretFieldProps) {
+  return (
+    <TextInput
+      label={label}
+      {...(description === undefined ? {} : { description })}
+      value={value}
+      readOnly
+      classNames={{ input: classes.secret ?? '' }}
+      rightSection={<CopyIconButton text={value} what={label.toLowerCase()} />}
+      onFocus={({ currentTarget }) => currentTarget.select()}
+    />
+  )
+}
+
+/** What to know about a secret that is about to be gone. */
+export function SecretText({ children }: { readonly children: ReactNode }) {
+  return (
+    <Alert color="yellow" role="status">
+      {children}
+    </Alert>
+  )
+}
