@@ -9,7 +9,7 @@ import { SearchIcon, TablesIcon } from '../components/icons.tsx'
 import { formatCount } from '../components/units.ts'
 import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shell.ts'
-import { findByName } from './find-by-name.ts'
+import { findByName } from '../components/find-by-name.ts'
 import classes from './quick-search.module.css'
 
 interface Found {

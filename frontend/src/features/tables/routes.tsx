@@ -2,10 +2,12 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { TablesIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
+import { tables } from '../../strings/tables.ts'
+import { parseListSearch, parseTableSearch } from './search.ts'
 
 /** Navigation to this feature. */
 export const tablesNav: readonly NavEntry[] = [
-  { to: '/tables', label: 'Tables', icon: TablesIcon, section: 'lakehouse' },
+  { to: '/tables', label: tables.title, icon: TablesIcon, section: 'lakehouse' },
 ]
 
 /** Pages of this feature. */
@@ -14,11 +16,13 @@ export function tablesRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/tables',
+      validateSearch: parseListSearch,
       component: lazyRouteComponent(() => import('./tables-page.tsx'), 'TablesPage'),
     }),
     createRoute({
       getParentRoute: () => root,
       path: '/tables/$table',
+      validateSearch: parseTableSearch,
       component: lazyRouteComponent(() => import('./table-page.tsx'), 'TablePage'),
     }),
   ] as const

@@ -1,0 +1,73 @@
+import { Drawer, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { useCan } from '../../../api/session.ts'
+import { Forbidden, Loading } from '../../../components/states.tsx'
+import { common, operations } from '../../../strings/common.ts'
+import { about, actions as words } from '../../../strings/table-actions.ts'
+import { healthQuery } from '../api.ts'
+import type { TableSearch } from '../search.ts'
+import { type ActionKind, ACTIONS } from './action-specs.ts'
+import classes from './action-drawer.module.css'
+import { ActionSteps } from './action-steps.tsx'
+import { fillForm, type FormValues } from './form-values.ts'
+import { OperationOutcome } from './operation-outcome.tsx'
+
+export interface ActionDrawerProps {
+  readonly table: string
+  readonly kind: ActionKind
+  readonly search: TableSearch
+  readonly onChange: (part: Pick<TableSearch, 'op'>) => void
+  readonly onClose: () => void
+}
+
+/** A form at the side: options, preview, live progress, and what came of it; the address holds where it stands. */
+export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
+  const name = operations.names[kind] ?? kind
+  return (
+    <Drawer
+      opened
+      onClose={onClose}
+      position="right"
+      size={480}
+      title={words.title(name, table)}
+      closeButtonProps={{ 'aria-label': common.close }}
+    >
+      <Stack gap="md">
+        <p className={classes.about}>{about[kind]}</p>
+        <DrawerBody table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
+      </Stack>
+    </Drawer>
+  )
+}
+
+function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
+  const spec = ACTIONS[kind]
+  const allowed = useCan(spec.minRole)
+  const wantsRecommended = search.recommended !== undefined
+  const health = useQuery({ ...healthQuery(table), enabled: wantsRecommended })
+  if (search.op !== undefined) return <OperationOutcome table={table} operationId={search.op} onClose={onClose} />
+  if (!allowed) return <Forbidden role={spec.minRole} />
+  if (wantsRecommended && health.isPending) return <Loading lines={4} />
+  const recommended = health.data?.actions.find(({ operation }) => operation === kind)
+  return (
+    <ActionSteps
+      table={table}
+      kind={kind}
+      initial={initialValues(kind, search.target, recommended?.request.body)}
+      previewAtOnce={recommended !== undefined}
+      note={wantsRecommended && !recommended ? words.recommendedGone : undefined}
+      onStarted={(op) => onChange({ op })}
+    />
+  )
+}
+
+function initialValues(
+  kind: ActionKind,
+  target: string | undefined,
+  recommended: Readonly<Record<string, unknown>> | undefined,
+): FormValues {
+  const spec = ACTIONS[kind]
+  if (recommended) return fillForm(spec, recommended)
+  if (target !== undefined && spec.targetField !== undefined) return { [spec.targetField]: target }
+  return {}
+}

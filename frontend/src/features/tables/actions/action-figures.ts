@@ -1,0 +1,118 @@
+import { formatBytes, formatCount, formatDelta } from '../../../components/units.ts'
+import { details as names, digest } from '../../../strings/table-actions.ts'
+import type { ActionKind } from './action-specs.ts'
+
+/** A document of an answer: `details_json`, or the result that the ledger keeps. */
+export type Details = Readonly<Record<string, unknown>>
+
+export interface NamedFigure {
+  readonly name: string
+  readonly label: string
+  readonly text: string
+}
+
+/** Reads `details_json`; an empty document when it is none. */
+export function parseDetails(json: string): Details {
+  const value: unknown = JSON.parse(json)
+  return isDetails(value) ? value : {}
+}
+
+/** Whether a value is a JSON object. */
+export function isDetails(value: unknown): value is Details {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A number of a document; 0 when it has none by that name. */
+export function numberOf(details: Details, name: string): number {
+  const value = details[name]
+  return typeof value === 'number' ? value : 0
+}
+
+/** A text of a document; empty when it has none by that name. */
+export function textOf(details: Details, name: string): string {
+  const value = details[name]
+  return typeof value === 'string' ? value : ''
+}
+
+/** Figures that are shown even when they are 0: what the action is about. */
+const MAIN: Readonly<Record<ActionKind, readonly string[]>> = {
+  compact: ['rewritten_data_files_count', 'added_data_files_count', 'rewritten_bytes_count'],
+  expire: ['expired_snapshots_count', 'deleted_data_files_count', 'kept_snapshots_count'],
+  add_column: ['field_id'],
+  rename_column: ['field_id'],
+  drop_column: ['field_id'],
+  rewrite_manifests: ['rewritten_manifests_count', 'added_manifests_count'],
+  remove_orphans: ['orphan_files_count', 'freed_bytes'],
+  rollback: ['undone_snapshots_count'],
+}
+
+/** The figures of a document that have a name and say something, in the order of their names. */
+export function figuresOf(kind: ActionKind, details: Details): readonly NamedFigure[] {
+  const main = new Set(MAIN[kind])
+  return Object.entries(names).flatMap(([name, label]) => {
+    const value = details[name]
+    if (typeof value !== 'number' || (value === 0 && !main.has(name))) return []
+    return [{ name, label, text: isBytes(name) ? formatBytes(value) : formatCount(value) }]
+  })
+}
+
+/** Whether a preview says that applying it would change nothing. */
+export function isNothingToDo(kind: ActionKind, details: Details): boolean {
+  switch (kind) {
+    case 'compact':
+      return numberOf(details, 'rewritten_data_files_count') === 0
+    case 'expire':
+      return (
+        numberOf(details, 'expired_snapshots_count') === 0 &&
+        !(Array.isArray(details['removed_refs']) && details['removed_refs'].length > 0)
+      )
+    case 'rewrite_manifests':
+      return numberOf(details, 'rewritten_manifests_count') === 0
+    case 'remove_orphans':
+      return numberOf(details, 'orphan_files_count') === 0
+    default:
+      return false
+  }
+}
+
+export interface Comparison {
+  readonly name: string
+  readonly label: string
+  readonly before: string
+  readonly after: string
+  readonly delta: string
+  /** Whether the change is one that an operation is run for; undefined for what is neither good nor bad. */
+  readonly better: boolean | undefined
+  readonly changed: boolean
+}
+
+/** Figures where less is better; of the score more is. */
+const LESS_IS_BETTER: ReadonlySet<string> = new Set([
+  'data_file_count',
+  'small_file_count',
+  'delete_file_count',
+  'snapshot_count',
+  'manifest_count',
+])
+
+/** Health before and after, figure by figure. */
+export function compareHealth(before: Details, after: Details): readonly Comparison[] {
+  return Object.entries(digest).flatMap(([name, label]) => {
+    const [a, b] = [before[name], after[name]]
+    if (typeof a !== 'number' || typeof b !== 'number') return []
+    const format = isBytes(name) ? formatBytes : formatCount
+    const better = a === b ? undefined : betterOf(name, b > a)
+    return [
+      { name, label, before: format(a), after: format(b), delta: formatDelta(b - a, format), better, changed: a !== b },
+    ]
+  })
+}
+
+function betterOf(name: string, more: boolean): boolean | undefined {
+  if (name === 'score') return more
+  return LESS_IS_BETTER.has(name) ? !more : undefined
+}
+
+function isBytes(name: string): boolean {
+  return name.includes('bytes')
+}

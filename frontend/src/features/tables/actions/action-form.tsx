@@ -1,0 +1,166 @@
+import { Autocomplete, Button, Checkbox, Collapse, Select, Stack, Textarea, TextInput } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
+import { useQuery } from '@tanstack/react-query'
+import { ChevronDownIcon, ChevronRightIcon } from '../../../components/icons.tsx'
+import { actions as words } from '../../../strings/table-actions.ts'
+import { schemaQuery } from '../api.ts'
+import type { FieldSpec } from './action-specs.ts'
+import { type FormErrors, type FormValues, isAsked } from './form-values.ts'
+
+export interface ActionFormProps {
+  readonly table: string
+  readonly fields: readonly FieldSpec[]
+  readonly values: FormValues
+  readonly errors: FormErrors
+  readonly onChange: (values: FormValues) => void
+}
+
+/** The fields of an action; rarely used ones are folded away until they are asked for or hold something. */
+export function ActionForm({ table, fields, values, errors, onChange }: ActionFormProps) {
+  const main = fields.filter((field) => field.advanced !== true)
+  const advanced = fields.filter((field) => field.advanced === true)
+  const used = advanced.some(({ name }) => values[name] !== undefined || errors[name] !== undefined)
+  const [unfolded, { toggle }] = useDisclosure(used)
+  const show = (field: FieldSpec) =>
+    isAsked(field, values) && (
+      <ActionField
+        key={field.name}
+        table={table}
+        field={field}
+        value={values[field.name]}
+        error={errors[field.name]}
+        onChange={(value) => onChange({ ...values, [field.name]: value })}
+      />
+    )
+  return (
+    <Stack gap="sm">
+      {main.map(show)}
+      {advanced.length > 0 && (
+        <div>
+          <Button
+            variant="subtle"
+            color="gray"
+            px={4}
+            leftSection={unfolded ? <ChevronDownIcon size={14} /> : <ChevronRightIcon size={14} />}
+            aria-expanded={unfolded}
+            onClick={toggle}
+          >
+            {words.advanced}
+          </Button>
+          <Collapse expanded={unfolded}>
+            <Stack gap="sm" pt="xs">
+              {advanced.map(show)}
+            </Stack>
+          </Collapse>
+        </div>
+      )}
+    </Stack>
+  )
+}
+
+interface ActionFieldProps {
+  readonly table: string
+  readonly field: FieldSpec
+  readonly value: string | boolean | undefined
+  readonly error: string | undefined
+  readonly onChange: (value: string | boolean) => void
+}
+
+const COLUMN_TYPES = [
+  'boolean',
+  'int',
+  'long',
+  'float',
+  'double',
+  'decimal(18,2)',
+  'date',
+  'time',
+  'timestamp',
+  'timestamptz',
+  'string',
+  'uuid',
+  'binary',
+  'list<string>',
+  'map<string, string>',
+]
+
+function ActionField({ table, field, value, error, onChange }: ActionFieldProps) {
+  const { type, label, hint, required = false, choices = {} } = field
+  const text = typeof value === 'string' ? value : ''
+  const common = { label, description: hint, error, required, name: field.name }
+  const typed = { ...common, value: text, autoComplete: 'off', spellCheck: false }
+  switch (type) {
+    case 'flag':
+      return (
+        <Checkbox
+          label={label}
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+          error={error}
+        />
+      )
+    case 'choice': {
+      const options = Object.entries(choices).map(([name, words_]) => ({ value: name, label: words_ }))
+      const chosen = text === '' ? (options[0]?.value ?? null) : text
+      return (
+        <Select
+          {...common}
+          data={options}
+          value={chosen}
+          onChange={(next) => onChange(next ?? '')}
+          allowDeselect={false}
+        />
+      )
+    }
+    case 'column':
+      return <ColumnSelect {...common} table={table} value={text} onChange={onChange} />
+    case 'column-type':
+      return <Autocomplete {...typed} size="xs" data={COLUMN_TYPES} onChange={onChange} />
+    case 'ids':
+      return (
+        <Textarea
+          {...typed}
+          autosize
+          minRows={2}
+          maxRows={6}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    case 'time':
+      return (
+        <TextInput
+          {...typed}
+          type="datetime-local"
+          step={1}
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    default:
+      return <TextInput {...typed} onChange={(event) => onChange(event.currentTarget.value)} />
+  }
+}
+
+interface ColumnSelectProps {
+  readonly table: string
+  readonly label: string
+  readonly error: string | undefined
+  readonly required: boolean
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
+
+function ColumnSelect({ table, value, onChange, ...rest }: ColumnSelectProps) {
+  const { data } = useQuery(schemaQuery(table))
+  const paths = data?.columns.map(({ path }) => path) ?? []
+  const options = value !== '' && !paths.includes(value) ? [value, ...paths] : paths
+  return (
+    <Select
+      {...rest}
+      data={options}
+      value={value === '' ? null : value}
+      onChange={(next) => onChange(next ?? '')}
+      searchable
+      limit={100}
+    />
+  )
+}

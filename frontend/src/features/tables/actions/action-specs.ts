@@ -1,0 +1,160 @@
+import type { Role } from '../../../api/types.ts'
+import { fields as words } from '../../../strings/table-actions.ts'
+
+/** Everything that the page can do to a table. */
+export type ActionKind =
+  | 'compact'
+  | 'expire'
+  | 'add_column'
+  | 'rename_column'
+  | 'drop_column'
+  | 'rewrite_manifests'
+  | 'remove_orphans'
+  | 'rollback'
+
+/** What a field takes; `values` of a form are texts, and `true` for a ticked box. */
+export type FieldType =
+  | 'text'
+  | 'code'
+  | 'count'
+  | 'ratio'
+  | 'size'
+  | 'time'
+  | 'ids'
+  | 'flag'
+  | 'choice'
+  | 'column'
+  | 'column-type'
+  | 'snapshot'
+
+export interface FieldSpec {
+  /** As the request names it. */
+  readonly name: string
+  readonly type: FieldType
+  readonly label: string
+  readonly hint?: string
+  readonly required?: boolean
+  /** Stands under "More options". */
+  readonly advanced?: boolean
+  readonly choices?: Readonly<Record<string, string>>
+  /** Only asked for while another field has this value. */
+  readonly when?: { readonly field: string; readonly is: string }
+  /** Not a field of the request: it decides about others. */
+  readonly local?: boolean
+}
+
+export interface ActionSpec {
+  readonly endpoint: string
+  readonly minRole: Role
+  /** Takes something away that cannot be brought back. */
+  readonly destructive?: boolean
+  readonly fields: readonly FieldSpec[]
+  /** The field that a column or snapshot of the address fills. */
+  readonly targetField?: string
+}
+
+const COMPACT: readonly FieldSpec[] = [
+  { name: 'strategy', type: 'choice', label: words.strategy, choices: words.strategies },
+  {
+    name: 'sort_order',
+    type: 'code',
+    label: words.sort_order,
+    hint: words.sort_orderHint,
+    when: { field: 'strategy', is: 'sort' },
+  },
+  { name: 'where', type: 'code', label: words.where, hint: words.whereHint },
+  {
+    name: 'target_file_size_bytes',
+    type: 'size',
+    label: words.target_file_size_bytes,
+    hint: words.sizeHint,
+    advanced: true,
+  },
+  { name: 'min_file_size_bytes', type: 'size', label: words.min_file_size_bytes, advanced: true },
+  { name: 'max_file_size_bytes', type: 'size', label: words.max_file_size_bytes, advanced: true },
+  {
+    name: 'min_input_files',
+    type: 'count',
+    label: words.min_input_files,
+    hint: words.min_input_filesHint,
+    advanced: true,
+  },
+  { name: 'delete_file_threshold', type: 'count', label: words.delete_file_threshold, advanced: true },
+  {
+    name: 'delete_ratio_threshold',
+    type: 'ratio',
+    label: words.delete_ratio_threshold,
+    hint: words.delete_ratio_thresholdHint,
+    advanced: true,
+  },
+  { name: 'max_files_to_rewrite', type: 'count', label: words.max_files_to_rewrite, advanced: true },
+  { name: 'rewrite_all', type: 'flag', label: words.rewrite_all, advanced: true },
+  { name: 'partial_progress', type: 'flag', label: words.partial_progress, advanced: true },
+]
+
+const EXPIRE: readonly FieldSpec[] = [
+  { name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanExpireHint },
+  { name: 'retain_last', type: 'count', label: words.retain_last, hint: words.retain_lastHint },
+  { name: 'snapshot_ids', type: 'ids', label: words.snapshot_ids, hint: words.snapshot_idsHint, advanced: true },
+  { name: 'clean_expired_metadata', type: 'flag', label: words.clean_expired_metadata, advanced: true },
+]
+
+const ADD_COLUMN: readonly FieldSpec[] = [
+  { name: 'name', type: 'text', label: words.name, hint: words.nameHint, required: true },
+  { name: 'type', type: 'column-type', label: words.type, hint: words.typeHint, required: true },
+  { name: 'position', type: 'choice', label: words.position, choices: words.positions, local: true },
+  { name: 'after', type: 'column', label: words.after, required: true, when: { field: 'position', is: 'after' } },
+  { name: 'comment', type: 'text', label: words.comment },
+]
+
+/** The one table of actions: where they go, who may, and what they take. */
+export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
+  compact: { endpoint: '/api/compact', minRole: 'DataEngineer', fields: COMPACT },
+  expire: {
+    endpoint: '/api/expire',
+    minRole: 'DataEngineer',
+    destructive: true,
+    fields: EXPIRE,
+    targetField: 'snapshot_ids',
+  },
+  add_column: { endpoint: '/api/evolve/add-column', minRole: 'DataEngineer', fields: ADD_COLUMN },
+  rename_column: {
+    endpoint: '/api/evolve/rename-column',
+    minRole: 'DataEngineer',
+    fields: [
+      { name: 'name', type: 'column', label: words.column, required: true },
+      { name: 'new_name', type: 'text', label: words.new_name, required: true },
+    ],
+    targetField: 'name',
+  },
+  drop_column: {
+    endpoint: '/api/evolve/drop-column',
+    minRole: 'DataEngineer',
+    destructive: true,
+    fields: [{ name: 'name', type: 'column', label: words.column, required: true }],
+    targetField: 'name',
+  },
+  rewrite_manifests: { endpoint: '/api/rewrite-manifests', minRole: 'DataEngineer', fields: [] },
+  remove_orphans: {
+    endpoint: '/api/remove-orphans',
+    minRole: 'LeadDataEngineer',
+    destructive: true,
+    fields: [{ name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanOrphansHint }],
+  },
+  rollback: {
+    endpoint: '/api/rollback',
+    minRole: 'LeadDataEngineer',
+    fields: [
+      { name: 'snapshot_id', type: 'snapshot', label: words.snapshot_id, hint: words.snapshot_idHint, required: true },
+    ],
+    targetField: 'snapshot_id',
+  },
+}
+
+/** Every kind, in the order of menus. */
+export const ACTION_KINDS = Object.keys(ACTIONS) as readonly ActionKind[]
+
+/** Whether the text names an action. */
+export function isActionKind(text: string | undefined): text is ActionKind {
+  return text !== undefined && Object.hasOwn(ACTIONS, text)
+}

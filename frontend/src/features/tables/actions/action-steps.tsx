@@ -1,0 +1,127 @@
+import { Alert, Button, Stack } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { ApiError, hasCode } from '../../../api/api-error.ts'
+import { errorText } from '../../../components/states.tsx'
+import { operations } from '../../../strings/common.ts'
+import { actions as words } from '../../../strings/table-actions.ts'
+import { applyPlan, previewAction } from '../api.ts'
+import classes from './action-drawer.module.css'
+import { ActionForm } from './action-form.tsx'
+import { isNothingToDo, parseDetails } from './action-figures.ts'
+import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { type FormErrors, type FormValues, readForm } from './form-values.ts'
+import { PreviewView } from './preview-view.tsx'
+
+export interface ActionStepsProps {
+  readonly table: string
+  readonly kind: ActionKind
+  readonly initial: FormValues
+  /** Goes to the preview without waiting: the options are a recommendation. */
+  readonly previewAtOnce: boolean
+  readonly note: string | undefined
+  readonly onStarted: (operationId: string) => void
+}
+
+/** Options, then what they would do, then the start of exactly that. */
+export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
+  const spec = ACTIONS[kind]
+  const [values, setValues] = useState(initial)
+  const [found, setFound] = useState<FormErrors>({})
+  const preview = useMutation({
+    mutationFn: (request: Readonly<Record<string, unknown>>) => previewAction(spec.endpoint, { table, ...request }),
+  })
+  const apply = useMutation({
+    mutationFn: (planId: string) => applyPlan(spec.endpoint, table, planId),
+    onSuccess: ({ operation_id }) => onStarted(operation_id),
+  })
+  const ask = (): void => {
+    const { request, errors } = readForm(spec, values)
+    setFound(errors)
+    apply.reset()
+    if (Object.keys(errors).length === 0) preview.mutate(request)
+  }
+  useAskOnce(previewAtOnce, ask)
+  const planned = preview.data
+  if (planned === undefined) {
+    const refused = preview.error instanceof ApiError ? placeErrors(preview.error, spec.fields) : undefined
+    return (
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          ask()
+        }}
+      >
+        <Stack gap="sm">
+          {note !== undefined && <Alert color="gray">{note}</Alert>}
+          <ActionForm
+            table={table}
+            fields={spec.fields}
+            values={values}
+            errors={{ ...refused, ...found }}
+            onChange={setValues}
+          />
+          {preview.isError && (
+            <Alert color="red" variant="light" role="alert">
+              {errorText(preview.error)}
+            </Alert>
+          )}
+          <div className={classes.buttons}>
+            <Button type="submit" loading={preview.isPending}>
+              {words.preview}
+            </Button>
+          </div>
+        </Stack>
+      </form>
+    )
+  }
+  const details = parseDetails(planned.details_json)
+  const nothing = isNothingToDo(kind, details)
+  const stale = hasCode(apply.error, 'PLAN_STALE')
+  return (
+    <Stack gap="sm">
+      <PreviewView kind={kind} details={details} nothing={nothing} />
+      {apply.isError && (
+        <Alert color={stale ? 'yellow' : 'red'} variant="light" role="alert">
+          {stale ? words.stale : errorText(apply.error)}
+        </Alert>
+      )}
+      <div className={classes.buttons}>
+        <Button variant="default" onClick={preview.reset} disabled={apply.isPending}>
+          {words.back}
+        </Button>
+        {stale ? (
+          <Button onClick={ask} loading={preview.isPending}>
+            {words.previewAgain}
+          </Button>
+        ) : (
+          !nothing && (
+            <Button
+              loading={apply.isPending}
+              onClick={() => planned.plan_id !== undefined && apply.mutate(planned.plan_id)}
+              {...(spec.destructive === true ? { color: 'red.8' } : {})}
+            >
+              {words.apply(operations.names[kind] ?? kind)}
+            </Button>
+          )
+        )}
+      </div>
+    </Stack>
+  )
+}
+
+function useAskOnce(wanted: boolean, ask: () => void): void {
+  const asked = useRef(false)
+  useEffect(() => {
+    if (!wanted || asked.current) return
+    asked.current = true
+    ask()
+  })
+}
+
+/** Refusals of the service that name a field of the form. */
+function placeErrors(error: ApiError, fields: readonly { readonly name: string }[]): FormErrors {
+  const known = error.errors.filter(({ path }) => fields.some(({ name }) => name === path))
+  return Object.fromEntries(known.map(({ path, message }) => [path, message]))
+}

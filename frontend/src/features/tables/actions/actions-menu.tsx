@@ -1,0 +1,30 @@
+import { Button, Menu } from '@mantine/core'
+import { hasRole } from '../../../../../src/domain/roles.ts'
+import { useMe } from '../../../api/session.ts'
+import { ChevronDownIcon } from '../../../components/icons.tsx'
+import { operations } from '../../../strings/common.ts'
+import { table as words } from '../../../strings/tables.ts'
+import { ACTION_KINDS, type ActionKind, ACTIONS } from './action-specs.ts'
+
+/** What the caller's role may do to a table; nothing for those who may only look. */
+export function ActionsMenu({ onChoose }: { readonly onChoose: (kind: ActionKind) => void }) {
+  const me = useMe()
+  const offered = ACTION_KINDS.filter((kind) => me !== undefined && hasRole(me.role, ACTIONS[kind].minRole))
+  if (offered.length === 0) return null
+  return (
+    <Menu position="bottom-end" width={200}>
+      <Menu.Target>
+        <Button variant="default" rightSection={<ChevronDownIcon size={12} />}>
+          {words.actions}
+        </Button>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {offered.map((kind) => (
+          <Menu.Item key={kind} onClick={() => onChoose(kind)}>
+            {operations.names[kind]} …
+          </Menu.Item>
+        ))}
+      </Menu.Dropdown>
+    </Menu>
+  )
+}

@@ -1,0 +1,128 @@
+import { Alert, Button, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { api } from '../../../api/client.ts'
+import { queryClient } from '../../../api/query-client.ts'
+import { tablesQuery } from '../../../api/tables.ts'
+import type { Operation } from '../../../api/types.ts'
+import { OperationProgress } from '../../../components/operation-progress.tsx'
+import { ErrorState, Loading } from '../../../components/states.tsx'
+import { formatDuration } from '../../../components/units.ts'
+import { actions as words } from '../../../strings/table-actions.ts'
+import { forgetTable } from '../api.ts'
+import classes from './action-drawer.module.css'
+import { compareHealth, isDetails } from './action-figures.ts'
+import { isActionKind } from './action-specs.ts'
+import { DetailFigures } from './preview-view.tsx'
+
+export interface OperationOutcomeProps {
+  readonly table: string
+  readonly operationId: string
+  readonly onClose: () => void
+}
+
+/** An operation while it runs and after: progress, then health before and after. */
+export function OperationOutcome({ table, operationId, onClose }: OperationOutcomeProps) {
+  const first = useQuery({
+    queryKey: ['operation', operationId, 'outcome'],
+    queryFn: ({ signal }) => api.get<Operation>(`/api/operations/${encodeURIComponent(operationId)}`, { signal }),
+    staleTime: Number.POSITIVE_INFINITY,
+  })
+  const [ended, setEnded] = useState<Operation>()
+  if (first.isPending) return <Loading lines={3} />
+  if (first.isError) return <ErrorState error={first.error} onRetry={() => void first.refetch()} />
+  const operation = ended ?? first.data
+  return (
+    <Stack gap="sm">
+      {operation.state === 'running' ? (
+        <OperationProgress
+          operationId={operationId}
+          onEnd={(last) => {
+            setEnded(last)
+            queryClient.setQueryData(['operation', operationId, 'outcome'], last)
+            void forgetTable(table)
+            void queryClient.invalidateQueries({ queryKey: tablesQuery.queryKey })
+          }}
+        />
+      ) : (
+        <Outcome operation={operation} />
+      )}
+      <div className={classes.buttons}>
+        <Button
+          variant="default"
+          renderRoot={(props) => <Link {...props} to="/operations/$id" params={{ id: operationId }} />}
+        >
+          {words.operation}
+        </Button>
+        {operation.state !== 'running' && <Button onClick={onClose}>{words.done}</Button>}
+      </div>
+    </Stack>
+  )
+}
+
+function Outcome({ operation }: { readonly operation: Operation }) {
+  const kind = operation.operation
+  return (
+    <>
+      <OutcomeLine operation={operation} />
+      {isDetails(operation.health_before) && isDetails(operation.health_after) && (
+        <BeforeAfter before={operation.health_before} after={operation.health_after} />
+      )}
+      {isActionKind(kind) && isDetails(operation.result) && <DetailFigures kind={kind} details={operation.result} />}
+    </>
+  )
+}
+
+function OutcomeLine({ operation }: { readonly operation: Operation }) {
+  const { state, error, duration_ms } = operation
+  if (state === 'succeeded') {
+    return (
+      <Alert color="green" variant="light" role="status">
+        {words.succeeded(formatDuration(duration_ms ?? 0))}
+      </Alert>
+    )
+  }
+  const stale = error?.code === 'PLAN_STALE'
+  const text = { running: '', failed: words.failed, cancelled: words.cancelled, unknown: words.unknown }[state]
+  return (
+    <Alert color={state === 'failed' && !stale ? 'red' : 'yellow'} variant="light" role="alert">
+      {stale ? words.stale : text}
+      {error !== null && !stale && <div>{error.message}</div>}
+    </Alert>
+  )
+}
+
+interface BeforeAfterProps {
+  readonly before: Readonly<Record<string, unknown>>
+  readonly after: Readonly<Record<string, unknown>>
+}
+
+/** Health before and after an operation, figure by figure. */
+export function BeforeAfter({ before, after }: BeforeAfterProps) {
+  const rows = compareHealth(before, after)
+  return (
+    <table className={classes.compare}>
+      <thead>
+        <tr>
+          <th scope="col">{words.measure}</th>
+          <th scope="col">{words.before}</th>
+          <th scope="col">{words.after}</th>
+          <th scope="col">{words.change}</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row) => (
+          <tr key={row.name} className={row.changed ? undefined : classes.unchanged}>
+            <th scope="row">{row.label}</th>
+            <td>{row.before}</td>
+            <td>{row.after}</td>
+            <td className={row.better === undefined ? undefined : classes[row.better ? 'better' : 'worse']}>
+              {row.delta}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

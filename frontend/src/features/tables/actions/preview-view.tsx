@@ -1,0 +1,139 @@
+import { Alert } from '@mantine/core'
+import { formatCount, formatPlural } from '../../../components/units.ts'
+import { RelativeTime } from '../../../components/relative-time.tsx'
+import { actions as words, previews } from '../../../strings/table-actions.ts'
+import classes from './action-drawer.module.css'
+import { type Details, figuresOf, isDetails, numberOf, textOf } from './action-figures.ts'
+import type { ActionKind } from './action-specs.ts'
+import { describeColumnChanges } from './column-changes.ts'
+
+export interface PreviewViewProps {
+  readonly kind: ActionKind
+  readonly details: Details
+  readonly nothing: boolean
+}
+
+/** What a plan would do: its figures, and what exactly would go or change. */
+export function PreviewView({ kind, details, nothing }: PreviewViewProps) {
+  return (
+    <>
+      <Alert color="gray" variant="light" role="status">
+        {nothing ? words.nothingToDo : words.planned}
+      </Alert>
+      <DetailFigures kind={kind} details={details} />
+      <Specifics kind={kind} details={details} />
+    </>
+  )
+}
+
+/** The figures of an answer by name. */
+export function DetailFigures({ kind, details }: { readonly kind: ActionKind; readonly details: Details }) {
+  const figures = figuresOf(kind, details)
+  if (figures.length === 0) return null
+  return (
+    <dl className={classes.figures}>
+      {figures.map(({ name, label, text }) => [<dt key={`${name} label`}>{label}</dt>, <dd key={name}>{text}</dd>])}
+    </dl>
+  )
+}
+
+function Specifics({ kind, details }: { readonly kind: ActionKind; readonly details: Details }) {
+  if (kind === 'expire') return <ExpirySpecifics details={details} />
+  if (kind === 'remove_orphans') {
+    return <ShortList title={previews.orphansTitle} items={textsOf(details['orphan_file_locations'])} />
+  }
+  if (kind === 'compact') return <Skipped details={details} />
+  if (kind === 'rollback') {
+    const sentence = previews.rollback(textOf(details, 'previous_snapshot_id'), textOf(details, 'current_snapshot_id'))
+    return <p className={classes.about}>{sentence}</p>
+  }
+  return <ColumnSpecifics details={details} />
+}
+
+function ExpirySpecifics({ details }: { readonly details: Details }) {
+  const refs = textsOf(details['removed_refs'])
+  const pins = objectsOf(details['pinned_by'])
+  const expired = objectsOf(details['expired_snapshots'])
+  return (
+    <>
+      {pins.map((pin) => (
+        <Alert key={textOf(pin, 'pipeline_id')} color="gray">
+          {previews.pinned(textOf(pin, 'pipeline_id'), formatPlural(numberOf(pin, 'kept_snapshots_count'), 'snapshot'))}
+        </Alert>
+      ))}
+      {refs.length > 0 && <p className={classes.about}>{previews.removedRefs(refs.join(', '))}</p>}
+      {expired.length > 0 && (
+        <section>
+          <h3>{previews.expiredTitle}</h3>
+          <ul className={classes.list} aria-label={previews.expiredTitle} tabIndex={-1}>
+            {expired.slice(0, SHOWN).map((snapshot) => (
+              <li key={textOf(snapshot, 'snapshot_id')}>
+                <span>{textOf(snapshot, 'snapshot_id')}</span>
+                <span>{textOf(snapshot, 'operation')}</span>
+                <RelativeTime at={textOf(snapshot, 'committed_at')} />
+              </li>
+            ))}
+          </ul>
+          <More count={numberOf(details, 'expired_snapshots_count') - Math.min(SHOWN, expired.length)} />
+        </section>
+      )}
+    </>
+  )
+}
+
+const SHOWN = 200
+
+function ShortList({ title, items }: { readonly title: string; readonly items: readonly string[] }) {
+  if (items.length === 0) return null
+  return (
+    <section>
+      <h3>{title}</h3>
+      <ul className={classes.list} aria-label={title} tabIndex={-1}>
+        {items.slice(0, SHOWN).map((item) => (
+          <li key={item}>{item}</li>
+        ))}
+      </ul>
+      <More count={items.length - SHOWN} />
+    </section>
+  )
+}
+
+function More({ count }: { readonly count: number }) {
+  return count > 0 ? <p className={classes.about}>{words.more(formatCount(count))}</p> : null
+}
+
+function Skipped({ details }: { readonly details: Details }) {
+  const reasons = objectsOf(details['failures']).map(
+    (failure) => `${formatPlural(numberOf(failure, 'files'), 'file')}: ${textOf(failure, 'reason')}`,
+  )
+  return <ShortList title={previews.skippedTitle} items={reasons} />
+}
+
+function ColumnSpecifics({ details }: { readonly details: Details }) {
+  const changes = describeColumnChanges(details['columns_before'], details['columns'])
+  if (changes.length === 0) return null
+  return (
+    <section>
+      <h3>{previews.columnsTitle}</h3>
+      <ul className={classes.list} aria-label={previews.columnsTitle} tabIndex={-1}>
+        {changes.map(({ id, path, type, change, was }) => (
+          <li key={id}>
+            <span className={change === 'dropped' ? classes.gone : undefined}>{path}</span>
+            <span>{type}</span>
+            {change === 'added' && <span className={classes.tag}>{previews.added}</span>}
+            {change === 'renamed' && <span className={classes.tag}>{previews.renamed(was ?? '')}</span>}
+            {change === 'dropped' && <span className={classes.tag}>{previews.dropped}</span>}
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function textsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : []
+}
+
+function objectsOf(value: unknown): readonly Details[] {
+  return Array.isArray(value) ? value.filter(isDetails) : []
+}

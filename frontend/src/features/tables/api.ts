@@ -1,0 +1,83 @@
+import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { api } from '../../api/client.ts'
+import { queryClient } from '../../api/query-client.ts'
+import type {
+  FileList,
+  HistoryList,
+  OperationAccepted,
+  OperationList,
+  OperationResult,
+  PartitionList,
+  SnapshotList,
+  TableHealth,
+  TableOverview,
+  TableSchema,
+} from '../../api/types.ts'
+
+const PAGE_SIZE = 1000
+
+function path(table: string, view: string): string {
+  return `/api/table/${encodeURIComponent(table)}${view}`
+}
+
+function view<T>(table: string, name: string) {
+  return queryOptions({
+    queryKey: ['table', table, name],
+    queryFn: ({ signal }) => api.get<T>(path(table, name === '' ? '' : `/${name}`), { signal }),
+  })
+}
+
+/** Location, current snapshot, partitioning, sort order and properties of a table. */
+export const overviewQuery = (table: string) => view<TableOverview>(table, '')
+/** Columns, nested fields as dotted paths. */
+export const schemaQuery = (table: string) => view<TableSchema>(table, 'schema')
+/** Files, snapshots, score with its factors, and ready-to-send actions. */
+export const healthQuery = (table: string) => view<TableHealth>(table, 'health')
+
+interface Page {
+  readonly next_page_token: string | null
+}
+
+function listing<P extends Page>(table: string, name: string) {
+  return infiniteQueryOptions({
+    queryKey: ['table', table, name],
+    queryFn: ({ pageParam, signal }) =>
+      api.get<P>(path(table, `/${name}`), { query: { page_size: PAGE_SIZE, page_token: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page: P) => page.next_page_token,
+  })
+}
+
+/** Snapshots, newest first, a page at a time. */
+export const snapshotsQuery = (table: string) => listing<SnapshotList>(table, 'snapshots')
+/** Live files of the current snapshot, a page at a time. */
+export const filesQuery = (table: string) => listing<FileList>(table, 'files')
+/** Partitions of the current snapshot, a page at a time. */
+export const partitionsQuery = (table: string) => listing<PartitionList>(table, 'partitions')
+/** When which snapshot was current, newest first, a page at a time. */
+export const historyQuery = (table: string) => listing<HistoryList>(table, 'history')
+
+/** The latest operations on a table. */
+export const tableOperationsQuery = (table: string) =>
+  queryOptions({
+    queryKey: ['table', table, 'operations'],
+    queryFn: ({ signal }) => api.get<OperationList>('/api/operations', { query: { table, page_size: 5 }, signal }),
+  })
+
+/** Reads all of a table again, after something changed it. */
+export async function forgetTable(table: string): Promise<void> {
+  await Promise.all([
+    queryClient.invalidateQueries({ queryKey: ['table', table] }),
+    queryClient.invalidateQueries({ queryKey: ['operations'] }),
+  ])
+}
+
+/** What an action would do, and the plan under which exactly that can be applied; nothing is changed. */
+export function previewAction(endpoint: string, request: Readonly<Record<string, unknown>>): Promise<OperationResult> {
+  return api.post<OperationResult>(endpoint, { ...request, dry_run: true })
+}
+
+/** Starts what was planned; `PLAN_STALE` when the table has moved since. */
+export function applyPlan(endpoint: string, table: string, planId: string): Promise<OperationAccepted> {
+  return api.post<OperationAccepted>(endpoint, { table, plan_id: planId }, { headers: { Prefer: 'respond-async' } })
+}

@@ -1,0 +1,63 @@
+/** Views of a table, in the order of their tabs. */
+export const TABLE_TABS = [
+  'overview',
+  'schema',
+  'health',
+  'snapshots',
+  'files',
+  'partitions',
+  'refs',
+  'history',
+  'properties',
+] as const
+
+export type TableTab = (typeof TABLE_TABS)[number]
+
+/** What the address of the table list holds. */
+export interface ListSearch {
+  /** Words of the name. */
+  readonly q?: string
+  readonly namespace?: string
+  readonly sort?: string
+}
+
+/** What the address of a table holds. */
+export interface TableSearch {
+  readonly tab?: TableTab
+  readonly sort?: string
+  readonly q?: string
+  /** The action whose form is open. */
+  readonly action?: string
+  /** `1`: the form is filled with what the health report recommends. */
+  readonly recommended?: string
+  /** What the action is about: a column's path or a snapshot's id. */
+  readonly target?: string
+  /** The operation that is watched. */
+  readonly op?: string
+}
+
+type Given = Readonly<Record<string, unknown>>
+
+/** The search of the table list out of what an address holds. */
+export function parseListSearch(given: Given): ListSearch {
+  return { ...text(given, 'q'), ...text(given, 'namespace'), ...text(given, 'sort') }
+}
+
+/** The search of a table's page out of what an address holds; the first tab is not written. */
+export function parseTableSearch(given: Given): TableSearch {
+  const tab = TABLE_TABS.find((name) => name === given['tab'])
+  return {
+    ...(tab === undefined || tab === 'overview' ? {} : { tab }),
+    ...text(given, 'sort'),
+    ...text(given, 'q'),
+    ...text(given, 'action'),
+    ...text(given, 'recommended'),
+    ...text(given, 'target'),
+    ...text(given, 'op'),
+  }
+}
+
+function text<Name extends string>(given: Given, name: Name): { readonly [N in Name]?: string } {
+  const value = given[name]
+  return typeof value === 'string' && value !== '' ? ({ [name]: value } as { [N in Name]: string }) : {}
+}

@@ -1,0 +1,85 @@
+import { Link } from '@tanstack/react-router'
+import type { TableListItem } from '../../api/types.ts'
+import type { ColumnSpec } from '../../components/data-table.tsx'
+import { HealthCell, TableAdvice, TableScore } from './health-cells.tsx'
+import { RelativeTime } from '../../components/relative-time.tsx'
+import { formatBytes, formatCount } from '../../components/units.ts'
+import { tables as words } from '../../strings/tables.ts'
+import { healthStore } from './health-store.ts'
+import classes from './tables.module.css'
+
+/** Columns that the list can be sorted by only as far as health is known. */
+export const HEALTH_SORTS: readonly string[] = ['score', 'files', 'size', 'changed']
+
+const healthOf = ({ table }: TableListItem) => healthStore.get(table).health
+
+/** Columns of the table list; all but the first two are read while a row is in view. */
+export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
+  {
+    id: 'table',
+    header: words.columns.table,
+    width: 'minmax(140px, 1.4fr)',
+    sortValue: ({ table }) => table,
+    cell: ({ table, name }) => (
+      <Link to="/tables/$table" params={{ table }} className={classes.name} tabIndex={-1} title={table} preload={false}>
+        {name}
+      </Link>
+    ),
+  },
+  {
+    id: 'namespace',
+    header: words.columns.namespace,
+    width: 'minmax(80px, 0.6fr)',
+    sortValue: ({ namespace }) => namespace,
+    cell: ({ namespace }) => <span className={classes.dim}>{namespace}</span>,
+  },
+  {
+    id: 'score',
+    header: words.columns.score,
+    width: '120px',
+    sortValue: (row) => healthOf(row)?.score,
+    cell: ({ table }) => <TableScore table={table} />,
+  },
+  {
+    id: 'files',
+    header: words.columns.files,
+    width: '96px',
+    align: 'end',
+    highFirst: true,
+    hideOnPhone: true,
+    sortValue: (row) => healthOf(row)?.data_file_count,
+    cell: ({ table }) => <HealthCell table={table} show={({ data_file_count }) => formatCount(data_file_count)} />,
+  },
+  {
+    id: 'size',
+    header: words.columns.size,
+    width: '96px',
+    align: 'end',
+    highFirst: true,
+    hideOnPhone: true,
+    sortValue: (row) => healthOf(row)?.total_size_bytes,
+    cell: ({ table }) => <HealthCell table={table} show={({ total_size_bytes }) => formatBytes(total_size_bytes)} />,
+  },
+  {
+    id: 'changed',
+    header: words.columns.changed,
+    width: '112px',
+    align: 'end',
+    highFirst: true,
+    hideOnPhone: true,
+    sortValue: (row) => healthOf(row)?.last_updated_at,
+    cell: ({ table }) => (
+      <HealthCell table={table} show={({ last_updated_at }) => <RelativeTime at={last_updated_at} />} />
+    ),
+  },
+  {
+    id: 'advice',
+    header: words.columns.advice,
+    width: 'minmax(160px, 2fr)',
+    hideOnPhone: true,
+    cell: ({ table }) => <TableAdvice table={table} />,
+  },
+]
+
+/** Columns that the list can be sorted by. */
+export const SORTABLE: readonly string[] = tableColumns.filter(({ sortValue }) => sortValue).map(({ id }) => id)
