@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { getCookie } from 'hono/cookie'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { Caller } from '../domain/roles.ts'
@@ -35,7 +34,7 @@ function callerCheck(c: Context<AppEnv>, identity: IdentityService): () => Promi
   const token = bearerToken(c)
   const address = c.env?.remoteAddress
   if (token !== undefined) return () => identity.checkToken({ token, address })
-  const secret = getCookie(c, SESSION_COOKIE)
+  const secret = onlyCookie(c.req.header('cookie'), SESSION_COOKIE)
   return async () => (secret ? identity.checkSession(secret) : undefined)
 }
 
@@ -50,6 +49,19 @@ function bearerToken(c: Context<AppEnv>): string | undefined {
   if (!isUpgrade(c)) return undefined
   const protocols = (c.req.header('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim())
   return protocols.find((protocol) => protocol.startsWith('bearer.'))?.slice('bearer.'.length)
+}
+
+/**
+ * The value of a cookie; undefined also when there are two of the name. A browser has a second one only when a page of
+ * the same site, such as a notebook's, planted it for a narrower path, to have its visitor act in another's session.
+ */
+export function onlyCookie(header: string | undefined, name: string): string | undefined {
+  const values = (header ?? '')
+    .split(';')
+    .map((cookie) => cookie.trim())
+    .filter((cookie) => cookie.startsWith(`${name}=`))
+    .map((cookie) => cookie.slice(name.length + 1))
+  return values.length === 1 ? values[0] : undefined
 }
 
 /** Whether the request asks for a WebSocket (RFC 6455, section 4.1). */

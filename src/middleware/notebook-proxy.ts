@@ -8,7 +8,7 @@ import type { Isolation } from '../notebooks/proxy/notebook-policy.ts'
 import { proxyPath, withoutToken } from '../notebooks/proxy/proxy-path.ts'
 import { publicLocation } from '../notebooks/proxy/public-location.ts'
 import { upstreamHeaders } from '../notebooks/proxy/request-headers.ts'
-import { fetchesServiceWorker, originRefusal } from '../notebooks/proxy/request-rules.ts'
+import { fetchesServiceWorker, isPlainlyFramed, originRefusal } from '../notebooks/proxy/request-rules.ts'
 import { clientHeaders } from '../notebooks/proxy/response-headers.ts'
 import type { RelaySettings } from '../notebooks/proxy/socket-relay.ts'
 import {
@@ -108,6 +108,7 @@ function admit(
     throw new HttpError(405, 'METHOD_NOT_ALLOWED', 'this is no method for a notebook', { Allow: 'GET, HEAD, POST' })
   }
   if (judged.kind === 'malformed') throw new DomainError('INVALID_REQUEST', 'the path is not plain')
+  if (!isPlainlyFramed(raw.headers)) throw new DomainError('INVALID_REQUEST', 'the length of the body is not plain')
   if (judged.kind === 'unfinished') return redirect(notebookBasePath(caller.user) + withoutToken(requested.search))
   return { caller, requested, host, secure: isSecure(c), path: judged.path + withoutToken(requested.search) }
 }

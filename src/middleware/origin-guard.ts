@@ -29,6 +29,9 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
     if (mode === 'off' && !isLoopbackHost(hostOf(c))) refuse('the service is asked for under a foreign name')
     if (mustProveOrigin(c) && !isOwnPage(c, allowed))
       refuse('the request does not come from this page or an allowed origin')
+    if (c.get('caller')?.via === 'session' && comesFromNotebook(c)) {
+      refuse('a page of a notebook may not act in the session of its visitor')
+    }
     await next()
   })
 }
@@ -44,6 +47,16 @@ function mustProveOrigin(c: Context<AppEnv>): boolean {
 
 function comesFromBrowser(c: Context<AppEnv>): boolean {
   return c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
+}
+
+/**
+ * Pages of notebooks have the same origin, unless each user's have one of their own. What keeps them from the rest of
+ * it is their Content-Security-Policy; this is for browsers that do not know it, and can be avoided by a page that
+ * hides where it is.
+ */
+function comesFromNotebook(c: Context<AppEnv>): boolean {
+  const referer = c.req.header('referer')
+  return referer !== undefined && URL.parse(referer)?.pathname.startsWith('/notebook/') === true
 }
 
 function isOwnPage(c: Context<AppEnv>, allowed: ReadonlySet<string>): boolean {

@@ -73,6 +73,17 @@ export function fetchesServiceWorker(headers: Headers): boolean {
   return headers.has('service-worker') || headers.get('sec-fetch-dest') === 'serviceworker'
 }
 
+/**
+ * Whether it is plain where the body of a request ends. Parsers refuse what is not, but some only once the body comes,
+ * and by then a request without its body would be on its way.
+ */
+export function isPlainlyFramed(headers: Headers): boolean {
+  const coding = headers.get('transfer-encoding')
+  const length = headers.get('content-length')
+  if (coding !== null) return coding.toLowerCase() === 'chunked' && length === null
+  return length === null || /^\d{1,15}$/.test(length)
+}
+
 /** Whether the answer is shown as a page, so that a refusal should be one too. */
 export function wantsPage(headers: Headers): boolean {
   const mode = headers.get('sec-fetch-mode')
