@@ -110,6 +110,16 @@ export function numbered(from: number, to: number): string {
   return `SELECT i AS c1, 'n' || i AS c2 FROM range(${from}, ${to}) t(i)`
 }
 
+/** Data files in the folder of a table that it does not have. */
+export async function orphansOf(table: Table): Promise<string[]> {
+  const known = new Set((await planFiles(table)).map(({ dataFile }) => dataFile.filePath))
+  const orphans: string[] = []
+  for await (const { location } of table.io.list(`${table.metadata.location}/data`)) {
+    if (!known.has(location)) orphans.push(location)
+  }
+  return orphans
+}
+
 /** Waits until the check answers something that is not undefined or false. */
 export async function until<T>(
   check: () => Promise<T | undefined | false>,
