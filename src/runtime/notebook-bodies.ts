@@ -5,16 +5,29 @@ import type { UpstreamRequest } from '../notebooks/proxy/upstream.ts'
 /** So much of an answer is read ahead of the client. */
 const READ_AHEAD_BYTES = 256 * 1024
 
-/** Sends a request's body as fast as the server takes it; a body that breaks off breaks the request off. */
-export function sendBody({ headers, body }: UpstreamRequest, outgoing: ClientRequest): void {
+/**
+ * Sends a request's body as fast as the server takes it, and tells of every piece; a body that breaks off breaks the
+ * request off.
+ */
+export function sendBody({ headers, body }: UpstreamRequest, outgoing: ClientRequest, onPiece: () => void): void {
   if (body === null) return void outgoing.end()
   const declared = headers.get('content-length')
   // For methods that seldom have one, `node:http` would send a body without saying where it ends.
   if (declared === null) outgoing.setHeader('transfer-encoding', 'chunked')
-  pump(body, outgoing, declared === null ? undefined : Number(declared)).catch(() => outgoing.destroy())
+  const length = declared === null ? undefined : Number(declared)
+  pump(body, outgoing, { declared: length, onPiece }).catch(() => outgoing.destroy())
 }
 
-async function pump(body: ReadableStream<Uint8Array>, outgoing: ClientRequest, declared?: number): Promise<void> {
+interface Sending {
+  readonly declared: number | undefined
+  readonly onPiece: () => void
+}
+
+async function pump(
+  body: ReadableStream<Uint8Array>,
+  outgoing: ClientRequest,
+  { declared, onPiece }: Sending,
+): Promise<void> {
   const reader = body.getReader()
   const cancel = (): void => void reader.cancel().catch(() => undefined)
   outgoing.once('close', cancel) // ends a read that is under way
@@ -27,6 +40,7 @@ async function pump(body: ReadableStream<Uint8Array>, outgoing: ClientRequest, d
       length += value.length
       if (declared !== undefined && length > declared) throw new Error('the body is longer than it says')
       if (!outgoing.write(value)) await drained(outgoing)
+      onPiece()
       if (outgoing.destroyed) return
     }
     if (declared !== undefined && length < declared) throw new Error('the body is shorter than it says')

@@ -17,7 +17,10 @@ import { readBody, sendBody } from './notebook-bodies.ts'
 export interface NotebookUpstreamOptions {
   /** A server that takes no connection for so long is `slow`; default 10 s. */
   readonly connectMs?: number
-  /** A server that does not begin its answer for so long is `slow`; default 10 min, for polls may last minutes. */
+  /**
+   * A server that neither takes more of the request nor begins its answer for so long is `slow`; default 10 min, for
+   * polls may last minutes.
+   */
   readonly answerMs?: number
   /** Longer messages of a notebook end its WebSocket with 1009; default 64 MiB. */
   readonly maxSocketMessageBytes?: number
@@ -55,7 +58,7 @@ async function answerOf(request: UpstreamRequest, limits: Limits): Promise<Upstr
     answered.fail('broken')
   })
   outgoing.on('response', (incoming) => answered.succeed(() => responseOf(outgoing, incoming)))
-  sendBody(request, outgoing)
+  sendBody(request, outgoing, () => answered.proceed())
   return answered.promise
 }
 
@@ -109,15 +112,23 @@ interface Settling<T> {
   readonly promise: Promise<T>
   succeed(make: () => T): void
   fail(failure: UpstreamFailure): void
+  /** The request is getting on: the time for its answer begins anew. */
+  proceed(): void
 }
 
 /** The outcome of a request: whatever comes first of an answer, an error, the limits of time and the signal. */
 function settle<T>(outgoing: ClientRequest, signal: AbortSignal, { connectMs, answerMs }: Limits): Settling<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>()
-  let timer = setTimeout(() => end(new UpstreamError('slow')), connectMs)
+  let timer: ReturnType<typeof setTimeout> | undefined
   let connected = false
+  let over = false
+  const wait = (ms: number): void => {
+    clearTimeout(timer)
+    if (!over) timer = setTimeout(() => end(new UpstreamError('slow')), ms)
+  }
   const give = (): void => end(signal.reason)
   const done = (): void => {
+    over = true
     clearTimeout(timer)
     signal.removeEventListener('abort', give)
   }
@@ -130,12 +141,12 @@ function settle<T>(outgoing: ClientRequest, signal: AbortSignal, { connectMs, an
     socket.setKeepAlive(true, KEEP_ALIVE_MS)
     socket.once('connect', () => {
       connected = true
-      clearTimeout(timer)
-      timer = setTimeout(() => end(new UpstreamError('slow')), answerMs)
+      wait(answerMs)
     })
   })
   // Stays: what goes wrong after the answer has begun is told by its body.
   outgoing.on('error', (cause) => end(new UpstreamError(connected ? 'broken' : 'unreachable', { cause })))
+  wait(connectMs)
   if (signal.aborted) give()
   else signal.addEventListener('abort', give)
   return {
@@ -149,6 +160,7 @@ function settle<T>(outgoing: ClientRequest, signal: AbortSignal, { connectMs, an
       }
     },
     fail: (failure) => end(new UpstreamError(failure)),
+    proceed: () => wait(answerMs),
   }
 }
 

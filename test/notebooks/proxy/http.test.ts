@@ -14,7 +14,7 @@ describe('HTTP to a notebook', () => {
 
   beforeAll(async () => {
     notebook = await FakeNotebook.start()
-    house = await startProxiedService({ upstream: { answerMs: 1500 }, log })
+    house = await startProxiedService({ upstream: { answerMs: 2500 }, log })
     ana = await house.visitor('ana')
     own = { Cookie: ana.cookie, 'Sec-Fetch-Site': 'same-origin', Origin: house.origin }
     house.targets.byUser.set('ana', { baseUrl: notebook.baseUrl, token: NOTEBOOK_TOKEN, ready: true })
