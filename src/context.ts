@@ -1,7 +1,9 @@
+import type { RunLimits } from './agent/run-limits.ts'
 import type { AppContext } from './app.ts'
 import type { Config } from './config/config.ts'
 import type { Env } from './config/env.ts'
 import { openCatalogService } from './context/open-catalog.ts'
+import { openAgent } from './context/open-agent.ts'
 import { openIdentity } from './context/open-identity.ts'
 import { openLifecycle } from './context/open-lifecycle.ts'
 import { openMaintenance } from './context/open-maintenance.ts'
@@ -64,6 +66,7 @@ export interface ContextOptions {
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
     readonly notebooks?: NotebookOverrides
+    readonly agentLimits?: Partial<RunLimits>
   }
 }
 
@@ -94,19 +97,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
   const catalog = await openCatalogService({ home, env: options.env, runtime, log, state, now })
-  const tokens = createTokenService({
-    tokens: createTokenStore(db),
-    alone: config.databaseUrl === undefined,
-    inTransaction,
-    audit,
-    newId,
-    now,
-    randomBytes,
-  })
+  const common = { state, catalog, newId, now, log, randomBytes }
+  const alone = config.databaseUrl === undefined
+  const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const sandbox = createDuckDbSandbox()
   const graphs = createGraphService({ stores: createLifecycleStores(db), catalog, sandbox })
-  const common = { state, catalog, newId, now, log, randomBytes }
   const { tables, operations, maintenance, reconciler } = openMaintenance({ ...common, graphs, engine })
   const { hub, pipelines, background, monitor } = openStreaming({
     ...common,
@@ -124,14 +120,14 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   })
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: options.overrides?.notebooks })
   await notebooks.look()
+  const lifecycle = openLifecycle(config, { state, newId, now })
+  const agent = openAgent(
+    { ...common, ...options, engine, sandbox, tables, maintenance, operations, pipelines, lifecycle },
+    options.overrides?.agentLimits,
+  )
+  await agent.agentActions.settleAbandoned()
   let stopFollowing = (): void => undefined
-  const health = openHealth({
-    now: () => performance.now(),
-    operations: createOperationStore(db),
-    catalog,
-    engine,
-    notebooks,
-  })
+  const health = openHealth({ operations: createOperationStore(db), catalog, engine, notebooks })
   return {
     app: {
       version: VERSION,
@@ -155,7 +151,9 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       pipelines,
       graphs,
       notebooks: notebooks.notebooks,
-      ...openLifecycle(config, { state, newId, now }),
+      notebookProxy: { targets: notebooks.notebooks, upstream: runtime.createNotebookUpstream() },
+      ...lifecycle,
+      ...agent,
     },
     hub,
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
@@ -171,6 +169,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     },
     async close() {
       stopFollowing()
+      await agent.agent.shutDown()
       await Promise.all([operations.shutDown(), background.close()])
       await Promise.all([dispatcher.stop(), notebooks.close()])
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
@@ -181,18 +180,17 @@ export async function createContext(options: ContextOptions): Promise<Context> {
 }
 
 interface HealthParts {
-  readonly now: () => number
   readonly operations: OperationStore
   readonly catalog: CatalogService
   readonly engine: Engine
   readonly notebooks: Notebooks
 }
 
-function openHealth({ now, operations, catalog, engine, notebooks }: HealthParts): HealthService {
+function openHealth({ operations, catalog, engine, notebooks }: HealthParts): HealthService {
   return createHealthService({
     version: VERSION,
-    startedAtMs: now(),
-    nowMs: now,
+    startedAtMs: performance.now(),
+    nowMs: () => performance.now(),
     checks: {
       state: async () => void (await operations.list({}, { limit: 1 })),
       catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),

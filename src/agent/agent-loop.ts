@@ -40,6 +40,7 @@ export interface AgentOutcome {
 /** Fewer tokens than this are not worth a question. */
 const MIN_OUTPUT_TOKENS = 200
 const MAX_TEXT = 100_000
+const RESERVED_OUTPUT_TOKENS = 1000
 
 /** A conversation between a model and the tools, within its limits. */
 export class AgentLoop {
@@ -116,27 +117,33 @@ export class AgentLoop {
     this.#steps += 1
     const step = this.#steps
     const left = limits.outputTokens - this.#usage.output_tokens
-    const reply = await this.#clock.askModel((signal) =>
-      model.complete({
-        messages: this.#messages,
-        tools: describeTools(this.#caller.tools),
-        mayCallTools,
-        maxOutputTokens: Math.min(limits.outputTokensPerStep, left),
-        signal,
-        ...(onEvent ? { onDelta: (text: string) => onEvent({ type: 'delta', step, text }) } : {}),
-      }),
-    )
-    if (reply === undefined) {
-      // It was asked, so it has cost something.
-      if (model.costsTokens) budget.spend(this.#messages.reduce((sum, { content }) => sum + estimateTokens(content), 0))
-      return undefined
-    }
+    // Put aside while it is asked, so that a user's other runs do not spend the same tokens.
+    const asked = this.#messages.reduce((sum, { content }) => sum + estimateTokens(content), 0)
+    const putAside = model.costsTokens ? asked + RESERVED_OUTPUT_TOKENS : 0
+    budget.spend(putAside)
+    const reply = await this.#clock
+      .askModel((signal) =>
+        model.complete({
+          messages: this.#messages,
+          tools: describeTools(this.#caller.tools),
+          mayCallTools,
+          maxOutputTokens: Math.min(limits.outputTokensPerStep, left),
+          signal,
+          ...(onEvent ? { onDelta: (text: string) => onEvent({ type: 'delta', step, text }) } : {}),
+        }),
+      )
+      .catch((error: unknown) => {
+        budget.spend(-putAside)
+        throw error
+      })
+    // What was asked without an answer in time has cost something too.
+    if (reply === undefined) return undefined
     this.#usage = {
       input_tokens: this.#usage.input_tokens + reply.usage.input_tokens,
       output_tokens: this.#usage.output_tokens + reply.usage.output_tokens,
       estimated: this.#usage.estimated || reply.usage.estimated,
     }
-    if (model.costsTokens) budget.spend(reply.usage.input_tokens + reply.usage.output_tokens)
+    if (model.costsTokens) budget.spend(reply.usage.input_tokens + reply.usage.output_tokens - putAside)
     const text = reply.text.length > MAX_TEXT ? `${reply.text.slice(0, MAX_TEXT)}…` : reply.text
     return { ...reply, text: plainText(text) }
   }

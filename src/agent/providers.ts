@@ -1,18 +1,6 @@
-/** Names of the providers that a request may choose (contract, section 8). */
-export const PROVIDER_NAMES = [
-  'openai',
-  'anthropic',
-  'gemini',
-  'ollama',
-  'openrouter',
-  'groq',
-  'mistral',
-  'deepseek',
-  'vllm',
-  'builtin',
-] as const
+import type { ProviderName } from '../domain/model-providers.ts'
 
-export type ProviderName = (typeof PROVIDER_NAMES)[number]
+export { isProviderName, PROVIDER_NAMES, type ProviderName } from '../domain/model-providers.ts'
 
 /** A provider that answers over the network, in the words of OpenAI's Chat Completions. */
 export type RemoteProviderName = Exclude<ProviderName, 'builtin'>
@@ -119,9 +107,4 @@ export const PROVIDERS: Readonly<Record<RemoteProviderName, Provider>> = {
     maxTokensField: 'max_tokens',
     askStreamUsage: true,
   },
-}
-
-/** Whether the text is the name of a provider. */
-export function isProviderName(text: string): text is ProviderName {
-  return PROVIDER_NAMES.some((name) => name === text)
 }

@@ -108,13 +108,23 @@ function headersOf({ code, retryAfterS }: DomainError): Record<string, string> {
   return retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }
 }
 
+/** What is told of an error where it cannot be a response of its own, such as at the end of a stream. */
+export function describeProblem(error: unknown, requestId: string): Problem {
+  return toProblem(describe(error instanceof Error ? error : new Error('not an error', { cause: error })), requestId)
+}
+
 /** A problem document as a response. */
 function problemResponse(refusal: Refusal, requestId: string): Response {
-  const status = refusal.status ?? STATUS[refusal.code]
-  const problem: Problem = {
+  const problem = toProblem(refusal, requestId)
+  const headers = { ...refusal.headers, 'Content-Type': 'application/problem+json' }
+  return new Response(JSON.stringify(problem), { status: problem.status, headers })
+}
+
+function toProblem(refusal: Refusal, requestId: string): Problem {
+  return {
     type: `urn:lockhouse:error:${refusal.code.toLowerCase().replaceAll('_', '-')}`,
     title: title(refusal.code),
-    status,
+    status: refusal.status ?? STATUS[refusal.code],
     detail: refusal.detail,
     code: refusal.code,
     success: false,
@@ -122,8 +132,6 @@ function problemResponse(refusal: Refusal, requestId: string): Response {
     ...(refusal.fields?.length ? { errors: [...refusal.fields] } : {}),
     ...(refusal.allowed ? { allowed: [...refusal.allowed] } : {}),
   }
-  const headers = { ...refusal.headers, 'Content-Type': 'application/problem+json' }
-  return new Response(JSON.stringify(problem), { status, headers })
 }
 
 function title(code: Problem['code']): string {

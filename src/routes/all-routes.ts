@@ -17,6 +17,7 @@ import type { VersionService } from '../services/lifecycle/version-service.ts'
 import type { TableService } from '../services/table-service.ts'
 import type { TokenService } from '../services/token-service.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
+import { type AgentRouteDeps, agentRoutes } from './agent-routes.ts'
 import { approvalRoutes } from './approval-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { authRoutes } from './auth-routes.ts'
@@ -42,7 +43,7 @@ import { versionRoutes } from './version-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
-export interface RouteDeps extends MonitorRouteDeps {
+export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly version: string
   readonly health: HealthService
   readonly tokens: TokenService
@@ -88,6 +89,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...auditRoutes(deps),
     ...eventRoutes(deps),
     ...webhookRoutes(deps),
+    ...agentRoutes(deps),
     ...notebookRoutes(deps),
   ]
   const openApi: Route = route({

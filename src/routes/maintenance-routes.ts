@@ -13,6 +13,7 @@ import {
 } from '../schemas/maintenance.ts'
 import { operationAccepted } from '../schemas/operations.ts'
 import type { MaintenanceKind, MaintenanceRequest, MaintenanceService } from '../services/maintenance-service.ts'
+import { prefersAsync } from './prefer.ts'
 import { requestContext, type Route, type RouteAnswer, type RouteInput, route } from './route.ts'
 
 interface MaintenanceEndpoint {
@@ -123,9 +124,4 @@ async function runMaintenance(
     headers: { Location: `/api/operations/${id}`, 'Preference-Applied': 'respond-async' },
     body: { success: true, operation: kind, operation_id: id, table: body.table, state: 'running' },
   }
-}
-
-/** Whether the client asks not to wait (RFC 7240, section 4.1). */
-function prefersAsync(headers: Headers): boolean {
-  return (headers.get('prefer') ?? '').split(',').some((preference) => preference.trim() === 'respond-async')
 }

@@ -51,10 +51,11 @@ export interface AgentActionStore {
   running(): Promise<readonly ActionRecord[]>
 }
 
-/** Which actions of a user are wanted; `openAt`: pending ones that have not expired then. */
+/** Which actions of a user are wanted; `openAt`: pending ones that have not expired then, `expiredAt`: that have. */
 export interface ActionFilter {
   readonly state?: AgentActionState | undefined
   readonly openAt?: string | undefined
+  readonly expiredAt?: string | undefined
 }
 
 /** Proposed changes in the state database. */
@@ -67,10 +68,11 @@ export function createAgentActionStore(db: Kysely<StateTables>): AgentActionStor
       const row = await db.selectFrom('agent_actions').selectAll().where('id', '=', id).executeTakeFirst()
       return row && fromRow(row)
     },
-    async list(user, { state, openAt }, { limit, after }) {
+    async list(user, { state, openAt, expiredAt }, { limit, after }) {
       let query = db.selectFrom('agent_actions').selectAll().where('user_id', '=', user).orderBy('id', 'desc')
       if (state !== undefined) query = query.where('state', '=', state)
       if (openAt !== undefined) query = query.where('state', '=', 'pending').where('expires_at', '>', openAt)
+      if (expiredAt !== undefined) query = query.where('state', '=', 'pending').where('expires_at', '<=', expiredAt)
       if (after !== undefined) query = query.where('id', '<', after)
       return (await query.limit(limit + 1).execute()).map(fromRow)
     },

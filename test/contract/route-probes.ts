@@ -10,6 +10,8 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   b: 'ver-none',
   req_id: 'pr-none',
   pipeline_id: 'pipe-none',
+  chat_id: 'chat-none',
+  action_id: 'act-none',
 }
 
 /** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */

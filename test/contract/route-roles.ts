@@ -90,4 +90,13 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/pipeline-defs/validate': 'DataEngineer',
   'post /api/pipeline-defs/{def_id}/versions/{ver_id}/validate': 'Auditor',
   'get /api/pipeline-board': 'Auditor',
+
+  'post /api/agent/chat': 'DataEngineer',
+  'get /api/agent/providers': 'Auditor',
+  'get /api/agent/chats': 'DataEngineer',
+  'get /api/agent/chats/{chat_id}': 'DataEngineer',
+  'get /api/agent/actions': 'DataEngineer',
+  'get /api/agent/actions/{action_id}': 'DataEngineer',
+  'post /api/agent/actions/{action_id}/confirm': 'DataEngineer',
+  'post /api/agent/actions/{action_id}/dismiss': 'DataEngineer',
 }

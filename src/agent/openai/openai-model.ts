@@ -1,5 +1,6 @@
 import type OpenAI from 'openai'
 import type { ChatCompletionCreateParamsNonStreaming } from 'openai/resources/chat/completions'
+import { DomainError } from '../../domain/errors.ts'
 import { type ChatModel, estimateTokens, type ModelReply, type ModelRequest } from '../chat-model.ts'
 import type { ModelEndpoint } from '../model-endpoint.ts'
 import { PROVIDERS, type RemoteProviderName } from '../providers.ts'
@@ -18,6 +19,7 @@ export interface OpenAiModelOptions {
 
 /** A provider that asks for more patience than this is not asked again. */
 const MAX_RETRY_MS = 10_000
+const LIST_TIMEOUT_MS = 15_000
 /** Above every bound of ours: the package's own clock must not be the one that strikes. */
 const PACKAGE_TIMEOUT_MS = 600_000
 
@@ -49,14 +51,16 @@ export async function firstModel(
   signal: AbortSignal,
 ) {
   const client = await openClient(endpoint)
+  const patience = AbortSignal.timeout(LIST_TIMEOUT_MS)
   try {
-    const list: unknown = await client.get('/models', { signal })
+    const list: unknown = await client.get('/models', { signal: AbortSignal.any([signal, patience]) })
     const models: unknown = isRecord(list) ? list['data'] : undefined
     const first: unknown = Array.isArray(models) ? models[0] : undefined
     const id = isRecord(first) ? first['id'] : undefined
     if (typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id)) return id
   } catch (error) {
     signal.throwIfAborted()
+    if (patience.aborted) throw new DomainError('MODEL_TIMEOUT', `${provider} did not list its models in time`)
     throw toModelFailure(error, provider, redact).error
   }
   throw unavailable(`${provider} has no model: name one in the request`)

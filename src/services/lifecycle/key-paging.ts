@@ -6,6 +6,9 @@ const KEYS = {
   approvals: /^pr-[0-9a-z]{26}$/,
   comments: /^cmt-[0-9a-z]{26}$/,
   versions: /^[1-9]\d{0,14}$/,
+  chats: /^chat-[0-9a-z]{26}$/,
+  turns: /^[1-9]\d{0,14}$/,
+  actions: /^act-[0-9a-z]{26}$/,
 } as const
 
 /** The page that a query asks for. Throws `INVALID_REQUEST` when the token is not one of this list. */

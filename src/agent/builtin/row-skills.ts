@@ -1,0 +1,73 @@
+import { count, plural } from '../../domain/table-health.ts'
+import type { JsonView } from './json-view.ts'
+import { numberNear, type Question } from './question.ts'
+import { lastOf, type SeenCall, type Skill } from './skill.ts'
+import { findTable } from './table-finder.ts'
+import { problem, quoted } from './words.ts'
+
+const SQL = /\bselect\b[\s\S]+\bfrom\s+["`]?([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)*)["`]?/iu
+const COUNT = /\b(how many|count( the| of)?|number of) (rows|records)\b|\brow count\b/
+const SAMPLE = /\b(sample|example|first|some|show|preview|see|look at|print)\b.*\b(rows?|records?|data|lines?)\b/
+
+/** Rows of a table: how many, some of them, or what a query says. */
+export const rowSkill: Skill = {
+  matches: ({ lower, text }) => SQL.test(text) || COUNT.test(lower) || SAMPLE.test(lower),
+  next(question, seen) {
+    const found = findTable(question, seen)
+    if ('next' in found) return found.next
+    const { table } = found
+    const result = lastOf(seen, 'query_table')
+    if (result === undefined) return { calls: [{ tool: 'query_table', args: { table, ...queryFor(question, table) } }] }
+    return { say: tellRows(table, result, COUNT.test(question.lower) && !SQL.test(question.text)) }
+  },
+}
+
+const DEFAULT_ROWS = 10
+const MAX_ROWS = 20
+
+function queryFor({ text, lower }: Question, table: string): { readonly sql: string; readonly max_rows: number } {
+  const name = table.slice(table.lastIndexOf('.') + 1)
+  const relation = /^[A-Za-z_]\w*$/.test(name) ? `"${name}"` : 't'
+  const written = SQL.exec(text)
+  if (written) {
+    const start = text.toLowerCase().indexOf('select')
+    // The tool calls the table by the last part of its name.
+    const sql = text.slice(start).replaceAll(table, relation).replaceAll('`', '"')
+    return { sql: sql.replace(/[\s?;`]+$/, ''), max_rows: MAX_ROWS }
+  }
+  if (COUNT.test(lower)) return { sql: `SELECT count(*) AS "rows" FROM ${relation}`, max_rows: 1 }
+  const wanted = Math.min(numberNear(lower, 'rows|records|lines') ?? DEFAULT_ROWS, MAX_ROWS)
+  return { sql: `SELECT * FROM ${relation} LIMIT ${Math.max(1, wanted)}`, max_rows: MAX_ROWS }
+}
+
+function tellRows(table: string, { data, error, truncated }: SeenCall, isCount: boolean): string {
+  if (error !== undefined) return `I cannot read ${quoted(table)}: ${problem(error)}`
+  const rows = data.at('rows').list()
+  if (isCount) return `${quoted(table)} has ${plural(Number(rows[0]?.list()[0]?.text() ?? 0), 'row')}.`
+  const names = data
+    .at('columns')
+    .list()
+    .map((column) => column.at('name').text())
+  if (rows.length === 0) return `The answer has no rows. Its columns are ${names.map(quoted).join(', ')}.`
+  const head = `${truncated ? 'The first ' : ''}${count(rows.length)} row${rows.length === 1 ? '' : 's'} of ${quoted(table)}:`
+  const lines = [
+    row(names),
+    `|${names.map(() => '---').join('|')}|`,
+    ...rows.map((cells) => row(cells.list().map(cell))),
+  ]
+  return `${head}\n\n${lines.join('\n')}`
+}
+
+function row(cells: readonly string[]): string {
+  const safe = cells.map((text) =>
+    text
+      .replaceAll(/[\p{Cc}\p{Cf}|`[\]<>\\]+/gu, ' ')
+      .slice(0, 60)
+      .toWellFormed(),
+  )
+  return `| ${safe.join(' | ')} |`
+}
+
+function cell(view: JsonView): string {
+  return view.exists ? view.text() || '…' : 'null'
+}

@@ -1,0 +1,44 @@
+import type { Question } from './question.ts'
+import { lastOf, type Next, type SeenCall } from './skill.ts'
+import { bullets, problem, quoted } from './words.ts'
+
+/** The table that a question is about, or what has to be done to know it. */
+export type FoundTable = { readonly table: string } | { readonly next: Next }
+
+/** Words that are never the name of a table by themselves. */
+const COMMON = new Set([
+  'table',
+  'tables',
+  'it',
+  'its',
+  'the',
+  'this',
+  'that',
+  'snapshots',
+  'snapshot',
+  'files',
+  'data',
+])
+
+/** Finds the one table of a question: its full name, the last part of one, or the one that was spoken of before. */
+export function findTable({ tables, lower, earlierTable }: Question, seen: readonly SeenCall[]): FoundTable {
+  const [named] = tables
+  if (named !== undefined) return { table: named }
+  const listed = lastOf(seen, 'list_tables')
+  if (listed === undefined) return { next: { calls: [{ tool: 'list_tables', args: {} }] } }
+  if (listed.error !== undefined) return { next: { say: `I cannot list the tables: ${problem(listed.error)}` } }
+  const known = listed.data.at('tables').texts()
+  const words = new Set(lower.split(/[^\p{L}\p{N}_-]+/u).filter((word) => word !== '' && !COMMON.has(word)))
+  const matching = known.filter((table) => words.has(table.slice(table.lastIndexOf('.') + 1).toLowerCase()))
+  const [only] = matching
+  if (only !== undefined && matching.length === 1) return { table: only }
+  if (matching.length > 1) {
+    return {
+      next: { say: `Several tables have that name. Which one do you mean?\n\n${bullets(matching.map(quoted))}` },
+    }
+  }
+  if (earlierTable !== undefined) return { table: earlierTable }
+  if (known.length === 0) return { next: { say: 'There are no tables in the catalog.' } }
+  if (known.length === 1 && known[0] !== undefined && !listed.truncated) return { table: known[0] }
+  return { next: { say: `Which table do you mean? These are there:\n\n${bullets(known.map(quoted))}` } }
+}

@@ -1,0 +1,160 @@
+import { count, formatBytes, plural } from '../../domain/table-health.ts'
+import type { JsonView } from './json-view.ts'
+import { lastOf, oneCall, type SeenCall, type Skill } from './skill.ts'
+import { findTable } from './table-finder.ts'
+import { bullets, moment, problem, quoted } from './words.ts'
+
+const TABLES = /\b(tables?|lakehouse|catalog|warehouse|everything|anything|something)\b/
+const CARE =
+  /\b(need|needs|needing|require|requires|deserve)\b.*\b(care|attention|maintenance|work|help|compact\w*|expir\w*|clean\w*|fix\w*)\b|\b(unhealthy|sick|worst|bad shape|poor health|fragmented|neglected|in trouble)\b|\bwhat should (i|we|be)\b.*\b(do|clean|compact|maintain|done)\b|\bhealth of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bhow (healthy|is the health)\b|\bhow (is|are) (the|my|our) (lakehouse|tables|warehouse|lake)\b|\b(small files|too many files)\b.*\b(which|where|tables)\b|\b(which|what) tables?\b.*\b(small files|score|health|deletes|delete files|compact\w*|maintenance|attention|care)\b/
+
+/** Which tables need care, and why. */
+const careSkill: Skill = {
+  matches: ({ lower, tables }) => tables.length === 0 && CARE.test(lower),
+  next: (_, seen) => oneCall({ tool: 'tables_needing_care', args: { limit: 10 } }, seen, tellCare),
+}
+
+function tellCare({ data, error, truncated }: SeenCall): string {
+  if (error !== undefined) return `I could not look at the tables: ${problem(error)}`
+  const checked = data.at('tables_checked').number()
+  const tables = data.at('tables').list()
+  const sick = tables.filter((table) => !table.at('score').exists || table.at('score').number() < 100)
+  const partly = data.at('truncated').isTrue || (truncated && checked === 0) ? ' Not all tables were checked.' : ''
+  if (checked === 0) return `There are no tables to look at.${partly}`
+  const needing = data.at('tables_needing_care').number()
+  if (needing === 0)
+    return `None of the ${plural(checked, 'table')} needs care: each has a score of 100 of 100.${partly}`
+  const lines = sick.map((table) => {
+    const name = quoted(table.at('table').text())
+    if (!table.at('score').exists) return `${name} cannot be looked at: ${problem(table)}`
+    const factors = table
+      .at('factors')
+      .list()
+      .map((factor) => clean(factor.at('detail')))
+    const actions = table
+      .at('actions')
+      .list()
+      .map((action) => `${action.at('operation').text()}: ${clean(action.at('reason'))}`)
+    const why = factors.length > 0 ? ` because of ${factors.join('; ')}` : ''
+    const what = actions.length > 0 ? `. What would help: ${actions.join('. ')}` : '. No maintenance would help now'
+    return `${name} has a score of ${table.at('score').text()} of 100${why}${what}.`
+  })
+  const head = `${count(needing)} of ${plural(checked, 'table')} ${needing === 1 ? 'is' : 'are'} below a score of 100.${partly}`
+  return `${head}\n\n${bullets(lines, 10)}`
+}
+
+function clean(view: JsonView): string {
+  return view
+    .text()
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .replaceAll(/[`[\]<>]/g, ' ')
+    .trim()
+    .replace(/\.$/, '')
+}
+
+const LIST = /\b(list|show|which|what|all|how many|give me)\b.*\btables\b|^tables\b/
+
+/** Which tables there are. */
+const listSkill: Skill = {
+  matches: ({ lower, tables }) => tables.length === 0 && LIST.test(lower),
+  next: (_, seen) =>
+    oneCall({ tool: 'list_tables', args: {} }, seen, ({ data, error, truncated }) => {
+      if (error !== undefined) return `I cannot list the tables: ${problem(error)}`
+      const names = data.at('tables').texts()
+      if (names.length === 0) return 'There are no tables in the catalog.'
+      const head = truncated
+        ? `The first ${plural(names.length, 'table')}:`
+        : `There ${names.length === 1 ? 'is' : 'are'} ${plural(names.length, 'table')}:`
+      return `${head}\n\n${bullets(names.map(quoted), 50)}`
+    }),
+}
+
+const SNAPSHOTS = /\b(snapshots?|history|commits?|last (change|write|commit)|changed|written)\b/
+
+/** Snapshots of a table. */
+const snapshotSkill: Skill = {
+  matches: ({ lower, isAsking }) => isAsking && SNAPSHOTS.test(lower) && !/\bexpir|\bcompact/.test(lower),
+  next(question, seen) {
+    const found = findTable(question, seen)
+    if ('next' in found) return found.next
+    return oneCall({ tool: 'list_snapshots', args: { table: found.table } }, seen, ({ data, error, truncated }) => {
+      if (error !== undefined) return `I cannot read the snapshots of ${quoted(found.table)}: ${problem(error)}`
+      const snapshots = data.at('snapshots').list()
+      if (snapshots.length === 0) return `${quoted(found.table)} has no snapshots.`
+      const head = `${quoted(found.table)} has ${truncated ? 'more than ' : ''}${plural(snapshots.length, 'snapshot')}, newest first:`
+      return `${head}\n\n${bullets(snapshots.map(tellSnapshot), 10)}`
+    })
+  },
+}
+
+function tellSnapshot(snapshot: JsonView): string {
+  const summary = snapshot.at('summary')
+  const parts = (['added-records', 'deleted-records', 'added-data-files', 'deleted-data-files'] as const).flatMap(
+    (name) => {
+      const value = summary.at(name).text()
+      return value === '' || value === '0' ? [] : [`${count(Number(value))} ${name.replaceAll('-', ' ')}`]
+    },
+  )
+  const operation =
+    snapshot
+      .at('operation')
+      .text()
+      .replaceAll(/[^\w-]/g, '') || 'unknown operation'
+  return `${moment(snapshot.at('committed_at').text())}: ${operation}${parts.length > 0 ? `, ${parts.join(', ')}` : ''} (${snapshot.at('snapshot_id').text()})`
+}
+
+const ABOUT =
+  /\b(hold|holds|contain|contains|describe|about|schema|columns?|fields?|look like|looks like|structure|big|large|size|rows|records|health|healthy|score|state|status|overview|details?|summary|files|partition\w*|stored|in it|inside|why)\b/
+
+/** What a table holds and how it is. */
+const aboutSkill: Skill = {
+  matches: ({ lower, tables }) =>
+    (tables.length > 0 && !/\b(pipeline|operations?|approv\w+)\b/.test(lower)) ||
+    (ABOUT.test(lower) && TABLES.test(lower)),
+  next(question, seen) {
+    const found = findTable(question, seen)
+    if ('next' in found) return found.next
+    const args = { table: found.table }
+    const schema = lastOf(seen, 'get_schema')
+    const health = lastOf(seen, 'table_health')
+    if (schema === undefined || health === undefined) {
+      return {
+        calls: [
+          { tool: 'get_schema', args },
+          { tool: 'table_health', args },
+        ],
+      }
+    }
+    return { say: tellTable(found.table, schema, health) }
+  },
+}
+
+function tellTable(table: string, schema: SeenCall, health: SeenCall): string {
+  if (schema.error !== undefined) return `I cannot read ${quoted(table)}: ${problem(schema.error)}`
+  const columns = schema.data.at('columns').list()
+  const lines = columns.map((column) => {
+    const name = quoted(column.at('path').text() || column.at('name').text())
+    const comment = clean(column.at('comment'))
+    return `${name} ${quoted(column.at('type').text())}${column.at('nullable').isTrue ? '' : ', never null'}${comment ? ` (comment: ${quoted(comment)})` : ''}`
+  })
+  const body = `Columns (${count(columns.length)}):\n\n${bullets(lines, 30)}`
+  if (health.error !== undefined)
+    return `${quoted(table)}. Its health cannot be told: ${problem(health.error)}\n\n${body}`
+  return `${tellNumbers(table, health.data)}\n\n${body}\n\n${clean(health.data.at('recommendation'))}.`
+}
+
+function tellNumbers(table: string, data: JsonView): string {
+  const files = data.at('data_file_count').number()
+  const average = files === 0 ? '' : `, ${formatBytes(data.at('avg_file_size_bytes').number())} on average`
+  const deletes = data.at('delete_file_count').number()
+  const rows = plural(data.at('record_count').number(), 'row')
+  const written = deletes > 0 ? `${rows} written, some of them deleted by ${plural(deletes, 'delete file')}` : rows
+  const size = formatBytes(data.at('total_size_bytes').number())
+  const snapshots = plural(data.at('snapshot_count').number(), 'snapshot')
+  const score = `Its health score is ${data.at('score').text()} of 100.`
+  return `${quoted(table)} holds ${written}, in ${plural(files, 'data file')} of ${size} in all${average}, and has ${snapshots}. ${score}`
+}
+
+/** Skills about tables, most special first; {@link tableFallback} comes after all others. */
+export const tableSkills: readonly Skill[] = [careSkill, listSkill, snapshotSkill]
+export const tableFallback: Skill = aboutSkill
