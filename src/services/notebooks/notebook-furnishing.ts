@@ -86,7 +86,8 @@ async function lakeTokenOf(
     if (there) await cluster.deleteSecret(name)
     const named = { name: pod.name, session: session.session }
     if (await unlessThere(cluster.createSecret(lakeSecret(pod, named, made)))) {
-      if (there?.tokenId !== undefined) await endToken(deps, there.tokenId, context)
+      const earlier = new Set([there?.tokenId, session.tokenId].filter((id) => id !== undefined))
+      for (const id of earlier) await endToken(deps, id, context)
       return { tokenId: made.id, tokenExpiresAt: made.expiresAt }
     }
   } catch (error) {

@@ -1,0 +1,234 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import { NAMESPACE } from '../support/kubernetes-api/fake-kubernetes.ts'
+import { startTestCluster } from '../support/kubernetes-api/test-cluster.ts'
+import { startTestService, type TestService } from '../support/service.ts'
+import { type HarnessOptions, type NotebookHarness, startNotebookHarness } from './support/notebook-service.ts'
+import { until } from './support/until.ts'
+
+const closing: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close()
+})
+
+async function start(options?: HarnessOptions): Promise<NotebookHarness> {
+  const harness = await startNotebookHarness(options)
+  closing.push(() => harness.close())
+  return harness
+}
+
+describe('without a cluster', () => {
+  async function withEnv(env: Record<string, string>): Promise<TestService> {
+    const service = await startTestService({ env, overrides: { notebooks: { attemptMs: 200, probeMs: 50 } } })
+    closing.push(() => service.close())
+    return service
+  }
+  const paths = [
+    ['POST', '/api/notebook/start'],
+    ['POST', '/api/notebook/stop'],
+    ['GET', '/api/notebook/status'],
+    ['DELETE', '/api/notebook/status'],
+    ['GET', '/notebook/admin/lab'],
+  ] as const
+
+  async function expectNoRoutes(service: TestService): Promise<void> {
+    for (const [method, path] of paths) {
+      const { status, body } = await service.call(method, path)
+      expect([status, body.code], `${method} ${path}`).toEqual([404, 'NOT_FOUND'])
+    }
+    const { body } = await service.get('/api/openapi.json')
+    expect(Object.keys(body.paths).filter((path) => path.includes('notebook'))).toEqual([])
+  }
+
+  it('their routes do not exist', async () => {
+    const service = await withEnv({})
+    await expectNoRoutes(service)
+    expect((await service.get('/api/health')).body).toMatchObject({
+      status: 'ok',
+      checks: { cluster: 'not_configured' },
+    })
+  })
+
+  it('that is configured, they do not exist when notebooks are switched off', async () => {
+    const cluster = await startTestCluster()
+    closing.push(() => cluster.close())
+    await expectNoRoutes(await withEnv({ ...cluster.env, NOTEBOOKS: 'off' }))
+    expect(cluster.api.calls).toEqual([])
+  })
+
+  it('that answers, they do not exist until it does, and the service starts all the same', async () => {
+    const first = await startTestCluster()
+    const { port, authority } = first.api
+    await first.api.close()
+    closing.push(() => first.close().catch(() => undefined))
+    const service = await withEnv(first.env)
+    await expectNoRoutes(service)
+    expect((await service.get('/api/health')).body).toMatchObject({ status: 'degraded', checks: { cluster: 'failed' } })
+    const second = await startTestCluster({ port, authority })
+    closing.push(() => second.close())
+    await until(async () => (await service.get('/api/notebook/status')).status === 200)
+    expect((await service.get('/api/health')).body.checks.cluster).toBe('ok')
+    const { body } = await service.get('/api/openapi.json')
+    expect(Object.keys(body.paths)).toContain('/api/notebook/start')
+  })
+
+  it('whose account may do everything, they do not exist', async () => {
+    const cluster = await startTestCluster()
+    closing.push(() => cluster.close())
+    for (const missing of ['pods', 'secrets', 'events']) {
+      const rules = cluster.api.rules
+      cluster.api.rules = rules.filter(({ resources }) => !resources.includes(missing))
+      await expectNoRoutes(await withEnv(cluster.env))
+      cluster.api.rules = rules
+    }
+  })
+
+  it('any more, they fail but stay', async () => {
+    const { cluster, service } = await start()
+    await cluster.api.close()
+    const { status, body, headers } = await service.get('/api/notebook/status')
+    expect([status, body.code]).toEqual([503, 'CLUSTER_UNAVAILABLE'])
+    expect(headers.get('retry-after')).toBe('5')
+    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
+  })
+})
+
+describe('a notebook', () => {
+  it('is started, becomes ready, and is stopped', async () => {
+    const { cluster, service, tokenOf, start: begin, status, stop, reach } = await start()
+    const token = await tokenOf('ana')
+    expect((await status(token)).body).toEqual({ status: 'not_found', user_id: 'ana', url: '/notebook/ana/' })
+    const started = await begin(token)
+    expect(started.status).toBe(200)
+    expect(started.body).toMatchObject({ user_id: 'ana', url: '/notebook/ana/' })
+    expect(['pending', 'running']).toContain(started.body.status)
+    const running = await reach(token, 'running')
+    expect(running).toMatchObject({ user_id: 'ana', url: '/notebook/ana/', session_id: started.body.session_id })
+    expect(running.reason).toBeUndefined()
+    expect(Date.parse(running.started_at)).toBeGreaterThan(Date.now() - 60_000)
+    expect(Date.parse(running.last_activity)).toBeGreaterThan(Date.now() - 60_000)
+    const part = `notebook-ana-${running.session_id}`
+    expect(cluster.api.names('pods')).toEqual(['notebook-ana'])
+    expect(cluster.api.names('services')).toEqual([part])
+    expect(cluster.api.names('secrets').toSorted()).toEqual([part, `${part}-lake`])
+    expect(cluster.api.names('configmaps')).toEqual([part])
+    for (const resource of ['services', 'secrets', 'configmaps']) {
+      for (const { metadata } of cluster.api.store.list(resource, NAMESPACE)) {
+        expect(metadata.ownerReferences).toMatchObject([
+          { kind: 'Pod', uid: cluster.api.pod('notebook-ana')?.metadata.uid },
+        ])
+      }
+    }
+    expect((await stop(token)).status).toBe(204)
+    for (const resource of ['pods', 'services', 'secrets', 'configmaps']) {
+      expect(cluster.api.names(resource), resource).toEqual([])
+    }
+    expect((await status(token)).body).toEqual({ status: 'not_found', user_id: 'ana', url: '/notebook/ana/' })
+    const { body: events } = await service.get('/api/events?since=0')
+    expect(JSON.stringify(events)).toContain('notebook.stopped')
+  })
+
+  it('is stopped where there is none, and stopped twice', async () => {
+    const { tokenOf, start: begin, stop } = await start()
+    const token = await tokenOf('ana')
+    expect((await stop(token)).status).toBe(204)
+    await begin(token)
+    const both = await Promise.all([stop(token), stop(token)])
+    expect(both.map(({ status }) => status)).toEqual([204, 204])
+  })
+
+  it('is one, however often and at the same time it is started', async () => {
+    const { cluster, tokenOf, start: begin, reach } = await start()
+    const token = await tokenOf('ana')
+    const answers = await Promise.all(Array.from({ length: 50 }, () => begin(token)))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(1)
+    expect(cluster.api.names('pods')).toEqual(['notebook-ana'])
+    const { session_id } = await reach(token, 'running')
+    expect((await begin(token)).body).toMatchObject({ status: 'running', session_id })
+    expect(cluster.api.calls.filter(({ verb, resource }) => verb === 'create' && resource === 'pods')).toHaveLength(1)
+  })
+
+  it('belongs to its user: others see, start and stop their own', async () => {
+    const { cluster, tokenOf, start: begin, status, stop } = await start()
+    const [ana, bo] = [await tokenOf('ana'), await tokenOf('bo', 'LeadDataEngineer')]
+    await begin(ana)
+    expect((await status(bo)).body).toEqual({ status: 'not_found', user_id: 'bo', url: '/notebook/bo/' })
+    await begin(bo)
+    await stop(bo)
+    expect(cluster.api.names('pods')).toEqual(['notebook-ana'])
+    const auditor = await tokenOf('cy', 'Auditor')
+    for (const call of [begin, stop, status]) expect((await call(auditor)).status).toBe(403)
+  })
+
+  it('is not given where another pod has its name', async () => {
+    const { cluster, tokenOf, start: begin, status, stop } = await start()
+    const token = await tokenOf('ana')
+    await begin(token)
+    cluster.api.store.update('pods', NAMESPACE, 'notebook-ana', (pod) => {
+      pod.metadata.annotations = { 'lockhouse/user': 'eve' }
+    })
+    for (const call of [begin, status, stop]) expect((await call(token)).body.code).toBe('CLUSTER_REFUSED')
+    expect(cluster.api.names('pods')).toEqual(['notebook-ana'])
+  })
+
+  it('runs an image that is allowed, and no other', async () => {
+    const env = { NOTEBOOK_IMAGES: 'registry.example/base:1, registry.example/large:2@sha256:' + 'a'.repeat(64) }
+    const { cluster, tokenOf, start: begin } = await start({ env })
+    const [ana, bo] = [await tokenOf('ana'), await tokenOf('bo')]
+    for (const image of ['registry.example/base', 'registry.example/base:2', 'evil', '']) {
+      const { status, body } = await begin(ana, { image })
+      expect([status, body.errors[0].path], image).toEqual([400, 'image'])
+    }
+    expect((await begin(ana, { img: 'x' })).status).toBe(400)
+    expect(cluster.api.names('pods')).toEqual([])
+    await begin(ana)
+    await begin(bo, { image: env.NOTEBOOK_IMAGES.split(', ')[1] })
+    const imageOf = (name: string) => cluster.api.pod(name)?.['spec'].containers[0].image
+    expect(imageOf('notebook-ana')).toBe('registry.example/base:1')
+    expect(imageOf('notebook-bo')).toBe(env.NOTEBOOK_IMAGES.split(', ')[1])
+  })
+
+  it('keeps its files in a volume that outlives it, where there are volumes', async () => {
+    const env = { NOTEBOOK_VOLUME_SIZE: '5Gi', NOTEBOOK_STORAGE_CLASS: 'fast' }
+    const { cluster, tokenOf, start: begin, stop, reach } = await start({ env })
+    const token = await tokenOf('ana')
+    for (let i = 0; i < 2; i++) {
+      await begin(token)
+      await reach(token, 'running')
+      await stop(token)
+    }
+    expect(cluster.api.names('persistentvolumeclaims')).toEqual(['notebook-ana'])
+    const [claim] = cluster.api.store.list('persistentvolumeclaims', NAMESPACE)
+    expect(claim?.['spec']).toMatchObject({ storageClassName: 'fast', resources: { requests: { storage: '5Gi' } } })
+    expect(claim?.metadata.ownerReferences).toBeUndefined()
+  })
+
+  it('has a Lockhouse token of its user and role, which ends with it', async () => {
+    const { cluster, service, tokenOf, start: begin, stop, reach } = await start()
+    const token = await tokenOf('ana')
+    const { session_id } = (await begin(token)).body
+    await reach(token, 'running')
+    const secret = cluster.api.store.get('secrets', NAMESPACE, `notebook-ana-${session_id}-lake`)
+    const inside = Buffer.from(secret?.['data'].token, 'base64').toString()
+    expect((await service.get('/api/auth/me', { token: inside })).body).toMatchObject({
+      user: 'ana',
+      role: 'DataEngineer',
+    })
+    const pod = JSON.stringify(cluster.api.pod('notebook-ana'))
+    expect(pod).not.toContain(inside)
+    expect(JSON.stringify((await service.get('/api/events?since=0')).body)).not.toContain('ana')
+    await stop(token)
+    expect((await service.get('/api/auth/me', { token: inside })).status).toBe(401)
+    const { body: audit } = await service.get('/api/audit')
+    const trail = audit.filter(({ object_type, actor }: { object_type: string; actor: string }) => {
+      return (object_type === 'notebook' || object_type === 'token') && actor === 'ana'
+    })
+    expect(trail.map(({ action }: { action: string }) => action).toReversed()).toEqual([
+      'token.create',
+      'notebook.start',
+      'token.revoke',
+      'notebook.stop',
+    ])
+    expect(trail[0]).toMatchObject({ object_id: 'ana', details: { session_id, reason: 'asked' } })
+  })
+})
