@@ -1,5 +1,6 @@
 import { useEffect, useEffectEvent } from 'react'
 import { readEventStream } from './event-stream.ts'
+import { queryClient } from './query-client.ts'
 import type { LogEvent } from './types.ts'
 
 type Listener = (event: LogEvent) => void
@@ -27,6 +28,7 @@ async function follow(control: AbortController): Promise<void> {
     await readEventStream('/api/events', {
       signal: control.signal,
       endsItself: false, // the log has no end: a stream that ends was cut off, by a restart or a proxy
+      onConnection: resyncAfterBreak(),
       onEvent: ({ data }) => {
         const event = JSON.parse(data) as LogEvent
         for (const listener of listeners) listener(event)
@@ -38,10 +40,22 @@ async function follow(control: AbortController): Promise<void> {
   if (open === control) open = undefined
 }
 
-/** Hears events of the service whose type begins with `prefix`, such as `approval.`, while the component is there. */
-export function useLiveEvents(prefix: string, onEvent: Listener): void {
+/** What happened while the stream was cut off may not be told again: after a break, all that is shown is asked anew. */
+function resyncAfterBreak(): (isOpen: boolean) => void {
+  let wasCut = false
+  return (isOpen) => {
+    if (isOpen && wasCut) void queryClient.invalidateQueries()
+    wasCut = !isOpen
+  }
+}
+
+/**
+ * Hears events of the service whose type begins with `prefix`, such as `approval.`, while the component is there and
+ * `enabled`.
+ */
+export function useLiveEvents(prefix: string, onEvent: Listener, enabled = true): void {
   const hear = useEffectEvent((event: LogEvent) => {
     if (event.type.startsWith(prefix)) onEvent(event)
   })
-  useEffect(() => subscribeToEvents((event) => hear(event)), [])
+  useEffect(() => (enabled ? subscribeToEvents((event) => hear(event)) : undefined), [enabled])
 }

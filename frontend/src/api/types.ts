@@ -1,5 +1,6 @@
 /** Types of the interface, taken from the server's own schemas; nothing of them is left at run time. */
 import type { z } from 'zod'
+import type * as agent from '../../../src/schemas/agent.ts'
 import type * as approvals from '../../../src/schemas/approvals.ts'
 import type * as auth from '../../../src/schemas/auth.ts'
 import type * as catalog from '../../../src/schemas/catalog-config.ts'
@@ -95,6 +96,17 @@ export type ApprovalStatus = ApprovalRequest['status']
 export type ApprovalRequestDetail = z.infer<typeof approvals.approvalDetail>
 export type Comment = z.infer<typeof approvals.comment>
 export type PendingApprovals = z.infer<typeof approvals.pendingApprovals>
+
+export type ChatRequest = z.input<typeof agent.chatRequest>
+export type ChatAnswer = z.infer<typeof agent.chatAnswer>
+export type ToolCall = ChatAnswer['tool_calls'][number]
+export type PendingAction = z.infer<typeof agent.pendingAction>
+export type AgentAction = z.infer<typeof agent.agentAction>
+export type ChatList = z.infer<typeof agent.chatList>
+export type Chat = ChatList['chats'][number]
+export type ChatDetail = z.infer<typeof agent.chatDetail>
+export type ChatTurn = ChatDetail['turns'][number]
+export type ProviderList = z.infer<typeof agent.providerList>
 
 export type NotebookStatus = notebooks.NotebookStatus
 

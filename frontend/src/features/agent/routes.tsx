@@ -2,10 +2,11 @@ import { createRoute, lazyRouteComponent } from '@tanstack/react-router'
 import { AgentIcon } from '../../components/icons.tsx'
 import type { NavEntry } from '../../navigation.ts'
 import type { Root } from '../../root.tsx'
+import { labels } from '../../strings/labels.ts'
 
 /** Navigation to this feature. */
 export const agentNav: readonly NavEntry[] = [
-  { to: '/agent', label: 'Agent', icon: AgentIcon, section: 'service', minRole: 'DataEngineer' },
+  { to: '/agent', label: labels.agent, icon: AgentIcon, section: 'service', minRole: 'DataEngineer' },
 ]
 
 /** Pages of this feature. */

@@ -1,0 +1,171 @@
+import { Alert, Button, Group } from '@mantine/core'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useLiveEvents } from '../../api/live-events.ts'
+import type { AgentAction, PendingAction } from '../../api/types.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Figure, FigureRow } from '../../components/figure.tsx'
+import { RelativeTime, useNow } from '../../components/relative-time.tsx'
+import { errorText } from '../../components/states.tsx'
+import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { agentStrings } from '../../strings/agent.ts'
+import { formatFigure } from '../operations/operation-words.ts'
+import { humanKey, viewResult } from '../operations/result-figures.ts'
+import { actionQuery, confirmAction, dismissAction } from './api.ts'
+import classes from './agent.module.css'
+
+const strings = agentStrings.action
+
+type ActionState = AgentAction['state']
+
+const TONES: Readonly<Record<ActionState, StatusTone>> = {
+  pending: 'warn',
+  running: 'active',
+  done: 'ok',
+  failed: 'bad',
+  dismissed: 'idle',
+  expired: 'idle',
+}
+
+/** A change that the agent proposes, in the words of the service: what it would run, exactly, and what that would do. */
+export function ActionCard({ action }: { readonly action: PendingAction }) {
+  const client = useQueryClient()
+  const { queryKey } = actionQuery(action.id)
+  useLiveEvents('agent_action.', ({ object_id: id }) => {
+    if (id === action.id) void client.invalidateQueries({ queryKey })
+  })
+  const now = useNow()
+  const known = useQuery(actionQuery(action.id)).data
+  const hasExpired = Date.parse(action.expires_at) <= now.getTime()
+  const stored = known?.state ?? 'pending'
+  const state = stored === 'pending' && hasExpired ? 'expired' : stored
+  return (
+    <section className={classes.action} aria-label={strings.label(action.summary)} data-state={state}>
+      <div className={classes.actionHead}>
+        <strong>{action.summary}</strong>
+        <StatusDot tone={TONES[state]} label={strings.states[state]} />
+      </div>
+      <Arguments action={action} />
+      <Plan plan={action.plan} />
+      {state === 'pending' ? <Decision action={action} /> : undefined}
+      {state === 'expired' ? <p className={classes.dimmed}>{strings.expired}</p> : undefined}
+      {known ? <Outcome action={known} /> : undefined}
+    </section>
+  )
+}
+
+function Arguments({ action: { tool, arguments: values } }: { readonly action: PendingAction }) {
+  return (
+    <div>
+      <h4>{strings.runs}</h4>
+      <dl className={classes.arguments}>
+        <div>
+          <dt>{agentStrings.call.tool}</dt>
+          <dd>{tool}</dd>
+        </div>
+        {Object.entries(values).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}
+
+function Plan({ plan }: { readonly plan: unknown }) {
+  const { figures, parts } = viewResult(plan)
+  const shown = figures.filter(({ value }) => value !== 0)
+  if (shown.length === 0 && parts.length === 0) return undefined
+  return (
+    <div>
+      <h4>{strings.plan}</h4>
+      <FigureRow>
+        {shown.map(({ key, kind, value }) => (
+          <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+        ))}
+      </FigureRow>
+      <details>
+        <summary>{strings.planJson}</summary>
+        <CodeBlock code={JSON.stringify(plan, null, 2)} label={strings.planJson} />
+      </details>
+    </div>
+  )
+}
+
+function Decision({ action }: { readonly action: PendingAction }) {
+  const client = useQueryClient()
+  const { queryKey } = actionQuery(action.id)
+  const options = {
+    onSuccess: (decided: AgentAction) => client.setQueryData(queryKey, decided),
+    onError: () => client.invalidateQueries({ queryKey }),
+  }
+  const confirm = useMutation({ mutationFn: () => confirmAction(action.id), ...options })
+  const dismiss = useMutation({ mutationFn: () => dismissAction(action.id), ...options })
+  const isBusy = confirm.isPending || dismiss.isPending
+  const error = confirm.error ?? dismiss.error
+  return (
+    <>
+      {error ? (
+        <Alert color="red" role="alert">
+          {errorText(error)}
+        </Alert>
+      ) : undefined}
+      <Group gap="xs">
+        <Button loading={confirm.isPending} disabled={isBusy} onClick={() => confirm.mutate()}>
+          {strings.confirm}
+        </Button>
+        <Button variant="default" loading={dismiss.isPending} disabled={isBusy} onClick={() => dismiss.mutate()}>
+          {strings.dismiss}
+        </Button>
+        <span className={classes.dimmed}>
+          {strings.expires} <RelativeTime at={action.expires_at} />
+        </span>
+      </Group>
+    </>
+  )
+}
+
+function Outcome({ action: { state, error, result } }: { readonly action: AgentAction }) {
+  if (state === 'failed' && error) {
+    return (
+      <Alert color="red" role="alert">
+        {error.code === 'PLAN_STALE' ? strings.stale : error.message}
+      </Alert>
+    )
+  }
+  if (state !== 'done') return undefined
+  const id = operationIdOf(result)
+  const { figures } = viewResult(detailsOf(result))
+  return (
+    <div>
+      <h4>{strings.result}</h4>
+      <FigureRow>
+        {figures
+          .filter(({ key, value }) => value !== 0 && !IDS.has(key))
+          .map(({ key, kind, value }) => (
+            <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+          ))}
+      </FigureRow>
+      {id === undefined ? undefined : (
+        <Link to="/operations/$id" params={{ id }}>
+          {strings.openOperation}
+        </Link>
+      )}
+    </div>
+  )
+}
+
+const IDS: ReadonlySet<string> = new Set(['success', 'operation', 'operation_id'])
+
+function operationIdOf(result: unknown): string | undefined {
+  if (typeof result !== 'object' || result === null || !('operation_id' in result)) return undefined
+  return typeof result.operation_id === 'string' ? result.operation_id : undefined
+}
+
+/** The details of an operation's answer, which carries them as a string (spec, section 2). */
+function detailsOf(result: unknown): unknown {
+  if (typeof result !== 'object' || result === null || !('details_json' in result)) return result
+  return typeof result.details_json === 'string' ? (JSON.parse(result.details_json) as unknown) : result
+}

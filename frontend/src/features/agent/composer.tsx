@@ -1,0 +1,95 @@
+import { Button, NativeSelect, Textarea, TextInput, VisuallyHidden } from '@mantine/core'
+import type { ChatRequest } from '../../api/types.ts'
+import { agentStrings } from '../../strings/agent.ts'
+import type { ModelChoice } from './model-choice.ts'
+import classes from './agent.module.css'
+
+const strings = agentStrings.composer
+
+interface ComposerProps {
+  readonly draft: string
+  readonly onDraft: (draft: string) => void
+  readonly choice: ModelChoice
+  readonly isRunning: boolean
+  readonly onSend: (prompt: string) => void
+  readonly onStop: () => void
+}
+
+/** Where questions are written, with whom they go to. */
+export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: ComposerProps) {
+  const isBlank = draft.trim() === ''
+  const submit = (): void => {
+    if (!isBlank && !isRunning) onSend(draft.trim())
+  }
+  return (
+    <form
+      className={classes.composer}
+      onSubmit={(event) => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      <Textarea
+        aria-label={strings.label}
+        placeholder={strings.placeholder}
+        size="sm"
+        autosize
+        minRows={2}
+        maxRows={8}
+        maxLength={20_000}
+        data-autofocus
+        value={draft}
+        onChange={({ currentTarget }) => onDraft(currentTarget.value)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape' && isRunning) onStop()
+          if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+          event.preventDefault()
+          submit()
+        }}
+      />
+      <div className={classes.composerRow}>
+        <ModelFields choice={choice} />
+        <VisuallyHidden>{strings.hint}</VisuallyHidden>
+        {isRunning ? (
+          <Button variant="default" onClick={onStop}>
+            {strings.stop}
+          </Button>
+        ) : (
+          <Button type="submit" disabled={isBlank}>
+            {strings.send}
+          </Button>
+        )}
+      </div>
+    </form>
+  )
+}
+
+function ModelFields({ choice }: { readonly choice: ModelChoice }) {
+  const { known, provider, model, setProvider, setModel } = choice
+  const current = provider ?? known?.default_provider ?? ''
+  const entry = known?.providers.find(({ name }) => name === current)
+  const data = (known?.providers ?? []).map(({ name, configured }) => {
+    const label = strings.providers[name] ?? name
+    return { value: name, label: configured ? label : strings.noKey(label), disabled: !configured }
+  })
+  return (
+    <div className={classes.models}>
+      <NativeSelect
+        aria-label={strings.provider}
+        data={data}
+        value={current}
+        disabled={known === undefined}
+        onChange={({ currentTarget }) => setProvider(currentTarget.value as NonNullable<ChatRequest['provider']>)}
+      />
+      {current === 'builtin' ? undefined : (
+        <TextInput
+          aria-label={strings.model}
+          placeholder={entry?.default_model ?? strings.modelDefault}
+          value={model}
+          maxLength={200}
+          onChange={({ currentTarget }) => setModel(currentTarget.value.replaceAll(/\s/g, ''))}
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,72 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useCallback, useEffect, useRef, useState } from 'react'
+import type { ChatAnswer, ChatDetail, ChatRequest } from '../../api/types.ts'
+import { errorText } from '../../components/states.tsx'
+import { agentStrings } from '../../strings/agent.ts'
+import { ask, chatQuery, chatsQuery } from './api.ts'
+import { type AgentStreamEvent, askedTurn, followTurn, type LiveTurn, stopTurn } from './live-turn.ts'
+
+interface Asking {
+  /** The question under way, or the last one when it was not answered. */
+  readonly live: LiveTurn | undefined
+  readonly ask: (request: ChatRequest) => void
+  readonly stop: () => void
+}
+
+/** Asks one question at a time; a complete answer goes to the stored conversation, whose id is told. */
+export function useAsk(onAnswered: (chatId: string) => void): Asking {
+  const client = useQueryClient()
+  const [live, setLive] = useState<LiveTurn>()
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+
+  const stop = useCallback(() => {
+    running.current?.abort()
+    setLive((turn) => turn && stopTurn(turn))
+  }, [])
+
+  const start = (request: ChatRequest): void => {
+    running.current?.abort()
+    const control = new AbortController()
+    running.current = control
+    const startedAt = new Date()
+    setLive(askedTurn(request.prompt))
+    const onEvent = (event: AgentStreamEvent): void => {
+      if (event.type !== 'done') return setLive((turn) => turn && followTurn(turn, event))
+      client.setQueryData(chatQuery(event.answer.chat_id).queryKey, (chat) =>
+        withAnswer(chat, { request, answer: event.answer, startedAt }),
+      )
+      setLive(undefined)
+      onAnswered(event.answer.chat_id)
+    }
+    const fail = (message: string): void => {
+      if (!control.signal.aborted) setLive((turn) => turn && followTurn(turn, { type: 'error', message }))
+    }
+    ask(request, { signal: control.signal, onEvent })
+      .then(() => fail(agentStrings.turn.cutOff))
+      .catch((error: unknown) => fail(errorText(error)))
+      .finally(() => void client.invalidateQueries({ queryKey: chatsQuery.queryKey }))
+  }
+  return { live, ask: start, stop }
+}
+
+interface Answered {
+  readonly request: ChatRequest
+  readonly answer: ChatAnswer
+  readonly startedAt: Date
+}
+
+/** The conversation with an answer at its end, as the service will tell it. */
+function withAnswer(chat: ChatDetail | undefined, { request, answer, startedAt }: Answered): ChatDetail {
+  const at = startedAt.toISOString()
+  const title = request.prompt
+  const base = chat ?? { id: answer.chat_id, title, turn_count: 0, created_at: at, updated_at: at, turns: [] }
+  const turn = {
+    ...answer,
+    seq: (base.turns.at(-1)?.seq ?? 0) + 1,
+    created_at: at,
+    duration_ms: Date.now() - startedAt.getTime(),
+    prompt: request.prompt,
+  }
+  return { ...base, turns: [...base.turns, turn], turn_count: base.turn_count + 1, next_page_token: null }
+}
