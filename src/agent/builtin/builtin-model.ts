@@ -5,7 +5,7 @@ import { JsonView } from './json-view.ts'
 import { pipelineSkills } from './pipeline-skills.ts'
 import { type Question, readQuestion } from './question.ts'
 import { rowSkill } from './row-skills.ts'
-import type { SeenCall, Skill } from './skill.ts'
+import type { Next, SeenCall, Skill } from './skill.ts'
 import { tableFallback, tableSkills } from './table-skills.ts'
 import { bullets } from './words.ts'
 
@@ -91,9 +91,9 @@ function isSaid({ role }: ChatMessage): boolean {
   return role === 'user' || role === 'assistant'
 }
 
-function answer(question: Question, seen: readonly SeenCall[]) {
-  const skill = SKILLS.find((one) => one.matches(question))
-  if (skill !== undefined) return skill.next(question, seen)
+function answer(question: Question, seen: readonly SeenCall[]): Next {
+  const next = SKILLS.find((one) => one.matches(question))?.next(question, seen)
+  if (next !== undefined && ('calls' in next || next.say !== undefined)) return next
   return {
     say: `I do not understand that: I only know some kinds of questions and orders. Try one of these:\n\n${bullets(EXAMPLES)}`,
   }

@@ -1,3 +1,4 @@
+import { count, plural } from '../../domain/table-health.ts'
 import { JsonView } from './json-view.ts'
 import { ageIn, numberNear, type Question } from './question.ts'
 import { lastOf, type Next, type SeenCall, type Skill } from './skill.ts'
@@ -45,11 +46,28 @@ const maintenanceSkill: Skill = {
     const found = findTable(question, seen)
     if ('next' in found || change === undefined) return 'next' in found ? found.next : { say: '' }
     const { table } = found
+    if (question.isAsking && change.planTool === undefined) {
+      const health = lastOf(seen, 'table_health')
+      return health ? { say: tellManifests(table, health) } : { calls: [{ tool: 'table_health', args: { table } }] }
+    }
     const tool = question.isAsking ? (change.planTool ?? change.tool) : change.tool
     const result = lastOf(seen, tool)
     if (result === undefined) return { calls: [{ tool, args: { table, ...change.args?.(question) } }] }
     return { say: tool === change.planTool ? tellPlan(table, result, change.tool) : tellProposal(table, result) }
   },
+}
+
+/** Whether merging manifests is worth it, as the health report says. */
+function tellManifests(table: string, { data, error }: SeenCall): string {
+  if (error !== undefined) return `I cannot look at ${quoted(table)}: ${problem(error)}`
+  const manifests = plural(data.at('manifest_count').number(), 'manifest')
+  const action = data
+    .at('actions')
+    .list()
+    .find((one) => one.at('operation').text() === 'rewrite_manifests')
+  if (action === undefined) return `${quoted(table)} has ${manifests}; merging them is not worth it now.`
+  const reason = problem(new JsonView({ message: action.at('reason').text() }))
+  return `${quoted(table)} has ${manifests}. ${reason}. To have it done, write "rewrite manifests of ${table}".`
 }
 
 function tellPlan(table: string, { data, error }: SeenCall, tool: string): string {
@@ -71,7 +89,7 @@ function tellCompaction(plan: JsonView): string {
   const skipped =
     failures.length > 0 ? ` Left out: ${problem(new JsonView({ message: failures[0]?.at('reason').text() }))}.` : ''
   return groups > 0
-    ? ` That is ${groups} group${groups === 1 ? '' : 's'} with ${rows} rows; no row changes.${skipped}`
+    ? ` That is ${plural(groups, 'group')} with ${plural(rows, 'row')}; no row changes.${skipped}`
     : skipped
 }
 
@@ -80,7 +98,7 @@ function tellExpiry(plan: JsonView): string {
   const oldest = plan.at('expired_snapshots').list()[0]?.at('committed_at').text()
   const since = oldest ? ` The oldest of them is from ${moment(oldest)}.` : ''
   const kept = plan.at('kept_snapshots_count').number()
-  return pins.length > 0 ? `${since} ${kept} more stay because pipelines have still to read them.` : since
+  return pins.length > 0 ? `${since} ${count(kept)} more stay because pipelines have still to read them.` : since
 }
 
 /** What came of a tool that proposes. */

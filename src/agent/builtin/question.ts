@@ -19,7 +19,14 @@ const PLAIN_NAME = /(?<![\p{L}\p{N}_./\\:-])([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\
 /** What has a dot and is no table. */
 const NO_TABLE = /^(e\.g|i\.e|etc\.|[\d.]+$)|\.(com|org|net|io|json|parquet|avro|csv|md)$/i
 const ASKING =
-  /\?\s*$|^(please )?(can you |could you )?(what|which|how|who|when|where|why|would|should|is|are|does|do|did|will|may|tell me|show|explain|describe|plan|preview|simulate|dry.?run|estimate)\b|\b(would|could) (it|that|this)\b|\bwhat (happens|would|if)\b/
+  /\?\s*$|^(please )?(what|which|how|who|when|where|why|would|should|is|are|does|do|did|will|may|tell me|show|explain|describe|plan|preview|simulate|dry.?run|estimate)\b|\b(would|could) (it|that|this)\b|\bwhat (happens|would|if)\b/
+
+/** "Could you compact it?" is an order, for all its question mark. */
+const POLITE = /^(please |pls )?(can|could|would|will) you (please |kindly )?/
+
+function isAsking(lower: string): boolean {
+  return POLITE.test(lower) ? ASKING.test(lower.replace(POLITE, '').replace(/[?\s]+$/, '')) : ASKING.test(lower)
+}
 
 /** Reads a prompt; `earlier` are the texts before it, newest last. */
 export function readQuestion(text: string, earlier: readonly string[], now: Date): Question {
@@ -30,7 +37,7 @@ export function readQuestion(text: string, earlier: readonly string[], now: Date
     lower,
     tables: tableNames(text),
     earlierTable: known.at(-1),
-    isAsking: ASKING.test(lower),
+    isAsking: isAsking(lower),
     now,
   }
 }

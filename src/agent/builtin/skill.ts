@@ -17,11 +17,14 @@ export type Next =
   | { readonly calls: readonly { readonly tool: string; readonly args: object }[] }
   | { readonly say: string }
 
+/** What a skill answers when the question was none of its kind after all. */
+export const NOT_UNDERSTOOD = { say: undefined } as const
+
 /** One kind of question that the rules understand. */
 export interface Skill {
   matches(question: Question): boolean
   /** Called again with what its calls came to, until it says something. */
-  next(question: Question, seen: readonly SeenCall[]): Next
+  next(question: Question, seen: readonly SeenCall[]): Next | typeof NOT_UNDERSTOOD
 }
 
 /** The last call of a tool. */

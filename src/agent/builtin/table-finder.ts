@@ -5,6 +5,12 @@ import { bullets, problem, quoted } from './words.ts'
 /** The table that a question is about, or what has to be done to know it. */
 export type FoundTable = { readonly table: string } | { readonly next: Next }
 
+/** Tables whose name, without its namespace, is a word of a text in lower case. */
+export function namedIn(lower: string, tables: readonly string[]): readonly string[] {
+  const words = new Set(lower.split(/[^\p{L}\p{N}_-]+/u).filter((word) => word !== '' && !COMMON.has(word)))
+  return tables.filter((table) => words.has(table.slice(table.lastIndexOf('.') + 1).toLowerCase()))
+}
+
 /** Words that are never the name of a table by themselves. */
 const COMMON = new Set([
   'table',
@@ -28,8 +34,7 @@ export function findTable({ tables, lower, earlierTable }: Question, seen: reado
   if (listed === undefined) return { next: { calls: [{ tool: 'list_tables', args: {} }] } }
   if (listed.error !== undefined) return { next: { say: `I cannot list the tables: ${problem(listed.error)}` } }
   const known = listed.data.at('tables').texts()
-  const words = new Set(lower.split(/[^\p{L}\p{N}_-]+/u).filter((word) => word !== '' && !COMMON.has(word)))
-  const matching = known.filter((table) => words.has(table.slice(table.lastIndexOf('.') + 1).toLowerCase()))
+  const matching = namedIn(lower, known)
   const [only] = matching
   if (only !== undefined && matching.length === 1) return { table: only }
   if (matching.length > 1) {

@@ -1,12 +1,12 @@
 import { count, formatBytes, plural } from '../../domain/table-health.ts'
 import type { JsonView } from './json-view.ts'
-import { lastOf, oneCall, type SeenCall, type Skill } from './skill.ts'
-import { findTable } from './table-finder.ts'
+import { lastOf, NOT_UNDERSTOOD, oneCall, type SeenCall, type Skill } from './skill.ts'
+import { findTable, namedIn } from './table-finder.ts'
 import { bullets, moment, problem, quoted } from './words.ts'
 
 const TABLES = /\b(tables?|lakehouse|catalog|warehouse|everything|anything|something)\b/
 const CARE =
-  /\b(need|needs|needing|require|requires|deserve)\b.*\b(care|attention|maintenance|work|help|compact\w*|expir\w*|clean\w*|fix\w*)\b|\b(unhealthy|sick|worst|bad shape|poor health|fragmented|neglected|in trouble)\b|\bwhat should (i|we|be)\b.*\b(do|clean|compact|maintain|done)\b|\bhealth of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bhow (healthy|is the health)\b|\bhow (is|are) (the|my|our) (lakehouse|tables|warehouse|lake)\b|\b(small files|too many files)\b.*\b(which|where|tables)\b|\b(which|what) tables?\b.*\b(small files|score|health|deletes|delete files|compact\w*|maintenance|attention|care)\b/
+  /\b(need|needs|needing|require|requires|deserve)\b.*\b(care|attention|maintenance|work|help|compact\w*|expir\w*|clean\w*|fix\w*)\b|\b(unhealthy|sick|worst|bad shape|poor health|fragmented|neglected|in trouble)\b|\bwhat should (i|we|be)\b.*\b(do|clean|compact|maintain|done)\b|\bhealth of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bhow (healthy|is the health)\b|\b(everything|all) (is )?(ok|okay|fine|good|well|healthy|in order)\b|\bhow (is|are) (the|my|our) (lakehouse|tables|warehouse|lake)\b|\b(small files|too many files)\b.*\b(which|where|tables)\b|\b(which|what) tables?\b.*\b(small files|score|health|deletes|delete files|compact\w*|maintenance|attention|care)\b/
 
 /** Which tables need care, and why. */
 const careSkill: Skill = {
@@ -106,12 +106,18 @@ function tellSnapshot(snapshot: JsonView): string {
 const ABOUT =
   /\b(hold|holds|contain|contains|describe|about|schema|columns?|fields?|look like|looks like|structure|big|large|size|rows|records|health|healthy|score|state|status|overview|details?|summary|files|partition\w*|stored|in it|inside|why)\b/
 
-/** What a table holds and how it is. */
+const POINTING = /\b(it|its|that|this|there|them|same|the table)\b/
+
+/** What a table holds and how it is; whether a word is the name of one, only the list of tables tells. */
 const aboutSkill: Skill = {
   matches: ({ lower, tables }) =>
-    (tables.length > 0 && !/\b(pipeline|operations?|approv\w+)\b/.test(lower)) ||
-    (ABOUT.test(lower) && TABLES.test(lower)),
+    (tables.length > 0 && !/\b(pipeline|operations?|approv\w+)\b/.test(lower)) || ABOUT.test(lower),
   next(question, seen) {
+    const listed = lastOf(seen, 'list_tables')?.data.at('tables').texts()
+    const { lower, tables, earlierTable } = question
+    const isPointing = POINTING.test(lower) && earlierTable !== undefined
+    const isAboutTables = tables.length > 0 || TABLES.test(lower) || isPointing
+    if (!isAboutTables && listed !== undefined && namedIn(lower, listed).length === 0) return NOT_UNDERSTOOD
     const found = findTable(question, seen)
     if ('next' in found) return found.next
     const args = { table: found.table }
