@@ -27,8 +27,7 @@ export interface AppContext extends RouteDeps {
   readonly newRequestId: () => string
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
-  /** Undefined where there is no cluster for notebooks. */
-  readonly notebookProxy?: NotebookProxyDeps | undefined
+  readonly notebookProxy: NotebookProxyDeps
 }
 
 const MAX_BODY_BYTES = 2 ** 20
@@ -56,10 +55,8 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     return c.req.path === IMPORT_PATH ? limitImport(c, next) : limitBody(c, next)
   })
   app.use('/api/*', idempotency(context.idempotency))
-  if (context.notebookProxy !== undefined) {
-    const { authMode: mode, identity, allowedOrigins, log } = context
-    mountNotebookProxy(app, { ...context.notebookProxy, mode, identity, allowedOrigins, log, isolation: 'path' })
-  }
+  const { authMode: mode, identity, allowedOrigins, log } = context
+  mountNotebookProxy(app, { ...context.notebookProxy, mode, identity, allowedOrigins, log, isolation: 'path' })
   mountRoutes(app, allRoutes(context))
   return app
 }

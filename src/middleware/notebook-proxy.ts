@@ -26,9 +26,14 @@ import { createNotebookSockets, type NotebookSockets } from './notebook-sockets.
 import { isLoopbackHost } from './origin-guard.ts'
 import { requireRole } from './require-role.ts'
 
+/** Notebooks, where there is a cluster for them; elsewhere their paths do not exist. */
+export interface AvailableTargets extends NotebookTargets {
+  available(): boolean
+}
+
 /** What the proxy reaches notebooks with. */
 export interface NotebookProxyDeps {
-  readonly targets: NotebookTargets
+  readonly targets: AvailableTargets
   readonly upstream: NotebookUpstream
   /** Replaces times of WebSockets in tests. */
   readonly relay?: Partial<RelaySettings>
@@ -43,7 +48,14 @@ export interface NotebookProxyOptions extends NotebookProxyDeps {
 
 /** Mounts what stands below `/notebook/`. */
 export function mountNotebookProxy(app: Hono<AppEnv>, options: NotebookProxyOptions & AuthenticateOptions): void {
-  app.use('/notebook/*', notebookPages(), authenticate(options), notebookProxy(options))
+  app.use('/notebook/*', notebookPages(), existing(options.targets), authenticate(options), notebookProxy(options))
+}
+
+function existing(targets: AvailableTargets) {
+  return createMiddleware<AppEnv>(async function requireCluster(c, next) {
+    if (!targets.available()) throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+    await next()
+  })
 }
 
 /** A request that may reach the caller's notebook. */

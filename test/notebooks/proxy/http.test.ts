@@ -376,6 +376,19 @@ describe('HTTP to a notebook', () => {
     }
   })
 
+  it('does not exist without a cluster, for anybody', async () => {
+    house.targets.exist = false
+    try {
+      for (const headers of [own, {}, { Authorization: 'Bearer wrong' }]) {
+        for (const path of ['/notebook/ana/api', '/notebook/bo/api']) {
+          expect((await ask(house.port, { path, headers })).status).toBe(404)
+        }
+      }
+    } finally {
+      house.targets.exist = true
+    }
+  })
+
   it('asks who has no session to sign in, on a page', async () => {
     const headers = { Accept: 'text/html', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Site': 'none' }
     const answer = await ask(house.port, { path: '/notebook/ana/lab', headers })

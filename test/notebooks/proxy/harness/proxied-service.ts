@@ -1,5 +1,6 @@
 import { createApp } from '../../../../src/app.ts'
-import type { NotebookTarget, NotebookTargets } from '../../../../src/notebooks/notebook-target.ts'
+import type { AvailableTargets } from '../../../../src/middleware/notebook-proxy.ts'
+import type { NotebookTarget } from '../../../../src/notebooks/notebook-target.ts'
 import type { RelaySettings } from '../../../../src/notebooks/proxy/socket-relay.ts'
 import type { NotebookUpstreamOptions } from '../../../../src/runtime/notebook-upstream.ts'
 import { detectRuntime, type RunningServer } from '../../../../src/runtime/runtime.ts'
@@ -7,9 +8,14 @@ import { type Logger, createLogger } from '../../../../src/services/logger.ts'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../../../support/service.ts'
 
 /** The port of targets in memory: who has a notebook, and where. */
-export class KnownTargets implements NotebookTargets {
+export class KnownTargets implements AvailableTargets {
+  exist = true
   readonly byUser = new Map<string, NotebookTarget>()
   readonly touches: string[] = []
+
+  available(): boolean {
+    return this.exist
+  }
 
   targetOf(user: string): Promise<NotebookTarget | undefined> {
     return Promise.resolve(this.byUser.get(user))
