@@ -1,31 +1,51 @@
 import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server'
-import type { Context, Handler } from 'hono'
+import type { Context, Handler, Hono } from 'hono'
+import { bodyLimit } from 'hono/body-limit'
 import type { AgentServices } from '../agent/agent-services.ts'
 import { createMcpServer, type McpCall } from '../agent/mcp-server.ts'
 import { allTools } from '../agent/tools/all-tools.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
+import { authenticate } from '../middleware/authenticate.ts'
 import { HttpError } from '../middleware/http-error.ts'
+import { originGuard } from '../middleware/origin-guard.ts'
 import { requireRole } from '../middleware/require-role.ts'
+import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { readJson } from './read-json.ts'
 
 export interface McpRouteDeps {
   readonly version: string
   readonly log: Logger
+  readonly authMode: 'token' | 'off'
+  readonly identity: IdentityService
   readonly allowedOrigins: readonly string[]
   readonly agentServices: AgentServices
 }
+
+const MAX_BODY_BYTES = 2 ** 20
 
 const LOOPBACK_ORIGIN = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 
 /**
- * The agent's tools for assistants of the users' own, over the Model Context Protocol (Streamable HTTP, stateless): one
- * POST is one message, and no session outlives it. A bearer token is asked for: what a browser adds by itself proves
- * nothing here.
+ * Mounts the agent's tools at `/mcp` for assistants of the users' own, over the Model Context Protocol (Streamable HTTP,
+ * stateless): one POST is one message, and no session outlives it. A bearer token is asked for: what a browser adds by
+ * itself proves nothing here.
  */
-export function mcpRoute({ version, log, allowedOrigins, agentServices }: McpRouteDeps): Handler<AppEnv> {
+export function mountMcp(app: Hono<AppEnv>, deps: McpRouteDeps): void {
+  const { authMode: mode, identity, allowedOrigins } = deps
+  app.use('/mcp', authenticate({ mode, identity }))
+  app.use('/mcp', originGuard({ mode, allowedOrigins }))
+  app.use('/mcp', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
+  app.all('/mcp', answerMcp(deps))
+}
+
+function refuseLargeBody(): never {
+  throw new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${MAX_BODY_BYTES} bytes`)
+}
+
+function answerMcp({ version, log, allowedOrigins, agentServices }: McpRouteDeps): Handler<AppEnv> {
   const allowed = new Set(allowedOrigins)
   const calls = new WeakMap<AuthInfo, McpCall>()
   const handler = createMcpHandler(
