@@ -9,6 +9,12 @@ export const tablesQuery = queryOptions({
   staleTime: 30_000,
 })
 
+/** The names of all tables, for pickers. */
+export const tableNamesQuery = queryOptions({
+  ...tablesQuery,
+  select: ({ tables }) => tables.map(({ table }) => table),
+})
+
 async function allTables(signal: AbortSignal): Promise<readonly TableListItem[]> {
   const tables: TableListItem[] = []
   let token: string | null = null

@@ -72,3 +72,10 @@ export const KeyIcon = icon(<path d="M9 7a3.5 3.5 0 1 1-7 0 3.5 3.5 0 0 1 7 0zM9
 export const LinkIcon = icon(
   <path d="M6.5 9.5l3-3M7 4.5l1.5-1.5a3 3 0 0 1 4.5 4.5L11.5 9M4.5 7 3 8.5A3 3 0 0 0 7.5 13L9 11.5" />,
 )
+export const FitIcon = icon(<path d="M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4" />)
+export const UndoIcon = icon(<path d="M5.5 3 2.5 6l3 3M2.5 6h7a4 4 0 0 1 0 8H6" />)
+export const RedoIcon = icon(<path d="m10.5 3 3 3-3 3M13.5 6h-7a4 4 0 0 0 0 8H10" />)
+export const ArrangeIcon = icon(<path d="M2 2.5h4v3H2zM2 10.5h4v3H2zM10 6.5h4v3h-4zM6 4h2v8H6M8 8h2" />)
+export const DownloadIcon = icon(<path d="M8 2v8M4.5 7 8 10.5 11.5 7M2.5 13.5h11" />)
+export const UploadIcon = icon(<path d="M8 10.5v-8M4.5 6 8 2.5 11.5 6M2.5 13.5h11" />)
+export const CompareIcon = icon(<path d="M6 3v10M6 3H2v10h4M10 3h4v10h-4M8 1.5v13" />)

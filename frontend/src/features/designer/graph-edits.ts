@@ -18,6 +18,28 @@ export function addNode(
   return { graph: { ...graph, nodes: [...graph.nodes, node] }, id }
 }
 
+/** Room between nodes that are put beside each other, pixels. */
+const STEP = { x: 272, y: 96 } as const
+
+/** A place for a new node: right of the one that it comes after, or of all, where no other one stands. */
+export function freePlace({ nodes }: Graph, after: string | undefined): Position {
+  const before = nodes.find(({ id }) => id === after) ?? rightmost(nodes)
+  if (!before) return { x: 0, y: 0 }
+  const x = before.position.x + STEP.x
+  let { y } = before.position
+  const isTaken = (at: number): boolean =>
+    nodes.some(({ position }) => Math.abs(position.x - x) < STEP.x * 0.8 && Math.abs(position.y - at) < STEP.y * 0.8)
+  while (isTaken(y)) y += STEP.y
+  return { x, y }
+}
+
+function rightmost(nodes: readonly Node[]): Node | undefined {
+  return nodes.reduce<Node | undefined>(
+    (found, node) => (found === undefined || node.position.x > found.position.x ? node : found),
+    undefined,
+  )
+}
+
 /** The first of `name`, `name_2`, `name_3`, … that is not taken: names that SQL can use. */
 export function freeId(name: string, taken: ReadonlySet<string>): string {
   let n = 1

@@ -6,7 +6,6 @@ import type {
   PipelineAnswer,
   PipelineHistory,
   StartPipelineRequest,
-  TableList,
   VersionSummary,
 } from '../../api/types.ts'
 import { monitorStore } from './monitor-store.ts'
@@ -27,12 +26,6 @@ export const pipelineHistoryQuery = (id: string) =>
     queryFn: ({ signal }) => api.get<PipelineHistory>(`${pathOf(id)}/history`, { signal }),
     staleTime: 0,
   })
-
-/** The names of all tables, for pickers. */
-export const tableNamesQuery = queryOptions({
-  queryKey: ['tables', 'names'],
-  queryFn: async ({ signal }) => (await api.get<TableList>('/api/tables', { signal })).tables.map(({ name }) => name),
-})
 
 /** Definitions with where their versions are, for pickers. */
 export const runnableQuery = queryOptions({

@@ -5,6 +5,7 @@ import { formatDuration } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
 import { useLiveRow } from './monitor-store.ts'
+import { isAlive } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { rateOf } from './sample.ts'
 import classes from './pipelines.module.css'
@@ -77,9 +78,4 @@ export function TriggerCell({ id }: CellProps) {
 export function LastCell({ id }: CellProps) {
   const last = useLiveRow(id)?.samples.last
   return last ? <RelativeTime at={new Date(last.atMs).toISOString()} /> : <>{words.list.never}</>
-}
-
-/** Whether its figures say something of now. */
-export function isAlive(pipeline: Pipeline): boolean {
-  return pipeline.state !== 'stopped' && pipeline.state !== 'failed'
 }

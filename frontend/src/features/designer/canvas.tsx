@@ -1,0 +1,173 @@
+import {
+  applyEdgeChanges,
+  applyNodeChanges,
+  Background,
+  type Connection,
+  type Edge as FlowEdge,
+  type EdgeChange,
+  type NodeChange,
+  Panel,
+  ReactFlow,
+  ReactFlowProvider,
+  useReactFlow,
+} from '@xyflow/react'
+import '@xyflow/react/dist/base.css'
+import { ActionIcon, Tooltip, VisuallyHidden } from '@mantine/core'
+import { type DragEvent, type ReactNode, useEffect, useState } from 'react'
+import type { Position } from '../../../../src/domain/graph.ts'
+import { FitIcon, MinusIcon, PlusIcon } from '../../components/icons.tsx'
+import { designerStrings } from '../../strings/designer.ts'
+import { DRAGGED_TYPE } from './dragged-type.ts'
+import { type Drawing, flowEdges, flowNodes } from './flow-elements.ts'
+import type { Graph } from './graph.ts'
+import { whyNotConnect } from './graph-edits.ts'
+import { type CanvasNode, GraphNode } from './graph-node.tsx'
+import classes from './canvas.module.css'
+
+const words = designerStrings.canvas
+
+/** What is done on a canvas that can be edited. */
+export interface CanvasEdits {
+  readonly add: (type: string, at: { readonly position: Position }) => string
+  readonly remove: (nodeIds: readonly string[], edgeIds: readonly string[]) => void
+  readonly connect: (source: string, target: string) => void
+  readonly move: (places: ReadonlyMap<string, Position>) => void
+}
+
+interface CanvasProps {
+  readonly graph: Graph
+  readonly drawing: Drawing
+  /** Undefined: it is only looked at. */
+  readonly edits: CanvasEdits | undefined
+  readonly onSelect: (id: string | undefined) => void
+}
+
+const NODE_COMPONENTS = { step: GraphNode }
+const FIT = { padding: 0.15, maxZoom: 1 } as const
+
+/** A graph on a canvas: drag, connect, delete, zoom; everything by keyboard too. */
+export function Canvas(props: CanvasProps) {
+  return (
+    <ReactFlowProvider>
+      <Flow {...props} />
+    </ReactFlowProvider>
+  )
+}
+
+function Flow({ graph, drawing, edits, onSelect }: CanvasProps) {
+  const [nodes, setNodes] = useState<CanvasNode[]>(() => flowNodes(graph, drawing, []))
+  const [edges, setEdges] = useState<FlowEdge[]>(() => flowEdges(graph, drawing, []))
+  const flow = useReactFlow<CanvasNode>()
+  useEffect(() => {
+    setNodes((before) => flowNodes(graph, drawing, before))
+    setEdges((before) => flowEdges(graph, drawing, before))
+  }, [graph, drawing])
+  useFitWhenReplaced(graph)
+
+  const changeNodes = (changes: NodeChange<CanvasNode>[]): void => {
+    setNodes((before) => applyNodeChanges(withoutRemovals(changes), before))
+    const places = settledPlaces(changes)
+    if (places.size > 0) edits?.move(places)
+    const selected = changes.findLast((change) => change.type === 'select' && change.selected)
+    if (selected?.type === 'select') onSelect(selected.id)
+  }
+  const drop = (event: DragEvent): void => {
+    const type = event.dataTransfer.getData(DRAGGED_TYPE)
+    if (type === '' || !edits) return
+    event.preventDefault()
+    onSelect(edits.add(type, { position: flow.screenToFlowPosition({ x: event.clientX, y: event.clientY }) }))
+  }
+  const isPossible = ({ source, target }: Connection | FlowEdge): boolean =>
+    whyNotConnect(graph, drawing.types, { source, target }) === undefined
+  return (
+    <ReactFlow<CanvasNode>
+      className={classes.canvas ?? ''}
+      aria-label={words.label}
+      nodes={nodes}
+      edges={edges}
+      nodeTypes={NODE_COMPONENTS}
+      onNodesChange={changeNodes}
+      onEdgesChange={(changes: EdgeChange[]) =>
+        setEdges((before) => applyEdgeChanges(withoutRemovals(changes), before))
+      }
+      onConnect={({ source, target }) => edits?.connect(source, target)}
+      isValidConnection={isPossible}
+      onDelete={({ nodes: gone, edges: cut }) => {
+        edits?.remove(
+          gone.map(({ id }) => id),
+          cut.map(({ id }) => id),
+        )
+        if (gone.length > 0) onSelect(undefined)
+      }}
+      onPaneClick={() => onSelect(undefined)}
+      onDragOver={(event) => {
+        if (edits) event.preventDefault()
+      }}
+      onDrop={drop}
+      nodesDraggable={edits !== undefined}
+      nodesConnectable={edits !== undefined}
+      deleteKeyCode={edits ? DELETE_KEYS : null}
+      fitView
+      fitViewOptions={FIT}
+      minZoom={0.1}
+      maxZoom={2}
+      proOptions={{ hideAttribution: true }}
+    >
+      <Background gap={20} size={1} color="var(--lh-border)" />
+      <Panel position="bottom-left" className={classes.zoom ?? ''}>
+        <ZoomButton label={words.zoomIn} onClick={() => void flow.zoomIn()} icon={<PlusIcon size={14} />} />
+        <ZoomButton label={words.zoomOut} onClick={() => void flow.zoomOut()} icon={<MinusIcon size={14} />} />
+        <ZoomButton label={words.fit} onClick={() => void flow.fitView(FIT)} icon={<FitIcon size={14} />} />
+      </Panel>
+      {graph.nodes.length === 0 && (
+        <Panel position="top-center" className={classes.empty ?? ''}>
+          <strong>{words.empty}</strong>
+          <span>{edits ? words.emptyHelp : words.emptyReadOnly}</span>
+        </Panel>
+      )}
+      {edits && <VisuallyHidden>{words.help}</VisuallyHidden>}
+    </ReactFlow>
+  )
+}
+
+const DELETE_KEYS = ['Delete', 'Backspace']
+
+interface ZoomButtonProps {
+  readonly label: string
+  readonly icon: ReactNode
+  readonly onClick: () => void
+}
+
+function ZoomButton({ label, icon, onClick }: ZoomButtonProps) {
+  return (
+    <Tooltip label={label} position="right">
+      <ActionIcon variant="default" aria-label={label} onClick={onClick}>
+        {icon}
+      </ActionIcon>
+    </Tooltip>
+  )
+}
+
+/** Shows all of a graph that took the place of another one, and of one that got its first nodes. */
+function useFitWhenReplaced(graph: Graph): void {
+  const { fitView } = useReactFlow()
+  const key = graph.nodes.length === 0 ? 'empty' : 'drawn'
+  useEffect(() => {
+    const frame = requestAnimationFrame(() => void fitView(FIT))
+    return () => cancelAnimationFrame(frame)
+  }, [key, fitView])
+}
+
+/** What is removed is removed from the graph, from which the canvas is drawn anew. */
+function withoutRemovals<T extends { readonly type: string }>(changes: T[]): T[] {
+  return changes.filter(({ type }) => type !== 'remove')
+}
+
+/** Places of nodes that were put down, by mouse or by key. */
+function settledPlaces(changes: readonly NodeChange<CanvasNode>[]): ReadonlyMap<string, Position> {
+  return new Map(
+    changes.flatMap((change) =>
+      change.type === 'position' && change.dragging !== true && change.position ? [[change.id, change.position]] : [],
+    ),
+  )
+}

@@ -1,0 +1,113 @@
+import { useMutation } from '@tanstack/react-query'
+import { type KeyboardEvent, useEffect, useMemo, useState } from 'react'
+import { Note } from '../../components/note.tsx'
+import type { Version } from '../../api/types.ts'
+import { designerStrings } from '../../strings/designer.ts'
+import { useSearchParams } from '../../use-search-params.ts'
+import { validate } from './api.ts'
+import { arrange, lacksPlaces } from './auto-layout.ts'
+import { Canvas } from './canvas.tsx'
+import { EditorToolbar } from './editor-toolbar.tsx'
+import type { Drawing } from './flow-elements.ts'
+import type { Graph, NodeTypes } from './graph.ts'
+import { Inspector } from './inspector.tsx'
+import { LeaveGuard } from './leave-guard.tsx'
+import { Outline } from './outline.tsx'
+import { Palette } from './palette.tsx'
+import { ProblemsPanel } from './problems-panel.tsx'
+import { useGraphEditor } from './use-graph-editor.ts'
+import { problemsByNode, type Validated } from './validation.ts'
+import classes from './designer.module.css'
+
+interface GraphEditorProps {
+  readonly version: Version
+  readonly types: NodeTypes
+  readonly readOnly: boolean
+  /** Number of the newest version of the definition. */
+  readonly newest: number
+}
+
+const NO_MARKS = new Map<string, never>()
+
+/** A version on the canvas, and everything that makes the next one of it. */
+export function VersionEditor({ version, types, readOnly, newest }: GraphEditorProps) {
+  const initial = useMemo(() => drawable(version), [version])
+  const editor = useGraphEditor(initial, types)
+  const [{ node: selectedId }, changeSearch] = useSearchParams()
+  const select = (id: string | undefined): void => changeSearch({ node: id })
+  const check = useValidation(editor.graph, version, editor.isDirty || !readOnly)
+  const problems = useMemo(() => problemsByNode(check.validated?.answer.problems ?? []), [check.validated])
+  const drawing = useMemo<Drawing>(
+    () => ({ types, problems, nodeMarks: NO_MARKS, edgeMarks: NO_MARKS, selectedId }),
+    [types, problems, selectedId],
+  )
+  const keys = (event: KeyboardEvent): void => {
+    if (readOnly || !(event.ctrlKey || event.metaKey) || isTyping(event.target)) return
+    const key = event.key.toLowerCase()
+    if (key === 'z' && !event.shiftKey) editor.undo()
+    else if (key === 'y' || (key === 'z' && event.shiftKey)) editor.redo()
+    else return
+    event.preventDefault()
+  }
+  return (
+    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- short cuts of the buttons inside, which do the same
+    <div className={classes.editor} onKeyDown={keys}>
+      <EditorToolbar version={version} editor={editor} check={check} readOnly={readOnly} />
+      {!readOnly && version.version < newest && <Note tone="info">{designerStrings.notNewest(newest)}</Note>}
+      <div className={classes.workbench}>
+        <div className={classes.left}>
+          {!readOnly && <Palette types={types} onAdd={(type) => select(editor.add(type, { after: selectedId }))} />}
+          <Outline graph={editor.graph} selectedId={selectedId} problems={problems} onSelect={select} />
+        </div>
+        <div className={classes.middle}>
+          <Canvas graph={editor.graph} drawing={drawing} edits={readOnly ? undefined : editor} onSelect={select} />
+        </div>
+        <div className={classes.right}>
+          <Inspector
+            editor={editor}
+            types={types}
+            selectedId={selectedId}
+            problems={problems}
+            readOnly={readOnly}
+            onSelect={select}
+          />
+          <ProblemsPanel graph={editor.graph} {...check} onSelect={select} />
+        </div>
+      </div>
+      <LeaveGuard isDirty={editor.isDirty} />
+    </div>
+  )
+}
+
+/** Graphs that were made by programs have no places: they are arranged, which counts as no change. */
+function drawable({ nodes, edges }: Version): Graph {
+  const graph = { nodes, edges }
+  return lacksPlaces(graph) ? arrange(graph) : graph
+}
+
+function isTyping(target: EventTarget): boolean {
+  return target instanceof Element && target.closest('input, textarea, [contenteditable]') !== null
+}
+
+export interface Validation {
+  readonly validated: Validated | undefined
+  readonly error: unknown
+  readonly isPending: boolean
+  readonly run: () => void
+}
+
+function useValidation(graph: Graph, version: Version, asDrawn: boolean): Validation {
+  const [validated, setValidated] = useState<Validated>()
+  const { mutate, error, isPending, reset } = useMutation({
+    mutationFn: async (what: Graph): Promise<Validated> => ({
+      graph: what,
+      answer: await validate(what, asDrawn ? undefined : version),
+    }),
+    onSuccess: setValidated,
+  })
+  useEffect(() => {
+    setValidated(undefined)
+    reset()
+  }, [version.id, reset])
+  return { validated, error, isPending, run: () => mutate(graph) }
+}

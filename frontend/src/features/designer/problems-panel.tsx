@@ -1,0 +1,69 @@
+import { Note } from '../../components/note.tsx'
+import { errorText } from '../../components/states.tsx'
+import { designerStrings } from '../../strings/designer.ts'
+import type { Graph } from './graph.ts'
+import type { Validated } from './validation.ts'
+import classes from './designer.module.css'
+
+const words = designerStrings.problems
+
+interface ProblemsProps {
+  readonly graph: Graph
+  readonly validated: Validated | undefined
+  readonly error: unknown
+  readonly onSelect: (id: string) => void
+}
+
+/** What the last validation said; each problem leads to its node. */
+export function ProblemsPanel({ graph, validated, error, onSelect }: ProblemsProps) {
+  return (
+    <section className={classes.panel} aria-label={words.title} aria-live="polite">
+      <h2>{words.title}</h2>
+      {error !== null && error !== undefined && <Note tone="bad">{errorText(error)}</Note>}
+      {validated === undefined ? (
+        <p className={classes.hint}>{words.never}</p>
+      ) : (
+        <Answer validated={validated} isStale={validated.graph !== graph} onSelect={onSelect} />
+      )}
+    </section>
+  )
+}
+
+interface AnswerProps {
+  readonly validated: Validated
+  readonly isStale: boolean
+  readonly onSelect: (id: string) => void
+}
+
+function Answer({ validated: { answer }, isStale, onSelect }: AnswerProps) {
+  const { problems, runnable, source_tables: sources, sink_table: sink } = answer
+  const errors = problems.filter(({ severity }) => severity === 'error').length
+  const verdict = runnable
+    ? problems.length === 0
+      ? words.fine
+      : words.fineWith(problems.length)
+    : words.cannot(errors)
+  return (
+    <>
+      <p className={runnable ? classes.good : classes.bad}>{verdict}</p>
+      {isStale && <p className={classes.hint}>{words.stale}</p>}
+      {sources.length > 0 && <p className={classes.hint}>{words.reads(sources.join(', '))}</p>}
+      {sink !== null && <p className={classes.hint}>{words.writes(sink)}</p>}
+      <ul className={classes.problems}>
+        {problems.map(({ node_id: id, code, message, severity }) => (
+          <li key={`${id} ${code} ${message}`}>
+            <span className={severity === 'error' ? classes.bad : classes.warn}>{words[severity]}</span>{' '}
+            {id === null ? (
+              words.whole
+            ) : (
+              <button type="button" className={classes.end} onClick={() => onSelect(id)}>
+                {id}
+              </button>
+            )}
+            <div>{message}</div>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
