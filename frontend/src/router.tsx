@@ -14,12 +14,12 @@ import { formatSearchParams, parseSearchParams } from './search-params.ts'
 
 const NAV = [
   ...tablesNav,
-  ...operationsNav,
+  ...agentNav,
   ...notebooksNav,
+  ...operationsNav,
   ...pipelinesNav,
   ...designerNav,
   ...approvalsNav,
-  ...agentNav,
   ...settingsNav,
 ]
 

@@ -1,4 +1,10 @@
-import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core'
+import {
+  createTheme,
+  type CSSVariablesResolver,
+  defaultVariantColorsResolver,
+  type MantineColorsTuple,
+  type VariantColorsResolver,
+} from '@mantine/core'
 
 /** The one accent: the water of a lock. Shade 7 carries white text on light pages, shade 4 dark text on dark ones. */
 const WATER: MantineColorsTuple = [
@@ -40,13 +46,22 @@ const DARK: MantineColorsTuple = [
   '#0b0e10',
 ]
 
+const TITLE = { title: { fontWeight: 600, fontSize: '1rem' } } as const
 const COMPACT = { defaultProps: { size: 'xs' } } as const
+
+/** The text on the accent follows the scheme: white on the dark shade of light pages, dark on the light one of dark pages. */
+const variantColors: VariantColorsResolver = (input) => {
+  const colors = defaultVariantColorsResolver(input)
+  const onAccent = input.variant === 'filled' && (input.color === undefined || input.color === 'water')
+  return onAccent ? { ...colors, color: 'var(--lh-on-accent)' } : colors
+}
 
 /** Quiet and dense: 13 px text, small radii, tabular figures. */
 export const theme = createTheme({
   primaryColor: 'water',
   primaryShade: { light: 7, dark: 4 },
   autoContrast: true,
+  variantColorResolver: variantColors,
   colors: { water: WATER, gray: GRAY, dark: DARK },
   black: '#1b2126',
   defaultRadius: 'sm',
@@ -62,7 +77,7 @@ export const theme = createTheme({
     },
   },
   components: {
-    Button: COMPACT,
+    Button: { defaultProps: { size: 'xs' }, styles: { label: { fontWeight: 500 } } },
     TextInput: COMPACT,
     PasswordInput: COMPACT,
     NumberInput: COMPACT,
@@ -76,7 +91,11 @@ export const theme = createTheme({
     SegmentedControl: COMPACT,
     ActionIcon: { defaultProps: { variant: 'subtle', color: 'gray' } },
     Tooltip: { defaultProps: { withArrow: true, openDelay: 300 } },
-    Modal: { defaultProps: { centered: true } },
+    Modal: { defaultProps: { centered: true }, styles: TITLE },
+    Drawer: { styles: TITLE },
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
+    Portal: { defaultProps: { target: '#overlays' } },
+    Alert: { defaultProps: { p: 'xs' } },
   },
 })
 
@@ -92,7 +111,9 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--lh-ok': '#18733f',
     '--lh-warn': '#8a5a00',
     '--lh-bad': '#b42323',
+    '--lh-warn-fill': '#c27c00',
     '--lh-accent': '#0b6e7f',
+    '--lh-on-accent': '#ffffff',
     '--lh-accent-soft': '#e6f5f8',
     '--lh-surface': '#f7f8f9',
     '--lh-hover': '#eff1f3',
@@ -107,7 +128,9 @@ export const cssVariables: CSSVariablesResolver = () => ({
     '--lh-ok': '#52c58d',
     '--lh-warn': '#e3ab42',
     '--lh-bad': '#ff8a80',
+    '--lh-warn-fill': '#e3ab42',
     '--lh-accent': '#5cc0d0',
+    '--lh-on-accent': '#0b0e10',
     '--lh-accent-soft': '#12343b',
     '--lh-surface': '#1a1f24',
     '--lh-hover': '#20262c',

@@ -83,8 +83,14 @@ function chartOptions(props: ChartProps, width: number, height: number): UPlot.O
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { time: props.time ?? true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
-      { ...axis, space: 70, ...((props.time ?? true) ? { values: timeLabels } : {}) },
-      { ...axis, size: axisWidth, space: 36, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
+      {
+        ...axis,
+        size: 26,
+        gap: 6,
+        space: 80,
+        ...((props.time ?? true) ? { values: timeLabels, incrs: TIME_STEPS } : {}),
+      },
+      { ...axis, size: axisWidth, space: 24, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
     ],
     series: [{}, ...props.series.map((one) => seriesOptions(one, props.format))],
   }
@@ -121,6 +127,12 @@ function timeLabels(...[, ticks, , , step]: Parameters<UPlot.Axis.DynamicValues>
     return at.toLocaleTimeString('sv', { timeStyle: step < MINUTE_S ? 'medium' : 'short' })
   })
 }
+
+/** Seconds between marks of the time axis: from one second on, so that no two marks read the same. */
+const TIME_STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+  1_209_600, 2_592_000, 7_776_000, 15_552_000, 31_536_000, 63_072_000,
+]
 
 function cssColor(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim()

@@ -3,6 +3,7 @@ import { useClipboard } from '@mantine/hooks'
 import { common } from '../strings/common.ts'
 import classes from './copyable.module.css'
 import { CheckIcon, CopyIcon } from './icons.tsx'
+import { useRowTabIndex } from './row-active.ts'
 
 export interface CopyableProps {
   readonly text: string
@@ -31,10 +32,11 @@ export function Copyable({ text, shown = text, what, mono = true, wrap = false }
 /** A small button that copies a text and says so. */
 export function CopyIconButton({ text, what }: { readonly text: string; readonly what: string }) {
   const { copied, copy } = useClipboard({ timeout: 1500 })
+  const tabIndex = useRowTabIndex()
   const label = copied ? common.copied : common.copyWhat(what)
   return (
     <Tooltip label={label}>
-      <ActionIcon size={24} aria-label={label} onClick={() => copy(text)}>
+      <ActionIcon size={24} aria-label={label} tabIndex={tabIndex} data-quiet onClick={() => copy(text)}>
         {copied ? <CheckIcon size={14} /> : <CopyIcon size={14} />}
       </ActionIcon>
     </Tooltip>

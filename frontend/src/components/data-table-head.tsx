@@ -1,3 +1,4 @@
+import { VisuallyHidden } from '@mantine/core'
 import { type CSSProperties, memo } from 'react'
 import { common } from '../strings/common.ts'
 import type { ColumnSpec } from './data-table.tsx'
@@ -35,7 +36,7 @@ function Head<Row>({ columns, grid, sort, onSort }: HeadProps<Row>) {
                 {sorted && (sorted.descending ? <ArrowDownIcon size={12} /> : <ArrowUpIcon size={12} />)}
               </button>
             ) : (
-              column.header
+              (column.headerHidden === true && <VisuallyHidden>{column.header}</VisuallyHidden>) || column.header
             )}
           </div>
         )

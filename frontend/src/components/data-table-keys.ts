@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type RefObject, useState } from 'react'
+import { type FocusEvent, type KeyboardEvent, type RefObject, useState } from 'react'
 
 interface RowKeysOptions {
   readonly count: number
@@ -10,6 +10,8 @@ interface RowKeys {
   /** The row that the Tab key reaches. */
   readonly active: number
   readonly onKeyDown: (event: KeyboardEvent) => void
+  /** Makes the row that is clicked into, or tabbed to, the current one. */
+  readonly onFocus: (event: FocusEvent) => void
 }
 
 const PAGE_ROWS = 15
@@ -42,7 +44,11 @@ export function useRowKeys({ count, scroller, scrollTo }: RowKeysOptions): RowKe
     event.preventDefault()
     focusRow(to)
   }
-  return { active, onKeyDown }
+  const onFocus = ({ target }: FocusEvent): void => {
+    const row = target.closest<HTMLElement>('[data-row-index]')
+    if (row) setActive(Number(row.dataset['rowIndex']))
+  }
+  return { active, onKeyDown, onFocus }
 }
 
 function destination(key: string, from: number, last: number): number | undefined {

@@ -1,4 +1,5 @@
 import { type CSSProperties, memo, type MouseEvent } from 'react'
+import { RowActive } from './row-active.ts'
 import type { ColumnSpec } from './data-table.tsx'
 import classes from './data-table.module.css'
 
@@ -34,15 +35,17 @@ function TableRow<Row>({ row, index, top, height, columns, grid, focusable, sele
       style={{ ...grid, height, transform: `translateY(${top}px)` }}
       onClick={open}
     >
-      {columns.map((column) => (
-        <div
-          key={column.id}
-          className={column.align === 'end' ? `${classes.cell} ${classes.end}` : classes.cell}
-          role="gridcell"
-        >
-          {column.cell(row)}
-        </div>
-      ))}
+      <RowActive value={focusable}>
+        {columns.map((column) => (
+          <div
+            key={column.id}
+            className={column.align === 'end' ? `${classes.cell} ${classes.end}` : classes.cell}
+            role="gridcell"
+          >
+            {column.cell(row)}
+          </div>
+        ))}
+      </RowActive>
     </div>
   )
 }

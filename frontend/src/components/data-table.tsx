@@ -19,6 +19,8 @@ export interface ColumnSpec<Row> {
   readonly sortValue?: (row: Row) => SortValue
   /** Whether the first click sorts from high to low; for figures and times. */
   readonly highFirst?: boolean
+  /** Only said to those who cannot see the column, such as that of buttons. */
+  readonly headerHidden?: boolean
   /** Left out where there is no room for it. */
   readonly hideOnPhone?: boolean
 }
@@ -76,6 +78,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       aria-colcount={columns.length}
       tabIndex={-1}
       onKeyDown={keys.onKeyDown}
+      onFocus={keys.onFocus}
     >
       <DataTableHead columns={columns} grid={grid} sort={sort} onSort={props.onSort} />
       <div className={classes.body} role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>

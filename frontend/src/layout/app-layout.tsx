@@ -38,12 +38,12 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
         {shell.skip}
       </a>
       <PhoneBar onMenu={drawerState.open} onSearch={search.open} />
-      <div className={classes.side}>
+      <nav className={classes.side} aria-label={shell.navigation}>
         <Brand />
         <SearchButton onClick={search.open} />
         <NavList entries={entries} />
         <UserMenu />
-      </div>
+      </nav>
       <Drawer
         opened={drawer}
         onClose={drawerState.close}
@@ -51,7 +51,9 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
         title={common.product}
         closeButtonProps={{ 'aria-label': common.close }}
       >
-        <NavList entries={entries} onNavigate={drawerState.close} />
+        <nav aria-label={shell.navigation}>
+          <NavList entries={entries} onNavigate={drawerState.close} />
+        </nav>
         <UserMenu />
       </Drawer>
       <main id="main" className={classes.main} tabIndex={-1}>
@@ -74,7 +76,7 @@ function skipToMain(event: { preventDefault: () => void }): void {
 
 function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly onSearch: () => void }) {
   return (
-    <header className={classes.top}>
+    <nav className={classes.top} aria-label={shell.bar}>
       <Group gap={4} wrap="nowrap">
         <ActionIcon size={36} aria-label={shell.openNavigation} onClick={onMenu}>
           <MenuIcon size={18} />
@@ -84,7 +86,7 @@ function PhoneBar({ onMenu, onSearch }: { readonly onMenu: () => void; readonly 
       <ActionIcon size={36} aria-label={shell.searchLabel} onClick={onSearch}>
         <SearchIcon size={18} />
       </ActionIcon>
-    </header>
+    </nav>
   )
 }
 

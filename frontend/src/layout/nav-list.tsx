@@ -1,10 +1,9 @@
 import { VisuallyHidden } from '@mantine/core'
 import { Link, useRouterState } from '@tanstack/react-router'
-import { hasRole } from '../../../src/domain/roles.ts'
-import { useMe } from '../api/session.ts'
 import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shell.ts'
 import classes from './nav-list.module.css'
+import { useMyEntries } from './use-my-entries.ts'
 
 const SECTIONS: readonly NavEntry['section'][] = ['lakehouse', 'pipelines', 'service']
 
@@ -15,10 +14,9 @@ interface NavListProps {
 
 /** The pages that the caller's role may open, in sections. */
 export function NavList({ entries, onNavigate }: NavListProps) {
-  const me = useMe()
-  const mine = entries.filter(({ minRole = 'Auditor' }) => me !== undefined && hasRole(me.role, minRole))
+  const mine = useMyEntries(entries)
   return (
-    <nav className={classes.nav} aria-label={shell.navigation}>
+    <div className={classes.nav}>
       {SECTIONS.map((section) => (
         <div key={section}>
           <p className={classes.section} id={`nav-${section}`}>
@@ -33,21 +31,18 @@ export function NavList({ entries, onNavigate }: NavListProps) {
           </ul>
         </div>
       ))}
-    </nav>
+    </div>
   )
 }
 
-const always = (): boolean => true
 const nothing = (): undefined => undefined
 
 function NavItem({ entry, onNavigate }: { readonly entry: NavEntry; readonly onNavigate: (() => void) | undefined }) {
-  const { to, also = [], label, icon: Icon, useShown = always, useBadge = nothing } = entry
-  const shown = useShown()
+  const { to, also = [], label, icon: Icon, useBadge = nothing } = entry
   const badge = useBadge()
   const current = useRouterState({
     select: ({ location }) => [to, ...also].some((path) => isBelow(location.pathname, path)),
   })
-  if (!shown) return null
   return (
     <li>
       <Link to={to} className={classes.link} aria-current={current ? 'page' : undefined} onClick={onNavigate}>

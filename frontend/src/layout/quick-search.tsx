@@ -2,8 +2,6 @@ import { Modal, TextInput, VisuallyHidden } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
-import { hasRole } from '../../../src/domain/roles.ts'
-import { useMe } from '../api/session.ts'
 import { tablesQuery } from '../api/tables.ts'
 import { SearchIcon, TablesIcon } from '../components/icons.tsx'
 import { formatCount } from '../components/units.ts'
@@ -11,6 +9,7 @@ import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shell.ts'
 import { findByName } from '../components/find-by-name.ts'
 import classes from './quick-search.module.css'
+import { useMyEntries } from './use-my-entries.ts'
 
 interface Found {
   readonly key: string
@@ -50,64 +49,60 @@ export function QuickSearch({ entries, onClose }: QuickSearchProps) {
     event.preventDefault()
   }
   return (
-    <Modal
-      opened
-      onClose={onClose}
-      withCloseButton={false}
-      yOffset="12dvh"
-      centered={false}
-      aria-label={shell.searchLabel}
-    >
-      <TextInput
-        size="sm"
-        aria-label={shell.searchLabel}
-        placeholder={shell.searchShort}
-        leftSection={<SearchIcon />}
-        value={text}
-        onChange={(event) => {
-          setText(event.currentTarget.value)
-          setChosen(0)
-        }}
-        onKeyDown={onKeyDown}
-        role="combobox"
-        aria-expanded
-        aria-controls="found"
-        aria-activedescendant={found.length > 0 ? `found-${current}` : undefined}
-        autoComplete="off"
-        spellCheck={false}
-        data-autofocus
-      />
-      <div ref={list} id="found" className={classes.list} role="listbox" aria-label={shell.searchLabel}>
-        {found.map((one, index) => (
-          // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input above takes the keys
-          <div
-            key={one.key}
-            id={`found-${index}`}
-            className={classes.option}
-            role="option"
-            tabIndex={-1}
-            aria-selected={index === current}
-            onClick={() => go(one)}
-          >
-            <one.icon />
-            {one.label}
+    <Modal.Root opened onClose={onClose} yOffset="12dvh" centered={false}>
+      <Modal.Overlay />
+      <Modal.Content aria-label={shell.searchLabel}>
+        <Modal.Body>
+          <TextInput
+            size="sm"
+            aria-label={shell.searchLabel}
+            placeholder={shell.searchShort}
+            leftSection={<SearchIcon />}
+            value={text}
+            onChange={(event) => {
+              setText(event.currentTarget.value)
+              setChosen(0)
+            }}
+            onKeyDown={onKeyDown}
+            role="combobox"
+            aria-expanded
+            aria-controls="found"
+            aria-activedescendant={found.length > 0 ? `found-${current}` : undefined}
+            autoComplete="off"
+            spellCheck={false}
+            data-autofocus
+          />
+          <div ref={list} id="found" className={classes.list} role="listbox" aria-label={shell.searchLabel}>
+            {found.map((one, index) => (
+              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input above takes the keys
+              <div
+                key={one.key}
+                id={`found-${index}`}
+                className={classes.option}
+                role="option"
+                tabIndex={-1}
+                aria-selected={index === current}
+                onClick={() => go(one)}
+              >
+                <one.icon />
+                {one.label}
+              </div>
+            ))}
           </div>
-        ))}
-      </div>
-      {found.length === 0 && <p className={classes.note}>{shell.searchEmpty}</p>}
-      {more > 0 && <p className={classes.note}>{shell.searchMore(formatCount(more))}</p>}
-      <VisuallyHidden role="status">{shell.searchFound(found.length + more)}</VisuallyHidden>
-    </Modal>
+          {found.length === 0 && <p className={classes.note}>{shell.searchEmpty}</p>}
+          {more > 0 && <p className={classes.note}>{shell.searchMore(formatCount(more))}</p>}
+          <VisuallyHidden role="status">{shell.searchFound(found.length + more)}</VisuallyHidden>
+        </Modal.Body>
+      </Modal.Content>
+    </Modal.Root>
   )
 }
 
 function useFound(entries: readonly NavEntry[], text: string): { found: readonly Found[]; more: number } {
-  const me = useMe()
+  const mine = useMyEntries(entries)
   const tables = useQuery(tablesQuery).data
   return useMemo(() => {
-    const pages = entries
-      .filter(({ minRole = 'Auditor' }) => me !== undefined && hasRole(me.role, minRole))
-      .map(({ to, label, icon }) => ({ key: to, label, icon, path: to }))
+    const pages = mine.map(({ to, label, icon }) => ({ key: to, label, icon, path: to }))
     const places = (tables?.tables ?? []).map(({ table }) => ({
       key: table,
       label: table,
@@ -116,5 +111,5 @@ function useFound(entries: readonly NavEntry[], text: string): { found: readonly
     }))
     const all = findByName([...pages, ...places], text, ({ label }) => label)
     return { found: all.slice(0, SHOWN), more: Math.max(0, all.length - SHOWN) }
-  }, [entries, me, tables, text])
+  }, [mine, tables, text])
 }

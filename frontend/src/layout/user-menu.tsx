@@ -1,4 +1,4 @@
-import { Menu, useMantineColorScheme } from '@mantine/core'
+import { Menu, useMantineColorScheme, VisuallyHidden } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { signOut, useMe } from '../api/session.ts'
@@ -25,8 +25,9 @@ export function UserMenu() {
   return (
     <Menu position="top-start" width={200}>
       <Menu.Target>
-        <button type="button" className={classes.button} aria-label={shell.user(me.user)}>
+        <button type="button" className={classes.button}>
           <UserIcon />
+          <VisuallyHidden>{shell.signedInAs}</VisuallyHidden>
           <span className={classes.words}>
             <span className={classes.name}>{me.user}</span>
             <span className={classes.role}>{shell.roles[me.role]}</span>

@@ -2,6 +2,7 @@
 export const shell = {
   skip: 'Skip to content',
   navigation: 'Main navigation',
+  bar: 'Top bar',
   openNavigation: 'Open navigation',
   sections: { lakehouse: 'Lakehouse', pipelines: 'Pipelines', service: 'Service' },
   search: 'Search',
@@ -13,7 +14,7 @@ export const shell = {
   searchTables: 'Tables',
   searchMore: (count: string) => `${count} more; type more of the name`,
   searchFound: (count: number) => (count === 1 ? '1 result' : `${count} results`),
-  user: (name: string) => `Signed in as ${name}`,
+  signedInAs: 'Signed in as',
   signOut: 'Sign out',
   scheme: 'Colours',
   schemes: { auto: 'System', light: 'Light', dark: 'Dark' },

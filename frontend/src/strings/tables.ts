@@ -133,7 +133,7 @@ export const snapshots = {
     size: 'Size',
     refs: 'Refs',
     id: 'Snapshot',
-    actions: '',
+    actions: 'Actions',
   },
   current: 'current',
   rollback: 'Roll back to this',

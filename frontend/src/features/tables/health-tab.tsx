@@ -23,16 +23,18 @@ export function HealthTab({ table, onAction }: TabProps) {
         <p>{health.recommendation}</p>
       </div>
       <div className={classes.grid}>
-        {health.actions.length > 0 ? (
-          <RecommendedActions health={health} onAction={onAction} />
-        ) : (
-          <section className={classes.section}>
-            <Title order={2}>{words.actionsTitle}</Title>
-            <span>{words.noActions}</span>
-          </section>
-        )}
+        <div className={classes.stack}>
+          {health.actions.length > 0 ? (
+            <RecommendedActions health={health} onAction={onAction} />
+          ) : (
+            <section className={classes.section}>
+              <Title order={2}>{words.actionsTitle}</Title>
+              <span>{words.noActions}</span>
+            </section>
+          )}
+          <Factors health={health} />
+        </div>
         <Histogram health={health} />
-        <Factors health={health} />
       </div>
     </div>
   )

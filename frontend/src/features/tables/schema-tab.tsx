@@ -4,6 +4,7 @@ import { useMemo, useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
 import { ChevronDownIcon, ChevronRightIcon, MoreIcon, PlusIcon, SearchIcon } from '../../components/icons.tsx'
+import { useRowTabIndex } from '../../components/row-active.ts'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { formatPlural } from '../../components/units.ts'
 import { schema as words, table as tableWords } from '../../strings/tables.ts'
@@ -21,8 +22,14 @@ export function SchemaTab({ table, search, onSearch, onAction }: TabProps) {
   const shown = useMemo(() => shownRows(rows, folded, search.q ?? ''), [rows, folded, search.q])
   const columns = useMemo(
     () =>
-      schemaColumns({ folded, onFold: (path) => setFolded((before) => toggled(before, path)), canChange, onAction }),
-    [folded, canChange, onAction],
+      schemaColumns({
+        nested: rows.some(({ hasFields }) => hasFields),
+        folded,
+        onFold: (path) => setFolded((before) => toggled(before, path)),
+        canChange,
+        onAction,
+      }),
+    [rows, folded, canChange, onAction],
   )
   if (query.isPending) return <Loading lines={8} />
   if (query.isError) return <ErrorState error={query.error} onRetry={() => void query.refetch()} />
@@ -60,6 +67,7 @@ function toggled(paths: ReadonlySet<string>, path: string): ReadonlySet<string> 
 }
 
 interface SchemaColumnsOptions {
+  readonly nested: boolean
   readonly folded: ReadonlySet<string>
   readonly onFold: (path: string) => void
   readonly canChange: boolean
@@ -67,6 +75,7 @@ interface SchemaColumnsOptions {
 }
 
 function schemaColumns({
+  nested,
   folded,
   onFold,
   canChange,
@@ -77,7 +86,7 @@ function schemaColumns({
       id: 'name',
       header: words.columns.name,
       width: 'minmax(160px, 2fr)',
-      cell: (row) => <NameCell row={row} folded={folded.has(row.column.path)} onFold={onFold} />,
+      cell: (row) => <NameCell row={row} nested={nested} folded={folded.has(row.column.path)} onFold={onFold} />,
     },
     {
       id: 'type',
@@ -117,7 +126,8 @@ function schemaColumns({
     ...columns,
     {
       id: 'actions',
-      header: '',
+      header: tableWords.actions,
+      headerHidden: true,
       width: '44px',
       cell: (row) => <ColumnMenu path={row.column.path} onAction={onAction} />,
     },
@@ -125,19 +135,23 @@ function schemaColumns({
 }
 
 interface NameCellProps {
+  /** Whether any column of the table has fields. */
+  readonly nested: boolean
   readonly row: SchemaRow
   readonly folded: boolean
   readonly onFold: (path: string) => void
 }
 
-function NameCell({ row, folded, onFold }: NameCellProps) {
+function NameCell({ row, nested, folded, onFold }: NameCellProps) {
   const { name, depth, hasFields, column } = row
+  const tabIndex = useRowTabIndex()
   return (
     <span className={classes.nameCell} style={{ paddingLeft: depth * 16 }}>
       {hasFields ? (
         <button
           type="button"
           className={classes.fold}
+          tabIndex={tabIndex}
           aria-expanded={!folded}
           aria-label={folded ? words.expand(name) : words.collapse(name)}
           onClick={() => onFold(column.path)}
@@ -145,7 +159,7 @@ function NameCell({ row, folded, onFold }: NameCellProps) {
           {folded ? <ChevronRightIcon size={12} /> : <ChevronDownIcon size={12} />}
         </button>
       ) : (
-        <span className={classes.leaf} />
+        nested && <span className={classes.leaf} />
       )}
       <span className={classes.column} title={column.path}>
         {name}
@@ -155,10 +169,11 @@ function NameCell({ row, folded, onFold }: NameCellProps) {
 }
 
 function ColumnMenu({ path, onAction }: { readonly path: string; readonly onAction: TabProps['onAction'] }) {
+  const tabIndex = useRowTabIndex()
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon size={24} aria-label={tableWords.rowActions(path)}>
+        <ActionIcon size={24} tabIndex={tabIndex} aria-label={tableWords.rowActions(path)}>
           <MoreIcon />
         </ActionIcon>
       </Menu.Target>

@@ -8,6 +8,7 @@ import { Copyable } from '../../components/copyable.tsx'
 import type { ColumnSpec } from '../../components/data-table.tsx'
 import { MoreIcon } from '../../components/icons.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { useRowTabIndex } from '../../components/row-active.ts'
 import { formatBytes, formatCount, formatDelta, formatPlural } from '../../components/units.ts'
 import { common } from '../../strings/common.ts'
 import { snapshots as words, table as tableWords } from '../../strings/tables.ts'
@@ -126,6 +127,7 @@ function snapshotColumns(options: SnapshotColumnsOptions): readonly ColumnSpec<S
   const menu: ColumnSpec<Snapshot> = {
     id: 'actions',
     header: words.columns.actions,
+    headerHidden: true,
     width: '44px',
     cell: ({ snapshot_id: id }) =>
       id === current ? null : <SnapshotMenu id={id} canRollBack={canRollBack} onAction={onAction} />,
@@ -186,10 +188,11 @@ interface SnapshotMenuProps {
 }
 
 function SnapshotMenu({ id, canRollBack, onAction }: SnapshotMenuProps) {
+  const tabIndex = useRowTabIndex()
   return (
     <Menu position="bottom-end">
       <Menu.Target>
-        <ActionIcon size={24} aria-label={tableWords.rowActions(id)}>
+        <ActionIcon size={24} tabIndex={tabIndex} aria-label={tableWords.rowActions(id)}>
           <MoreIcon />
         </ActionIcon>
       </Menu.Target>

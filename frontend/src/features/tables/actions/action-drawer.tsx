@@ -32,7 +32,7 @@ export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionD
       title={words.title(name, table)}
       closeButtonProps={{ 'aria-label': common.close }}
     >
-      <Stack gap="md">
+      <Stack gap="md" tabIndex={-1} data-autofocus className={classes.body}>
         <p className={classes.about}>{about[kind]}</p>
         <DrawerBody table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
       </Stack>
@@ -48,7 +48,8 @@ function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProp
   if (search.op !== undefined) return <OperationOutcome table={table} operationId={search.op} onClose={onClose} />
   if (!allowed) return <Forbidden role={spec.minRole} />
   if (wantsRecommended && health.isPending) return <Loading lines={4} />
-  const recommended = health.data?.actions.find(({ operation }) => operation === kind)
+  const actions = wantsRecommended ? (health.data?.actions ?? []) : []
+  const recommended = actions.find(({ operation }) => operation === kind)
   return (
     <ActionSteps
       table={table}

@@ -1,0 +1,14 @@
+import { hasRole } from '../../../src/domain/roles.ts'
+import { useMe } from '../api/session.ts'
+import type { NavEntry } from '../navigation.ts'
+
+/** The entries that are of use here and that the caller's role may open; `entries` are the same on every call. */
+export function useMyEntries(entries: readonly NavEntry[]): readonly NavEntry[] {
+  const me = useMe()
+  const shown = entries.map(({ useShown = always }) => useShown())
+  return entries.filter(
+    ({ minRole = 'Auditor' }, index) => shown[index] === true && me !== undefined && hasRole(me.role, minRole),
+  )
+}
+
+const always = (): boolean => true
