@@ -5,6 +5,7 @@ import type { NavEntry } from '../navigation.ts'
 /** The entries that are of use here and that the caller's role may open; `entries` are the same on every call. */
 export function useMyEntries(entries: readonly NavEntry[]): readonly NavEntry[] {
   const me = useMe()
+  // oxlint-disable-next-line react/rules-of-hooks -- the same hooks in the same order: the entries never change
   const shown = entries.map(({ useShown = always }) => useShown())
   return entries.filter(
     ({ minRole = 'Auditor' }, index) => shown[index] === true && me !== undefined && hasRole(me.role, minRole),
