@@ -71,27 +71,32 @@ describe('an answer while it is given', () => {
 describe('the result of a tool', () => {
   it('is a table where it is a list of like things', () => {
     const tables = [
-      { table: 'demo.events', score: 60, factors: [{ name: 'x' }], note: null },
-      { table: 'demo.orders', score: 100, factors: [], extra: true },
+      { table: 'demo.events', score: 60, total_size_bytes: 2048, factors: [{ name: 'x' }], note: null },
+      { table: 'demo.orders', score: 100, total_size_bytes: 17, factors: [], extra: true },
     ]
     const { table, isTruncated, error } = readToolResult(capResult({ success: true, tables }))
-    expect(table).toEqual({
-      columns: ['table', 'score', 'note', 'extra'],
-      rows: [
-        ['demo.events', '60', '', ''],
-        ['demo.orders', '100', '', 'true'],
-      ],
-    })
+    expect(table?.columns).toEqual(['table', 'score', 'total_size_bytes', 'note', 'extra'])
+    expect(table?.rows.map((row) => row.map(({ text }) => text))).toEqual([
+      ['demo.events', '60', '2 KiB', '', ''],
+      ['demo.orders', '100', '17 B', '', 'true'],
+    ])
+    expect(table?.rows[0]?.map(({ isNumber }) => isNumber)).toEqual([false, true, true, false, false])
     expect([isTruncated, error]).toEqual([false, undefined])
   })
 
   it('is a table where it is the answer of a query', () => {
     const columns = [
       { name: 'kind', type: 'VARCHAR' },
-      { name: 'n', type: 'BIGINT' },
+      { name: 'n_bytes', type: 'BIGINT' },
     ]
-    const { table, isTruncated } = readToolResult(capResult({ columns, rows: [['view', '12']], truncated: true }))
-    expect(table).toEqual({ columns: ['kind', 'n'], rows: [['view', '12']] })
+    const { table, isTruncated } = readToolResult(capResult({ columns, rows: [['view', 1200]], truncated: true }))
+    expect(table?.columns).toEqual(['kind', 'n_bytes'])
+    expect(table?.rows).toEqual([
+      [
+        { text: 'view', isNumber: false },
+        { text: '1200', isNumber: true },
+      ],
+    ])
     expect(isTruncated).toBe(true)
   })
 

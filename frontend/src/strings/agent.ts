@@ -104,6 +104,13 @@ export const agentStrings = {
       dismissed: 'Dismissed',
       expired: 'Expired',
     },
+    /** Of tools that take something away. */
+    consequences: {
+      expire_snapshots:
+        'Expired snapshots, and the files that only they reach, are deleted for good: nobody can read the table as it was then.',
+      drop_column: 'Readers no longer see the column. Its data stays in the files, but no new column gets it back.',
+      stop_pipeline: 'The pipeline stops after the batch under way; it can be started again where it stood.',
+    } as Readonly<Record<string, string>>,
     runs: 'Runs exactly',
     plan: 'What the plan says',
     planJson: 'Whole plan as JSON',

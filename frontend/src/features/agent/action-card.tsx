@@ -9,7 +9,7 @@ import { RelativeTime, useNow } from '../../components/relative-time.tsx'
 import { errorText } from '../../components/states.tsx'
 import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
 import { agentStrings } from '../../strings/agent.ts'
-import { formatFigure } from '../operations/operation-words.ts'
+import { formatFigure } from '../operations/format-figure.ts'
 import { humanKey, viewResult } from '../operations/result-figures.ts'
 import { actionQuery, confirmAction, dismissAction } from './api.ts'
 import classes from './agent.module.css'
@@ -46,7 +46,7 @@ export function ActionCard({ action }: { readonly action: PendingAction }) {
         <StatusDot tone={TONES[state]} label={strings.states[state]} />
       </div>
       <Arguments action={action} />
-      <Plan plan={action.plan} />
+      {state === 'done' ? undefined : <Plan plan={action.plan} />}
       {state === 'pending' ? <Decision action={action} /> : undefined}
       {state === 'expired' ? <p className={classes.dimmed}>{strings.expired}</p> : undefined}
       {known ? <Outcome action={known} /> : undefined}
@@ -57,7 +57,7 @@ export function ActionCard({ action }: { readonly action: PendingAction }) {
 function Arguments({ action: { tool, arguments: values } }: { readonly action: PendingAction }) {
   return (
     <div>
-      <h4>{strings.runs}</h4>
+      <h3>{strings.runs}</h3>
       <dl className={classes.arguments}>
         <div>
           <dt>{agentStrings.call.tool}</dt>
@@ -80,7 +80,7 @@ function Plan({ plan }: { readonly plan: unknown }) {
   if (shown.length === 0 && parts.length === 0) return undefined
   return (
     <div>
-      <h4>{strings.plan}</h4>
+      <h3>{strings.plan}</h3>
       <FigureRow>
         {shown.map(({ key, kind, value }) => (
           <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
@@ -103,6 +103,7 @@ function Decision({ action }: { readonly action: PendingAction }) {
   }
   const confirm = useMutation({ mutationFn: () => confirmAction(action.id), ...options })
   const dismiss = useMutation({ mutationFn: () => dismissAction(action.id), ...options })
+  const consequence = strings.consequences[action.tool]
   const isBusy = confirm.isPending || dismiss.isPending
   const error = confirm.error ?? dismiss.error
   return (
@@ -112,8 +113,14 @@ function Decision({ action }: { readonly action: PendingAction }) {
           {errorText(error)}
         </Alert>
       ) : undefined}
+      {consequence === undefined ? undefined : <p className={classes.consequence}>{consequence}</p>}
       <Group gap="xs">
-        <Button loading={confirm.isPending} disabled={isBusy} onClick={() => confirm.mutate()}>
+        <Button
+          loading={confirm.isPending}
+          disabled={isBusy}
+          {...(consequence === undefined ? {} : { color: 'red.8' })}
+          onClick={() => confirm.mutate()}
+        >
           {strings.confirm}
         </Button>
         <Button variant="default" loading={dismiss.isPending} disabled={isBusy} onClick={() => dismiss.mutate()}>
@@ -140,7 +147,7 @@ function Outcome({ action: { state, error, result } }: { readonly action: AgentA
   const { figures } = viewResult(detailsOf(result))
   return (
     <div>
-      <h4>{strings.result}</h4>
+      <h3>{strings.result}</h3>
       <FigureRow>
         {figures
           .filter(({ key, value }) => value !== 0 && !IDS.has(key))

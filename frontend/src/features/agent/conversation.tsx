@@ -28,7 +28,9 @@ export function Conversation({ turns, live, onAskAgain }: ConversationProps) {
     const left = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight
     if (left < NEAR_END_PX || live?.text === '') scroller.scrollTo({ top: scroller.scrollHeight })
   }, [live])
-  useEffect(() => end.current?.scrollIntoView({ block: 'end' }), [turns.length])
+  useEffect(() => {
+    void end.current?.scrollIntoView({ block: 'end' })
+  }, [turns.length])
   return (
     <Scrollable className={classes.scroll} label={strings.log}>
       <div className={classes.turns}>
@@ -109,10 +111,10 @@ interface TurnFrameProps {
 function TurnFrame({ prompt, children }: TurnFrameProps) {
   return (
     <article className={classes.turn}>
-      <div className={classes.prompt}>
+      <h2 className={classes.prompt}>
         <VisuallyHidden>{strings.you}</VisuallyHidden>
         {prompt}
-      </div>
+      </h2>
       <div className={classes.answer}>
         <VisuallyHidden>{strings.agent}</VisuallyHidden>
         {children}

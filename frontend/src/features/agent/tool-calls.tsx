@@ -55,11 +55,11 @@ function ToolCallView({ call, isRunning }: ToolCallViewProps) {
       </button>
       {isOpen ? (
         <div className={classes.callBody}>
-          <h4>{strings.arguments}</h4>
+          <h3>{strings.arguments}</h3>
           <CodeBlock code={prettyJson(argumentsJson)} label={strings.arguments} maxHeight={200} />
           {resultJson === undefined || !result ? undefined : (
             <>
-              <h4>{strings.result}</h4>
+              <h3>{strings.result}</h3>
               {result.error === undefined ? undefined : <p className={classes.bad}>{result.error}</p>}
               {result.isTruncated ? <p className={classes.dimmed}>{strings.truncated}</p> : undefined}
               {result.table ? <TableOfResult table={result.table} /> : undefined}
@@ -92,8 +92,10 @@ function TableOfResult({ table: { columns, rows } }: { readonly table: ResultTab
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              {row.map((cell, column) => (
-                <td key={column}>{cell}</td>
+              {row.map(({ text, isNumber }, column) => (
+                <td key={column} data-number={isNumber || undefined} title={text}>
+                  {text}
+                </td>
               ))}
             </tr>
           ))}

@@ -1,7 +1,15 @@
+import { formatFigure } from '../operations/format-figure.ts'
+import { kindOf } from '../operations/result-figures.ts'
+
 /** A tool's result as a table: what is a list of like things in it. */
 export interface ResultTable {
   readonly columns: readonly string[]
-  readonly rows: readonly (readonly string[])[]
+  readonly rows: readonly (readonly ResultCell[])[]
+}
+
+export interface ResultCell {
+  readonly text: string
+  readonly isNumber: boolean
 }
 
 /** A tool's result, taken out of its wrapping. */
@@ -64,7 +72,7 @@ function tableOf(data: unknown): ResultTable | undefined {
 function sqlTable({ columns, rows }: Readonly<Record<string, unknown>>): ResultTable | undefined {
   if (!Array.isArray(columns) || !Array.isArray(rows) || !rows.every((row) => Array.isArray(row))) return undefined
   const names = columns.map((column: unknown) => cellText(isRecord(column) ? column['name'] : column))
-  return { columns: names, rows: rows.map((row: readonly unknown[]) => row.map(cellText)) }
+  return { columns: names, rows: rows.map((row: readonly unknown[]) => row.map((value) => toCell(value))) }
 }
 
 function firstTable(values: readonly unknown[]): ResultTable | undefined {
@@ -85,7 +93,14 @@ function listTable(items: readonly unknown[]): ResultTable | undefined {
   }
   const columns = [...fitting].slice(0, MAX_COLUMNS)
   if (columns.length === 0) return undefined
-  return { columns, rows: records.map((record) => columns.map((column) => cellText(record[column]))) }
+  return { columns, rows: records.map((record) => columns.map((column) => toCell(record[column], column))) }
+}
+
+/** A cell; numbers of the service's own fields get their units, which stand in the names of the fields. */
+function toCell(value: unknown, field?: string): ResultCell {
+  if (typeof value !== 'number') return { text: cellText(value), isNumber: false }
+  const text = field === undefined ? String(value) : formatFigure(kindOf(field, value), value)
+  return { text, isNumber: true }
 }
 
 function cellText(value: unknown): string {

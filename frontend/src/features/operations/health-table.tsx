@@ -1,7 +1,8 @@
 import { Title } from '@mantine/core'
 import { formatDelta } from '../../components/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
-import { formatFigure, measureName } from './operation-words.ts'
+import { formatFigure } from './format-figure.ts'
+import { measureName } from './operation-words.ts'
 import { type HealthChange, healthChanges } from './result-figures.ts'
 import classes from './operations.module.css'
 

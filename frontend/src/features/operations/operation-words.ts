@@ -1,9 +1,8 @@
 import type { Operation, OperationState } from '../../api/types.ts'
 import type { StatusTone } from '../../components/status-dot.tsx'
-import { formatBytes, formatCount, formatDuration } from '../../components/units.ts'
 import { operations as shared } from '../../strings/common.ts'
 import { operationStrings as strings } from '../../strings/operations.ts'
-import { type FigureKind, humanKey } from './result-figures.ts'
+import { humanKey } from './result-figures.ts'
 
 /** How each state is coloured. */
 export const STATE_TONES: Readonly<Record<OperationState, StatusTone>> = {
@@ -73,13 +72,6 @@ function numberIn(object: unknown, key: string): number | undefined {
 function textIn(object: unknown, key: string): string {
   const value = valueIn(object, key)
   return typeof value === 'string' ? value : ''
-}
-
-/** A figure with its unit. */
-export function formatFigure(kind: FigureKind, value: number | string): string {
-  if (typeof value === 'string') return value
-  if (kind === 'bytes') return formatBytes(value)
-  return kind === 'duration' ? formatDuration(value) : formatCount(value)
 }
 
 /** The name of a measure of health; measures that the page does not know keep their own. */
