@@ -1,0 +1,76 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+
+/** The Chromium that the tests drive; undefined: none, and they are skipped. */
+export const chromiumPath: string | undefined =
+  process.env['LOCKHOUSE_CHROMIUM'] ??
+  ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
+
+if (chromiumPath === undefined) {
+  console.warn('Tests of the web page are skipped: LOCKHOUSE_CHROMIUM names no browser (scripts/chromium-setup.sh)')
+}
+
+const FLAGS = [
+  '--headless',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--disable-dev-shm-usage',
+]
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+export type Theme = 'light' | 'dark'
+
+/** One window of one user. */
+export interface Visit {
+  readonly page: Page
+  /** What the page complained of on its console and what its scripts threw: nothing, in a good visit. */
+  readonly complaints: readonly string[]
+  close(): Promise<void>
+}
+
+export interface VisitOptions {
+  readonly theme?: Theme
+  /** Of the window, in CSS pixels; default 1440 × 900. */
+  readonly size?: { readonly width: number; readonly height: number }
+}
+
+export function openBrowser(): Promise<Browser> {
+  return chromium.launch({ executablePath: chromiumPath ?? '', args: FLAGS })
+}
+
+/** A window with cookies of its own; it knows nobody yet. */
+export async function visit(browser: Browser, { theme = 'light', size }: VisitOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+    viewport: size ?? { width: 1440, height: 900 },
+    acceptDownloads: true,
+  })
+  const page = await context.newPage()
+  page.setDefaultTimeout(30_000)
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => complaints.push(String(error)))
+  return { page, complaints, close: () => context.close() }
+}
+
+/** Breaches of WCAG 2.2 AA and of good practice on the page as it stands: rule, how often, where first. */
+export async function accessibilityBreaches(page: Page): Promise<readonly string[]> {
+  await page.evaluate(AXE)
+  return page.evaluate(async () => {
+    // oxlint-disable-next-line typescript/no-explicit-any -- a global that the text above defines
+    const { violations } = await (globalThis as any).axe.run()
+    return violations.map(
+      (breach: { id: string; nodes: { target: unknown[] }[] }) =>
+        `${breach.id} × ${breach.nodes.length}: ${JSON.stringify(breach.nodes[0]?.target)}`,
+    )
+  })
+}

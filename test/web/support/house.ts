@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Role } from '../../../src/domain/roles.ts'
+import { ensureFrontend } from '../../../scripts/build-frontend.mjs'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const BUN = join(ROOT, 'node_modules', 'bun', 'bin', 'bun.exe')
+const START_LIMIT_MS = 120_000
+
+/** The real service in a process of its own, with the built web page and the demo lakehouse, as `npm start` runs it. */
+export interface House {
+  readonly url: string
+  /** What the first start prints: signs its reader in as the first lead. */
+  readonly link: string
+  /** Token of the first lead, `admin`. */
+  readonly token: string
+  /** Makes a user and answers their token. */
+  addUser(user: string, role: Role): Promise<string>
+  /** A request to the interface; throws unless the answer is a success. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  call(method: string, path: string, body?: object, token?: string): Promise<any>
+  close(): Promise<void>
+}
+
+export interface HouseOptions {
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** Builds the web page when it must be and starts a {@link House} on a port of its own. */
+export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House> {
+  if (!ensureFrontend()) throw new Error('the web page could not be built')
+  const folder = await mkdtemp(join(tmpdir(), 'lockhouse-web-'))
+  const child = spawn(BUN, [join(ROOT, 'src', 'main.ts')], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: folder,
+      LOCKHOUSE_HOME: join(folder, 'home'),
+      LOCKHOUSE_DEMO: '1',
+      LOG_LEVEL: 'warn',
+      PORT: '0',
+      ...env,
+    },
+  })
+  const link = await printedLink(child)
+  const url = link.slice(0, link.indexOf('/#'))
+  const token = link.slice(link.indexOf('=') + 1)
+  const call: House['call'] = async (method, path, body, by = token) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { Authorization: `Bearer ${by}`, ...(body ? { 'Content-Type': 'application/json' } : {}) },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    })
+    const text = await response.text()
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${text}`)
+    return text === '' ? undefined : JSON.parse(text)
+  }
+  return {
+    url,
+    link,
+    token,
+    call,
+    async addUser(user, role) {
+      return (await call('POST', '/api/auth/tokens', { user, role, name: 'web test' })).token
+    },
+    async close() {
+      child.kill('SIGTERM')
+      if (child.exitCode === null) await once(child, 'exit')
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Waits for the link that the first start prints. */
+async function printedLink(child: ChildProcess): Promise<string> {
+  let text = ''
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  const timer = setTimeout(() => reject(new Error(`the service does not start:\n${text}`)), START_LIMIT_MS)
+  const read = (chunk: Buffer): void => {
+    text += String(chunk)
+    const found = /http:\/\/[^\s/]+\/#token=\S+/.exec(text)?.[0]
+    if (found) resolve(found)
+  }
+  child.stdout?.on('data', read)
+  child.stderr?.on('data', read)
+  child.on('exit', (code) => reject(new Error(`the service ended with ${code}:\n${text}`)))
+  try {
+    return await promise
+  } finally {
+    clearTimeout(timer)
+  }
+}
