@@ -12,6 +12,7 @@ import { mountNotebookProxy, type NotebookProxyDeps } from './middleware/noteboo
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
+import { type McpRouteDeps, mountMcp } from './routes/mcp-route.ts'
 import { mountRoutes } from './routes/mount-routes.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import type { IdempotencyService } from './services/idempotency-service.ts'
@@ -19,7 +20,7 @@ import type { Logger } from './services/logger.ts'
 import type { RefusalLog } from './services/refusal-log.ts'
 
 /** Everything the app needs; `context.ts` makes it. */
-export interface AppContext extends RouteDeps {
+export interface AppContext extends RouteDeps, McpRouteDeps {
   readonly log: Logger
   readonly authMode: 'token' | 'off'
   readonly allowedOrigins: readonly string[]
@@ -57,6 +58,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use('/api/*', idempotency(context.idempotency))
   const { authMode: mode, identity, allowedOrigins, log } = context
   mountNotebookProxy(app, { ...context.notebookProxy, mode, identity, allowedOrigins, log, isolation: 'path' })
+  mountMcp(app, context)
   mountRoutes(app, allRoutes(context))
   return app
 }

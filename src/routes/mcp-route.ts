@@ -5,11 +5,11 @@ import type { AgentServices } from '../agent/agent-services.ts'
 import { createMcpServer, type McpCall } from '../agent/mcp-server.ts'
 import { allTools } from '../agent/tools/all-tools.ts'
 import { DomainError } from '../domain/errors.ts'
+import type { Caller } from '../domain/roles.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { authenticate } from '../middleware/authenticate.ts'
 import { HttpError } from '../middleware/http-error.ts'
 import { originGuard } from '../middleware/origin-guard.ts'
-import { requireRole } from '../middleware/require-role.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { readJson } from './read-json.ts'
@@ -36,6 +36,10 @@ const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 export function mountMcp(app: Hono<AppEnv>, deps: McpRouteDeps): void {
   const { authMode: mode, identity, allowedOrigins } = deps
   app.use('/mcp', authenticate({ mode, identity }))
+  app.use('/mcp', async (c, next) => {
+    requireToken(c)
+    await next()
+  })
   app.use('/mcp', originGuard({ mode, allowedOrigins }))
   app.use('/mcp', bodyLimit({ maxSize: MAX_BODY_BYTES, onError: refuseLargeBody }))
   app.all('/mcp', answerMcp(deps))
@@ -63,7 +67,7 @@ function answerMcp({ version, log, allowedOrigins, agentServices }: McpRouteDeps
   return async (c) => {
     if (c.req.method !== 'POST') throw new HttpError(405, 'METHOD_NOT_ALLOWED', 'use POST', { Allow: 'POST' })
     checkOrigin(c, allowed)
-    const call = callOf(c)
+    const call = { caller: requireToken(c), requestId: c.get('requestId'), signal: c.req.raw.signal }
     const body = await readJson(c)
     // One message is one audited request; the protocol has given batches up.
     if (Array.isArray(body)) throw new DomainError('INVALID_REQUEST', 'the body must be one message, not a batch')
@@ -75,12 +79,12 @@ function answerMcp({ version, log, allowedOrigins, agentServices }: McpRouteDeps
 }
 
 /** Only a token speaks for its user here; with authentication off everybody on this machine does. */
-function callOf(c: Context<AppEnv>): McpCall {
+function requireToken(c: Context<AppEnv>): Caller {
   const caller = c.get('caller')
-  if (caller?.via === 'session') throw new DomainError('UNAUTHENTICATED', 'a token is needed here, not a session')
-  requireRole(caller, 'Auditor')
-  if (!caller) throw new DomainError('UNAUTHENTICATED', 'this needs a token')
-  return { caller, requestId: c.get('requestId'), signal: c.req.raw.signal }
+  if (caller === undefined || caller.via === 'session') {
+    throw new DomainError('UNAUTHENTICATED', 'this needs a token: Authorization: Bearer <token>')
+  }
+  return caller
 }
 
 /**

@@ -31,27 +31,36 @@ const PORTABLE: ReadonlySet<string> = new Set([
   'maximum',
 ])
 
+type Definitions = Readonly<Record<string, object>>
+
 /** The arguments of a tool as JSON Schema, without what only some providers know, such as patterns and formats. */
 function portableSchema(input: z.ZodObject): Readonly<Record<string, unknown>> {
-  const schema = portable(z.toJSONSchema(input, { target: 'draft-7', io: 'input', unrepresentable: 'any' }))
+  const whole = z.toJSONSchema(input, { target: 'draft-7', io: 'input', unrepresentable: 'any' })
+  // Schemas with names of their own come as references, which not every provider follows: they are written out.
+  const definitions: Definitions = Object(whole['definitions'])
+  const schema = portable(whole, definitions)
   return { ...schema, properties: schema['properties'] ?? {} }
 }
 
-function portable(schema: object): Record<string, unknown> {
+function portable(value: object, definitions: Definitions): Record<string, unknown> {
+  const schema = '$ref' in value ? { ...definitions[String(value.$ref).split('/').at(-1) ?? ''], ...value } : value
   return Object.fromEntries(
-    Object.entries(schema).flatMap(([name, value]) => {
+    Object.entries(schema).flatMap(([name, member]) => {
       if (!PORTABLE.has(name)) return []
-      if (name === 'properties') return [[name, mapValues(value)]]
-      if (name === 'anyOf' && Array.isArray(value)) return [[name, value.map(portableValue)]]
-      return [[name, name === 'items' ? portableValue(value) : value]]
+      if (name === 'properties') return [[name, mapValues(member, definitions)]]
+      if (name === 'anyOf' && Array.isArray(member))
+        return [[name, member.map((one) => portableValue(one, definitions))]]
+      return [[name, name === 'items' ? portableValue(member, definitions) : member]]
     }),
   )
 }
 
-function mapValues(properties: unknown): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(Object(properties)).map(([name, value]) => [name, portableValue(value)]))
+function mapValues(properties: unknown, definitions: Definitions): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(Object(properties)).map(([name, value]) => [name, portableValue(value, definitions)]),
+  )
 }
 
-function portableValue(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? portable(value) : value
+function portableValue(value: unknown, definitions: Definitions): unknown {
+  return typeof value === 'object' && value !== null ? portable(value, definitions) : value
 }

@@ -1,0 +1,192 @@
+import type { Client } from '@modelcontextprotocol/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { allTools } from '../../../src/agent/tools/all-tools.ts'
+import { hasRole, type Role, ROLES } from '../../../src/domain/roles.ts'
+import { GRAPH } from '../../support/lifecycle.ts'
+import { type ServedService, startServedService } from '../../support/served.ts'
+import { callMcp, connectMcp, ERAS, tokenFor } from './mcp-client.ts'
+
+const TABLE = 'demo.events'
+/** One that no pipeline reads, so that its columns are free. */
+const SPARE = 'demo.spare'
+/** The source of a pipeline, which leaves its mark in it. */
+const PIPED = 'demo.piped'
+
+let served: ServedService
+let tokens: Readonly<Record<Role, string>>
+let samples: Readonly<Record<string, Record<string, unknown>>>
+beforeAll(async () => {
+  served = await startServedService({ events: { commits: 4, filesPerCommit: 3, rowsPerFile: 50 } })
+  const { service } = served
+  tokens = {
+    Auditor: await tokenFor(service, 'aud', 'Auditor'),
+    DataEngineer: await tokenFor(service, 'eng', 'DataEngineer'),
+    LeadDataEngineer: await tokenFor(service, 'lead', 'LeadDataEngineer'),
+  }
+  const fields = ['kept', 'renamed', 'dropped'].map((name, at) => ({
+    id: at + 1,
+    name,
+    required: false,
+    type: { kind: 'string' as const },
+  }))
+  const schema = { schemaId: 0, identifierFieldIds: [], fields }
+  for (const name of ['spare', 'piped']) {
+    await service.context.app.catalog.current().createTable({ namespace: ['demo'], name }, { schema })
+  }
+  samples = await sampleArguments()
+})
+afterAll(() => served.stop(false))
+
+async function sampleArguments(): Promise<typeof samples> {
+  const { service } = served
+  const created = await service.post('/api/pipeline-defs', { name: 'copy', description: 'x', ...GRAPH })
+  const definition_id = created.body.definition.id
+  const second = await service.post(`/api/pipeline-defs/${definition_id}/versions`, GRAPH)
+  const start = {
+    source_table: PIPED,
+    sink_table: 'demo.copied',
+    checkpoint_location: 'checkpoints/copied',
+    trigger_interval: '1 hour',
+    create_sink_table: true,
+  }
+  const started = await service.post('/api/pipeline/start', start)
+  const pipeline_id = started.body.pipeline.id
+  const versions = { from_version_id: created.body.version.id, to_version_id: second.body.id }
+  return {
+    list_tables: {},
+    get_schema: { table: TABLE },
+    table_health: { table: TABLE },
+    tables_needing_care: {},
+    list_snapshots: { table: TABLE },
+    plan_compaction: { table: TABLE },
+    plan_expiry: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
+    query_table: { table: TABLE, sql: 'SELECT count(*) AS n FROM events' },
+    list_pipelines: {},
+    pipeline_status: { pipeline_id },
+    list_operations: {},
+    list_definitions: {},
+    list_versions: { definition_id },
+    get_version: { definition_id, version_id: second.body.id },
+    diff_versions: { definition_id, ...versions },
+    pending_approvals: {},
+    compact: { table: TABLE },
+    expire_snapshots: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
+    rewrite_manifests: { table: TABLE },
+    add_column: { table: TABLE, name: 'extra', type: 'string' },
+    rename_column: { table: SPARE, name: 'renamed', new_name: 'new_name' },
+    drop_column: { table: SPARE, name: 'dropped' },
+    start_pipeline: { ...start, sink_table: 'demo.other', checkpoint_location: 'checkpoints/other' },
+    stop_pipeline: { pipeline_id },
+  }
+}
+
+const metadataOf = async (table: string): Promise<string> => {
+  const [namespace = '', name = ''] = table.split('.')
+  const loaded = await served.service.context.app.catalog.current().loadTable({ namespace: [namespace], name })
+  return loaded.metadataLocation
+}
+
+async function withClient<T>(era: (typeof ERAS)[number], role: Role, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectMcp(served.host, tokens[role], era)
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
+}
+
+describe.each(ERAS)('the tools over the protocol of %s', (era) => {
+  it('tells who it is', () =>
+    withClient(era, 'Auditor', async (client) => {
+      expect(client.getServerVersion()).toMatchObject({ name: 'lockhouse' })
+      expect(client.getNegotiatedProtocolVersion()).toBe(era)
+    }))
+
+  it.each(ROLES)('lists what the role %s may call, and what each tool does', (role) =>
+    withClient(era, role, async (client) => {
+      const { tools } = await client.listTools()
+      const allowed = allTools.filter((tool) => hasRole(role, tool.minRole))
+      expect(tools.map(({ name }) => name)).toEqual(allowed.map(({ name }) => name))
+      for (const tool of allowed) {
+        const { annotations, inputSchema } = tools.find(({ name }) => name === tool.name) ?? {}
+        expect(annotations).toMatchObject({
+          readOnlyHint: tool.risk === 'read',
+          destructiveHint: tool.risk === 'destructive',
+        })
+        expect(inputSchema).toMatchObject({ type: 'object', properties: expect.any(Object) })
+      }
+    }),
+  )
+
+  it('calls every tool; what changes something only leaves an action that waits', () =>
+    withClient(era, 'LeadDataEngineer', async (client) => {
+      expect(Object.keys(samples).sort()).toEqual(allTools.map(({ name }) => name).sort())
+      const before = [await metadataOf(TABLE), await metadataOf(SPARE)]
+      for (const tool of allTools) {
+        const { isError, result, notes } = await callMcp(client, tool.name, samples[tool.name])
+        expect({ tool: tool.name, isError, result }, JSON.stringify(result)).toMatchObject({
+          isError: false,
+          result: { untrusted: true },
+        })
+        if (tool.risk === 'read' || result.data.nothing_to_do) continue
+        const { id } = result.data.pending_action
+        expect(result.data, tool.name).toMatchObject({ plan: expect.any(Object), summary: expect.any(String) })
+        expect(notes.join()).toContain(`/api/agent/actions/${id}/confirm`)
+      }
+      expect([await metadataOf(TABLE), await metadataOf(SPARE)]).toEqual(before)
+    }))
+
+  it('refuses calls above the role, unknown tools and wrong arguments', () =>
+    withClient(era, 'Auditor', async (client) => {
+      for (const { name } of allTools.filter((tool) => !hasRole('Auditor', tool.minRole))) {
+        const { isError, result } = await callMcp(client, name, samples[name])
+        expect({ name, isError, code: result.error?.code }).toEqual({ name, isError: true, code: 'FORBIDDEN' })
+      }
+      await expect(client.callTool({ name: 'confirm_action', arguments: {} })).rejects.toMatchObject({ code: -32602 })
+      await expect(client.callTool({ name: '__proto__', arguments: {} })).rejects.toMatchObject({ code: -32602 })
+      const wrong = await callMcp(client, 'get_schema', { tabel: TABLE })
+      expect(wrong).toMatchObject({ isError: true, result: { error: { code: 'INVALID_ARGUMENTS' } } })
+    }))
+})
+
+describe('a change that an assistant proposes', () => {
+  const propose = () =>
+    withClient('2026-07-28', 'DataEngineer', async (client) => {
+      const { result } = await callMcp(client, 'add_column', { table: TABLE, name: 'proposed', type: 'string' })
+      return result.data.pending_action.id as string
+    })
+
+  it('is confirmed by its user and by nobody else', async () => {
+    const id = await propose()
+    const path = `/api/agent/actions/${id}/confirm`
+    const before = await metadataOf(TABLE)
+    const others = [tokens.LeadDataEngineer, await tokenFor(served.service, 'eng-2', 'DataEngineer')]
+    for (const token of others) {
+      expect((await served.service.post(path, {}, { token })).status).toBe(404)
+    }
+    expect(await metadataOf(TABLE)).toBe(before)
+    const own = await served.service.post(path, {}, { token: tokens.DataEngineer })
+    expect(own.status).toBe(200)
+    expect(await metadataOf(TABLE)).not.toBe(before)
+    const after = await metadataOf(TABLE)
+    const again = await served.service.post(path, {}, { token: tokens.DataEngineer })
+    expect(again).toMatchObject({ status: 200, body: { state: 'done' } })
+    expect(await metadataOf(TABLE)).toBe(after)
+  })
+})
+
+describe('the audit log', () => {
+  it('has every call, as of the agent on behalf of the caller', async () => {
+    await withClient('2025-11-25', 'Auditor', async (client) => {
+      await callMcp(client, 'get_schema', { table: TABLE })
+      await callMcp(client, 'drop_column', { table: TABLE, name: 'amount' })
+    })
+    const { body } = await served.service.get('/api/audit?actor=aud&page_size=50')
+    const entries = body.filter((entry: { channel: string }) => entry.channel === 'agent')
+    expect(entries.slice(0, 2)).toMatchObject([
+      { actor: 'aud', role: 'Auditor', channel: 'agent', outcome: 'refused' },
+      { actor: 'aud', role: 'Auditor', channel: 'agent', outcome: 'done' },
+    ])
+    expect((await served.service.get('/api/audit/verify')).body.ok).toBe(true)
+  })
+})
