@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { ConfigError } from '../../src/config/config-error.ts'
+import { parseConfig } from '../../src/config/config.ts'
+import { caught } from '../support/caught.ts'
+
+describe('settings of notebooks', () => {
+  it('need none: there is no cluster', () => {
+    expect(parseConfig({}).notebooks).toMatchObject({ cluster: undefined, idleMs: 3_600_000, address: 'service-dns' })
+  })
+
+  it('name a cluster by KUBECONFIG, or by the pod that the service runs in', () => {
+    const kubeconfig = { kind: 'kubeconfig', files: ['/a', '/b'] }
+    expect(parseConfig({ KUBECONFIG: '/a:/b' }).notebooks.cluster).toEqual(kubeconfig)
+    const pod = { KUBERNETES_SERVICE_HOST: '10.0.0.1' }
+    expect(parseConfig(pod).notebooks.cluster).toEqual({ kind: 'pod' })
+    expect(parseConfig({ ...pod, KUBECONFIG: '/a:/b' }).notebooks.cluster).toEqual(kubeconfig)
+    expect(parseConfig({ ...pod, NOTEBOOKS: 'off' }).notebooks.cluster).toBeUndefined()
+  })
+
+  it.each([
+    ['NOTEBOOKS', 'yes'],
+    ['NOTEBOOK_NAMESPACE', 'Not A Label'],
+    ['NOTEBOOK_IMAGES', 'ok:1, '],
+    ['NOTEBOOK_IMAGES', 'Has Spaces'],
+    ['NOTEBOOK_IMAGES', 'x; rm -rf /'],
+    ['NOTEBOOK_CPU_LIMIT', 'lots'],
+    ['NOTEBOOK_CPU_REQUEST', '0'],
+    ['NOTEBOOK_MEMORY_LIMIT', '-1Gi'],
+    ['NOTEBOOK_MEMORY_REQUEST', '1GB'],
+    ['NOTEBOOK_STORAGE_LIMIT', ''],
+    ['NOTEBOOK_VOLUME_SIZE', '5 Gi'],
+    ['NOTEBOOK_STORAGE_CLASS', 'fast'],
+    ['NOTEBOOK_IDLE_MINUTES', '1'],
+    ['NOTEBOOK_IDLE_MINUTES', '10.5'],
+    ['NOTEBOOK_WARNING_MINUTES', '60'],
+    ['NOTEBOOK_TOKEN_HOURS', '1000'],
+    ['NOTEBOOK_LOCKHOUSE_URL', 'lockhouse:3000'],
+    ['NOTEBOOK_LOCKHOUSE_URL', 'http://user:pw@lockhouse'],
+    ['NOTEBOOK_CATALOG_URI', 'sqlite:////data/catalog.db'],
+    ['NOTEBOOK_WAREHOUSE_CLAIM', '../etc'],
+    ['NOTEBOOK_ADDRESS', 'carrier-pigeon'],
+  ])('are refused by name: %s=%j', (name, value) => {
+    const error = caught(() => parseConfig({ [name]: value }))
+    expect(error).toBeInstanceOf(ConfigError)
+    expect((error as Error).message).toMatch(new RegExp(`^${name} `))
+  })
+})

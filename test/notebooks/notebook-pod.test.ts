@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { FIRST_NOTEBOOK_CONTENT } from '../../src/notebooks/first-notebook.ts'
+import { firstNotebookMap, lakeSecret, notebookSecret, notebookService } from '../../src/notebooks/notebook-objects.ts'
+import { canHaveNotebook } from '../../src/notebooks/notebook-path.ts'
+import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
+import { lakeCoordinates } from '../../src/notebooks/lake-coordinates.ts'
+import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
+import { refuseInvalid } from '../support/kubernetes-api/validation.ts'
+import { LAKE, specOf } from './support/notebook-spec.ts'
+
+const pod = { name: 'notebook-ana', uid: 'uid-1' }
+
+/** An object as the server gets it. */
+const asSent = (object: object): ApiObject => structuredClone(object) as ApiObject
+
+describe('the pod of a notebook', () => {
+  it('is confined, and has no right on the cluster', () => {
+    const { spec } = notebookPod(specOf('ana'), 'image:1')
+    expect(spec).toMatchObject({
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy: 'OnFailure',
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: 1000,
+        fsGroup: 100,
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    })
+    for (const container of [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]) {
+      expect(container.securityContext).toMatchObject({
+        allowPrivilegeEscalation: false,
+        privileged: false,
+        capabilities: { drop: ['ALL'] },
+      })
+      expect(Object.keys(container.resources?.limits ?? {}).toSorted()).toEqual(['cpu', 'ephemeral-storage', 'memory'])
+      expect(container.image).toBe('image:1')
+    }
+    const text = JSON.stringify(spec)
+    for (const word of ['hostPath', 'hostNetwork', 'hostPort', 'serviceAccountName']) expect(text).not.toContain(word)
+  })
+
+  it('serves under the path of its user, and its probes ask there', () => {
+    const { spec } = notebookPod(specOf('ana b@x'), 'image:1')
+    const [notebook] = spec?.containers ?? []
+    expect(notebook?.args).toContain('--ServerApp.base_url=/notebook/ana%20b%40x/')
+    expect(notebook?.startupProbe?.httpGet).toEqual({ path: '/notebook/ana%20b%40x/api', port: 8888 })
+    expect(notebook?.readinessProbe?.httpGet?.path).toBe('/notebook/ana%20b%40x/api')
+    expect(notebook?.args?.join(' ')).not.toMatch(/token/i)
+  })
+
+  it('is valid and allowed by the policy `restricted`, whoever the user is', () => {
+    const users = fc.oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 400 }), fc.emailAddress())
+    fc.assert(
+      fc.property(users, fc.boolean(), fc.boolean(), (user, hasVolume, hasWarehouse) => {
+        fc.pre(canHaveNotebook(user))
+        const spec = specOf(user, {
+          volume: hasVolume ? { size: '1Gi', storageClass: undefined } : undefined,
+          warehouseClaim: hasWarehouse ? 'warehouse' : undefined,
+        })
+        refuseInvalid('pods', asSent(notebookPod(spec, 'image:1')))
+        refuseInvalid('services', asSent(notebookService(pod, spec)))
+        refuseInvalid('secrets', asSent(notebookSecret(pod, spec, { jupyterToken: 't', catalogUri: 'u' })))
+        refuseInvalid('secrets', asSent(lakeSecret(pod, spec, { id: 'i', token: 't', expiresAt: 'e' })))
+        refuseInvalid('configmaps', asSent(firstNotebookMap(pod, spec, FIRST_NOTEBOOK_CONTENT)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('holds no secret, and its variables are literal', () => {
+    const spec = specOf('$(JUPYTER_TOKEN)', {}, { catalogUri: 'postgresql://reader:hush@db/lake' })
+    const made = notebookPod(spec, 'image:1')
+    expect(JSON.stringify(made)).not.toContain('hush')
+    const env = made.spec?.containers[0]?.env ?? []
+    expect(env.find(({ name }) => name === 'LAKE_USER')?.value).toBe('$$(JUPYTER_TOKEN)')
+    expect(env.find(({ name }) => name === 'LAKE_CATALOG_URI')?.valueFrom?.secretKeyRef?.key).toBe('catalog-uri')
+    expect(made.spec?.containers[0]?.args?.join(' ')).not.toContain('$')
+  })
+
+  it('reads the warehouse where the tables say it is, and cannot write it', () => {
+    const made = notebookPod(specOf('ana', { warehouseClaim: 'lake' }, { warehouse: 'file:///data/warehouse/' }), 'i')
+    expect(made.spec?.volumes).toContainEqual({
+      name: 'warehouse',
+      persistentVolumeClaim: { claimName: 'lake', readOnly: true },
+    })
+    expect(made.spec?.containers[0]?.volumeMounts).toContainEqual({
+      name: 'warehouse',
+      mountPath: '/data/warehouse',
+      readOnly: true,
+    })
+    for (const warehouse of ['s3://bucket/lake', '']) {
+      const without = notebookPod(specOf('ana', { warehouseClaim: 'lake' }, { warehouse }), 'i')
+      expect(JSON.stringify(without)).not.toContain('"warehouse"')
+    }
+  })
+
+  it('has no token where pods do not reach the service', () => {
+    const text = JSON.stringify(notebookPod(specOf('ana', {}, { apiUrl: undefined }), 'i'))
+    expect(text).not.toContain('LAKE_TOKEN_FILE')
+    expect(text).not.toContain('-lake')
+  })
+})
+
+describe('what a notebook is told of the catalog', () => {
+  const view = { apiUrl: LAKE.apiUrl, catalogUri: undefined }
+  const catalog = { type: 'sql', name: 'lockhouse', warehouse: 'file:///w', uri: 'sqlite:////data/catalog.db' }
+
+  it.each([
+    ['a SQLite file is not told: it lies on another machine', catalog, undefined],
+    [
+      'a SQL server is not told: its address holds a password',
+      { ...catalog, uri: 'postgresql://u:p@db/lake' },
+      undefined,
+    ],
+    ['a REST catalog is told', { ...catalog, type: 'rest', uri: 'https://catalog' }, 'https://catalog'],
+    ['a folder has no address', { ...catalog, type: 'hadoop', uri: undefined }, undefined],
+  ])('%s', (_, configured, expected) => {
+    expect(lakeCoordinates(configured, view).catalogUri).toBe(expected)
+  })
+
+  it('what whoever runs the service says goes before', () => {
+    const said = { ...view, catalogUri: 'postgresql://reader@db/lake' }
+    expect(lakeCoordinates(catalog, said).catalogUri).toBe('postgresql://reader@db/lake')
+  })
+})
