@@ -1,6 +1,13 @@
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
-import { asObject, isJsonObject, requireArray, requireObject, requireString } from '../iceberg/json/json-fields.ts'
+import {
+  asObject,
+  isJsonObject,
+  requireArray,
+  requireCount,
+  requireObject,
+  requireString,
+} from '../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
 import type { JsonObject } from '../iceberg/json/lossless-json.ts'
 import { Overtaken } from './pipeline-errors.ts'
@@ -43,6 +50,8 @@ export interface CheckpointState {
 /** As many batches as Spark keeps by default (`spark.sql.streaming.minBatchesToRetain`). */
 const RETAINED_BATCHES = 100
 const OWNER_FILE = 'lockhouse.json'
+const OWNER_VERSION = 1
+const REMEDY = 'restore it, or remove the folder, and the pipeline goes on from what its sink tells'
 
 /**
  * A checkpoint folder in the layout of Spark Structured Streaming, so that either can go on where the other stopped:
@@ -90,7 +99,12 @@ export class Checkpoint {
   }
 
   async writeOwner({ pipelineId, sources, sink }: CheckpointOwner): Promise<void> {
-    const json = { version: 1, pipeline_id: pipelineId, sources: sources.map(stampToJson), sink: stampToJson(sink) }
+    const json = {
+      version: OWNER_VERSION,
+      pipeline_id: pipelineId,
+      sources: sources.map(stampToJson),
+      sink: stampToJson(sink),
+    }
     await this.#io.write(`${this.location}/${OWNER_FILE}`, encode(stringifyJson(json)))
   }
 
@@ -135,7 +149,7 @@ export class Checkpoint {
     if (version?.trim() !== 'v1' || metadata === undefined || offsets.length !== sourceCount) {
       throw new IcebergError(
         'CORRUPT_FILE',
-        `${name} of the checkpoint does not hold the offsets of ${sourceCount} source${sourceCount === 1 ? '' : 's'}`,
+        `${name} of the checkpoint does not hold the offsets of ${sourceCount} source${sourceCount === 1 ? '' : 's'}: ${REMEDY}`,
       )
     }
     const conf = asObject(parseJson(metadata), name)['conf']
@@ -158,7 +172,8 @@ export class Checkpoint {
     try {
       return read(asObject(parseJson(text), name))
     } catch (cause) {
-      throw new IcebergError('CORRUPT_FILE', `${name} of the checkpoint is damaged`, { cause })
+      if (isIcebergError(cause, 'UNSUPPORTED')) throw cause
+      throw new IcebergError('CORRUPT_FILE', `${name} of the checkpoint is damaged: ${REMEDY}`, { cause })
     }
   }
 
@@ -197,6 +212,13 @@ export function stampFromJson(json: JsonObject, where: string): TableStamp {
 }
 
 function readOwner(json: JsonObject): CheckpointOwner {
+  const version = requireCount(json, 'version', OWNER_FILE)
+  if (version > OWNER_VERSION) {
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `${OWNER_FILE} of the checkpoint has version ${version}: a newer service made it`,
+    )
+  }
   const sources = requireArray(json, 'sources', OWNER_FILE)
   return {
     pipelineId: requireString(json, 'pipeline_id', OWNER_FILE),

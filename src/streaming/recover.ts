@@ -50,7 +50,7 @@ export async function recover(request: RecoverRequest): Promise<Recovered> {
   if (state.owner === undefined) await writeOwner(request)
   const { latest } = state
   if (latest !== undefined && latest.batchId >= sink.lastBatch) return fromCheckpoint(request, state, latest)
-  if (sink.lastBatch >= 0) return fromSink(request, sink)
+  if (sink.lastBatch >= 0) return fromSink(request, state, sink)
   return fromBeginning(request, state, sink)
 }
 
@@ -84,7 +84,7 @@ function startOf(latest: LoggedBatch, state: CheckpointState, sink: SinkState): 
 }
 
 /** The checkpoint is gone, or older than the sink: it is made anew from what the sink tells. */
-async function fromSink(request: RecoverRequest, sink: SinkState): Promise<Recovered> {
+async function fromSink(request: RecoverRequest, state: CheckpointState, sink: SinkState): Promise<Recovered> {
   const { checkpoint, nowMs } = request
   const { progress } = sink
   if (progress === undefined || progress.batchId !== sink.lastBatch) {
@@ -95,7 +95,13 @@ async function fromSink(request: RecoverRequest, sink: SinkState): Promise<Recov
   }
   const { positions, batchId } = progress
   for (const [source, { offset }] of positions.entries()) await checkpoint.writeInitial(source, offset)
-  await checkpoint.logBatch({ batchId, offsets: positions.map(({ offset }) => offset) }, nowMs)
+  const offsets = positions.map(({ offset }) => offset)
+  // Spark wants the batch before the last one, too, though it reads nothing from it once the last one is done
+  if (batchId > 0 && state.latest?.batchId !== batchId - 1) {
+    await checkpoint.logBatch({ batchId: batchId - 1, offsets }, nowMs)
+    await checkpoint.commitBatch(batchId - 1)
+  }
+  await checkpoint.logBatch({ batchId, offsets }, nowMs)
   await checkpoint.commitBatch(batchId)
   const awaiting = positions.map(() => false)
   return { positions, nextBatch: batchId + 1, sinkBatch: batchId, pending: undefined, awaiting, sink }

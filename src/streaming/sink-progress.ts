@@ -1,4 +1,4 @@
-import { IcebergError } from '../iceberg/errors.ts'
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import {
   asObject,
   intList,
@@ -38,6 +38,7 @@ export interface SinkState {
 }
 
 const PROPERTY_PREFIX = 'lockhouse.pipeline.'
+const VERSION = 1
 
 /** The table property of a sink in which the progress of a query stands, so that expiry of snapshots cannot lose it. */
 export function progressProperty(queryId: string): string {
@@ -47,7 +48,7 @@ export function progressProperty(queryId: string): string {
 /** The progress as a table property. */
 export function formatProgress(progress: SinkProgress): string {
   return stringifyJson({
-    version: 1,
+    version: VERSION,
     pipeline_id: progress.pipelineId,
     run_id: progress.runId,
     batch_id: progress.batchId,
@@ -103,13 +104,23 @@ function readProgress(metadata: TableMetadata, queryId: string): SinkProgress | 
   try {
     return parseProgress(text)
   } catch (cause) {
-    throw new IcebergError('INVALID_METADATA', `table property "${name}" of ${metadata.location} is damaged`, { cause })
+    if (isIcebergError(cause, 'UNSUPPORTED')) throw cause
+    throw new IcebergError('INVALID_METADATA', `the table property "${name}", where a pipeline stands, is damaged`, {
+      cause,
+    })
   }
 }
 
 function parseProgress(text: string): SinkProgress {
   const where = 'progress'
   const json = asObject(parseJson(text), where)
+  const version = requireCount(json, 'version', where)
+  if (version > VERSION) {
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `a newer service has written into the sink: its progress has version ${version}`,
+    )
+  }
   return {
     pipelineId: requireString(json, 'pipeline_id', where),
     runId: requireString(json, 'run_id', where),

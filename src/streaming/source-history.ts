@@ -1,8 +1,10 @@
+import { formatIdentifier } from '../catalog/table-identifier.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import type { Snapshot } from '../iceberg/snapshots.ts'
+import type { Table } from '../iceberg/table.ts'
 import { PipelineStopped } from './pipeline-errors.ts'
 import { isStart } from './streaming-offset.ts'
 import type { StreamingOffset } from './streaming-offset.ts'
@@ -28,11 +30,12 @@ export interface UnreadHistory {
  * The history between an offset and the head of a table. Throws {@link PipelineStopped} when rows in between cannot be
  * read any more: their snapshots expired, or the table was rolled back behind the offset.
  */
-export function unreadHistory(metadata: TableMetadata, { offset, isComplete }: ReadPosition): UnreadHistory {
+export function unreadHistory(table: Table, { offset, isComplete }: ReadPosition): UnreadHistory {
+  const { metadata } = table
   const head = metadata.currentSnapshotId
   if (head === undefined) {
     if (isStart(offset)) return { current: undefined, after: [] }
-    throw lost(metadata, offset, 'the table has no current snapshot any more')
+    throw lost(table, offset, 'the table has no current snapshot any more')
   }
   const after: Snapshot[] = []
   for (const snapshot of ancestorsOf(metadata, head)) {
@@ -47,13 +50,14 @@ export function unreadHistory(metadata: TableMetadata, { offset, isComplete }: R
   const why = stillThere
     ? 'the table was rolled back behind it'
     : 'it has expired, and rows after it may be gone with it'
-  throw lost(metadata, offset, why)
+  throw lost(table, offset, why)
 }
 
-function lost(metadata: TableMetadata, { snapshotId }: StreamingOffset, why: string): PipelineStopped {
+function lost({ identifier }: Table, { snapshotId }: StreamingOffset, why: string): PipelineStopped {
   return new PipelineStopped(
     'HISTORY_LOST',
-    `snapshot ${snapshotId} of ${metadata.location}, up to which the source is read, cannot be gone on from: ${why}`,
+    `snapshot ${snapshotId} of ${formatIdentifier(identifier)}, up to which the source is read, cannot be gone on from: ` +
+      `${why}; what is in the sink stays, and a pipeline with a new sink and checkpoint begins with all that the source holds`,
   )
 }
 

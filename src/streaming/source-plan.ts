@@ -64,7 +64,7 @@ export class SourcePlanner {
    * before it is read. Errors: `PipelineStopped`; those of manifests and FileIO.
    */
   async plan({ table, start, limits, onDelete }: SourcePlanRequest): Promise<SourceBatch> {
-    const history = unreadHistory(table.metadata, start)
+    const history = unreadHistory(table, start)
     const draft = new BatchDraft(start, limits)
     if (history.current !== undefined && !start.isComplete) await this.#take(table, history.current, draft)
     for (const snapshot of history.after) {
@@ -81,7 +81,7 @@ export class SourcePlanner {
   /** The files between two positions: the batch that was planned before a crash, once more. */
   async replay({ table, start, onDelete }: SourcePlanRequest, end: ReadPosition): Promise<SourceBatch> {
     const draft = new BatchDraft(start, { maxFiles: Infinity, maxBytes: Infinity })
-    const history = unreadHistory(table.metadata, start)
+    const history = unreadHistory(table, start)
     const last = end.offset.snapshotId
     const snapshots = [...(history.current === undefined ? [] : [history.current]), ...history.after]
     if (!snapshots.some(({ snapshotId }) => snapshotId === last)) throw notReached(last)
@@ -113,7 +113,7 @@ export class SourcePlanner {
 
   /** What is not read after a position. */
   async lag(table: Table, position: ReadPosition, nowMs: number): Promise<SourceLag> {
-    const { current, after } = unreadHistory(table.metadata, position)
+    const { current, after } = unreadHistory(table, position)
     const rest =
       current === undefined || position.isComplete
         ? []

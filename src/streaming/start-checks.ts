@@ -145,7 +145,7 @@ function requireOwn({ owner, latest, initial }: CheckpointState, { sources, sink
     const offset = latest?.offsets[at] ?? initial[at]
     if (offset === undefined) continue
     try {
-      unreadHistory(table.metadata, { offset, isComplete: false })
+      unreadHistory(table, { offset, isComplete: false })
     } catch (error) {
       if (!(error instanceof PipelineStopped)) throw error
       throw foreignCheckpoint(
@@ -199,13 +199,22 @@ async function requireWritable(
 /** The query whose checkpoint was at this place, as the sink remembers it: when its folder is gone, nothing is read twice. */
 function lostQuery(sink: Table | undefined, sources: readonly Table[], location: string): KnownProgress | undefined {
   if (sink === undefined) return undefined
-  const found = listProgress(sink.metadata).filter(
+  const found = progressIn(sink).filter(
     ({ progress }) =>
       progress.checkpointLocation === location &&
       progress.sources.length === sources.length &&
       progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
   )
   return found.at(-1)
+}
+
+function progressIn(sink: Table): readonly KnownProgress[] {
+  try {
+    return listProgress(sink.metadata)
+  } catch (error) {
+    if (!isIcebergError(error, 'INVALID_METADATA') && !isIcebergError(error, 'UNSUPPORTED')) throw error
+    throw refuse('UNPROCESSABLE', 'sink_table', error.message, error)
+  }
 }
 
 /** Where the last planned batch of a checkpoint began, or that of a lost one, or else with what the sources hold now. */

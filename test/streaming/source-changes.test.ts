@@ -1,0 +1,235 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commitTable } from '../../src/catalog/commit-table.ts'
+import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
+import type { TableMetadata } from '../../src/iceberg/metadata.ts'
+import { addColumn, dropColumn, renameColumn } from '../../src/iceberg/update/schema-update.ts'
+import type { TableUpdate } from '../../src/iceberg/update/table-update.ts'
+import { runCompaction } from '../../src/maintenance/compaction.ts'
+import { runExpiry } from '../../src/maintenance/expiry.ts'
+import { runRollback } from '../../src/maintenance/rollback.ts'
+import { numbered, openLab, type StreamLab, until } from './support.ts'
+
+describe('a pipeline whose tables others change', () => {
+  let lab: StreamLab
+  beforeAll(async () => {
+    lab = await openLab()
+  })
+  afterAll(() => lab.close())
+
+  const status = async (id: string) => (await lab.service.get(`/api/pipeline/${id}/status`)).body.pipeline
+  const stop = (id: string) => lab.service.post(`/api/pipeline/${id}/stop`, {})
+  const sinkRows = (name: string): Promise<string[]> => lab.rows(`s.${name}_sink`).catch(() => [])
+
+  async function makeSource(name: string, snapshots = 1): Promise<void> {
+    await lab.createTable(`s.${name}`, [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    for (let at = 0; at < snapshots; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
+  }
+
+  async function start(name: string, more: object = {}): Promise<string> {
+    const answer = await lab.service.post('/api/pipeline/start', {
+      source_table: `s.${name}`,
+      sink_table: `s.${name}_sink`,
+      checkpoint_location: `cp/${name}`,
+      trigger_interval: '100 ms',
+      create_sink_table: true,
+      ...more,
+    })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return answer.body.pipeline.id
+  }
+
+  const untilState = (id: string, state: string) =>
+    until(async () => {
+      const pipeline = await status(id)
+      return pipeline.state === state ? pipeline : undefined
+    }, `state ${state}`)
+
+  const untilRows = (name: string, rows: number) =>
+    until(async () => (await sinkRows(name)).length >= rows, `${rows} rows in the sink of ${name}`)
+
+  /** A change of the schema by somebody who does not ask the service. */
+  async function change(
+    table: string,
+    stage: (metadata: TableMetadata) => { updates: readonly TableUpdate[] },
+  ): Promise<void> {
+    await commitTable(lab.catalog(), parseIdentifier(table), async ({ metadata }) => ({
+      requirements: [],
+      ...stage(metadata),
+      writtenFiles: [],
+    }))
+  }
+
+  it('fills a column that the source has dropped with nulls, and takes one of that name that comes again', async () => {
+    await makeSource('dropped')
+    const id = await start('dropped')
+    await untilRows('dropped', 10)
+    await change('s.dropped', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await lab.append('s.dropped', 'SELECT 10::BIGINT AS c1')
+    await untilRows('dropped', 11)
+    await change('s.dropped', (metadata) => addColumn(metadata, { name: 'name', type: { kind: 'string' } }))
+    await lab.append('s.dropped', "SELECT 11::BIGINT AS c1, 'again' AS c3")
+    await untilRows('dropped', 12)
+    const rows = await sinkRows('dropped')
+    expect(rows).toContain('{"id":"10","name":null}')
+    expect(rows).toContain('{"id":"11","name":"again"}')
+    expect(rows).toContain('{"id":"3","name":"n3"}') // what was there before stays as it was
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
+    await stop(id)
+  })
+
+  it('keeps apart what two columns held that have exchanged their names', async () => {
+    await lab.createTable('s.swapped', [
+      ['a', 'string'],
+      ['b', 'string'],
+    ])
+    await lab.append('s.swapped', "SELECT 'a1' AS c1, 'b1' AS c2")
+    const id = await start('swapped')
+    await untilRows('swapped', 1)
+    for (const [from, to] of [
+      ['a', 'x'],
+      ['b', 'a'],
+      ['x', 'b'],
+    ] as const)
+      await change('s.swapped', (metadata) => renameColumn(metadata, { name: from, newName: to }))
+    await lab.append('s.swapped', "SELECT 'a2' AS c1, 'b2' AS c2")
+    await untilRows('swapped', 2)
+    expect(await sinkRows('swapped')).toEqual(['{"a":"a1","b":"b1"}', '{"a":"a2","b":"b2"}'])
+    await stop(id)
+  })
+
+  it('reads batches of many schemas in one backlog, each row with the values it had', async () => {
+    await makeSource('backlog')
+    const id = await start('backlog')
+    await untilRows('backlog', 10)
+    await stop(id)
+    await change('s.backlog', (metadata) => addColumn(metadata, { name: 'note', type: { kind: 'string' } }))
+    await lab.append('s.backlog', "SELECT 10::BIGINT AS c1, 'n10' AS c2, 'first' AS c3")
+    await change('s.backlog', (metadata) => renameColumn(metadata, { name: 'note', newName: 'remark' }))
+    await lab.append('s.backlog', "SELECT 11::BIGINT AS c1, 'n11' AS c2, 'second' AS c3")
+    await start('backlog', { max_files_per_batch: 1 })
+    await untilRows('backlog', 12)
+    const rows = await sinkRows('backlog')
+    expect(rows).toContain('{"id":"10","name":"n10","remark":"first"}')
+    expect(rows).toContain('{"id":"11","name":"n11","remark":"second"}')
+    await stop(id)
+  })
+
+  it('waits while the sink lacks a required value, and says for which column', async () => {
+    await makeSource('required')
+    await lab.createTable('s.required_sink', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    const id = await start('required', { create_sink_table: false })
+    await untilRows('required', 10)
+    await change('s.required', (metadata) => dropColumn(metadata, { name: 'id' }))
+    await change('s.required_sink', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await lab.append('s.required', "SELECT 'n10' AS c2")
+    const degraded = await untilState(id, 'degraded')
+    expect(degraded.error).toMatchObject({ code: 'INCOMPATIBLE_SCHEMAS', message: expect.stringContaining('name') })
+    expect(await sinkRows('required')).toHaveLength(10)
+    await stop(id)
+  })
+
+  it('ends with HISTORY_LOST, naming the snapshot, when another engine expired what was unread; the sink stays', async () => {
+    await makeSource('expired', 2)
+    const id = await start('expired')
+    await untilRows('expired', 20)
+    await stop(id)
+    for (let at = 2; at < 5; at += 1) await lab.append('s.expired', numbered(at * 10, at * 10 + 10))
+    // an engine that does not care for retention: it takes the tag and the property away first
+    await change('s.expired', ({ refs }) => ({
+      updates: Object.keys(refs)
+        .filter((name) => name !== 'main')
+        .map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }) as const),
+    }))
+    await change('s.expired', ({ refs }) => ({
+      updates: [
+        {
+          action: 'set-snapshot-ref',
+          'ref-name': 'main',
+          type: 'branch',
+          'snapshot-id': refs['main']?.snapshotId ?? 0n,
+        },
+      ],
+    }))
+    const read = (await status(id)).last_progress.sources[0].end_offset.snapshot_id
+    await runExpiry({
+      catalog: lab.catalog(),
+      identifier: parseIdentifier('s.expired'),
+      request: { retain_last: 1 },
+      nowMs: Date.now() + 10 * 86_400_000,
+    })
+    await start('expired')
+    const failed = await untilState(id, 'failed')
+    expect(failed.error.code).toBe('HISTORY_LOST')
+    expect(failed.error.message).toContain(`snapshot ${read} of s.expired`)
+    expect(failed.error.message).not.toContain(lab.service.folder)
+    expect(await sinkRows('expired')).toHaveLength(20)
+    expect(await lab.rows('s.expired')).toHaveLength(50)
+  })
+
+  it('ends with HISTORY_LOST when the source is rolled back behind what was read', async () => {
+    await makeSource('rolled', 3)
+    const first = (await lab.load('s.rolled')).metadata.snapshots[0]?.snapshotId ?? 0n
+    const id = await start('rolled')
+    await untilRows('rolled', 30)
+    await runRollback({
+      catalog: lab.catalog(),
+      identifier: parseIdentifier('s.rolled'),
+      snapshotId: first,
+    })
+    const failed = await untilState(id, 'failed')
+    expect(failed.error).toMatchObject({ code: 'HISTORY_LOST', message: expect.stringContaining('rolled back') })
+    expect(await sinkRows('rolled')).toHaveLength(30)
+  })
+
+  it('writes into a sink that others write into, compact and expire, and nobody loses a row', async () => {
+    await makeSource('shared')
+    const id = await start('shared', { max_files_per_batch: 1 })
+    await untilRows('shared', 10)
+    const identifier = parseIdentifier('s.shared_sink')
+    const others = (async () => {
+      for (let at = 0; at < 15; at += 1) {
+        await lab.append('s.shared_sink', numbered(1000 + at * 10, 1010 + at * 10))
+        if (at % 5 !== 4) continue
+        await runCompaction({
+          catalog: lab.catalog(),
+          engine: lab.engine,
+          identifier,
+          request: { rewrite_all: true },
+          operationId: `others-${at}`,
+        }).catch(() => undefined)
+        await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs: Date.now() + 1e9 })
+      }
+    })()
+    for (let at = 1; at < 20; at += 1) await lab.append('s.shared', numbered(at * 10, at * 10 + 10))
+    await others
+    await untilRows('shared', 350)
+    const ids = (await sinkRows('shared')).map((row) => Number(JSON.parse(row).id)).sort((a, b) => a - b)
+    const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at)
+    expect(ids).toEqual([...range(0, 200), ...range(1000, 1150)])
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
+    await stop(id)
+  })
+
+  it('waits while its sink is gone, and ends when another table has its name', async () => {
+    await makeSource('lostsink')
+    const id = await start('lostsink')
+    await untilRows('lostsink', 10)
+    await lab.catalog().dropTable(parseIdentifier('s.lostsink_sink'))
+    await lab.append('s.lostsink', numbered(10, 20))
+    const degraded = await untilState(id, 'degraded')
+    expect(degraded.error).toMatchObject({ code: 'NO_SUCH_TABLE', message: expect.stringContaining('lostsink_sink') })
+    await lab.catalog().createTable(parseIdentifier('s.lostsink_sink'), {
+      schema: (await lab.load('s.lostsink')).metadata.schemas[0] ?? { schemaId: 0, identifierFieldIds: [], fields: [] },
+      location: `${lab.catalog().warehouse}/s/lostsink_other`,
+    })
+    const failed = await untilState(id, 'failed')
+    expect(failed.error.code).toBe('TABLE_REPLACED')
+    expect(await sinkRows('lostsink')).toEqual([])
+  })
+})
