@@ -1,3 +1,4 @@
+import { DomainError } from '../domain/errors.ts'
 import type { AgentEvent } from './agent-event.ts'
 import type { PendingActionView } from './agent-services.ts'
 import { type ChatMessage, type ChatModel, estimateTokens, type ModelReply, type TokenUsage } from './chat-model.ts'
@@ -84,7 +85,7 @@ export class AgentLoop {
       if (spent !== undefined) return { text: '', stopReason: spent }
       const last = this.#lastChance()
       const reply = await this.#ask(last === undefined)
-      if (reply === undefined) return { text: '', stopReason: 'time_limit' }
+      if (reply === undefined) return this.#outOfTime()
       if (last !== undefined) return { text: reply.text, stopReason: last }
       if (reply.toolCalls.length === 0) return { text: reply.text, stopReason: endOf(reply) }
       this.#messages.push({ role: 'assistant', content: reply.text, toolCalls: reply.toolCalls })
@@ -93,6 +94,12 @@ export class AgentLoop {
       this.#messages.push(...results.messages)
       if (results.hasWrongCall) this.#wrongRounds += 1
     }
+  }
+
+  /** A run that has found something ends with that; one that has not was given no answer. */
+  #outOfTime(): { readonly text: string; readonly stopReason: StopReason } {
+    if (this.#caller.count > 0) return { text: '', stopReason: 'time_limit' }
+    throw new DomainError('MODEL_TIMEOUT', `the model did not answer within ${this.#input.limits.totalMs / 1000} s`)
   }
 
   /** Which bound forbids to ask the model again. */

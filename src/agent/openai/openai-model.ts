@@ -23,14 +23,18 @@ const LIST_TIMEOUT_MS = 15_000
 /** Above every bound of ours: the package's own clock must not be the one that strikes. */
 const PACKAGE_TIMEOUT_MS = 600_000
 
-/** A language model behind Chat Completions, the one interface that every provider of the table speaks. */
-export function createOpenAiModel({ provider, model, endpoint, redact }: OpenAiModelOptions): ChatModel {
+/**
+ * A language model behind Chat Completions, the one interface that every provider of the table speaks. Resolves when the
+ * client package is loaded, which takes longer than many an answer.
+ */
+export async function createOpenAiModel(options: OpenAiModelOptions): Promise<ChatModel> {
+  const { provider, model, endpoint, redact } = options
+  const client = await openClient(endpoint)
   return {
     provider,
     name: model,
     costsTokens: true,
     async complete(request) {
-      const client = await openClient(endpoint)
       let hasSpoken = false
       const ask = (): Promise<RawReply> =>
         request.onDelta === undefined
