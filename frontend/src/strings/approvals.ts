@@ -171,7 +171,6 @@ export const approvalStrings = {
       title: 'The version cannot move there any more',
       text: 'It is not where it was when the request was made. Reject the request.',
     },
-    close: 'Close',
     openAudit: 'Open the audit log',
   },
 } as const

@@ -142,7 +142,6 @@ export const auditStrings = {
   },
   verify: {
     action: 'Verify chain',
-    close: 'Close',
     entry: 'entry',
     entries: 'entries',
     hash: 'hash',

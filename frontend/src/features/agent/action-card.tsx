@@ -1,8 +1,9 @@
-import { Alert, Button, Group } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type { AgentAction, PendingAction } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Figure, FigureRow } from '../../components/figure.tsx'
 import { RelativeTime, useNow } from '../../components/relative-time.tsx'
@@ -109,9 +110,9 @@ function Decision({ action }: { readonly action: PendingAction }) {
   return (
     <>
       {error ? (
-        <Alert color="red" role="alert">
+        <Notice tone="bad" role="alert">
           {errorText(error)}
-        </Alert>
+        </Notice>
       ) : undefined}
       {consequence === undefined ? undefined : <p className={classes.consequence}>{consequence}</p>}
       <Group gap="xs">
@@ -137,9 +138,9 @@ function Decision({ action }: { readonly action: PendingAction }) {
 function Outcome({ action: { state, error, result } }: { readonly action: AgentAction }) {
   if (state === 'failed' && error) {
     return (
-      <Alert color="red" role="alert">
+      <Notice tone="bad" role="alert">
         {error.code === 'PLAN_STALE' ? strings.stale : error.message}
-      </Alert>
+      </Notice>
     )
   }
   if (state !== 'done') return undefined

@@ -1,6 +1,7 @@
-import { Alert, Button, VisuallyHidden } from '@mantine/core'
+import { Button, VisuallyHidden } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { ChatTurn } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { Scrollable } from '../../components/scrollable.tsx'
 import { formatCount } from '../../components/units.ts'
 import { agentStrings } from '../../strings/agent.ts'
@@ -29,7 +30,7 @@ export function Conversation({ turns, live, onAskAgain }: ConversationProps) {
     if (left < NEAR_END_PX || live?.text === '') scroller.scrollTo({ top: scroller.scrollHeight })
   }, [live])
   useEffect(() => {
-    void end.current?.scrollIntoView({ block: 'end' })
+    end.current?.scrollIntoView({ block: 'end' })
   }, [turns.length])
   return (
     <Scrollable className={classes.scroll} label={strings.log}>
@@ -88,9 +89,9 @@ function CurrentTurn({ turn, onAskAgain }: CurrentTurnProps) {
       ))}
       {state === 'stopped' ? <p className={classes.dimmed}>{strings.stopped}</p> : undefined}
       {state === 'failed' ? (
-        <Alert color="red" title={strings.failed} role="alert">
+        <Notice tone="bad" title={strings.failed} role="alert">
           {problem}
-        </Alert>
+        </Notice>
       ) : undefined}
       {isRunning ? undefined : (
         <div>

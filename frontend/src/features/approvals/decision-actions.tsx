@@ -1,4 +1,4 @@
-import { Alert, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -8,39 +8,41 @@ import { approvalStrings } from '../../strings/approvals.ts'
 import { decide, type Decision } from './api.ts'
 import { DecisionDialog } from './decision-dialogs.tsx'
 import type { RequestView } from './request-view.ts'
-import classes from './approvals.module.css'
+import { Notice } from '../../components/notice.tsx'
 
 const strings = approvalStrings.decide
 const { problems } = approvalStrings
 
-type KnownProblem = Exclude<keyof typeof problems, 'close' | 'openAudit'>
+/** A refusal of a decision that the page explains. */
+export type DecisionProblem = Exclude<keyof typeof problems, 'openAudit'>
 
 interface DecisionActionsProps {
   readonly view: RequestView
   readonly tag: string | null
+  /** Says what stood in the way of a decision; undefined: a new one begins. */
+  readonly onProblem: (problem: DecisionProblem | undefined) => void
 }
 
-/** What the reader may do with a pending request; what stands in the way afterwards stays until it is closed. */
-export function DecisionActions({ view, tag }: DecisionActionsProps) {
+/** What the reader may do with a pending request. */
+export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) {
   const client = useQueryClient()
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')
   const [kind, setKind] = useState<Decision['kind']>()
-  const [problem, setProblem] = useState<KnownProblem>()
   const work = useMutation({
     mutationFn: (decision: Decision) => decide(view.id, decision, tag),
     onSuccess: () => setKind(undefined),
     onError: (error) => {
       const known = knownProblem(error)
       if (known === undefined) return
-      setProblem(known)
+      onProblem(known)
       setKind(undefined)
     },
     onSettled: () => client.invalidateQueries({ queryKey: ['approvals'] }),
   })
   const open = (next: Decision['kind']): void => {
     work.reset()
-    setProblem(undefined)
+    onProblem(undefined)
     setKind(next)
   }
   const isPending = view.status === 'pending'
@@ -67,28 +69,25 @@ export function DecisionActions({ view, tag }: DecisionActionsProps) {
         onClose={() => setKind(undefined)}
         onDecide={(decision) => work.mutate(decision)}
       />
-      {problem === undefined ? undefined : <ProblemNotice problem={problem} onClose={() => setProblem(undefined)} />}
     </>
   )
 }
 
-function knownProblem(error: unknown): KnownProblem | undefined {
-  if (!(error instanceof ApiError) || error.code === 'close' || error.code === 'openAudit') return undefined
-  return error.code in problems ? (error.code as KnownProblem) : undefined
+function knownProblem(error: unknown): DecisionProblem | undefined {
+  if (!(error instanceof ApiError) || error.code === 'openAudit') return undefined
+  return error.code in problems ? (error.code as DecisionProblem) : undefined
 }
 
-function ProblemNotice({ problem, onClose }: { readonly problem: KnownProblem; readonly onClose: () => void }) {
+interface ProblemNoticeProps {
+  readonly problem: DecisionProblem
+  readonly onClose: () => void
+}
+
+/** What stood in the way of a decision, and what to do now. */
+export function ProblemNotice({ problem, onClose }: ProblemNoticeProps) {
   const { title, text } = problems[problem]
   return (
-    <Alert
-      className={classes.problem}
-      color={problem === 'CONTENT_CHANGED' ? 'red' : 'yellow'}
-      title={title}
-      role="alert"
-      withCloseButton
-      closeButtonLabel={problems.close}
-      onClose={onClose}
-    >
+    <Notice tone={problem === 'CONTENT_CHANGED' ? 'bad' : 'warn'} title={title} role="alert" onClose={onClose}>
       {text}
       {problem === 'CONTENT_CHANGED' ? (
         <>
@@ -96,6 +95,6 @@ function ProblemNotice({ problem, onClose }: { readonly problem: KnownProblem; r
           <Link to="/audit">{problems.openAudit}</Link>
         </>
       ) : undefined}
-    </Alert>
+    </Notice>
   )
 }

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
+import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
@@ -10,7 +11,7 @@ import { knownRequestsQuery, requestQuery, useLiveApprovals, versionChangeQuery 
 import { ApprovalsForbidden } from './approvals-forbidden.tsx'
 import { ChangeSection } from './change-section.tsx'
 import { CommentsSection } from './comments-section.tsx'
-import { DecisionActions } from './decision-actions.tsx'
+import { DecisionActions, type DecisionProblem, ProblemNotice } from './decision-actions.tsx'
 import { RequestFacts } from './request-facts.tsx'
 import { RequestStatus } from './request-status.tsx'
 import { type RequestView, viewOfDetail, viewOfKnown } from './request-view.ts'
@@ -73,6 +74,7 @@ interface LoadedRequestProps {
 
 function LoadedRequest({ view, tag }: LoadedRequestProps) {
   const [{ node }, changeSearch] = useSearchParams()
+  const [problem, setProblem] = useState<DecisionProblem>()
   const select = (id: string): void => changeSearch({ node: id === node ? undefined : id })
   const { from_environment: from, to_environment: to } = view
   return (
@@ -81,8 +83,9 @@ function LoadedRequest({ view, tag }: LoadedRequestProps) {
       crumbs={CRUMBS}
       aside={<RequestStatus request={view} />}
       lead={strings.asksToMove(view.requested_by, from, to)}
-      actions={<DecisionActions view={view} tag={tag} />}
+      actions={<DecisionActions view={view} tag={tag} onProblem={setProblem} />}
     >
+      {problem ? <ProblemNotice problem={problem} onClose={() => setProblem(undefined)} /> : undefined}
       <div className={classes.layout}>
         <RequestFacts view={view} />
         <ChangeSection view={view} selected={node} onSelect={select} />

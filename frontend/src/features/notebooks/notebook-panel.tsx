@@ -1,8 +1,9 @@
-import { Alert, Button, Group } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { NotebookStatus } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { errorText } from '../../components/states.tsx'
@@ -27,7 +28,7 @@ export function NotebookPanel({ notebook }: { readonly notebook: NotebookStatus 
         <StatusDot tone={TONES[status]} label={strings.statuses[status]} />
         <p className={classes.help}>{strings.help[status]}</p>
       </div>
-      {reason ? <Alert color={status === 'failed' ? 'red' : 'gray'}>{reason}</Alert> : undefined}
+      {reason ? <Notice tone={status === 'failed' ? 'bad' : 'info'}>{reason}</Notice> : undefined}
       <Facts notebook={notebook} />
       <Actions notebook={notebook} />
     </div>
@@ -76,9 +77,9 @@ function Actions({ notebook: { status, url } }: { readonly notebook: NotebookSta
   return (
     <>
       {start.isError ? (
-        <Alert color="red" role="alert">
+        <Notice tone="bad" role="alert">
           {errorText(start.error)}
-        </Alert>
+        </Notice>
       ) : undefined}
       <Group gap="xs">
         {status === 'running' ? (

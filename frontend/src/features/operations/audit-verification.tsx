@@ -1,6 +1,7 @@
-import { Alert, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useMutation, type UseMutationResult } from '@tanstack/react-query'
 import type { AuditVerification } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { Copyable } from '../../components/copyable.tsx'
 import { errorText } from '../../components/states.tsx'
 import { formatPlural } from '../../components/units.ts'
@@ -34,31 +35,24 @@ export function VerificationResult({ verification }: VerificationProps) {
   const { data, error } = verification
   if (error) {
     return (
-      <Alert color="yellow" title={strings.failed} role="alert">
+      <Notice tone="warn" title={strings.failed} role="alert">
         {errorText(error)}
-      </Alert>
+      </Notice>
     )
   }
   if (!data) return undefined
   const entries = formatPlural(data.checked, strings.entry, strings.entries)
   if (!data.ok) {
     return (
-      <Alert color="red" title={strings.badTitle} role="alert">
+      <Notice tone="bad" title={strings.badTitle} role="alert">
         {strings.bad(data.first_bad ?? 0, data.reason ?? strings.noReason)} {strings.checked(entries)}
-      </Alert>
+      </Notice>
     )
   }
   return (
-    <Alert
-      color="green"
-      title={strings.ok(entries)}
-      role="status"
-      withCloseButton
-      closeButtonLabel={strings.close}
-      onClose={() => verification.reset()}
-    >
+    <Notice tone="ok" title={strings.ok(entries)} role="status" onClose={() => verification.reset()}>
       {strings.head(data.head.seq)}{' '}
       <Copyable text={data.head.hash} shown={`${data.head.hash.slice(0, 16)}…`} what={strings.hash} />. {strings.keep}
-    </Alert>
+    </Notice>
   )
 }

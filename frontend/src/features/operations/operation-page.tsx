@@ -1,8 +1,9 @@
-import { Alert, Title } from '@mantine/core'
+import { Title } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Figure, FigureRow } from '../../components/figure.tsx'
 import { useOperation } from '../../components/operation-progress.tsx'
@@ -58,12 +59,12 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
       }
       actions={isRunning && canCancel ? <CancelOperation operation={operation} /> : undefined}
     >
-      {state === 'unknown' ? <Alert color="yellow">{strings.stateHelp.unknown}</Alert> : undefined}
+      {state === 'unknown' ? <Notice tone="warn">{strings.stateHelp.unknown}</Notice> : undefined}
       {isRunning ? <LiveProgress operation={operation} connected={connected} /> : undefined}
       {operation.error ? (
-        <Alert color="red" title={strings.detail.error}>
+        <Notice tone="bad" title={strings.detail.error}>
           {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
-        </Alert>
+        </Notice>
       ) : undefined}
       <OperationResult operation={operation} />
       <div className={classes.columns}>

@@ -1,8 +1,9 @@
-import { Alert, Button, Group } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ApiError, hasCode } from '../../api/api-error.ts'
+import { Notice } from '../../components/notice.tsx'
 import { errorText } from '../../components/states.tsx'
 import { catalogStrings as strings } from '../../strings/settings.ts'
 import { configQuery, setConfig, type TaggedConfig } from './api.ts'
@@ -87,17 +88,17 @@ function SaveProblem({ error, onUseCurrent }: SaveProblemProps) {
   if (!error) return undefined
   if (hasCode(error, 'PRECONDITION_FAILED')) {
     return (
-      <Alert color="yellow" title={strings.changedTitle} role="alert">
+      <Notice tone="warn" title={strings.changedTitle} role="alert">
         {strings.changedText}{' '}
         <Button variant="default" mt="xs" display="block" onClick={onUseCurrent}>
           {strings.useCurrent}
         </Button>
-      </Alert>
+      </Notice>
     )
   }
   const fields = error instanceof ApiError ? error.errors : []
   return (
-    <Alert color="red" title={strings.failedTitle} role="alert">
+    <Notice tone="bad" title={strings.failedTitle} role="alert">
       {errorText(error)}
       {fields.length > 0 ? (
         <ul className={classes.fieldErrors}>
@@ -106,6 +107,6 @@ function SaveProblem({ error, onUseCurrent }: SaveProblemProps) {
           ))}
         </ul>
       ) : undefined}
-    </Alert>
+    </Notice>
   )
 }

@@ -1,6 +1,6 @@
-import { Alert } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useCan } from '../../api/session.ts'
+import { Notice } from '../../components/notice.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { catalogStrings as strings } from '../../strings/settings.ts'
 import { configQuery } from './api.ts'
@@ -14,7 +14,7 @@ export function CatalogPage() {
   const { data, error, isError, refetch } = useQuery(configQuery)
   return (
     <SettingsFrame tab="catalog" lead={strings.lead}>
-      {data && !data.config.configured ? <Alert color="yellow">{strings.notConfigured}</Alert> : undefined}
+      {data && !data.config.configured ? <Notice tone="warn">{strings.notConfigured}</Notice> : undefined}
       {!data && isError ? <ErrorState error={error} onRetry={() => void refetch()} /> : undefined}
       {!data && !isError ? <Loading /> : undefined}
       {data && canChange ? <CatalogEditor current={data} /> : undefined}

@@ -1,8 +1,9 @@
-import { Alert, Button, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ROLES } from '../../../../src/domain/roles.ts'
 import type { CreatedToken, CreateTokenRequest, Role } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { errorText } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
 import { settingsStrings, tokenStrings } from '../../strings/settings.ts'
@@ -109,9 +110,9 @@ function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
           onChange={({ currentTarget }) => setDays(currentTarget.value as ExpiryDays)}
         />
         {error ? (
-          <Alert color="red" role="alert">
+          <Notice tone="bad" role="alert">
             {errorText(error)}
-          </Alert>
+          </Notice>
         ) : undefined}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onCancel} disabled={isBusy}>

@@ -1,7 +1,8 @@
-import { Alert, Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core'
+import { Button, Group, Modal, Stack, Textarea, TextInput } from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { CreateWebhookRequest } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { errorText } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
 import { settingsStrings, webhookStrings } from '../../strings/settings.ts'
@@ -96,9 +97,9 @@ function WebhookForm({ isBusy, error, onCancel, onSubmit }: WebhookFormProps) {
           onChange={({ currentTarget }) => setTypes(currentTarget.value)}
         />
         {error ? (
-          <Alert color="red" role="alert">
+          <Notice tone="bad" role="alert">
             {errorText(error)}
-          </Alert>
+          </Notice>
         ) : undefined}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onCancel} disabled={isBusy}>

@@ -1,5 +1,6 @@
-import { Alert, TextInput } from '@mantine/core'
+import { TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { Notice } from '../../components/notice.tsx'
 import { CopyIconButton } from '../../components/copyable.tsx'
 import classes from './settings.module.css'
 
@@ -27,8 +28,8 @@ export function SecretField({ label, value, description }: SecretFieldProps) {
 /** What to know about a secret that is about to be gone. */
 export function SecretText({ children }: { readonly children: ReactNode }) {
   return (
-    <Alert color="yellow" role="status">
+    <Notice tone="warn" role="status">
       {children}
-    </Alert>
+    </Notice>
   )
 }
