@@ -201,10 +201,10 @@ export function clientFrame(opcode: number, payload: Uint8Array, mask: Uint8Arra
 /** The payload of a goodbye; empty for 1005, which stands for none. */
 export function closePayload(code: number, reason: string): Uint8Array {
   if (code === 1005) return NOTHING
-  const text = new TextEncoder().encode(reason).subarray(0, 123)
-  const payload = new Uint8Array(2 + text.length)
+  const payload = new Uint8Array(125)
   payload[0] = code >> 8
   payload[1] = code & 0xff
-  payload.set(text, 2)
-  return payload
+  // Stops before a letter that does not fit as a whole.
+  const { written } = new TextEncoder().encodeInto(reason, payload.subarray(2))
+  return payload.subarray(0, 2 + written)
 }

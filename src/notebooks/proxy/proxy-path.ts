@@ -31,7 +31,7 @@ export function proxyPath(pathname: string, user: string): ProxyPath {
 function isOneName(segment: string): boolean {
   let text = segment
   for (let times = 0; times < MAX_DECODINGS; times += 1) {
-    if (text === '.' || text === '..' || /[/\\\p{Cc}]/u.test(text)) return false
+    if (/^\s*\.{1,2}\s*$|[/\\\p{Cc}]/u.test(text)) return false
     const decoded = decode(text)
     if (decoded === undefined) return times > 0 // a name with a percent sign in it, properly encoded
     if (decoded === text) return true
@@ -42,12 +42,12 @@ function isOneName(segment: string): boolean {
 
 /** A query (with its `?`, or empty) without parameters called `token`: nobody hands the notebook a token but us. */
 export function withoutToken(search: string): string {
-  if (search === '') return ''
   const kept = search
     .slice(1)
     .split('&')
     .filter((part) => nameOf(part) !== 'token')
-  return kept.length === 0 ? '' : `?${kept.join('&')}`
+  const query = kept.join('&')
+  return query === '' ? '' : `?${query}`
 }
 
 function nameOf(part: string): string | undefined {
