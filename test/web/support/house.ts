@@ -1,10 +1,9 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Role } from '../../../src/domain/roles.ts'
-import { ensureFrontend } from '../../../scripts/build-frontend.mjs'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const BUN = join(ROOT, 'node_modules', 'bun', 'bin', 'bun.exe')
@@ -31,7 +30,7 @@ export interface HouseOptions {
 
 /** Builds the web page when it must be and starts a {@link House} on a port of its own. */
 export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House> {
-  if (!ensureFrontend()) throw new Error('the web page could not be built')
+  execFileSync('node', [join(ROOT, 'scripts', 'build.mjs'), '--if-needed'], { stdio: ['ignore', 'ignore', 'inherit'] })
   const folder = await mkdtemp(join(tmpdir(), 'lockhouse-web-'))
   const child = spawn(BUN, [join(ROOT, 'src', 'main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe'],
