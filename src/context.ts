@@ -102,7 +102,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const sandbox = createDuckDbSandbox()
-  const graphs = createGraphService({ stores: createLifecycleStores(db), catalog, sandbox })
+  const graphs = createGraphService({ ...state, stores: createLifecycleStores(db), catalog, sandbox })
   const { tables, operations, maintenance, reconciler } = openMaintenance({ ...common, graphs, engine })
   const { hub, pipelines, background, monitor } = openStreaming({
     ...common,

@@ -1,7 +1,7 @@
 import { createVersionRequest, emptyRequest, versionParams } from '../schemas/definitions.ts'
-import { graphValidation, nodeTypeList, versionValidation } from '../schemas/node-types.ts'
+import { createdSink, graphValidation, nodeTypeList, versionValidation } from '../schemas/node-types.ts'
 import type { GraphService } from '../services/graph-service.ts'
-import { type Route, route } from './route.ts'
+import { requestContext, type Route, route } from './route.ts'
 
 /** What pipelines are made of, and whether they can run (contract, section 7). */
 export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Route[] {
@@ -35,6 +35,21 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       body: emptyRequest,
       responses: { 200: { description: 'Problems by node; none when it can run', schema: versionValidation } },
       handle: async ({ params }) => ({ status: 200, body: await graphs.validate(params.def_id, params.ver_id) }),
+    }),
+    route({
+      method: 'post',
+      path: '/api/pipeline-defs/{def_id}/versions/{ver_id}/sink-table',
+      operationId: 'createSinkTable',
+      summary: 'Make the table that a version writes, of the columns that reach it; 409 when there is one',
+      minRole: 'DataEngineer',
+      params: versionParams,
+      body: emptyRequest,
+      responses: { 201: { description: 'The table', schema: createdSink } },
+      handle: async (input) => {
+        const { def_id: definitionId, ver_id: versionId } = input.params
+        const made = await graphs.createSink(definitionId, versionId, requestContext(input))
+        return { status: 201, body: made, headers: { Location: `/api/table/${encodeURIComponent(made.table)}` } }
+      },
     }),
   ]
 }

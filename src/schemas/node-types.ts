@@ -144,6 +144,11 @@ export const PROBLEM_CODES = [
   'TYPE_MISMATCH',
 ] as const
 
+const sinkColumn = z.object({
+  name: z.string(),
+  type: z.string().nullable().meta({ description: 'As tables call it; null: no table can hold it' }),
+})
+
 const validationFields = {
   success: z.literal(true),
   runnable: z.boolean().meta({ description: 'Whether nothing but warnings is there' }),
@@ -157,6 +162,10 @@ const validationFields = {
   ),
   source_tables: z.array(z.string()),
   sink_table: z.string().nullable(),
+  sink_columns: z
+    .array(sinkColumn)
+    .nullable()
+    .meta({ description: 'What reaches the sink; null while problems keep that from being known' }),
 }
 
 export const graphValidation = z.object(validationFields).meta({ id: 'GraphValidation' })
@@ -164,3 +173,7 @@ export const graphValidation = z.object(validationFields).meta({ id: 'GraphValid
 export const versionValidation = z
   .object({ definition_id: z.string(), version_id: z.string(), ...validationFields })
   .meta({ id: 'VersionValidation' })
+
+export const createdSink = z
+  .object({ success: z.literal(true), table: z.string(), columns: z.array(sinkColumn) })
+  .meta({ id: 'CreatedSink' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { parseIdentifier } from '../catalog/table-identifier.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { PipelineGraph } from '../domain/graph.ts'
-import type { SqlSandbox } from '../engines/sql-sandbox.ts'
+import type { ResultColumn, SqlSandbox } from '../engines/sql-sandbox.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { currentSchema } from '../iceberg/metadata.ts'
 import type { Schema } from '../iceberg/schema.ts'
@@ -16,11 +16,13 @@ import { graphError, type GraphProblem, isRunnable } from '../streaming/graph/gr
 import { sinkColumns } from '../streaming/graph/sink-columns.ts'
 import { typeGraph } from '../streaming/graph/type-graph.ts'
 import { PipelineStopped } from '../streaming/pipeline-errors.ts'
+import type { RequestContext } from '../domain/audit.ts'
 import type { CatalogService } from './catalog-service.ts'
+import { createSinkTable, type SinkColumnView, sinkColumnViews, type SinkTableDeps } from './create-sink-table.ts'
 import { requireGraph } from './lifecycle/require-graph.ts'
 import type { CompiledVersion } from './pipeline-service.ts'
 
-export interface GraphServiceDeps {
+export interface GraphServiceDeps extends SinkTableDeps {
   readonly stores: LifecycleStores
   readonly catalog: CatalogService
   readonly sandbox: SqlSandbox
@@ -38,12 +40,21 @@ export interface GraphValidationView {
   }[]
   readonly source_tables: readonly string[]
   readonly sink_table: string | null
+  /** What reaches the sink; null while problems keep that from being known. */
+  readonly sink_columns: readonly SinkColumnView[] | null
 }
 
 /** The same of a version. */
 export interface ValidationView extends GraphValidationView {
   readonly definition_id: string
   readonly version_id: string
+}
+
+/** A table that was made for a version. */
+export interface CreatedSink {
+  readonly success: true
+  readonly table: string
+  readonly columns: readonly SinkColumnView[]
 }
 
 /** Versions of pipeline definitions as things that run (contract, section 7). */
@@ -54,6 +65,11 @@ export interface GraphService {
   validate(definitionId: string, versionId: string): Promise<ValidationView>
   /** The same for a graph that is no version yet. Throws `INVALID_GRAPH`. */
   validateGraph(graph: PipelineGraph): Promise<GraphValidationView>
+  /**
+   * Makes the table that a version writes, of the columns that reach it. Throws `NOT_FOUND`, `TABLE_EXISTS`, and
+   * `UNPROCESSABLE` when more than the table is missing.
+   */
+  createSink(definitionId: string, versionId: string, context: RequestContext): Promise<CreatedSink>
   /** A version, ready to run. Throws `NOT_FOUND`, and `UNPROCESSABLE` with the problems by node. */
   compileVersion(versionId: string): Promise<CompiledVersion>
   /** What a pipeline runs that was started from a version; undefined for one that copies. */
@@ -66,14 +82,23 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
   return {
     nodeTypes: () => NODE_TYPES.map(describeNodeType),
     async validate(definitionId, versionId) {
-      const version = await stores.versions.find(definitionId, versionId)
-      if (!version) throw new DomainError('NOT_FOUND', `no version ${versionId} of pipeline definition ${definitionId}`)
+      const version = await findVersion(stores, definitionId, versionId)
       const validation = validationView(await checkRunnable(deps, version.graph))
       return { ...validation, definition_id: definitionId, version_id: versionId }
     },
     async validateGraph(graph) {
       requireGraph(graph)
       return validationView(await checkRunnable(deps, graph))
+    },
+    async createSink(definitionId, versionId, context) {
+      const version = await findVersion(stores, definitionId, versionId)
+      const { plan, problems, columns } = await checkRunnable(deps, version.graph)
+      const isMissing = ({ code, nodeId }: GraphProblem): boolean =>
+        plan !== undefined && code === 'NO_SUCH_TABLE' && nodeId === sinkOf(plan)
+      const others = problems.filter((problem) => !isMissing(problem))
+      if (plan === undefined || columns === undefined || !isRunnable(others)) throw notRunnable(version, others)
+      await createSinkTable(deps, { catalog: deps.catalog.current(), table: plan.sink, columns }, context)
+      return { success: true, table: plan.sink, columns: sinkColumnViews(columns) }
     },
     async compileVersion(versionId) {
       const version = await stores.versions.findById(versionId)
@@ -98,6 +123,12 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
   }
 }
 
+async function findVersion(stores: LifecycleStores, definitionId: string, versionId: string): Promise<VersionRecord> {
+  const version = await stores.versions.find(definitionId, versionId)
+  if (version) return version
+  throw new DomainError('NOT_FOUND', `no version ${versionId} of pipeline definition ${definitionId}`)
+}
+
 function describeNodeType(type: (typeof NODE_TYPES)[number]): object {
   const { title, description, inputs, hasOutput } = NODE_TYPE_INFO[type]
   const { $schema: _, ...schema } = z.toJSONSchema(nodeConfigs[type], { io: 'input' })
@@ -107,15 +138,18 @@ function describeNodeType(type: (typeof NODE_TYPES)[number]): object {
 interface CheckedGraph {
   readonly plan: GraphPlan | undefined
   readonly problems: readonly GraphProblem[]
+  /** What reaches the sink; undefined while problems keep that from being known. */
+  readonly columns?: readonly ResultColumn[] | undefined
 }
 
-function validationView({ plan, problems }: CheckedGraph): GraphValidationView {
+function validationView({ plan, problems, columns }: CheckedGraph): GraphValidationView {
   return {
     success: true,
     runnable: isRunnable(problems),
     problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
     source_tables: plan?.sources ?? [],
     sink_table: plan?.sink ?? null,
+    sink_columns: columns ? sinkColumnViews(columns) : null,
   }
 }
 
@@ -138,7 +172,7 @@ async function checkRunnable(deps: GraphServiceDeps, graph: PipelineGraph): Prom
     const fitted = sinkColumns(typed.columns, sink, deps.sandbox)
     all.push(...fitted.problems.map(({ code, message }) => graphError(sinkOf(plan), code, message)))
   }
-  return { plan, problems: all }
+  return { plan, problems: all, columns: typed.columns }
 }
 
 /** The schema of a table, or why it cannot be had. */

@@ -89,6 +89,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/node-types': 'Auditor',
   'post /api/pipeline-defs/validate': 'DataEngineer',
   'post /api/pipeline-defs/{def_id}/versions/{ver_id}/validate': 'Auditor',
+  'post /api/pipeline-defs/{def_id}/versions/{ver_id}/sink-table': 'DataEngineer',
   'get /api/pipeline-board': 'Auditor',
 
   'post /api/agent/chat': 'DataEngineer',
