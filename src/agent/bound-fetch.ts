@@ -5,13 +5,13 @@ export interface FetchBinding {
   readonly origin: string
   /** Sent as a bearer token; undefined: no credential is sent at all. */
   readonly apiKey: string | undefined
-  /** Bounds of one answer; defaults 4 MiB for a document and 16 MiB for a stream. */
+  /** Bounds of one answer; defaults 4 MiB for a document and 8 MiB for a stream. */
   readonly maxBytes?: { readonly document: number; readonly stream: number }
   /** Bound of one exchange from its start to the end of the answer; default 120 s. */
   readonly maxMs?: number
 }
 
-const MAX_BYTES = { document: 4 * 2 ** 20, stream: 16 * 2 ** 20 }
+const MAX_BYTES = { document: 4 * 2 ** 20, stream: 8 * 2 ** 20 }
 const MAX_MS = 120_000
 
 /**

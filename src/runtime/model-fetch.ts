@@ -42,7 +42,7 @@ function send(target: CheckedTarget, { method, headers, signal }: Request, body:
 /** The body, pulled only as fast as it is read; an abort ends it at once. */
 function streamOf(response: IncomingMessage, signal: AbortSignal): ReadableStream<Uint8Array> {
   const pieces = response[Symbol.asyncIterator]()
-  const abort = (): void => void response.destroy(new DOMException('the request was aborted', 'AbortError'))
+  const abort = (): void => void response.destroy(signal.reason instanceof Error ? signal.reason : new Error('aborted'))
   if (signal.aborted) abort()
   signal.addEventListener('abort', abort, { once: true })
   return new ReadableStream<Uint8Array>(

@@ -98,19 +98,30 @@ interface Question {
 async function askWhole(client: OpenAI, question: Question): Promise<RawReply> {
   const { signal } = question.request
   const document: unknown = await client.chat.completions.create(bodyOf(question), { signal })
-  const reply = readCompletion(document)
-  if (reply === undefined) throw new TypeError('no chat completion')
-  return reply
+  return requireReply(readCompletion(document))
 }
 
 async function askStream(client: OpenAI, question: Question, onDelta: (text: string) => void): Promise<RawReply> {
   const { signal } = question.request
   const options = PROVIDERS[question.provider].askStreamUsage ? { stream_options: { include_usage: true } } : {}
-  const stream = await client.chat.completions.create({ ...bodyOf(question), stream: true, ...options }, { signal })
+  const { data: stream, response } = await client.chat.completions
+    .create({ ...bodyOf(question), stream: true, ...options }, { signal })
+    .withResponse()
+  // Some servers do not stream, whatever they are asked for.
+  if (response.headers.get('content-type')?.startsWith('application/json')) {
+    const whole = requireReply(readCompletion(await response.json()))
+    if (whole.text !== '') onDelta(whole.text)
+    return whole
+  }
   const reader = new StreamReader(onDelta)
   for await (const chunk of stream) reader.add(chunk)
   signal.throwIfAborted() // the package ends an aborted stream as if it were complete
-  return reader.reply()
+  return requireReply(reader.reply())
+}
+
+function requireReply(reply: RawReply | undefined): RawReply {
+  if (reply === undefined) throw new TypeError('no chat completion')
+  return reply
 }
 
 function bodyOf({ provider, model, request }: Question): ChatCompletionCreateParamsNonStreaming {

@@ -25,6 +25,7 @@ const MAX_CALLS = 64
 export class StreamReader {
   readonly #onDelta: (text: string) => void
   readonly #calls: OpenCall[] = []
+  #hasBegun = false
   #text = ''
   #usage: RawUsage = { input: undefined, output: undefined }
   #finishReason: unknown
@@ -36,7 +37,10 @@ export class StreamReader {
   add(chunk: unknown): void {
     if (!isRecord(chunk)) return
     if (isRecord(chunk['usage'])) this.#usage = readUsage(chunk['usage'])
-    const choice: unknown = Array.isArray(chunk['choices']) ? chunk['choices'][0] : undefined
+    const choices: unknown = chunk['choices']
+    if (!Array.isArray(choices)) return
+    this.#hasBegun = true
+    const choice: unknown = choices[0]
     if (!isRecord(choice)) return
     this.#finishReason = choice['finish_reason'] ?? this.#finishReason
     const delta = isRecord(choice['delta']) ? choice['delta'] : choice['message']
@@ -51,7 +55,9 @@ export class StreamReader {
     else if (isRecord(delta['function_call'])) this.#addCall({ index: 0, function: delta['function_call'] })
   }
 
-  reply(): RawReply {
+  /** Undefined: nothing that came was a chunk of an answer. */
+  reply(): RawReply | undefined {
+    if (!this.#hasBegun) return undefined
     const calls = this.#calls.map(({ id, name, text, object, extra }): RawCall => ({
       id,
       name,
