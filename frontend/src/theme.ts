@@ -5,6 +5,7 @@ import {
   type MantineColorsTuple,
   type VariantColorsResolver,
 } from '@mantine/core'
+import { common } from './strings/common.ts'
 
 /** The one accent: the water of a lock. Shade 7 carries white text on light pages, shade 4 dark text on dark ones. */
 const WATER: MantineColorsTuple = [

@@ -46,16 +46,33 @@ describe('the result of an operation', () => {
 describe('health before and after', () => {
   it('says what became better, and what worse', () => {
     const changes = healthChanges(
-      { score: 60, small_file_count: 170, snapshot_count: 17, manifest_count: 1, record_count: 5, note: 'x' },
-      { score: 93, small_file_count: 11, snapshot_count: 19, manifest_count: 2, record_count: 6, delete_file_count: 0 },
+      {
+        score: 60,
+        small_file_count: 170,
+        snapshot_count: 17,
+        manifest_count: 1,
+        delete_file_count: 1,
+        record_count: 5,
+        note: 'x',
+      },
+      {
+        score: 93,
+        small_file_count: 11,
+        snapshot_count: 19,
+        manifest_count: 2,
+        delete_file_count: 2,
+        record_count: 6,
+        partition_count: 0,
+      },
     )
     expect(changes.map(({ key, verdict }) => [key, verdict])).toEqual([
       ['score', 'better'],
       ['small_file_count', 'better'],
       ['snapshot_count', 'none'],
-      ['manifest_count', 'worse'],
+      ['manifest_count', 'none'],
+      ['delete_file_count', 'worse'],
       ['record_count', 'none'],
-      ['delete_file_count', 'none'],
+      ['partition_count', 'none'],
     ])
     expect(changes.at(-1)).toMatchObject({ before: null, after: 0 })
   })

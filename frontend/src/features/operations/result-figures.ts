@@ -70,12 +70,9 @@ export interface HealthChange {
 }
 
 const MORE_IS_BETTER: ReadonlySet<string> = new Set(['score', 'avg_file_size_bytes'])
-const LESS_IS_BETTER: ReadonlySet<string> = new Set([
-  'data_file_count',
-  'small_file_count',
-  'delete_file_count',
-  'manifest_count',
-])
+const LESS_IS_BETTER: ReadonlySet<string> = new Set(['data_file_count', 'small_file_count', 'delete_file_count'])
+/** Every change adds one of these, so more of them is no news; less is. */
+const LESS_IS_NEWS: ReadonlySet<string> = new Set(['snapshot_count', 'manifest_count'])
 
 /** Compares two health reports of an operation; measures that either has, in the order of the service. */
 export function healthChanges(before: unknown, after: unknown): HealthChange[] {
@@ -95,11 +92,10 @@ function measures(report: unknown): ReadonlyMap<string, number> {
   return new Map(entries)
 }
 
-/** Every change adds a snapshot, so more of them is no news; less is. */
 function verdictOf(key: string, { before, after }: Pick<HealthChange, 'before' | 'after'>): HealthChange['verdict'] {
   if (before === null || after === null || before === after) return 'none'
   if (MORE_IS_BETTER.has(key)) return after > before ? 'better' : 'worse'
-  if (key === 'snapshot_count') return after < before ? 'better' : 'none'
+  if (LESS_IS_NEWS.has(key)) return after < before ? 'better' : 'none'
   if (LESS_IS_BETTER.has(key)) return after < before ? 'better' : 'worse'
   return 'none'
 }
