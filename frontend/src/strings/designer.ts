@@ -264,6 +264,13 @@ export const designerStrings = {
     reads: (tables: string) => `Reads ${tables}`,
     writes: (table: string) => `Writes ${table}`,
   },
+  sinkTable: {
+    action: 'Make the table',
+    title: (table: string) => `Make ${table}?`,
+    consequences: ['A new, empty table with these columns, not partitioned. Others can use it at once.'],
+    saveFirst: 'Once the graph is saved, the table can be made from here.',
+    done: (table: string) => `${table} is made`,
+  },
   diff: {
     title: (from: number, to: number) => `From v${from} to v${to}`,
     close: 'End comparison',

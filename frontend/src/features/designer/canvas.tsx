@@ -9,14 +9,17 @@ import {
   Panel,
   ReactFlow,
   ReactFlowProvider,
+  type ReactFlowState,
   useReactFlow,
+  useStore,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { ActionIcon, Tooltip, VisuallyHidden } from '@mantine/core'
-import { type DragEvent, type ReactNode, useEffect, useState } from 'react'
+import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import type { Position } from '../../../../src/domain/graph.ts'
 import { FitIcon, MinusIcon, PlusIcon } from '../../components/icons.tsx'
 import { designerStrings } from '../../strings/designer.ts'
+import { NODE_SIZE } from './auto-layout.ts'
 import { DRAGGED_TYPE } from './dragged-type.ts'
 import { type Drawing, flowEdges, flowNodes } from './flow-elements.ts'
 import type { Graph } from './graph.ts'
@@ -62,7 +65,7 @@ function Flow({ graph, drawing, edits, onSelect }: CanvasProps) {
     setNodes((before) => flowNodes(graph, drawing, before))
     setEdges((before) => flowEdges(graph, drawing, before))
   }, [graph, drawing])
-  useFitWhenReplaced(graph)
+  useFitWhenHidden(graph)
 
   const changeNodes = (changes: NodeChange<CanvasNode>[]): void => {
     setNodes((before) => applyNodeChanges(withoutRemovals(changes), before))
@@ -148,15 +151,30 @@ function ZoomButton({ label, icon, onClick }: ZoomButtonProps) {
   )
 }
 
-/** Shows all of a graph that took the place of another one, and of one that got its first nodes. */
-function useFitWhenReplaced(graph: Graph): void {
-  const { fitView } = useReactFlow()
-  const key = graph.nodes.length === 0 ? 'empty' : 'drawn'
+/** Shows all of a graph that got nodes which are out of view, such as one that a key or the palette added. */
+function useFitWhenHidden(graph: Graph): void {
+  const { fitView, getViewport } = useReactFlow()
+  const { width, height } = useStore(sizeOf, shallow)
+  const known = useRef(graph.nodes.length)
   useEffect(() => {
+    const hasMore = graph.nodes.length > known.current
+    known.current = graph.nodes.length
+    if (!hasMore) return undefined
+    const { x, y, zoom } = getViewport()
+    const isHidden = graph.nodes.some(({ position }) => {
+      const left = position.x * zoom + x
+      const top = position.y * zoom + y
+      return left < 0 || top < 0 || left + NODE_SIZE.width * zoom > width || top + NODE_SIZE.height * zoom > height
+    })
+    if (!isHidden) return undefined
     const frame = requestAnimationFrame(() => void fitView(FIT))
     return () => cancelAnimationFrame(frame)
-  }, [key, fitView])
+  }, [graph, width, height, fitView, getViewport])
 }
+
+const sizeOf = ({ width, height }: ReactFlowState) => ({ width, height })
+const shallow = (a: ReturnType<typeof sizeOf>, b: ReturnType<typeof sizeOf>): boolean =>
+  a.width === b.width && a.height === b.height
 
 /** What is removed is removed from the graph, from which the canvas is drawn anew. */
 function withoutRemovals<T extends { readonly type: string }>(changes: T[]): T[] {

@@ -18,10 +18,12 @@ interface ToolbarProps {
   readonly editor: GraphEditor
   readonly check: Validation
   readonly readOnly: boolean
+  /** Stands before the tools. */
+  readonly children: ReactNode
 }
 
 /** What is done to the graph as a whole. */
-export function EditorToolbar({ version, editor, check, readOnly }: ToolbarProps) {
+export function EditorToolbar({ version, editor, check, readOnly, children }: ToolbarProps) {
   const words = designerStrings
   const [isDiscarding, setDiscarding] = useState(false)
   const exportVersion = (): void => {
@@ -29,6 +31,7 @@ export function EditorToolbar({ version, editor, check, readOnly }: ToolbarProps
   }
   return (
     <div className={classes.toolbar}>
+      {children}
       {!readOnly && (
         <>
           <ToolButton label={words.undo} disabled={!editor.canUndo} onClick={editor.undo} icon={<UndoIcon />} />
@@ -85,7 +88,7 @@ export function EditorToolbar({ version, editor, check, readOnly }: ToolbarProps
   )
 }
 
-function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly'>) {
+function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 'children'>) {
   const words = designerStrings
   const [isAsking, setAsking] = useState(false)
   const save = useSaveVersion(version.definition_id)

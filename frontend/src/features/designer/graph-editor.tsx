@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query'
-import { type KeyboardEvent, useEffect, useMemo, useState } from 'react'
+import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
 import { Note } from '../../components/note.tsx'
 import type { Version } from '../../api/types.ts'
 import { designerStrings } from '../../strings/designer.ts'
@@ -15,6 +15,7 @@ import { LeaveGuard } from './leave-guard.tsx'
 import { Outline } from './outline.tsx'
 import { Palette } from './palette.tsx'
 import { ProblemsPanel } from './problems-panel.tsx'
+import { SinkTableOffer } from './sink-table-offer.tsx'
 import { useGraphEditor } from './use-graph-editor.ts'
 import { problemsByNode, type Validated } from './validation.ts'
 import classes from './designer.module.css'
@@ -25,12 +26,14 @@ interface GraphEditorProps {
   readonly readOnly: boolean
   /** Number of the newest version of the definition. */
   readonly newest: number
+  /** Stands before the tools. */
+  readonly pickers: ReactNode
 }
 
 const NO_MARKS = new Map<string, never>()
 
 /** A version on the canvas, and everything that makes the next one of it. */
-export function VersionEditor({ version, types, readOnly, newest }: GraphEditorProps) {
+export function VersionEditor({ version, types, readOnly, newest, pickers }: GraphEditorProps) {
   const initial = useMemo(() => drawable(version), [version])
   const editor = useGraphEditor(initial, types)
   const [{ node: selectedId }, changeSearch] = useSearchParams()
@@ -52,7 +55,9 @@ export function VersionEditor({ version, types, readOnly, newest }: GraphEditorP
   return (
     // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- short cuts of the buttons inside, which do the same
     <div className={classes.editor} onKeyDown={keys}>
-      <EditorToolbar version={version} editor={editor} check={check} readOnly={readOnly} />
+      <EditorToolbar version={version} editor={editor} check={check} readOnly={readOnly}>
+        {pickers}
+      </EditorToolbar>
       {!readOnly && version.version < newest && <Note tone="info">{designerStrings.notNewest(newest)}</Note>}
       <div className={classes.workbench}>
         <div className={classes.left}>
@@ -71,7 +76,23 @@ export function VersionEditor({ version, types, readOnly, newest }: GraphEditorP
             readOnly={readOnly}
             onSelect={select}
           />
-          <ProblemsPanel graph={editor.graph} {...check} onSelect={select} />
+          <ProblemsPanel
+            graph={editor.graph}
+            validated={check.validated}
+            error={check.error}
+            onSelect={select}
+            offer={
+              !readOnly &&
+              check.validated && (
+                <SinkTableOffer
+                  version={version}
+                  answer={check.validated.answer}
+                  isDirty={editor.isDirty}
+                  onMade={check.run}
+                />
+              )
+            }
+          />
         </div>
       </div>
       <LeaveGuard isDirty={editor.isDirty} />

@@ -29,54 +29,69 @@ export function GraphTab({ definitionId, versions }: GraphTabProps) {
   const types = useQuery(nodeTypesQuery)
   const error = shown.error ?? types.error
   if (error) return <ErrorState error={error} onRetry={() => void Promise.all([shown.refetch(), types.refetch()])} />
+  const pickers = <Pickers versions={versions} shownId={shownId} comparedId={comparedId} onChange={changeSearch} />
+  if (!shown.data || !types.data || !newest) return <Loading />
   return (
     <div className={classes.graphTab}>
-      <div className={classes.pickers}>
-        <VersionPicker
-          label={designerStrings.version}
-          versions={versions}
-          value={shownId}
-          onChange={(id) => changeSearch({ version: id, node: undefined })}
+      {comparedId === undefined ? (
+        <VersionEditor
+          key={shown.data.id}
+          version={shown.data}
+          types={types.data}
+          readOnly={!canEdit}
+          newest={newest.version}
+          pickers={pickers}
         />
-        {versions.length > 1 && (
-          <VersionPicker
-            label={designerStrings.compare}
-            nothing={designerStrings.compareNothing}
-            versions={versions.filter(({ id }) => id !== shownId)}
-            value={comparedId ?? ''}
-            onChange={(id) => changeSearch({ compare: id === '' ? undefined : id, version: shownId, node: undefined })}
-          />
-        )}
-        {comparedId !== undefined && (
-          <>
-            <Button
-              variant="default"
-              onClick={() => changeSearch({ version: comparedId, compare: shownId, node: undefined })}
-            >
-              {designerStrings.diff.swap}
-            </Button>
-            <Button variant="default" onClick={() => changeSearch({ compare: undefined })}>
-              {designerStrings.diff.close}
-            </Button>
-          </>
-        )}
-      </div>
-      {shown.data && types.data && newest ? (
-        comparedId === undefined ? (
-          <VersionEditor
-            key={shown.data.id}
-            version={shown.data}
-            types={types.data}
-            readOnly={!canEdit}
-            newest={newest.version}
-          />
-        ) : (
-          <CompareView version={shown.data} fromId={comparedId} types={types.data} />
-        )
       ) : (
-        <Loading />
+        <>
+          <div className={classes.toolbar}>{pickers}</div>
+          <CompareView version={shown.data} fromId={comparedId} types={types.data} />
+        </>
       )}
     </div>
+  )
+}
+
+interface PickersProps {
+  readonly versions: readonly VersionSummary[]
+  readonly shownId: string
+  readonly comparedId: string | undefined
+  readonly onChange: (change: Readonly<Record<string, string | undefined>>) => void
+}
+
+/** Which version is shown, and which one it is compared with. */
+function Pickers({ versions, shownId, comparedId, onChange }: PickersProps) {
+  return (
+    <>
+      <VersionPicker
+        label={designerStrings.version}
+        versions={versions}
+        value={shownId}
+        onChange={(id) => onChange({ version: id, node: undefined })}
+      />
+      {versions.length > 1 && (
+        <VersionPicker
+          label={designerStrings.compare}
+          nothing={designerStrings.compareNothing}
+          versions={versions.filter(({ id }) => id !== shownId)}
+          value={comparedId ?? ''}
+          onChange={(id) => onChange({ compare: id === '' ? undefined : id, version: shownId, node: undefined })}
+        />
+      )}
+      {comparedId !== undefined && (
+        <>
+          <Button
+            variant="default"
+            onClick={() => onChange({ version: comparedId, compare: shownId, node: undefined })}
+          >
+            {designerStrings.diff.swap}
+          </Button>
+          <Button variant="default" onClick={() => onChange({ compare: undefined })}>
+            {designerStrings.diff.close}
+          </Button>
+        </>
+      )}
+    </>
   )
 }
 

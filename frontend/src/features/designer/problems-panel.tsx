@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { Note } from '../../components/note.tsx'
 import { errorText } from '../../components/states.tsx'
 import { designerStrings } from '../../strings/designer.ts'
@@ -12,10 +13,12 @@ interface ProblemsProps {
   readonly validated: Validated | undefined
   readonly error: unknown
   readonly onSelect: (id: string) => void
+  /** What can be done about the answer. */
+  readonly offer?: ReactNode
 }
 
 /** What the last validation said; each problem leads to its node. */
-export function ProblemsPanel({ graph, validated, error, onSelect }: ProblemsProps) {
+export function ProblemsPanel({ graph, validated, error, onSelect, offer }: ProblemsProps) {
   return (
     <section className={classes.panel} aria-label={words.title} aria-live="polite">
       <h2>{words.title}</h2>
@@ -23,7 +26,10 @@ export function ProblemsPanel({ graph, validated, error, onSelect }: ProblemsPro
       {validated === undefined ? (
         <p className={classes.hint}>{words.never}</p>
       ) : (
-        <Answer validated={validated} isStale={validated.graph !== graph} onSelect={onSelect} />
+        <>
+          <Answer validated={validated} isStale={validated.graph !== graph} onSelect={onSelect} />
+          {offer}
+        </>
       )}
     </section>
   )
