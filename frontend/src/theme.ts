@@ -97,6 +97,7 @@ export const theme = createTheme({
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Portal: { defaultProps: { target: '#overlays' } },
     Alert: { defaultProps: { p: 'xs' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': common.close } } },
   },
 })
 

@@ -47,24 +47,27 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
     if (problems.size === 0) setConfirming(true)
   }
   return (
-    <form
-      className={classes.form}
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault()
-        review()
-      }}
-    >
-      <SaveProblem error={save.error} onUseCurrent={() => start(current)} />
-      <CatalogFields draft={draft} problems={isChecked ? problems : NO_PROBLEMS} onChange={setDraft} />
-      <Group gap="xs">
-        <Button type="submit" disabled={changes.length === 0}>
-          {strings.save}
-        </Button>
-        <Button variant="subtle" disabled={changes.length === 0} onClick={() => start(current)}>
-          {strings.reset}
-        </Button>
-      </Group>
+    <>
+      <form
+        className={classes.form}
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault()
+          review()
+        }}
+      >
+        <SaveProblem error={save.error} onUseCurrent={() => start(current)} />
+        <CatalogFields draft={draft} problems={isChecked ? problems : NO_PROBLEMS} onChange={setDraft} />
+        <Group gap="xs">
+          <Button type="submit" disabled={changes.length === 0}>
+            {strings.save}
+          </Button>
+          <Button variant="subtle" disabled={changes.length === 0} onClick={() => start(current)}>
+            {strings.reset}
+          </Button>
+        </Group>
+      </form>
+      {/* not inside of the form: what is submitted in a dialog would be submitted here too */}
       <CatalogConfirm
         changes={changes}
         opened={isConfirming}
@@ -72,7 +75,7 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
         onClose={() => setConfirming(false)}
         onConfirm={() => save.mutate()}
       />
-    </form>
+    </>
   )
 }
 
