@@ -40,7 +40,7 @@ for (const name of runtimes) {
 rmSync(reports, { recursive: true, force: true })
 if (troubles.length > 0) console.log(`\n${troubles.join('\n')}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
-process.exit(total.failed > 0 || total.passed === 0 ? 1 : 0)
+process.exit(total.failed > 0 || total.passed + total.skipped === 0 ? 1 : 0)
 
 function readCounts(path, runtime) {
   try {
