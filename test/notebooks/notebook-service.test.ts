@@ -89,6 +89,8 @@ describe('without a cluster', () => {
     expect([status, body.code]).toEqual([503, 'CLUSTER_UNAVAILABLE'])
     expect(headers.get('retry-after')).toBe('5')
     await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
+    expect((await service.get('/api/health')).body.status).toBe('degraded')
+    expect((await service.get('/api/health/ready')).status).toBe(200)
   })
 })
 
@@ -186,6 +188,25 @@ describe('a notebook', () => {
     const imageOf = (name: string) => cluster.api.pod(name)?.['spec'].containers[0].image
     expect(imageOf('notebook-ana')).toBe('registry.example/base:1')
     expect(imageOf('notebook-bo')).toBe(env.NOTEBOOK_IMAGES.split(', ')[1])
+  })
+
+  it('needs every right that the deployed role grants, and no other', async () => {
+    const { cluster, tokenOf, start: begin, stop, reach } = await start({ env: { NOTEBOOK_VOLUME_SIZE: '1Gi' } })
+    const token = await tokenOf('ana')
+    await begin(token)
+    await reach(token, 'running')
+    await stop(token)
+    cluster.api.life = 'unscheduled'
+    await begin(token)
+    await reach(token, 'pending')
+    await until(() => cluster.api.watches() === 1)
+    const probes = ['version', 'selfsubjectaccessreviews']
+    const called = cluster.api.calls.filter(({ resource }) => !probes.includes(resource))
+    const used = new Set(called.map(({ verb, resource }) => `${verb} ${resource}`))
+    const granted = cluster.api.rules.flatMap(({ verbs, resources }) =>
+      resources.flatMap((resource) => verbs.map((verb) => `${verb} ${resource}`)),
+    )
+    expect([...used].toSorted()).toEqual(granted.toSorted())
   })
 
   it('keeps its files in a volume that outlives it, where there are volumes', async () => {
