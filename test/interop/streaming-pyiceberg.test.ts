@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { PYTHON, pyicebergAvailable, REPOSITORY } from './harness/environment.ts'
+import { Service, type CatalogSettings } from './harness/service.ts'
+
+interface Row {
+  readonly id: number
+  readonly part: number | null
+  readonly name?: string | null
+  readonly title?: string | null
+  readonly note?: string | null
+}
+
+interface TableAnswer {
+  readonly rows: readonly Row[]
+  /** Of each snapshot, oldest first. */
+  readonly operations: readonly string[]
+}
+
+interface Pipeline {
+  readonly id: string
+  readonly state: string
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly warnings: readonly string[]
+}
+
+const available = pyicebergAvailable('pipelines between tables that PyIceberg changes')
+
+describe.skipIf(!available)('a pipeline from and to tables that PyIceberg changes', { timeout: 300_000 }, () => {
+  const folder = available ? mkdtempSync(join(tmpdir(), 'streaming-pyiceberg-')) : ''
+  const settings: CatalogSettings = {
+    catalog_type: 'sql',
+    warehouse: `file://${folder}/warehouse`,
+    catalog_name: 'house',
+    uri: `sqlite:///${folder}/catalog.db`,
+  }
+  let service: Service
+  let python: PyIceberg
+
+  beforeAll(async () => {
+    python = new PyIceberg(settings)
+    await python.change('p.first', 'create')
+    service = await Service.start({ home: `${folder}/home` })
+    await service.configure(settings)
+  }, 120_000)
+
+  afterAll(async () => {
+    python?.stop()
+    await service?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function start(name: string, more: object = {}): Promise<string> {
+    const answer = await service.post('/api/pipeline/start', {
+      source_table: `p.${name}`,
+      sink_table: `p.${name}_sink`,
+      checkpoint_location: `${folder}/warehouse/checkpoints/${name}`,
+      trigger_interval: '100 ms',
+      create_sink_table: true,
+      ...more,
+    })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return (answer.body['pipeline'] as Pipeline).id
+  }
+
+  const stop = (id: string) => service.post(`/api/pipeline/${id}/stop`, {})
+  const status = async (id: string): Promise<Pipeline> =>
+    (await service.read<{ pipeline: Pipeline }>(`/api/pipeline/${id}/status`)).pipeline
+
+  async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
+    const deadline = Date.now() + 60_000
+    for (;;) {
+      const found = await check()
+      if (found !== undefined && found !== false) return found
+      if (Date.now() > deadline) throw new Error(`${what} did not come about\n${service.log}`)
+      await sleep(50)
+    }
+  }
+
+  const untilState = (id: string, state: string) =>
+    until(`state ${state}`, async () => {
+      const pipeline = await status(id)
+      return pipeline.state === state && pipeline
+    })
+
+  const ids = ({ rows }: TableAnswer): number[] => rows.map(({ id }) => id)
+  const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at)
+  const sinkOf = (name: string) => python.change(`p.${name}_sink`, 'rows')
+
+  /** Waits for so many rows, and answers what PyIceberg reads then. */
+  const untilRows = (name: string, count: number): Promise<TableAnswer> =>
+    until(`${count} rows in the sink of ${name}`, async () => {
+      const answer = await sinkOf(name).catch(() => undefined)
+      return answer !== undefined && answer.rows.length >= count && answer
+    })
+
+  it.each([
+    ['deletes', 'delete', { where: 'id < 5' }, 'overwrite'],
+    ['drops', 'delete', { where: 'id >= 0' }, 'delete'],
+    ['overwrites', 'overwrite', { first: 100, count: 10 }, 'delete'],
+    ['parts', 'replace_partitions', { first: 0, count: 1 }, 'delete'],
+    ['upserts', 'upsert', { first: 5, count: 10, text: 'changed' }, 'overwrite'],
+  ] as const)(
+    'stops at what %s, after all that came before, and leaves it out on demand',
+    async (name, how, options, kind) => {
+      await python.change(`p.${name}`, 'create', { partitioned: name === 'parts' })
+      await python.change(`p.${name}`, 'append', { first: 0, count: 10 })
+      const id = await start(name, { max_files_per_batch: 1 })
+      await untilRows(name, 10)
+      await python.change(`p.${name}`, 'append', { first: 10, count: 10 })
+      const { operations } = await python.change(`p.${name}`, how, options)
+      expect(operations.slice(2)).toContain(kind)
+      await python.change(`p.${name}`, 'append', { first: 1000, count: 10 })
+      const failed = await untilState(id, 'failed')
+      expect(failed.error?.code).toBe('SOURCE_NOT_APPENDED')
+      expect(failed.error?.message).toMatch(/snapshot \d+ .*"(overwrite|delete)".*on_delete/)
+      expect(ids(await sinkOf(name))).toEqual(range(0, 20))
+      expect(await start(name, { on_delete: 'skip' })).toBe(id)
+      const sink = await until('the last rows', async () => {
+        const answer = await sinkOf(name)
+        return answer.rows.filter((row) => row.id >= 1000).length === 10 && answer
+      })
+      // the part of it that is a snapshot of its own and only appends is read, what takes rows away is not
+      const appended = { delete: [], overwrite: range(100, 110), replace_partitions: [0], upsert: range(5, 15) }[how]
+      expect(
+        ids(sink)
+          .filter((one) => one < 1000)
+          .sort((a, b) => a - b),
+      ).toEqual([...range(0, 20), ...appended].sort((a, b) => a - b))
+      expect(ids(sink).filter((one) => one >= 1000)).toEqual(range(1000, 1010))
+      expect((await status(id)).warnings.join()).toContain('on_delete')
+      await stop(id)
+    },
+  )
+
+  it('follows columns that are added, renamed and dropped while it runs', async () => {
+    await python.change('p.evolves', 'create')
+    await python.change('p.evolves', 'append', { first: 0, count: 5 })
+    const id = await start('evolves')
+    await untilRows('evolves', 5)
+    let first = 5
+    for (const step of ['add_column', 'rename_column', 'drop_column'] as const) {
+      await python.change('p.evolves', step)
+      await python.change('p.evolves', 'append', { first, count: 5, text: `${step} ` })
+      first += 5
+      await untilRows('evolves', first)
+    }
+    const { rows } = await sinkOf('evolves')
+    expect(rows[0]).toEqual({ id: 0, part: 0, name: 'n0', note: null })
+    expect(rows[5]).toEqual({ id: 5, part: 2, name: 'add_column 5', note: 'add_column 5' })
+    expect(rows[10]).toEqual({ id: 10, part: 1, name: 'rename_column 10', note: 'rename_column 10' })
+    expect(rows[15]).toEqual({ id: 15, part: 0, name: 'drop_column 15', note: null })
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
+    await stop(id)
+  })
+
+  it('goes on when PyIceberg expires all it can, and says so where it was not kept from it', async () => {
+    await python.change('p.expires', 'create')
+    await python.change('p.expires', 'append', { first: 0, count: 10 })
+    const id = await start('expires')
+    await untilRows('expires', 10)
+    await python.change('p.expires', 'expire')
+    await python.change('p.expires', 'append', { first: 10, count: 10 })
+    expect(ids(await untilRows('expires', 20))).toEqual(range(0, 20))
+    await stop(id)
+    for (let at = 2; at < 5; at += 1) await python.change('p.expires', 'append', { first: at * 10, count: 10 })
+    const { operations } = await python.change('p.expires', 'expire')
+    process.stdout.write(`\nafter PyIceberg's expiry of a source at rest: ${operations.length} snapshots\n`)
+    await start('expires')
+    const end = await until('all rows, or the reason why not', async () => {
+      const pipeline = await status(id)
+      return (pipeline.state === 'failed' || (await sinkOf('expires')).rows.length === 50) && pipeline
+    })
+    if (end.state === 'failed') {
+      expect(end.error?.code).toBe('HISTORY_LOST')
+      expect(ids(await sinkOf('expires'))).toEqual(range(0, 20))
+    } else expect(ids(await sinkOf('expires'))).toEqual(range(0, 50))
+    await stop(id)
+  })
+
+  it('writes beside PyIceberg into one sink', async () => {
+    await python.change('p.beside', 'create')
+    const id = await start('beside', { max_files_per_batch: 1 })
+    await untilState(id, 'running')
+    let others = 0
+    for (let at = 0; at < 12; at += 1) {
+      await python.change('p.beside', 'append', { first: at * 10, count: 10 })
+      const beside = await python
+        .change('p.beside_sink', 'append', { first: 5000 + others, count: 1 })
+        .catch(() => undefined)
+      if (beside !== undefined) others += 1
+    }
+    expect(others).toBeGreaterThan(0)
+    const sink = await untilRows('beside', 120 + others)
+    expect(ids(sink)).toEqual([...range(0, 120), ...range(5000, 5000 + others)])
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
+    await stop(id)
+  })
+})
+
+/** PyIceberg in a process of its own; commands as `pyiceberg_changes.py` describes them, one at a time. */
+class PyIceberg {
+  readonly #child
+  readonly #answers: AsyncIterator<string>
+
+  constructor({ uri, warehouse, catalog_name: name }: CatalogSettings) {
+    const script = `${REPOSITORY}/test/interop/python/pyiceberg_changes.py`
+    const options = JSON.stringify({ uri, warehouse, name })
+    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' }
+    this.#child = spawn(PYTHON ?? 'python3', [script, options], { stdio: ['pipe', 'pipe', 'inherit'], env })
+    this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+  }
+
+  async change(table: string, how: string, options: object = {}): Promise<TableAnswer> {
+    this.#child.stdin.write(`${JSON.stringify({ table, do: how, ...options })}\n`)
+    const line = await this.#answers.next()
+    if (line.done === true) throw new Error('PyIceberg ended')
+    const answer = JSON.parse(line.value) as TableAnswer & { error?: string }
+    if (answer.error !== undefined) throw new Error(`PyIceberg, ${how} of ${table}: ${answer.error}`)
+    return answer
+  }
+
+  stop(): void {
+    this.#child.stdin.end()
+  }
+}
