@@ -107,7 +107,9 @@ async function start(deps: MaintenanceServiceDeps, call: Call): Promise<StartedO
     request: { ...request } as StoredJson,
     run: (handle) => runAction(deps, { call, input, handle }),
   })
-  return { id, done: done.then((details) => ({ ...answer(kind, request, details), operation_id: id })) }
+  const answered = done.then((details) => ({ ...answer(kind, request, details), operation_id: id }))
+  answered.catch(() => undefined) // a caller that answered 202 does not wait: the ledger tells how it went
+  return { id, done: answered }
 }
 
 interface ActionRun {

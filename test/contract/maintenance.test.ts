@@ -62,6 +62,18 @@ describe('compaction', () => {
     expect((await service.call('DELETE', location ?? '')).status).toBe(409)
   })
 
+  it('an operation that fails after its 202 is told by the ledger alone, and the service goes on', async () => {
+    const headers = { Prefer: 'respond-async' }
+    const { body: planned } = await service.post('/api/compact', { table: 'demo.events', dry_run: true })
+    await service.post('/api/compact', { table: 'demo.events' })
+    const { plan_id } = planned
+    const accepted = await service.post('/api/compact', { table: 'demo.events', plan_id }, { headers })
+    expect(accepted.status).toBe(202)
+    const location = accepted.headers.get('location') ?? ''
+    await service.get(`${location}/events`) // ends when the operation has; a rejection that nobody holds fails the run
+    expect((await service.get(location)).body).toMatchObject({ state: 'failed', error: { code: 'PLAN_STALE' } })
+  })
+
   it('options that make no sense are refused with their name', async () => {
     for (const options of [
       { target_file_size_bytes: 100, min_file_size_bytes: 200 },
