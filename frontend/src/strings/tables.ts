@@ -8,7 +8,6 @@ export const tables = {
   namespace: 'Namespace',
   columns: {
     table: 'Table',
-    namespace: 'Namespace',
     score: 'Health',
     files: 'Data files',
     size: 'Size',

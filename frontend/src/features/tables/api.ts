@@ -77,7 +77,12 @@ export function previewAction(endpoint: string, request: Readonly<Record<string,
   return api.post<OperationResult>(endpoint, { ...request, dry_run: true })
 }
 
-/** Starts what was planned; `PLAN_STALE` when the table has moved since. */
-export function applyPlan(endpoint: string, table: string, planId: string): Promise<OperationAccepted> {
-  return api.post<OperationAccepted>(endpoint, { table, plan_id: planId }, { headers: { Prefer: 'respond-async' } })
+/** Starts what the same request planned; `PLAN_STALE` when the table has moved since. */
+export function applyPlan(
+  endpoint: string,
+  request: Readonly<Record<string, unknown>>,
+  planId: string,
+): Promise<OperationAccepted> {
+  const headers = { Prefer: 'respond-async' }
+  return api.post<OperationAccepted>(endpoint, { ...request, plan_id: planId }, { headers })
 }

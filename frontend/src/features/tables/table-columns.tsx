@@ -1,8 +1,8 @@
-import { Link } from '@tanstack/react-router'
 import type { TableListItem } from '../../api/types.ts'
 import type { ColumnSpec } from '../../components/data-table.tsx'
 import { HealthCell, TableAdvice, TableScore } from './health-cells.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
+import { RowLink } from '../../components/row-link.tsx'
 import { formatBytes, formatCount } from '../../components/units.ts'
 import { tables as words } from '../../strings/tables.ts'
 import { healthStore } from './health-store.ts'
@@ -13,25 +13,19 @@ export const HEALTH_SORTS: readonly string[] = ['score', 'files', 'size', 'chang
 
 const healthOf = ({ table }: TableListItem) => healthStore.get(table).health
 
-/** Columns of the table list; all but the first two are read while a row is in view. */
+/** Columns of the table list; all but the name are read while a row is in view. */
 export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
   {
     id: 'table',
     header: words.columns.table,
-    width: 'minmax(140px, 1.4fr)',
+    width: 'minmax(150px, 1.5fr)',
     sortValue: ({ table }) => table,
-    cell: ({ table, name }) => (
-      <Link to="/tables/$table" params={{ table }} className={classes.name} tabIndex={-1} title={table} preload={false}>
+    cell: ({ table, name, namespace }) => (
+      <RowLink path={`/tables/${encodeURIComponent(table)}`} title={table}>
+        <span className={classes.dim}>{namespace}.</span>
         {name}
-      </Link>
+      </RowLink>
     ),
-  },
-  {
-    id: 'namespace',
-    header: words.columns.namespace,
-    width: 'minmax(80px, 0.6fr)',
-    sortValue: ({ namespace }) => namespace,
-    cell: ({ namespace }) => <span className={classes.dim}>{namespace}</span>,
   },
   {
     id: 'score',

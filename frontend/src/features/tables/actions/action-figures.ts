@@ -110,6 +110,7 @@ export function compareHealth(before: Details, after: Details): readonly Compari
 
 function betterOf(name: string, more: boolean): boolean | undefined {
   if (name === 'score') return more
+  if (name === 'snapshot_count' && more) return undefined // every change makes one
   return LESS_IS_BETTER.has(name) ? !more : undefined
 }
 

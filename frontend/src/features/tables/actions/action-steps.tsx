@@ -32,7 +32,7 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
     mutationFn: (request: Readonly<Record<string, unknown>>) => previewAction(spec.endpoint, { table, ...request }),
   })
   const apply = useMutation({
-    mutationFn: (planId: string) => applyPlan(spec.endpoint, table, planId),
+    mutationFn: (planId: string) => applyPlan(spec.endpoint, { table, ...preview.variables }, planId),
     onSuccess: ({ operation_id }) => onStarted(operation_id),
   })
   const ask = (): void => {
@@ -60,7 +60,10 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
             fields={spec.fields}
             values={values}
             errors={{ ...refused, ...found }}
-            onChange={setValues}
+            onChange={(next) => {
+              setValues(next)
+              setFound(stillWrong(found, values, next))
+            }}
           />
           {preview.isError && (
             <Alert color="red" variant="light" role="alert">
@@ -109,6 +112,11 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
       </div>
     </Stack>
   )
+}
+
+/** What was wrong with fields that have not been touched since. */
+function stillWrong(found: FormErrors, before: FormValues, after: FormValues): FormErrors {
+  return Object.fromEntries(Object.entries(found).filter(([name]) => before[name] === after[name]))
 }
 
 function useAskOnce(wanted: boolean, ask: () => void): void {

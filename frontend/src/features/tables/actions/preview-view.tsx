@@ -115,7 +115,7 @@ function ColumnSpecifics({ details }: { readonly details: Details }) {
   return (
     <section>
       <h3>{previews.columnsTitle}</h3>
-      <ul className={classes.list} aria-label={previews.columnsTitle} tabIndex={-1}>
+      <ul className={`${classes.list} ${classes.columns}`} aria-label={previews.columnsTitle} tabIndex={-1}>
         {changes.map(({ id, path, type, change, was }) => (
           <li key={id}>
             <span className={change === 'dropped' ? classes.gone : undefined}>{path}</span>
