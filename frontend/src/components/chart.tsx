@@ -81,7 +81,10 @@ function chartOptions(props: ChartProps, width: number, height: number): UPlot.O
     height,
     legend: { show: props.series.length > 1 },
     cursor: { y: false, points: { size: 6 } },
-    scales: { x: { time: props.time ?? true }, y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
+    scales: {
+      x: { time: props.time ?? true, ...((props.time ?? true) ? { range: timeRange } : {}) },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
     axes: [
       {
         ...axis,
@@ -108,6 +111,15 @@ function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries
     ...(fill === true || bars ? { fill: `color-mix(in srgb, ${stroke} ${bars ? 80 : 15}%, transparent)` } : {}),
     ...(bars ? { paths: bars } : {}),
   }
+}
+
+/** At least so much time, s: the labels of less would all be the same. */
+const MIN_SPAN_S = 10
+
+/** All of the time that there are values for, with the newest at the end. */
+function timeRange(_plot: UPlot, min: number | null, max: number | null): [number, number] {
+  const end = max ?? Date.now() / 1000
+  return [Math.min(min ?? end, end - MIN_SPAN_S), end]
 }
 
 /** As wide as the longest label needs, px. */

@@ -33,6 +33,8 @@ export const definitionStrings = {
     text: 'It may have been deleted. The list has those there are.',
     link: 'All definitions',
   },
+  newestIn: (version: number, environment: string) => `v${version} in ${environment}`,
+  waitingCount: (count: number) => (count === 1 ? '1 waits for approval' : `${count} wait for approval`),
   gateHelp: 'A closed gate: a version waits there for approval.',
   form: {
     createTitle: 'New definition',

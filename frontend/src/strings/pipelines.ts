@@ -61,6 +61,10 @@ export const pipelines = {
   none: '–',
   detail: {
     title: 'Pipeline',
+    copies: 'Copies what is appended.',
+    runs: 'Runs',
+    aVersion: 'a version of a definition',
+    versionOf: (version: number, name: string) => `v${version} of ${name}`,
     source: 'Source',
     sources: 'Sources',
     sink: 'Sink',

@@ -54,7 +54,7 @@ interface LockedProps {
 }
 
 function LockedDialog({ what, locks, onClose }: LockedProps) {
-  const places = locks.map((one) => definitionStrings.environments[one]).join(', ')
+  const places = locks.join(', ')
   const isFinal = locks.some((one) => one !== 'uat')
   return (
     <Modal

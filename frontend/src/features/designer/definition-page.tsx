@@ -1,4 +1,5 @@
 import { Tabs } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ApiError } from '../../api/api-error.ts'
@@ -17,6 +18,9 @@ import classes from './board.module.css'
 const TABS = ['graph', 'environments', 'versions'] as const
 const CRUMBS = [{ label: definitionStrings.title, to: '/definitions' }]
 
+/** Room for the canvas and what stands beside it; below, they stand under each other and the page scrolls. */
+const WIDE = '(min-width: 56.01em)'
+
 /** A definition: its graph, where its versions are, and all of them. */
 export function DefinitionPage() {
   const { id = '' } = useParams({ strict: false })
@@ -24,6 +28,7 @@ export function DefinitionPage() {
   const row = useQuery(definitionQuery(id))
   const versions = useQuery(versionsQuery(id))
   const canEdit = useCan('DataEngineer')
+  const isWide = useMediaQuery(WIDE, globalThis.matchMedia(WIDE).matches) ?? true
   const [{ tab: wanted }, changeSearch] = useSearchParams()
   const tab = TABS.find((one) => one === wanted) ?? 'graph'
   const error = row.data && versions.data ? null : (row.error ?? versions.error)
@@ -44,7 +49,7 @@ export function DefinitionPage() {
       lead={row.data.description}
       crumbs={CRUMBS}
       actions={canEdit && <DefinitionActions row={row.data} versionCount={versions.data.length} />}
-      fill={tab !== 'environments'}
+      fill={tab === 'versions' || (tab === 'graph' && isWide)}
     >
       <Tabs
         className={classes.tabs ?? ''}

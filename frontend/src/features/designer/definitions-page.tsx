@@ -1,4 +1,5 @@
 import { Button, TextInput } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
@@ -142,11 +143,37 @@ function EnvironmentCell({ row, environment }: { readonly row: BoardRow; readonl
   )
 }
 
+/** Where there is no room for columns, the environments of a definition stand under its name. */
+const NARROW_COLUMNS: readonly ColumnSpec<BoardRow>[] = [
+  {
+    id: 'name',
+    header: words.columns.name,
+    width: 'minmax(0, 1fr)',
+    cell: (row) => (
+      <div className={classes.narrow}>
+        <Link to="/definitions/$id" params={{ id: row.id }} className={classes.name}>
+          {row.name}
+        </Link>
+        <span className={classes.hint}>
+          {ENVIRONMENTS.flatMap((environment) => {
+            const cell = row.environments[environment]
+            return cell ? [words.newestIn(cell.newest.version, environment)] : []
+          }).join(', ')}
+          {row.pending.length > 0 && `; ${words.waitingCount(row.pending.length)}`}
+        </span>
+      </div>
+    ),
+    sortValue: ({ name }) => name,
+  },
+]
+
+const NARROW = '(max-width: 48em)'
 const SORTABLE = COLUMNS.map(({ id }) => id)
 
 function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
   const [search, changeSearch] = useSearchParams()
   const navigate = useNavigate()
+  const isNarrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
   const text = (search['q'] ?? '').trim().toLowerCase()
   const shown = useMemo(
     () => rows.filter(({ name, description }) => `${name} ${description}`.toLowerCase().includes(text)),
@@ -181,7 +208,8 @@ function Board({ rows }: { readonly rows: readonly BoardRow[] }) {
           label={words.title}
           rows={shown}
           rowKey={({ id }) => id}
-          columns={COLUMNS}
+          columns={isNarrow ? NARROW_COLUMNS : COLUMNS}
+          rowHeight={isNarrow ? 52 : 36}
           sort={parseSort(search['sort'], SORTABLE)}
           onSort={(sort) => changeSearch({ sort: formatSort(sort) })}
           onOpen={({ id }) => void navigate({ to: '/definitions/$id', params: { id } })}

@@ -50,12 +50,15 @@ function mark(marks: Map<string, Mark>, part: VersionDiff['nodes'] | VersionDiff
   for (const { id } of part.removed) marks.set(id, 'removed')
 }
 
+/** Room between a removed node and those that are there, pixels. */
+const ASIDE = 16
+
 /** A removed node, moved down where it would lie on one that is there now. */
 function asideOf(node: Node, others: readonly Node[]): Node {
   const covers = (y: number): boolean =>
     others.some(
       ({ position }) =>
-        Math.abs(position.x - node.position.x) < NODE_SIZE.width && Math.abs(position.y - y) < NODE_SIZE.height,
+        Math.abs(position.x - node.position.x) < NODE_SIZE.width && Math.abs(position.y - y) < NODE_SIZE.height + ASIDE,
     )
   let { y } = node.position
   while (covers(y)) y += NODE_SIZE.height / 2

@@ -98,8 +98,7 @@ function Column({ environment, versions, definitionId, children }: ColumnProps) 
 
 function GateBetween({ gate: { kind, to, waiting } }: { readonly gate: GateState }) {
   const canSeeRequests = useCan('DataEngineer')
-  const place = definitionStrings.environments[to]
-  const label = waiting.length > 0 ? words.gates.waiting(place, waiting.length) : words.gates[kind](place)
+  const label = waiting.length > 0 ? words.gates.waiting(to, waiting.length) : words.gates[kind](to)
   return (
     <li className={classes.gate}>
       <Gate kind={kind} isWaiting={waiting.length > 0} label={label} />

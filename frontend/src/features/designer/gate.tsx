@@ -25,13 +25,14 @@ export function Gate({ kind, isWaiting, label, size = 40 }: GateProps) {
       aria-label={label}
     >
       <title>{label}</title>
-      {isWaiting && <path className={classes.water} d="M2 6h16l6 14-6 14H2z" />}
+      {isWaiting && <path className={classes.water} d="M2 6h12l9 14-9 14H2z" />}
       <path className={classes.wall} d="M2 5h36M2 35h36" />
       {kind === 'open' && !isWaiting ? (
-        <path className={classes.leaf} d="M14 8.5h16M14 31.5h16" />
+        <path className={classes.leaf} d="M14 6 30 9M14 34l16-3" />
       ) : (
-        <path className={classes.leaf} d="M16 6 24 20 16 34" />
+        <path className={classes.leaf} d="M14 6 23 20 14 34" />
       )}
+      <path className={classes.hinge} d="M14 6h.01M14 34h.01" />
     </svg>
   )
 }

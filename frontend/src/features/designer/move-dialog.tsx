@@ -1,7 +1,7 @@
 import { notifications } from '@mantine/notifications'
 import type { VersionSummary } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
-import { definitionPageStrings as words, definitionStrings } from '../../strings/designer.ts'
+import { definitionPageStrings as words } from '../../strings/designer.ts'
 import { useMoveVersion } from './api.ts'
 import type { Move } from './board.ts'
 
@@ -19,7 +19,7 @@ interface MoveDialogProps {
 export function MoveDialog({ version, move, newestThere, running, onClose }: MoveDialogProps) {
   const { transition, step } = move
   const moving = useMoveVersion(version.definition_id)
-  const to = definitionStrings.environments[step.to]
+  const { to } = step
   const confirm = (): void =>
     moving.mutate(
       { id: version.id, transition },
@@ -69,7 +69,7 @@ function consequencesOf(
   const { confirm } = words
   const isApproval = step.kind === 'approval'
   return [
-    isApproval ? confirm.request(version, definitionStrings.environments[environment]) : confirm.direct(version, to),
+    isApproval ? confirm.request(version, environment) : confirm.direct(version, to),
     ...(isApproval ? [confirm.approvedContent] : []),
     ...(step.to === 'uat' ? [confirm.locksUat] : []),
     ...(transition === 'promote' && newestThere !== undefined ? [confirm.besides(newestThere, to)] : []),

@@ -68,6 +68,5 @@ function MoveButton({ move, onMove }: { readonly move: Move; readonly onMove: (m
 
 function labelOf({ transition, step }: Move): string {
   if (transition !== 'promote') return words.moves[transition]
-  const to = definitionStrings.environments[step.to]
-  return step.kind === 'approval' ? words.moves.request(to) : words.moves.promote(to)
+  return step.kind === 'approval' ? words.moves.request(step.to) : words.moves.promote(step.to)
 }

@@ -11,7 +11,8 @@ import { Empty, ErrorState, Loading } from '../../components/states.tsx'
 import { formatBytes, formatCount, formatDuration, formatPlural } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { useSearchParams } from '../../use-search-params.ts'
-import { pipelineQuery } from './api.ts'
+import { definitionQuery } from '../designer/api.ts'
+import { pipelineQuery, versionsQuery } from './api.ts'
 import { ChartsTab } from './charts-tab.tsx'
 import { formatLag, formatRate } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
@@ -54,6 +55,7 @@ export function PipelinePage() {
           <LiveDot connection={connection} />
         </>
       }
+      lead={<RunsVersion pipeline={pipeline} />}
       actions={<PipelineActions pipeline={pipeline} />}
     >
       <NotLiveNote connection={connection} />
@@ -61,6 +63,22 @@ export function PipelinePage() {
       <Figures pipeline={pipeline} />
       <DetailTabs pipeline={pipeline} live={live} />
     </Page>
+  )
+}
+
+/** Which version a pipeline runs, when it is no plain copy. */
+function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }: { readonly pipeline: Pipeline }) {
+  const { data: row } = useQuery({ ...definitionQuery(id ?? ''), enabled: id !== null })
+  const { data: versions } = useQuery(versionsQuery(id ?? ''))
+  if (id === null) return words.detail.copies
+  const version = versions?.find((one) => one.id === versionId)
+  return (
+    <>
+      {words.detail.runs}{' '}
+      <Link to="/definitions/$id" params={{ id }} search={{ version: versionId ?? undefined }}>
+        {row && version ? words.detail.versionOf(version.version, row.name) : words.detail.aVersion}
+      </Link>
+    </>
   )
 }
 
