@@ -3,6 +3,7 @@ import type { AgentEvent } from './agent-event.ts'
 import type { AgentServices, PendingActionView } from './agent-services.ts'
 import type { ChatMessage, ModelToolCall } from './chat-model.ts'
 import type { RunLimits } from './run-limits.ts'
+import { redactJson } from './tools/redact-value.ts'
 import { runTool, type ToolOutcome } from './tools/run-tool.ts'
 import { shownArguments } from './tools/tool-arguments.ts'
 import type { AgentTool, ToolRun } from './tools/tool.ts'
@@ -100,7 +101,12 @@ export class ToolCaller {
     const { redact } = this.#run.services
     const shown = tool?.name ?? redact(call.name.slice(0, MAX_SHOWN_NAME))
     const { id } = call
-    onEvent?.({ type: 'tool_start', id, tool: shown, arguments_json: redact(shownArguments(call.arguments)) })
+    onEvent?.({
+      type: 'tool_start',
+      id,
+      tool: shown,
+      arguments_json: redactJson(shownArguments(call.arguments), redact),
+    })
     const outcome = tool ? await runTool(tool, call.arguments, this.#run) : await this.#unknown(call, shown)
     const { resultJson: result_json, argumentsJson: arguments_json, pendingAction } = outcome
     this.#done[place] = { tool: shown, arguments_json, result_json }
@@ -120,7 +126,7 @@ export class ToolCaller {
     return {
       ok: false,
       resultJson: JSON.stringify({ untrusted: true, error }),
-      argumentsJson: services.redact(shownArguments(call.arguments)),
+      argumentsJson: redactJson(shownArguments(call.arguments), services.redact),
       invalidArguments: true,
     }
   }

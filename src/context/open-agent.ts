@@ -64,8 +64,9 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
   const findTool = (name: string): ChangeTool | undefined =>
     allTools.find((tool): tool is ChangeTool => tool.name === name && tool.risk !== 'read')
   const store = createAgentActionStore(db)
+  const bounds = { ...DEFAULT_RUN_LIMITS, ...limits }
   const services: AgentServices = {
-    ...openReaders(parts),
+    ...openReaders(parts, bounds),
     propose: (action, context) => actions.propose(action, context),
     redact,
   }
@@ -102,7 +103,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
     tokens: createDailyTokens({ store: createAgentUsageStore(db), limit: config.agent.dailyTokenBudget, now }),
     tools: allTools,
     services,
-    limits: { ...DEFAULT_RUN_LIMITS, ...limits },
+    limits: bounds,
     newId,
     now,
   })
@@ -116,7 +117,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
 }
 
 /** What tools reach, but for what they propose. */
-function openReaders(parts: AgentParts): Omit<AgentServices, 'propose' | 'redact'> {
+function openReaders(parts: AgentParts, { queryMs }: RunLimits): Omit<AgentServices, 'propose' | 'redact'> {
   const { tables, maintenance, operations, pipelines, lifecycle, state, log } = parts
   // The answers of the table service have the shapes of the interface, which tests hold them to.
   return {
@@ -145,7 +146,7 @@ function openReaders(parts: AgentParts): Omit<AgentServices, 'propose' | 'redact
       },
     },
     approvals: { pending: (page) => lifecycle.approvals.pending(page) },
-    queryRows: createTableRows(parts),
+    queryRows: createTableRows({ ...parts, queryMs }),
     recordToolCall: ({ caller, requestId, channel, tool, chatId, outcome, code, subject }) =>
       state.inTransaction((tx) =>
         state.audit.record(tx, {
@@ -168,18 +169,30 @@ function openReaders(parts: AgentParts): Omit<AgentServices, 'propose' | 'redact
   }
 }
 
+/** Settings that hold a secret, by the end of their names: `AGENT_DAILY_TOKENS` is none. */
+const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|CREDENTIALS)$/i
+
 /** What must never be in a tool's result: every secret of the process's settings. */
-function knownSecrets({ config, env }: AgentParts): () => readonly string[] {
+function knownSecrets({ config, env, catalog }: AgentParts): () => readonly string[] {
   const password = URL.parse(config.databaseUrl ?? '')?.password ?? ''
-  const named = Object.entries(env).filter(([name]) => /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL)/i.test(name))
-  const secrets = [
+  const fixed = [
     ...Object.values(config.agent.keys),
     config.adminToken,
     config.auditKey,
     config.databaseUrl,
     password,
     password && decodeURIComponent(password),
-    ...named.map(([, value]) => value),
-  ].filter((secret): secret is string => typeof secret === 'string' && secret !== '')
-  return () => secrets
+    ...Object.entries(env).map(([name, value]) => (SECRET_NAME.test(name) ? value : undefined)),
+  ]
+  let configured: readonly string[] | undefined
+  let known: readonly string[] = []
+  return () => {
+    const current = catalog.secrets()
+    if (current !== configured) {
+      configured = current
+      const named = current.map((value) => (value.startsWith('env:') ? env[value.slice('env:'.length)] : value))
+      known = [...fixed, ...named].filter((secret): secret is string => typeof secret === 'string' && secret !== '')
+    }
+    return known
+  }
 }

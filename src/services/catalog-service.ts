@@ -23,6 +23,8 @@ export interface CatalogService {
   /** Why there is no catalog although one is configured. */
   problem(): unknown
   describe(): CatalogConfig
+  /** Values of the settings that {@link describe} hides, and those of `env:NAME` by name; one list per configuration. */
+  secrets(): readonly string[]
   /** Changes with each configuration. */
   version(): number
   /** Follows a change that another process of the same state made; on failure the old catalog stays, and it throws. */
@@ -47,11 +49,13 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
   let revision = 0
   let catalog: Catalog | undefined
   let problem: unknown
+  let secrets: readonly string[] = []
   const retired: Catalog[] = [] // work that began on a replaced catalog finishes on it
 
   function replace(next: { readonly catalog: Catalog; readonly settings: CatalogSettings; readonly revision: number }) {
     if (catalog) retired.push(catalog)
     ;({ catalog, settings, revision } = next)
+    secrets = secretsOf(settings)
     problem = undefined
   }
 
@@ -63,6 +67,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     },
     async openStored() {
       ;({ settings, revision } = await deps.store.load(deps.initial))
+      secrets = secretsOf(settings)
       try {
         catalog = await deps.openCatalog(settings)
       } catch (error) {
@@ -71,6 +76,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     },
     problem: () => problem,
     describe: () => describeSettings(settings),
+    secrets: () => secrets,
     version: () => revision,
     async refresh() {
       const stored = await deps.store.load(deps.initial)
@@ -132,7 +138,15 @@ function describeSettings(settings: CatalogSettings | undefined): CatalogConfig 
   }
 }
 
+const PASSWORD_IN_URI = /^([\w+:.-]+:\/\/[^/@:]*):([^/@]*)@/
+
 /** A URI without the password it may carry. */
 function redactUri(uri: string | null): string | null {
-  return uri === null ? null : uri.replace(/^([\w+:.-]+:\/\/[^/@:]*):[^/@]*@/, `$1:${REDACTED}@`)
+  return uri === null ? null : uri.replace(PASSWORD_IN_URI, `$1:${REDACTED}@`)
+}
+
+function secretsOf({ extraProps, uri }: CatalogSettings): readonly string[] {
+  const hidden = Object.entries(extraProps).filter(([key]) => !HARMLESS.test(key))
+  const password = PASSWORD_IN_URI.exec(uri ?? '')?.[2]
+  return [...hidden.map(([, value]) => value), ...(password ? [password, decodeURIComponent(password)] : [])]
 }

@@ -5,3 +5,15 @@ export function redactValue(value: unknown, redact: (text: string) => string): u
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [redact(name), redactValue(member, redact)]))
 }
+
+/** A JSON text passed through `redact`; where that leaves no JSON, it becomes a JSON string. */
+export function redactJson(json: string, redact: (text: string) => string): string {
+  const clean = redact(json)
+  if (clean === json) return json
+  try {
+    JSON.parse(clean)
+    return clean
+  } catch {
+    return JSON.stringify(clean)
+  }
+}

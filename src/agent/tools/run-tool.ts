@@ -3,7 +3,7 @@ import { hasRole } from '../../domain/roles.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { PendingActionView } from '../agent-services.ts'
 import { capResult } from './cap-result.ts'
-import { redactValue } from './redact-value.ts'
+import { redactJson, redactValue } from './redact-value.ts'
 import { parseArguments, shownArguments } from './tool-arguments.ts'
 import type { AgentTool, ChangeTool, ToolRun } from './tool.ts'
 
@@ -23,6 +23,8 @@ export interface ToolOutcome {
   readonly pendingAction?: PendingActionView
 }
 
+const MAX_ERROR_TEXT = 500
+
 interface ToolError {
   readonly code: string
   readonly message: string
@@ -39,10 +41,10 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
   const args = parseArguments(tool, rawArguments)
   const { redact } = run.services
   if (!('value' in args)) {
-    const argumentsJson = redact(shownArguments(rawArguments))
+    const argumentsJson = redactJson(shownArguments(rawArguments), redact)
     return finish(tool, run, { error: { code: 'INVALID_ARGUMENTS', ...args }, argumentsJson, invalidArguments: true })
   }
-  const argumentsJson = redact(JSON.stringify(args.value))
+  const argumentsJson = JSON.stringify(redactValue(args.value, redact))
   if (!hasRole(run.caller.role, tool.minRole)) {
     const message = `${tool.name} needs the role ${tool.minRole}, the caller is ${run.caller.role}`
     return finish(tool, run, { error: { code: 'FORBIDDEN', message }, argumentsJson, subject: subjectOf(args.value) })
@@ -89,7 +91,7 @@ async function finish(tool: AgentTool, run: ToolRun, input: Finish): Promise<Too
   const resultJson =
     error === undefined
       ? capResult(redactValue(data, redact))
-      : JSON.stringify({ untrusted: true, error: redactValue(error, redact) })
+      : JSON.stringify({ untrusted: true, error: redactValue(error, (text) => cut(redact(text))) })
   await services.recordToolCall({
     caller: run.caller,
     requestId: run.requestId,
@@ -112,6 +114,11 @@ async function finish(tool: AgentTool, run: ToolRun, input: Finish): Promise<Too
 function subjectOf(args: Readonly<Record<string, unknown>>): string | undefined {
   const subject = args['table'] ?? args['pipeline_id'] ?? args['definition_id']
   return typeof subject === 'string' ? subject : undefined
+}
+
+/** What a refusal quotes may be as long as the arguments were. */
+function cut(text: string): string {
+  return text.length > MAX_ERROR_TEXT ? `${text.slice(0, MAX_ERROR_TEXT).toWellFormed()}…` : text
 }
 
 const REFUSALS: ReadonlySet<string> = new Set(['INVALID_ARGUMENTS', 'FORBIDDEN', 'INVALID_REQUEST', 'INVALID_ARGUMENT'])

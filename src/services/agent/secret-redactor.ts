@@ -1,14 +1,17 @@
 /** Shorter values are no secrets, and would be found everywhere. */
 const MIN_LENGTH = 8
 
-/** What secrets look like wherever they come from: tokens of this service, keys of providers and of clouds, passwords in URLs. */
+/**
+ * What secrets look like wherever they come from: tokens of this service, keys of providers and of clouds, passwords in
+ * URLs. They meet texts that others wrote, of any length: each takes time in proportion to it.
+ */
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\blh_[\w-]{16,}/g, '[secret]'],
   [/\bsk-[\w-]{16,}/g, '[secret]'],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, '[secret]'],
-  [/\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g, '[secret]'],
+  [/(?<![\w-])eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}/g, '[secret]'],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, '[secret]'],
-  [/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@:"']*:[^\s/@"']+@/gi, '$1[secret]@'],
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@:"']{0,300}:[^\s/@"']{1,1000}@/gi, '$1[secret]@'],
 ]
 
 /**
