@@ -1,5 +1,6 @@
 import { Drawer, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/states.tsx'
 import { common, operations } from '../../../strings/common.ts'
@@ -45,7 +46,14 @@ function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProp
   const allowed = useCan(spec.minRole)
   const wantsRecommended = search.recommended !== undefined
   const health = useQuery({ ...healthQuery(table), enabled: wantsRecommended })
-  if (search.op !== undefined) return <OperationOutcome table={table} operationId={search.op} onClose={onClose} />
+  const [again, setAgain] = useState<FormValues>()
+  if (search.op !== undefined) {
+    const askAgain = (request: Readonly<Record<string, unknown>>): void => {
+      setAgain(fillForm(spec, request))
+      onChange({ op: '' })
+    }
+    return <OperationOutcome table={table} operationId={search.op} onAgain={askAgain} onClose={onClose} />
+  }
   if (!allowed) return <Forbidden role={spec.minRole} />
   if (wantsRecommended && health.isPending) return <Loading lines={4} />
   const actions = wantsRecommended ? (health.data?.actions ?? []) : []
@@ -54,8 +62,8 @@ function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProp
     <ActionSteps
       table={table}
       kind={kind}
-      initial={initialValues(kind, search.target, recommended?.request.body)}
-      previewAtOnce={recommended !== undefined}
+      initial={again ?? initialValues(kind, search.target, recommended?.request.body)}
+      previewAtOnce={again !== undefined || recommended !== undefined}
       note={wantsRecommended && !recommended ? words.recommendedGone : undefined}
       onStarted={(op) => onChange({ op })}
     />

@@ -12,18 +12,22 @@ import { formatDuration } from '../../../components/units.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { forgetTable } from '../api.ts'
 import classes from './action-drawer.module.css'
-import { compareHealth, isDetails } from './action-figures.ts'
+import { compareHealth, type Details, isDetails } from './action-figures.ts'
 import { isActionKind } from './action-specs.ts'
 import { DetailFigures } from './preview-view.tsx'
 
 export interface OperationOutcomeProps {
   readonly table: string
   readonly operationId: string
+  /** Goes back to the preview of the same request, after it failed or was cancelled. */
+  readonly onAgain: (request: Details) => void
   readonly onClose: () => void
 }
 
+type EndHandlers = Pick<OperationOutcomeProps, 'onAgain' | 'onClose'>
+
 /** An operation while it runs and after: progress, then health before and after. */
-export function OperationOutcome({ table, operationId, onClose }: OperationOutcomeProps) {
+export function OperationOutcome({ table, operationId, onAgain, onClose }: OperationOutcomeProps) {
   const first = useQuery({
     queryKey: ['operation', operationId, 'outcome'],
     queryFn: ({ signal }) => api.get<Operation>(`/api/operations/${encodeURIComponent(operationId)}`, { signal }),
@@ -55,10 +59,18 @@ export function OperationOutcome({ table, operationId, onClose }: OperationOutco
         >
           {words.operation}
         </Button>
-        {operation.state !== 'running' && <Button onClick={onClose}>{words.done}</Button>}
+        <EndButton operation={operation} onAgain={onAgain} onClose={onClose} />
       </div>
     </Stack>
   )
+}
+
+function EndButton({ operation, onAgain, onClose }: { readonly operation: Operation } & EndHandlers) {
+  const { state, request } = operation
+  if (state === 'running') return null
+  const failed = state === 'failed' || state === 'cancelled'
+  if (failed && isDetails(request)) return <Button onClick={() => onAgain(request)}>{words.previewAgain}</Button>
+  return <Button onClick={onClose}>{words.done}</Button>
 }
 
 function Outcome({ operation }: { readonly operation: Operation }) {
