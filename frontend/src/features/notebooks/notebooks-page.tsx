@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { ApiError } from '../../api/api-error.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
+import { serviceHealthQuery } from '../../api/service-health.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/states.tsx'
@@ -11,11 +12,18 @@ import { NotebookPanel } from './notebook-panel.tsx'
 /** The caller's notebook: its state, and what can be done with it. */
 export function NotebooksPage() {
   const isEngineer = useCan('DataEngineer')
+  const { data: health, isPending } = useQuery(serviceHealthQuery)
+  const hasNone = health?.checks.cluster === 'not_configured'
+  const notebook = isPending ? <Loading lines={3} /> : hasNone ? <NoCluster /> : <Notebook />
   return (
     <Page title={strings.title} lead={strings.lead}>
-      {isEngineer ? <Notebook /> : <Empty title={strings.forbidden.title} detail={strings.forbidden.text} />}
+      {isEngineer ? notebook : <Empty title={strings.forbidden.title} detail={strings.forbidden.text} />}
     </Page>
   )
+}
+
+function NoCluster() {
+  return <Empty title={strings.none.title} detail={strings.none.text} />
 }
 
 function Notebook() {
@@ -24,8 +32,6 @@ function Notebook() {
   const { data, error, isPending, refetch } = useQuery(notebookQuery)
   if (data) return <NotebookPanel notebook={data} />
   if (isPending) return <Loading lines={3} />
-  if (error instanceof ApiError && error.status === 404) {
-    return <Empty title={strings.none.title} detail={strings.none.text} />
-  }
+  if (error instanceof ApiError && error.status === 404) return <NoCluster />
   return <ErrorState error={error} onRetry={() => void refetch()} />
 }

@@ -1,4 +1,5 @@
 import { Title } from '@mantine/core'
+import { Scrollable } from '../../components/scrollable.tsx'
 import { formatDelta } from '../../components/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
 import { formatFigure } from './format-figure.ts'
@@ -20,7 +21,7 @@ export function HealthTable({ before, after }: HealthTableProps) {
   return (
     <section className={classes.section}>
       <Title order={2}>{strings.health}</Title>
-      <div className={classes.tableWrap}>
+      <Scrollable className={classes.tableWrap} label={strings.health}>
         <table className={classes.table}>
           <thead>
             <tr>
@@ -41,7 +42,7 @@ export function HealthTable({ before, after }: HealthTableProps) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrollable>
     </section>
   )
 }
