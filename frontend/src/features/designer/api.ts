@@ -117,10 +117,7 @@ export function useDeleteDefinition(id: string) {
   const client = useQueryClient()
   return useMutation({
     mutationFn: () => api.del(pathOf(id)),
-    onSuccess: () => {
-      client.removeQueries({ queryKey: ['definitions', id] })
-      return client.invalidateQueries({ queryKey: boardQuery.queryKey })
-    },
+    onSuccess: () => client.invalidateQueries({ queryKey: boardQuery.queryKey }),
   })
 }
 

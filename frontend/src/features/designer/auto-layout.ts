@@ -3,8 +3,8 @@ import type { Graph } from './graph.ts'
 import { moveNodes } from './graph-edits.ts'
 
 /** Size of a node on the canvas, and the room between nodes, pixels. */
-export const NODE_SIZE = { width: 200, height: 64 } as const
-const GAP = { x: 72, y: 32 } as const
+export const NODE_SIZE = { width: 176, height: 68 } as const
+const GAP = { x: 56, y: 32 } as const
 
 /** Whether nodes have no places of their own: several of them, and two at the same one. */
 export function lacksPlaces({ nodes }: Graph): boolean {

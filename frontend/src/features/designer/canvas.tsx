@@ -46,7 +46,7 @@ interface CanvasProps {
 }
 
 const NODE_COMPONENTS = { step: GraphNode }
-const FIT = { padding: 0.15, maxZoom: 1 } as const
+const FIT = { padding: 0.06, maxZoom: 1 } as const
 
 /** A graph on a canvas: drag, connect, delete, zoom; everything by keyboard too. */
 export function Canvas(props: CanvasProps) {

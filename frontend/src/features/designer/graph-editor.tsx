@@ -1,5 +1,6 @@
+import { useHotkeys } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
-import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useState } from 'react'
+import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
 import { Note } from '../../components/note.tsx'
 import type { Version } from '../../api/types.ts'
 import { designerStrings } from '../../strings/designer.ts'
@@ -16,7 +17,7 @@ import { Outline } from './outline.tsx'
 import { Palette } from './palette.tsx'
 import { ProblemsPanel } from './problems-panel.tsx'
 import { SinkTableOffer } from './sink-table-offer.tsx'
-import { useGraphEditor } from './use-graph-editor.ts'
+import { type GraphEditor, useGraphEditor } from './use-graph-editor.ts'
 import { problemsByNode, type Validated } from './validation.ts'
 import classes from './designer.module.css'
 
@@ -44,17 +45,25 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
     () => ({ types, problems, nodeMarks: NO_MARKS, edgeMarks: NO_MARKS, selectedId }),
     [types, problems, selectedId],
   )
-  const keys = (event: KeyboardEvent): void => {
-    if (readOnly || !(event.ctrlKey || event.metaKey) || isTyping(event.target)) return
-    const key = event.key.toLowerCase()
-    if (key === 'z' && !event.shiftKey) editor.undo()
-    else if (key === 'y' || (key === 'z' && event.shiftKey)) editor.redo()
-    else return
-    event.preventDefault()
+  useHotkeys(
+    readOnly
+      ? []
+      : [
+          ['mod+Z', editor.undo],
+          ['mod+Y', editor.redo],
+          ['mod+shift+Z', editor.redo],
+        ],
+  )
+  const stage = useRef<HTMLDivElement>(null)
+  const edits: GraphEditor = {
+    ...editor,
+    remove(nodeIds, edgeIds) {
+      editor.remove(nodeIds, edgeIds)
+      stage.current?.focus() // what had the focus is gone
+    },
   }
   return (
-    // oxlint-disable-next-line jsx-a11y/no-static-element-interactions -- short cuts of the buttons inside, which do the same
-    <div className={classes.editor} onKeyDown={keys}>
+    <div className={classes.editor}>
       <EditorToolbar version={version} editor={editor} check={check} readOnly={readOnly}>
         {pickers}
       </EditorToolbar>
@@ -64,12 +73,12 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
           {!readOnly && <Palette types={types} onAdd={(type) => select(editor.add(type, { after: selectedId }))} />}
           <Outline graph={editor.graph} selectedId={selectedId} problems={problems} onSelect={select} />
         </div>
-        <div className={classes.middle}>
-          <Canvas graph={editor.graph} drawing={drawing} edits={readOnly ? undefined : editor} onSelect={select} />
+        <div className={classes.middle} ref={stage} tabIndex={-1}>
+          <Canvas graph={editor.graph} drawing={drawing} edits={readOnly ? undefined : edits} onSelect={select} />
         </div>
         <div className={classes.right}>
           <Inspector
-            editor={editor}
+            editor={edits}
             types={types}
             selectedId={selectedId}
             problems={problems}
@@ -104,10 +113,6 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
 function drawable({ nodes, edges }: Version): Graph {
   const graph = { nodes, edges }
   return lacksPlaces(graph) ? arrange(graph) : graph
-}
-
-function isTyping(target: EventTarget): boolean {
-  return target instanceof Element && target.closest('input, textarea, [contenteditable]') !== null
 }
 
 export interface Validation {

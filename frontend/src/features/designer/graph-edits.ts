@@ -19,7 +19,7 @@ export function addNode(
 }
 
 /** Room between nodes that are put beside each other, pixels. */
-const STEP = { x: 272, y: 96 } as const
+const STEP = { x: 232, y: 100 } as const
 
 /** A place for a new node: right of the one that it comes after, or of all, where no other one stands. */
 export function freePlace({ nodes }: Graph, after: string | undefined): Position {

@@ -13,6 +13,11 @@ interface OutlineProps {
   readonly onSelect: (id: string) => void
 }
 
+/** As the canvas is read: from left to right, then from top to bottom. */
+function inReadingOrder(nodes: Graph['nodes']): Graph['nodes'] {
+  return nodes.toSorted((a, b) => a.position.x - b.position.x || a.position.y - b.position.y)
+}
+
 /** All nodes and where they flow, as a list: the canvas for those who do not use a mouse or do not see it. */
 export function Outline({ graph, selectedId, problems, onSelect }: OutlineProps) {
   const { nodes, edges } = graph
@@ -26,7 +31,7 @@ export function Outline({ graph, selectedId, problems, onSelect }: OutlineProps)
       </h2>
       {nodes.length === 0 && <p className={classes.hint}>{words.empty}</p>}
       <ul className={classes.outline}>
-        {nodes.map(({ id }) => {
+        {inReadingOrder(nodes).map(({ id }) => {
           const targets = edges.filter(({ source }) => source === id).map(({ target }) => target)
           const found = problems.get(id)
           return (

@@ -8,7 +8,6 @@ import type {
   StartPipelineRequest,
   VersionSummary,
 } from '../../api/types.ts'
-import { monitorStore } from './monitor-store.ts'
 
 const pathOf = (id: string): string => `/api/pipeline/${encodeURIComponent(id)}`
 
@@ -66,12 +65,5 @@ export function useStopPipeline(id: string) {
 
 /** Forgets a stopped pipeline. */
 export function useDeletePipeline(id: string) {
-  const client = useQueryClient()
-  return useMutation({
-    mutationFn: () => api.del(pathOf(id)),
-    onSuccess: () => {
-      monitorStore.remove(id)
-      client.removeQueries({ queryKey: ['pipelines', id] })
-    },
-  })
+  return useMutation({ mutationFn: () => api.del(pathOf(id)) })
 }

@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PlayIcon, StopIcon, TrashIcon } from '../../components/icons.tsx'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { useDeletePipeline, useStartPipeline, useStopPipeline } from './api.ts'
+import { monitorStore } from './monitor-store.ts'
 import { restartRequest } from './start-form.ts'
 
 type Asked = 'stop' | 'restart' | 'remove'
@@ -123,7 +124,7 @@ function RemoveDialog({ pipeline, opened, onClose }: DialogProps) {
     remove.mutate(undefined, {
       onSuccess: () => {
         notifications.show({ message: words.remove.done })
-        void navigate({ to: '/pipelines' })
+        void navigate({ to: '/pipelines' }).then(() => monitorStore.remove(pipeline.id))
       },
     })
   return (
