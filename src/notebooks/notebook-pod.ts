@@ -131,6 +131,8 @@ function serverArguments({ basePath, settings }: NotebookSpec): string[] {
     '--ServerApp.allow_remote_access=True',
     '--ServerApp.trust_xheaders=True',
     `--ServerApp.root_dir=${WORK_FOLDER}`,
+    // Left on, what a cell prints is cut at 1 MB/s; the proxy holds the kernel back by itself.
+    '--ZMQChannelsWebsocketConnection.limit_rate=False',
     `--ServerApp.shutdown_no_activity_timeout=${seconds}`,
     `--MappingKernelManager.cull_idle_timeout=${seconds}`,
     '--MappingKernelManager.cull_interval=300',
