@@ -60,7 +60,7 @@ export const agentStrings = {
     agent: 'Agent',
     thinking: 'Working …',
     answered: 'The answer is complete.',
-    stopped: 'Stopped. What was said up to then is kept.',
+    stopped: 'Stopped before it was complete.',
     cutOff: 'The connection was cut before the answer was complete.',
     noAnswer: 'There was no answer.',
     failed: 'The question could not be answered',

@@ -30,6 +30,10 @@ export function useAsk(onAnswered: (chatId: string) => void): Asking {
     const control = new AbortController()
     running.current = control
     const startedAt = new Date()
+    // What was not answered is stored too, and takes its place in the conversation when the next question follows it.
+    if (live && request.chat_id !== undefined) {
+      void client.invalidateQueries({ queryKey: chatQuery(request.chat_id).queryKey })
+    }
     setLive(askedTurn(request.prompt))
     const onEvent = (event: AgentStreamEvent): void => {
       if (event.type !== 'done') return setLive((turn) => turn && followTurn(turn, event))

@@ -29,8 +29,9 @@ export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) 
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')
   const [kind, setKind] = useState<Decision['kind']>()
+  const [seenTag, setSeenTag] = useState(tag) // what was on the page when the dialog was opened, whatever comes in live
   const work = useMutation({
-    mutationFn: (decision: Decision) => decide(view.id, decision, tag),
+    mutationFn: (decision: Decision) => decide(view.id, decision, seenTag),
     onSuccess: () => setKind(undefined),
     onError: (error) => {
       const known = knownProblem(error)
@@ -43,6 +44,7 @@ export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) 
   const open = (next: Decision['kind']): void => {
     work.reset()
     onProblem(undefined)
+    setSeenTag(tag)
     setKind(next)
   }
   const isPending = view.status === 'pending'
