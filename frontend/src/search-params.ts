@@ -8,7 +8,7 @@ export function parseSearchParams(search: string): Record<string, string> {
 
 /** Writes it; undefined, null and empty values are left out. */
 export function formatSearchParams(search: Readonly<Record<string, unknown>>): string {
-  const given = Object.entries(search).flatMap(([name, value]) => {
+  const given = Object.entries(search).flatMap(([name, value]): [string, string][] => {
     const text = typeof value === 'string' || typeof value === 'number' ? String(value) : ''
     return text === '' ? [] : [[name, text]]
   })

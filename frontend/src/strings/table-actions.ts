@@ -120,7 +120,7 @@ export const details = {
   groups_count: 'Groups',
   commits_count: 'Commits',
   expired_snapshots_count: 'Snapshots expired',
-  kept_snapshots_count: 'Snapshots kept',
+  kept_snapshots_count: 'Snapshots kept for pipelines',
   deleted_data_files_count: 'Data files deleted',
   deleted_position_delete_files_count: 'Position delete files deleted',
   deleted_equality_delete_files_count: 'Equality delete files deleted',

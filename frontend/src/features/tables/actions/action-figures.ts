@@ -37,7 +37,7 @@ export function textOf(details: Details, name: string): string {
 /** Figures that are shown even when they are 0: what the action is about. */
 const MAIN: Readonly<Record<ActionKind, readonly string[]>> = {
   compact: ['rewritten_data_files_count', 'added_data_files_count', 'rewritten_bytes_count'],
-  expire: ['expired_snapshots_count', 'deleted_data_files_count', 'kept_snapshots_count'],
+  expire: ['expired_snapshots_count', 'deleted_data_files_count'],
   add_column: ['field_id'],
   rename_column: ['field_id'],
   drop_column: ['field_id'],

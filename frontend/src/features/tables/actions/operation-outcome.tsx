@@ -14,7 +14,7 @@ import { forgetTable } from '../api.ts'
 import classes from './action-drawer.module.css'
 import { compareHealth, type Details, isDetails } from './action-figures.ts'
 import { isActionKind } from './action-specs.ts'
-import { DetailFigures } from './preview-view.tsx'
+import { ColumnSpecifics, DetailFigures } from './preview-view.tsx'
 
 export interface OperationOutcomeProps {
   readonly table: string
@@ -81,7 +81,12 @@ function Outcome({ operation }: { readonly operation: Operation }) {
       {isDetails(operation.health_before) && isDetails(operation.health_after) && (
         <BeforeAfter before={operation.health_before} after={operation.health_after} />
       )}
-      {isActionKind(kind) && isDetails(operation.result) && <DetailFigures kind={kind} details={operation.result} />}
+      {isActionKind(kind) && isDetails(operation.result) && (
+        <>
+          <DetailFigures kind={kind} details={operation.result} />
+          <ColumnSpecifics details={operation.result} />
+        </>
+      )}
     </>
   )
 }
@@ -113,6 +118,7 @@ interface BeforeAfterProps {
 /** Health before and after an operation, figure by figure. */
 export function BeforeAfter({ before, after }: BeforeAfterProps) {
   const rows = compareHealth(before, after)
+  if (!rows.some(({ changed }) => changed)) return null
   return (
     <table className={classes.compare}>
       <thead>

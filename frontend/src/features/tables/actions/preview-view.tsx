@@ -109,7 +109,8 @@ function Skipped({ details }: { readonly details: Details }) {
   return <ShortList title={previews.skippedTitle} items={reasons} />
 }
 
-function ColumnSpecifics({ details }: { readonly details: Details }) {
+/** What happens, or happened, to the columns; nothing when they are no part of it. */
+export function ColumnSpecifics({ details }: { readonly details: Details }) {
   const changes = describeColumnChanges(details['columns_before'], details['columns'])
   if (changes.length === 0) return null
   return (
