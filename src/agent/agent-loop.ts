@@ -2,9 +2,11 @@ import { DomainError } from '../domain/errors.ts'
 import type { AgentEvent } from './agent-event.ts'
 import type { PendingActionView } from './agent-services.ts'
 import { type ChatMessage, type ChatModel, estimateTokens, type ModelReply, type TokenUsage } from './chat-model.ts'
+import { DeltaRedactor } from './delta-redactor.ts'
 import { RunClock } from './run-clock.ts'
 import { type RunLimits, STOP_TEXTS, type StopReason } from './run-limits.ts'
 import type { AgentTool, ToolRun } from './tools/tool.ts'
+import { redactArguments } from './tools/redact-value.ts'
 import { describeTools } from './tools/tool-descriptions.ts'
 import { ToolCaller, type ToolCallRecord } from './tool-caller.ts'
 
@@ -88,7 +90,7 @@ export class AgentLoop {
       if (reply === undefined) return this.#outOfTime()
       if (last !== undefined) return { text: reply.text, stopReason: last }
       if (reply.toolCalls.length === 0) return { text: reply.text, stopReason: endOf(reply) }
-      this.#messages.push({ role: 'assistant', content: reply.text, toolCalls: reply.toolCalls })
+      this.#messages.push(this.#said(reply))
       const results = await this.#clock.within(() => this.#caller.call(reply.toolCalls))
       if (results === undefined) return { text: reply.text, stopReason: 'time_limit' }
       this.#messages.push(...results.messages)
@@ -100,6 +102,13 @@ export class AgentLoop {
   #outOfTime(): { readonly text: string; readonly stopReason: StopReason } {
     if (this.#caller.count > 0) return { text: '', stopReason: 'time_limit' }
     throw new DomainError('MODEL_TIMEOUT', `the model did not answer within ${this.#input.limits.totalMs / 1000} s`)
+  }
+
+  /** What the model said, as it is told of it in the next step: what it should not know is not repeated to it. */
+  #said({ text, toolCalls }: ModelReply): ChatMessage {
+    const { redact } = this.#input.run.services
+    const clean = toolCalls.map((call) => ({ ...call, arguments: redactArguments(call.arguments, redact) }))
+    return { role: 'assistant', content: redact(text), toolCalls: clean }
   }
 
   /** Which bound forbids to ask the model again. */
@@ -124,6 +133,8 @@ export class AgentLoop {
     this.#steps += 1
     const step = this.#steps
     const left = limits.outputTokens - this.#usage.output_tokens
+    const deltas =
+      onEvent && new DeltaRedactor(this.#input.run.services, (text) => onEvent({ type: 'delta', step, text }))
     // Put aside while it is asked, so that a user's other runs do not spend the same tokens.
     const asked = this.#messages.reduce((sum, { content }) => sum + estimateTokens(content), 0)
     const putAside = model.costsTokens ? asked + RESERVED_OUTPUT_TOKENS : 0
@@ -136,13 +147,14 @@ export class AgentLoop {
           mayCallTools,
           maxOutputTokens: Math.min(limits.outputTokensPerStep, left),
           signal,
-          ...(onEvent ? { onDelta: (text: string) => onEvent({ type: 'delta', step, text }) } : {}),
+          ...(deltas ? { onDelta: (text: string) => deltas.add(text) } : {}),
         }),
       )
       .catch((error: unknown) => {
         budget.spend(-putAside)
         throw error
       })
+    deltas?.end()
     // What was asked without an answer in time has cost something too.
     if (reply === undefined) return undefined
     this.#usage = {

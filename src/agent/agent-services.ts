@@ -126,6 +126,8 @@ export interface AgentServices {
   recordToolCall(entry: ToolCallEntry): Promise<void>
   /** Takes secrets that the service knows out of a text. */
   redact(text: string): string
+  /** Where the end of a text begins that may be the beginning of a secret, once more of it has come. */
+  heldFrom(text: string): number
   /** Tells the operators of an error that nobody expected; callers learn nothing of it. */
   logUnexpected(error: unknown, tool: string): void
 }

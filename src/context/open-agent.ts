@@ -60,7 +60,7 @@ export interface Agent {
 export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent {
   const { config, state, newId, now } = parts
   const { db, inTransaction, audit, events, instance } = state
-  const redact = createSecretRedactor(knownSecrets(parts))
+  const { redact, heldFrom } = createSecretRedactor(knownSecrets(parts))
   const findTool = (name: string): ChangeTool | undefined =>
     allTools.find((tool): tool is ChangeTool => tool.name === name && tool.risk !== 'read')
   const store = createAgentActionStore(db)
@@ -69,6 +69,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
     ...openReaders(parts, bounds),
     propose: (action, context) => actions.propose(action, context),
     redact,
+    heldFrom,
   }
   const actions = createActionService({
     store,
@@ -87,7 +88,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
       allowedBases: config.agent.allowedBases,
       serverBases: config.agent.bases,
       guardedFetch: parts.runtime.createModelFetch({ allowPrivate: false }),
-      plainFetch: parts.runtime.createModelFetch({ allowPrivate: true }),
+      plainFetch: (input, init) => fetch(input, init),
     },
     provider: config.agent.provider,
     model: config.agent.model,
@@ -117,7 +118,10 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
 }
 
 /** What tools reach, but for what they propose. */
-function openReaders(parts: AgentParts, { queryMs }: RunLimits): Omit<AgentServices, 'propose' | 'redact'> {
+function openReaders(
+  parts: AgentParts,
+  { queryMs }: RunLimits,
+): Omit<AgentServices, 'propose' | 'redact' | 'heldFrom'> {
   const { tables, maintenance, operations, pipelines, lifecycle, state, log } = parts
   // The answers of the table service have the shapes of the interface, which tests hold them to.
   return {

@@ -17,3 +17,10 @@ export function redactJson(json: string, redact: (text: string) => string): stri
     return JSON.stringify(clean)
   }
 }
+
+/** The arguments of a call, JSON text or an object, passed through `redact`; without secrets they stay as they are. */
+export function redactArguments(args: unknown, redact: (text: string) => string): unknown {
+  const json = typeof args === 'string' ? args : JSON.stringify(args ?? null)
+  const clean = redactJson(json, redact)
+  return clean === json ? args : clean
+}

@@ -4,6 +4,7 @@ import { isIcebergError } from '../../iceberg/errors.ts'
 import type { PendingActionView } from '../agent-services.ts'
 import { capResult } from './cap-result.ts'
 import { redactJson, redactValue } from './redact-value.ts'
+import { toStoredJson } from './stored-value.ts'
 import { parseArguments, shownArguments } from './tool-arguments.ts'
 import type { AgentTool, ChangeTool, ToolRun } from './tool.ts'
 
@@ -63,8 +64,11 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
 }
 
 async function propose(tool: ChangeTool, args: never, run: ToolRun) {
-  const { plan, summary, action } = await tool.plan(args, run)
+  const { action, ...planned } = await tool.plan(args, run)
   run.signal.throwIfAborted()
+  // What would be run stays as it is; what is told of it may quote comments and names that hold secrets.
+  const summary = run.services.redact(planned.summary)
+  const plan = toStoredJson(redactValue(planned.plan, (text) => run.services.redact(text)))
   if (action === undefined) return { data: { summary, plan, nothing_to_do: true } }
   const pendingAction = await run.services.propose(
     { tool: tool.name, summary, plan, ...action },
