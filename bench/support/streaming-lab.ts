@@ -1,0 +1,146 @@
+import { mkdirSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Catalog } from '../../src/catalog/catalog.ts'
+import { commitTable } from '../../src/catalog/commit-table.ts'
+import { openCatalog } from '../../src/catalog/open-catalog.ts'
+import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
+import type { Engine } from '../../src/engines/engine.ts'
+import { newDataLocation } from '../../src/iceberg/locations.ts'
+import type { DataFile } from '../../src/iceberg/manifest.ts'
+import { currentSchema, currentSnapshot, currentSpec } from '../../src/iceberg/metadata.ts'
+import type { Schema } from '../../src/iceberg/schema.ts'
+import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
+import { sqliteDialect } from '../../src/runtime/sqlite.ts'
+import { type CatalogSettings, Service } from '../../test/interop/harness/service.ts'
+
+/** A service in a process of its own, and a catalog and an engine of the bench's for writers and readers. */
+export interface StreamingLab {
+  readonly folder: string
+  readonly warehouse: string
+  readonly catalog: Catalog
+  readonly engine: Engine
+  readonly service: Service
+  close(): Promise<void>
+}
+
+const SCHEMA: Schema = {
+  schemaId: 0,
+  identifierFieldIds: [],
+  fields: [
+    { id: 1, name: 'id', required: false, type: { kind: 'long' } },
+    { id: 2, name: 'occurred_at', required: false, type: { kind: 'timestamptz' } },
+    { id: 3, name: 'kind', required: false, type: { kind: 'string' } },
+    { id: 4, name: 'user_id', required: false, type: { kind: 'long' } },
+    { id: 5, name: 'amount', required: false, type: { kind: 'decimal', precision: 10, scale: 2 } },
+  ],
+}
+
+/** Opens a lab with a catalog of the kind that is asked for; Spark opens `hadoop` ones. */
+export async function openStreamingLab(folder: string, type: 'hadoop' | 'sql'): Promise<StreamingLab> {
+  const warehouse = `${folder}/warehouse`
+  for (const name of [warehouse, `${folder}/scratch`]) mkdirSync(name, { recursive: true })
+  const settings: CatalogSettings = {
+    catalog_type: type,
+    warehouse,
+    catalog_name: 'house',
+    ...(type === 'sql' ? { uri: `sqlite:///${folder}/catalog.db` } : {}),
+  }
+  const catalog = await openCatalog(
+    { catalogType: type, warehouse, catalogName: 'house', uri: settings.uri ?? null, extraProps: {} },
+    { openSqlite: (path) => sqliteDialect(path, { keepJournalMode: true }), readSecret: () => undefined },
+  )
+  await catalog.createNamespace(['b'])
+  const engine = await createDuckDbEngine({ scratchDir: `${folder}/scratch` })
+  const service = await Service.start({ home: `${folder}/home`, env: { ENGINE_THREADS: '2' } })
+  await service.configure(settings)
+  return {
+    folder,
+    warehouse,
+    catalog,
+    engine,
+    service,
+    async close() {
+      await service.stop()
+      await engine.close()
+      await catalog.close()
+    },
+  }
+}
+
+/** Makes an empty table of events. */
+export async function makeTable({ catalog }: StreamingLab, name: string): Promise<void> {
+  await catalog.createTable({ namespace: ['b'], name }, { schema: SCHEMA })
+}
+
+/** Commits so many files of so many rows as one snapshot. */
+export async function append(
+  { catalog, engine }: StreamingLab,
+  name: string,
+  { first, files, rows }: { readonly first: number; readonly files: number; readonly rows: number },
+): Promise<void> {
+  const table = await catalog.loadTable({ namespace: ['b'], name })
+  const { metadata, io } = table
+  const written: DataFile[] = []
+  for (let file = 0; file < files; file += 1) {
+    const from = first + file * rows
+    const query = `SELECT i::BIGINT AS c1, TIMESTAMPTZ '2026-01-01 00:00:00+00' + to_seconds(i * 37) AS c2,
+      ['view', 'click', 'purchase', 'refund'][1 + (i % 4)::INT] AS c3, (hash(i) % 100000)::BIGINT AS c4,
+      ((hash(i, 1) % 1000000) / 100)::DECIMAL(10, 2) AS c5 FROM range(${from}, ${from + rows}) t(i)`
+    const output = {
+      schema: currentSchema(metadata),
+      partitionSpec: currentSpec(metadata),
+      formatVersion: metadata.formatVersion,
+      targetFileSizeBytes: 2 ** 29,
+      properties: metadata.properties,
+      newDataLocation: () => newDataLocation(metadata, '', `${crypto.randomUUID()}.parquet`),
+    }
+    written.push(...(await engine.append({ io, query, output })))
+  }
+  await commitTable(catalog, table.identifier, (fresh) =>
+    stageAppend(fresh, { files: written, operationId: `bench-${first}` }),
+  )
+}
+
+export interface PipelineOptions {
+  readonly source: string
+  readonly sink: string
+  readonly trigger: string
+  readonly files: number
+}
+
+/** Starts a pipeline that makes its sink; answers its id. */
+export async function startPipeline({ service }: StreamingLab, options: PipelineOptions): Promise<string> {
+  const answer = await service.post('/api/pipeline/start', {
+    source_table: `b.${options.source}`,
+    sink_table: `b.${options.sink}`,
+    checkpoint_location: `checkpoints/${options.sink}`,
+    trigger_interval: options.trigger,
+    create_sink_table: true,
+    max_files_per_batch: options.files,
+  })
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+  return (answer.body['pipeline'] as { id: string }).id
+}
+
+export async function stopPipeline({ service }: StreamingLab, id: string): Promise<void> {
+  const answer = await service.post(`/api/pipeline/${id}/stop`, {})
+  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body))
+}
+
+/** Waits until a table has so many rows. */
+export async function untilRows(lab: StreamingLab, name: string, rows: number): Promise<void> {
+  const deadline = Date.now() + 300_000
+  while ((await recordCount(lab, name)) < rows) {
+    if (Date.now() > deadline) {
+      const { body } = await lab.service.get('/api/pipelines')
+      throw new Error(`${name} did not get ${rows} rows: ${JSON.stringify(body).slice(0, 2000)}`)
+    }
+    await sleep(5)
+  }
+}
+
+/** Rows of a table as its newest snapshot says. */
+export async function recordCount({ catalog }: StreamingLab, name: string): Promise<number> {
+  const { metadata } = await catalog.loadTable({ namespace: ['b'], name })
+  return Number(currentSnapshot(metadata)?.summary['total-records'] ?? 0)
+}
