@@ -8,6 +8,8 @@ export interface RunLimits {
   /** Rounds of wrong calls that it may make good. */
   readonly repairs: number
   readonly modelCallMs: number
+  /** Of one query over the rows of a table. */
+  readonly queryMs: number
   readonly totalMs: number
   /** Of all steps together. */
   readonly outputTokens: number
@@ -20,6 +22,7 @@ export const DEFAULT_RUN_LIMITS: RunLimits = {
   parallelCalls: 4,
   repairs: 2,
   modelCallMs: 60_000,
+  queryMs: 20_000,
   totalMs: 120_000,
   outputTokens: 20_000,
   outputTokensPerStep: 8192,

@@ -88,7 +88,7 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
       allowedBases: config.agent.allowedBases,
       serverBases: config.agent.bases,
       guardedFetch: parts.runtime.createModelFetch({ allowPrivate: false }),
-      plainFetch: (input, init) => fetch(input, init),
+      plainFetch: parts.runtime.createModelFetch({ allowPrivate: true }),
     },
     provider: config.agent.provider,
     model: config.agent.model,

@@ -6,15 +6,17 @@ import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { currentSchema } from '../../iceberg/metadata.ts'
 import { planFiles } from '../../iceberg/scan.ts'
 import type { CatalogService } from '../catalog-service.ts'
+import { withoutSemicolon } from './sql-end.ts'
 
 export interface TableRowsDeps {
   readonly catalog: CatalogService
   readonly engine: Engine
   readonly sandbox: SqlSandbox
+  /** Of one query. */
+  readonly queryMs: number
 }
 
-/** Bounds of one question; a table with more files than this is too large to be read in that time. */
-const SECONDS = 20
+/** Bounds of one query; a table with more files than this is too large to be read in its time. */
 const MEMORY_BYTES = 256 * 2 ** 20
 const MAX_TEXT_LENGTH = 1000
 const MAX_FILES = 5000
@@ -25,13 +27,11 @@ const FALLBACK_NAME = 't'
  * Answers one SELECT over one table as it is now, with its deletes applied and its columns by field id. The SQL is
  * judged first, then run shut in; see `SqlSandbox` and `Engine.queryRows`. Refusals are `INVALID_ARGUMENT`.
  */
-export function createTableRows({ catalog, engine, sandbox }: TableRowsDeps) {
+export function createTableRows({ catalog, engine, sandbox, queryMs }: TableRowsDeps) {
   return async function queryRows(request: RowsRequest): Promise<RowsAnswer> {
     const table = await catalog.current().loadTable(parseIdentifier(request.table))
     const name = relationName(table.identifier.name)
-    await sandbox.check({ kind: 'query', text: request.sql, relations: [name] })
-    // Behind a line break, so that a comment at its end hides nothing of what follows.
-    const query = request.sql.trim().replace(/(\s*;)+$/, '')
+    const query = await checkedQuery(sandbox, request.sql, name)
     const { fields } = currentSchema(table.metadata)
     const columns = await sandbox.describe([{ name, columns: sandbox.columnsOf(fields) }], query)
     const inputs = await planFiles(table)
@@ -47,7 +47,7 @@ export function createTableRows({ catalog, engine, sandbox }: TableRowsDeps) {
           maxRows: request.maxRows,
           maxBytes: request.maxBytes,
           maxTextLength: MAX_TEXT_LENGTH,
-          seconds: SECONDS,
+          seconds: queryMs / 1000,
           memoryBytes: MEMORY_BYTES,
         },
       },
@@ -55,6 +55,14 @@ export function createTableRows({ catalog, engine, sandbox }: TableRowsDeps) {
     )
     return { columns: columns.map((column) => ({ name: column.name, type: column.engineType })), rows, truncated }
   }
+}
+
+/** The query as it can stand within another one. */
+async function checkedQuery(sandbox: SqlSandbox, sql: string, name: string): Promise<string> {
+  await sandbox.check({ kind: 'query', text: sql, relations: [name] })
+  const query = withoutSemicolon(sql)
+  if (query !== sql.trim()) await sandbox.check({ kind: 'query', text: query, relations: [name] })
+  return query
 }
 
 function relationName(name: string): string {
