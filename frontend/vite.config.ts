@@ -16,6 +16,17 @@ export default defineConfig({
     assetsInlineLimit: 0, // the content security policy allows no data: address but for images
     chunkSizeWarningLimit: 400,
     reportCompressedSize: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'framework', test: /node_modules[\\/](react|react-dom|scheduler|@tanstack)[\\/]/ },
+            { name: 'ui', test: /node_modules[\\/](@mantine|@floating-ui)[\\/]/, minShareCount: 3 },
+            { name: 'shared', test: /frontend[\\/]src[\\/](api|components|layout|strings)/, minShareCount: 3 },
+          ],
+        },
+      },
+    },
   },
   server: {
     port: 5173,
