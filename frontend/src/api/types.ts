@@ -99,11 +99,9 @@ export type PendingApprovals = z.infer<typeof approvals.pendingApprovals>
 
 export type ChatRequest = z.input<typeof agent.chatRequest>
 export type ChatAnswer = z.infer<typeof agent.chatAnswer>
-export type ToolCall = ChatAnswer['tool_calls'][number]
 export type PendingAction = z.infer<typeof agent.pendingAction>
 export type AgentAction = z.infer<typeof agent.agentAction>
 export type ChatList = z.infer<typeof agent.chatList>
-export type Chat = ChatList['chats'][number]
 export type ChatDetail = z.infer<typeof agent.chatDetail>
 export type ChatTurn = ChatDetail['turns'][number]
 export type ProviderList = z.infer<typeof agent.providerList>

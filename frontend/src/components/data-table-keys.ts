@@ -39,7 +39,7 @@ export function useRowKeys({ count, scroller, scrollTo }: RowKeysOptions): RowKe
       else target.click()
       return
     }
-    const to = destination(event.key, from, count - 1)
+    const to = rowDestination(event.key, from, count - 1)
     if (to === undefined) return
     event.preventDefault()
     focusRow(to)
@@ -51,7 +51,8 @@ export function useRowKeys({ count, scroller, scrollTo }: RowKeysOptions): RowKe
   return { active, onKeyDown, onFocus }
 }
 
-function destination(key: string, from: number, last: number): number | undefined {
+/** The row that a key leads to from another; undefined: it is no key that moves. */
+export function rowDestination(key: string, from: number, last: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: from + 1,
     ArrowUp: from - 1,

@@ -84,8 +84,11 @@ export const approvalStrings = {
     edge: 'edge',
     from: 'before',
     to: 'after',
-    summary: (added: number, removed: number, changed: number) =>
-      `${added} added, ${removed} removed, ${changed} changed`,
+    counts: {
+      added: (count: number) => `${count} added`,
+      removed: (count: number) => `${count} removed`,
+      changed: (count: number) => `${count} changed`,
+    },
     moves: (count: number) => `${formatPlural(count, 'node')} moved on the canvas`,
     moveOf: (id: string, from: string, to: string) => `${id}: from ${from} to ${to}`,
     place: (x: number, y: number) => `${Math.round(x)}, ${Math.round(y)}`,

@@ -83,7 +83,7 @@ function TableOfResult({ table: { columns, rows } }: { readonly table: ResultTab
         <thead>
           <tr>
             {columns.map((column, index) => (
-              <th key={`${index} ${column}`} scope="col">
+              <th key={`${index} ${column}`} scope="col" data-number={rows[0]?.[index]?.isNumber === true || undefined}>
                 {column}
               </th>
             ))}

@@ -39,12 +39,15 @@ function drawnDiff(diff: VersionDiff): VersionDiff {
   return { ...diff, nodes: none, edges: none, moves: [] }
 }
 
+const MARKED = ['added', 'removed', 'changed'] as const
+
 function againstWhat({ diff, to_environment: to, status }: RequestView): string {
   if (diff.from === null) return strings.first(to)
   if (diff.identical) return strings.identical(diff.from.version, to)
   const against = status === 'pending' ? strings.against : strings.againstThen
-  const { added, removed, changed } = countsOf(diff)
-  const what = changesMeaning(diff) ? strings.summary(added, removed, changed) : strings.onlyMoves
+  const counts = countsOf(diff)
+  const named = MARKED.filter((mark) => counts[mark] > 0).map((mark) => strings.counts[mark](counts[mark]))
+  const what = changesMeaning(diff) ? named.join(', ') : strings.onlyMoves
   return `${against(diff.from.version, to)}: ${what}`
 }
 

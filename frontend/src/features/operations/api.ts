@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type { AuditEntry, AuditVerification, Operation, OperationList, OperationState } from '../../api/types.ts'
@@ -22,13 +22,6 @@ export const operationsQuery = ({ table, state }: OperationSearch) =>
       }),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: ({ next_page_token: next }) => next ?? undefined,
-  })
-
-/** One operation. */
-export const operationQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['operations', 'one', id],
-    queryFn: ({ signal }) => api.get<Operation>(`/api/operations/${encodeURIComponent(id)}`, { signal }),
   })
 
 /** Asks a running operation to stop; refused with `CONFLICT` when it has ended. */

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Fragment } from 'react'
+import { Fragment, type KeyboardEvent } from 'react'
 import type { AuditEntry } from '../../api/types.ts'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Copyable } from '../../components/copyable.tsx'
@@ -19,15 +19,26 @@ const TONES: Readonly<Record<AuditEntry['outcome'], StatusTone>> = {
 interface AuditEntryRowProps {
   readonly entry: AuditEntry
   readonly isOpen: boolean
+  /** Whether the Tab key reaches it. */
+  readonly isFocusable: boolean
+  readonly onKeyDown: (event: KeyboardEvent) => void
   readonly onToggle: () => void
 }
 
 /** An entry of the audit log in a line that unfolds. */
-export function AuditEntryRow({ entry, isOpen, onToggle }: AuditEntryRowProps) {
+export function AuditEntryRow({ entry, isOpen, isFocusable, onKeyDown, onToggle }: AuditEntryRowProps) {
   const id = `audit-${entry.seq}`
   return (
     <>
-      <button type="button" className={classes.row} aria-expanded={isOpen} aria-controls={id} onClick={onToggle}>
+      <button
+        type="button"
+        className={classes.row}
+        aria-expanded={isOpen}
+        aria-controls={id}
+        tabIndex={isFocusable ? 0 : -1}
+        onKeyDown={onKeyDown}
+        onClick={onToggle}
+      >
         <span data-column="at">
           {isOpen ? <ChevronDownIcon size={12} /> : <ChevronRightIcon size={12} />}
           <time dateTime={entry.at}>{formatTime(entry.at)}</time>

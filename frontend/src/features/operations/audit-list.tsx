@@ -9,6 +9,7 @@ import { auditStrings as strings } from '../../strings/operations.ts'
 import { auditQuery } from './api.ts'
 import { AuditEntryRow } from './audit-entry-row.tsx'
 import type { AuditSearch } from './audit-search.ts'
+import { useRowFocus } from './use-row-focus.ts'
 import classes from './audit.module.css'
 
 const ROW_PX = 33
@@ -59,6 +60,11 @@ function Entries({ entries, open, onOpen, hasMore, fetchMore }: EntriesProps) {
     estimateSize: () => ROW_PX,
     overscan: 12,
   })
+  const rows = useRowFocus({
+    count: entries.length,
+    list: scroller,
+    scrollTo: (index) => virtualizer.scrollToIndex(index),
+  })
   const items = virtualizer.getVirtualItems()
   const isNearEnd = (items.at(-1)?.index ?? 0) >= entries.length - FETCH_BEFORE_END
   useEffect(() => {
@@ -92,6 +98,8 @@ function Entries({ entries, open, onOpen, hasMore, fetchMore }: EntriesProps) {
                 <AuditEntryRow
                   entry={entry}
                   isOpen={number === open}
+                  isFocusable={index === rows.active}
+                  onKeyDown={rows.onKeyDown}
                   onToggle={() => onOpen(number === open ? undefined : number)}
                 />
               </li>
