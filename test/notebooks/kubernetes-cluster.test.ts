@@ -9,7 +9,12 @@ import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
 import { rejection } from './support/rejection.ts'
 import { createAuthority } from '../support/kubernetes-api/certificates.ts'
 import { deployedRules } from '../support/kubernetes-api/deployed-role.ts'
-import { type FakeKubernetes, NAMESPACE, startFakeKubernetes } from '../support/kubernetes-api/fake-kubernetes.ts'
+import {
+  ACCOUNT_TOKEN,
+  type FakeKubernetes,
+  NAMESPACE,
+  startFakeKubernetes,
+} from '../support/kubernetes-api/fake-kubernetes.ts'
 import { specOf } from './support/notebook-spec.ts'
 import { until } from './support/until.ts'
 
@@ -30,7 +35,7 @@ afterEach(() => fake.close())
 async function connect(text = fake.kubeconfig()): Promise<NotebookCluster> {
   const file = join(folder, 'config')
   await writeFile(file, text)
-  return connectKubernetes({ access: { kind: 'kubeconfig', files: [file] }, namespace: undefined, attemptMs: 500 })
+  return connectKubernetes({ access: { kind: 'kubeconfig', files: [file] }, namespace: undefined, attemptMs: 1000 })
 }
 
 describe('access to the cluster', () => {
@@ -47,6 +52,27 @@ describe('access to the cluster', () => {
     }
     const { pods } = await (await connect(fake.kubeconfig(user))).listPods()
     expect(pods).toEqual([])
+  })
+
+  it('is by files beside the kubeconfig, as in a pod: an authority and a token', async () => {
+    const config = JSON.parse(fake.kubeconfig())
+    await writeFile(join(folder, 'ca.crt'), fake.authority.certificate)
+    await writeFile(join(folder, 'token'), ACCOUNT_TOKEN)
+    config.clusters[0].cluster = { server: fake.url, 'certificate-authority': 'ca.crt' }
+    const provider = { name: 'tokenFile', config: { tokenFile: join(folder, 'token') } }
+    config.users[0].user = { 'auth-provider': provider }
+    expect((await (await connect(JSON.stringify(config))).listPods()).pods).toEqual([])
+  })
+
+  it('is in the namespace that is asked for, and joined from several files', async () => {
+    const [first, second] = [join(folder, 'first'), join(folder, 'second')]
+    const { users, ...rest } = JSON.parse(fake.kubeconfig())
+    await writeFile(first, JSON.stringify({ ...rest, users: [] }))
+    await writeFile(second, JSON.stringify({ users, clusters: [], contexts: [], 'current-context': 'another' }))
+    const access = { kind: 'kubeconfig', files: [first, second] } as const
+    const joined = await connectKubernetes({ access, namespace: 'elsewhere', attemptMs: 1000 })
+    expect(joined.namespace).toBe('elsewhere')
+    expect(await rejection(joined.listPods())).toMatchObject({ code: 'forbidden' })
   })
 
   it('is refused to a certificate of another authority, and to a wrong token', async () => {

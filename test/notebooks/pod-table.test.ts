@@ -6,6 +6,7 @@ import { lakeSecret, notebookSecret } from '../../src/notebooks/notebook-objects
 import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
 import { byPodIp, byServiceName, createTargetFinder, type TargetFinder } from '../../src/notebooks/notebook-targets.ts'
 import { createPodTable, type PodTable } from '../../src/notebooks/pod-table.ts'
+import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
 import { NAMESPACE } from '../support/kubernetes-api/fake-kubernetes.ts'
 import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { specOf } from './support/notebook-spec.ts'
@@ -22,7 +23,7 @@ beforeEach(async () => {
   cluster = await connectKubernetes({
     access: { kind: 'kubeconfig', files: [kubernetes.kubeconfig] },
     namespace: undefined,
-    attemptMs: 300,
+    attemptMs: 1000,
   })
   errors = []
   table = createPodTable({
@@ -129,6 +130,20 @@ describe('the table of pods', () => {
     await until(async () => (await rejection(make('bo'))) === undefined || table.find('notebook-bo') !== undefined)
     await until(() => table.find('notebook-bo') !== undefined)
     expect(table.all()).toHaveLength(1)
+  })
+
+  it('goes on from a bookmark, with no need of another list', async () => {
+    table.start()
+    await until(() => kubernetes.api.watches() === 1)
+    // Changes of other objects move the version on; what came before the bookmark is forgotten afterwards.
+    kubernetes.api.store.create('configmaps', NAMESPACE, { metadata: { name: 'x' } } as ApiObject)
+    kubernetes.api.faults.add({ verb: 'watch', action: 'watch-bookmark' }, { verb: 'watch', action: { delayMs: 200 } })
+    kubernetes.api.cutWatches()
+    await until(() => kubernetes.api.calls.filter(({ verb }) => verb === 'watch').length === 3)
+    await make('ana')
+    await until(() => isReady('notebook-ana'))
+    expect(kubernetes.api.calls.filter(({ verb }) => verb === 'list')).toHaveLength(1)
+    expect(errors.length).toBeLessThanOrEqual(1)
   })
 
   it('does not ask a cluster that ends every watch in a tight loop', async () => {

@@ -36,10 +36,13 @@ export async function watchPods({ config, namespace, from, onChange, signal }: W
     allowWatchBookmarks: true,
     timeoutSeconds: WATCH_S,
   }
+  let opened = false
   const opening = new Watch(config).watch(`/api/v1/namespaces/${namespace}/pods`, query, onObject, (error: unknown) => {
-    if (error && !signal.aborted) ended.reject(toClusterError(error))
+    // A stream that breaks has told the truth so far: the next one goes on after it.
+    if (error && !opened && !signal.aborted) ended.reject(toClusterError(error))
     else ended.resolve()
   })
+  void opening.then(() => (opened = true))
   const stop = (): void => {
     ended.resolve()
     void opening.then((controller) => controller.abort())

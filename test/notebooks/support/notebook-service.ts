@@ -32,7 +32,7 @@ export async function startNotebookHarness(options: HarnessOptions = {}): Promis
     env: { ...cluster.env, NOTEBOOK_LOCKHOUSE_URL: 'http://lockhouse.test:3000', ...options.env },
     overrides: {
       ...options.overrides,
-      notebooks: { attemptMs: 300, probeMs: 50, goneMs: 2000, cullMs: 3_600_000, ...options.overrides?.notebooks },
+      notebooks: { attemptMs: 1000, probeMs: 50, goneMs: 2000, cullMs: 3_600_000, ...options.overrides?.notebooks },
     },
   })
   const harness: NotebookHarness = {

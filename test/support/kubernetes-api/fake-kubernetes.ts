@@ -111,6 +111,8 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
   return fake
 }
 
+const ENDING: ReadonlySet<string> = new Set(['watch-expired', 'watch-end', 'watch-half-line', 'watch-bookmark'])
+
 interface RequestContext {
   readonly fake: FakeKubernetes
   readonly calls: ApiCall[]
@@ -256,7 +258,11 @@ function watch({ fake, response, watches }: RequestContext, target: Target, faul
   if (fault === 'watch-expired') write('ERROR', new ApiStatus(410, 'Expired', 'too old resource version').toJson())
   if (fault === 'watch-unknown-event') write('SURPRISE', { metadata: {} })
   if (fault === 'watch-half-line') response.write('{"type":"ADDED","object":{"metada')
-  if (fault === 'watch-expired' || fault === 'watch-end' || fault === 'watch-half-line') {
+  const bookmark = (): void => {
+    write('BOOKMARK', { kind: 'Pod', metadata: { resourceVersion: String(fake.store.version) } })
+  }
+  if (fault === 'watch-bookmark') bookmark()
+  if (typeof fault === 'string' && ENDING.has(fault)) {
     watches.delete(response)
     return void response.end()
   }
@@ -264,7 +270,7 @@ function watch({ fake, response, watches }: RequestContext, target: Target, faul
   const stop = fault === 'watch-silent' ? () => false : fake.store.onChange(tell)
   const seconds = Number(target.query.get('timeoutSeconds') ?? 300)
   const timer = setTimeout(() => {
-    write('BOOKMARK', { kind: 'Pod', metadata: { resourceVersion: String(fake.store.version) } })
+    bookmark()
     response.end()
   }, seconds * 1000)
   response.on('close', () => {

@@ -14,10 +14,11 @@ export type FaultAction =
   /** Answers 200 with something that is no JSON, or with JSON that is no object of the API. */
   | 'garbage'
   | 'nonsense'
-  /** A watch: an `ERROR` event in the stream, a line that is cut in its middle, an end without a word, silence. */
+  /** A watch: an `ERROR` event in the stream, a cut line, an end with a bookmark or without a word, silence. */
   | 'watch-expired'
   | 'watch-half-line'
   | 'watch-end'
+  | 'watch-bookmark'
   | 'watch-silent'
   | 'watch-unknown-event'
 
