@@ -224,6 +224,51 @@ describe('a notebook', () => {
     expect(claim?.metadata.ownerReferences).toBeUndefined()
   })
 
+  it('works without authentication, and then has no token', async () => {
+    const { cluster, service, start: begin, stop, reach } = await start({ env: { AUTH_MODE: 'off' } })
+    expect((await begin('')).body.url).toBe('/notebook/local/')
+    await reach('', 'running')
+    expect(cluster.api.names('secrets')).toHaveLength(1)
+    expect(JSON.stringify(cluster.api.pod('notebook-local'))).not.toContain('LAKE_API_URL')
+    await stop('')
+    expect((await service.get('/api/auth/tokens')).body).toEqual([])
+  })
+
+  it.each(['.', '..', 'x'.repeat(501)])('cannot be had by a user who is called %j', async (user) => {
+    const { service, start: begin, status, stop } = await start()
+    const caller = { user, role: 'DataEngineer', via: 'token' } as const
+    const request = { user, role: 'DataEngineer', name: 'as an issuer may name users' } as const
+    const { token } = await service.context.app.tokens.create(request, { caller, requestId: 'req-test' })
+    for (const call of [begin, status]) expect((await call(token)).body.code).toBe('UNPROCESSABLE')
+    expect((await stop(token)).status).toBe(204)
+  })
+
+  it('renews its token when it is started again and less than half of its time is left', async () => {
+    let ahead = 0
+    const now = () => new Date(Date.now() + ahead)
+    const { cluster, service, tokenOf, start: begin, stop, reach } = await start({ overrides: { now } })
+    const token = await tokenOf('ana')
+    const { session_id } = (await begin(token)).body
+    await reach(token, 'running')
+    const inside = (): string => {
+      const secret = cluster.api.store.get('secrets', NAMESPACE, `notebook-ana-${session_id}-lake`)
+      return Buffer.from(secret?.['data'].token, 'base64').toString()
+    }
+    const me = async (of: string) => (await service.get('/api/auth/me', { token: of })).status
+    const first = inside()
+    ahead = 5 * 3_600_000
+    await begin(token)
+    expect(inside()).toBe(first)
+    ahead = 7 * 3_600_000
+    expect((await begin(token)).body.session_id).toBe(session_id)
+    const second = inside()
+    expect(second).not.toBe(first)
+    expect([await me(first), await me(second)]).toEqual([401, 200])
+    ahead = 20 * 3_600_000
+    expect(await me(second)).toBe(401)
+    await stop(token)
+  })
+
   it('has a Lockhouse token of its user and role, which ends with it', async () => {
     const { cluster, service, tokenOf, start: begin, stop, reach } = await start()
     const token = await tokenOf('ana')
