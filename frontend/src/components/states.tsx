@@ -46,16 +46,26 @@ export function ErrorState({ error, onRetry }: { readonly error: unknown; readon
   const requestId = error instanceof ApiError ? error.requestId : undefined
   return (
     <div className={classes.state} role="alert">
-      <Title order={2}>{unreachable ? states.unreachableTitle : states.errorTitle}</Title>
+      <Title order={2}>{errorTitle(error)}</Title>
       <p className={classes.detail}>{unreachable ? states.unreachable : errorText(error)}</p>
       {requestId !== undefined && <p className={classes.request}>{states.requestId(requestId)}</p>}
-      {onRetry && (
+      {onRetry && !isMissing(error) && (
         <Button variant="default" onClick={onRetry}>
           {common.retry}
         </Button>
       )}
     </div>
   )
+}
+
+function errorTitle(error: unknown): string {
+  if (isUnreachable(error)) return states.unreachableTitle
+  return isMissing(error) ? states.missingTitle : states.errorTitle
+}
+
+/** What is not there will not be there for being asked for again. */
+function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
 }
 
 /** What stands where the caller's role does not reach. */

@@ -1,20 +1,16 @@
-import { useRouter } from '@tanstack/react-router'
-import { Link, type ErrorComponentProps } from '@tanstack/react-router'
+import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { Page } from '../components/page.tsx'
-import { Empty, ErrorState } from '../components/states.tsx'
+import { ErrorState } from '../components/states.tsx'
 import { states } from '../strings/common.ts'
 
 /** What stands at an address that leads nowhere. */
 export function NotFound() {
   return (
     <Page title={states.notFoundTitle}>
-      <Empty
-        title={states.notFoundTitle}
-        detail={states.notFound}
-        action={<Link to="/tables">{states.backToTables}</Link>}
-      />
+      <p>{states.notFound}</p>
+      <Link to="/tables">{states.backToTables}</Link>
     </Page>
   )
 }

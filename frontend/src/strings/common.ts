@@ -21,6 +21,7 @@ export const common = {
 /** States that every page can be in. */
 export const states = {
   errorTitle: 'This could not be loaded',
+  missingTitle: 'It is not here',
   unreachableTitle: 'The service does not answer',
   unreachable: 'It may be starting, or the connection may be down. The page tries again when you ask it to.',
   forbiddenTitle: 'Not for your role',

@@ -9,7 +9,6 @@ import { healthQuery } from './api.ts'
 import classes from './health-tab.module.css'
 import { RecommendedActions } from './recommended-actions.tsx'
 import type { TabProps } from './tab-props.ts'
-import page from './table-page.module.css'
 
 /** The score and why, sizes of files, and what would help. */
 export function HealthTab({ table, onAction }: TabProps) {
@@ -17,7 +16,7 @@ export function HealthTab({ table, onAction }: TabProps) {
   if (isPending) return <Loading lines={10} />
   if (isError) return <ErrorState error={error} onRetry={() => void refetch()} />
   return (
-    <div className={page.scroll}>
+    <div>
       <div className={classes.verdict}>
         <ScoreRing score={health.score} />
         <p>{health.recommendation}</p>

@@ -17,31 +17,28 @@ import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
 import { RecommendedActions } from './recommended-actions.tsx'
 import type { TabProps } from './tab-props.ts'
-import page from './table-page.module.css'
 
 /** How a table is, what would help it, and what it is made of. */
 export function OverviewTab({ table, onAction }: TabProps) {
   const overview = useQuery(overviewQuery(table))
   const health = useQuery(healthQuery(table))
   return (
-    <div className={page.scroll}>
-      <div className={classes.grid}>
-        <div className={classes.main}>
-          {health.isPending && <Loading lines={8} />}
-          {health.isError && <ErrorState error={health.error} onRetry={() => void health.refetch()} />}
-          {health.data && (
-            <>
-              <Verdict health={health.data} />
-              <Figures health={health.data} />
-              {health.data.actions.length > 0 && <RecommendedActions health={health.data} onAction={onAction} />}
-            </>
-          )}
-        </div>
-        <div className={classes.main}>
-          {overview.isPending && <Loading lines={8} />}
-          {overview.data && <Facts overview={overview.data} />}
-          <LatestOperations table={table} />
-        </div>
+    <div className={classes.grid}>
+      <div className={classes.main}>
+        {health.isPending && <Loading lines={8} />}
+        {health.isError && <ErrorState error={health.error} onRetry={() => void health.refetch()} />}
+        {health.data && (
+          <>
+            <Verdict health={health.data} />
+            <Figures health={health.data} />
+            {health.data.actions.length > 0 && <RecommendedActions health={health.data} onAction={onAction} />}
+          </>
+        )}
+      </div>
+      <div className={classes.main}>
+        {overview.isPending && <Loading lines={8} />}
+        {overview.data && <Facts overview={overview.data} />}
+        <LatestOperations table={table} />
       </div>
     </div>
   )

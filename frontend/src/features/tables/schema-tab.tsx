@@ -47,7 +47,12 @@ export function SchemaTab({ table, search, onSearch, onAction }: TabProps) {
           {words.counted(formatPlural(query.data.columns.length, 'column'), query.data.schema_id)}
         </span>
         {canChange && (
-          <Button variant="default" leftSection={<PlusIcon size={14} />} onClick={() => onAction('add_column')}>
+          <Button
+            ml="auto"
+            variant="default"
+            leftSection={<PlusIcon size={14} />}
+            onClick={() => onAction('add_column')}
+          >
             {words.add}
           </Button>
         )}

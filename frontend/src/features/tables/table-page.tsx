@@ -30,6 +30,9 @@ const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
   properties: lazy(async () => ({ default: (await import('./properties-tab.tsx')).PropertiesTab })),
 }
 
+/** Views that are as long as they are; in the others a list takes the height that is left. */
+const FLOWING: readonly TableTab[] = ['overview', 'health']
+
 const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' } as const
 
 /** One table: its views as tabs, and what can be done to it in a drawer at the side. */
@@ -49,7 +52,7 @@ export function TablePage() {
       aside={<CopyIconButton text={table} what={words.name} />}
       crumbs={[{ label: tables.title, to: '/tables' }]}
       actions={<ActionsMenu onChoose={(kind) => change({ ...ACTION_CLOSED, action: kind })} />}
-      fill
+      fill={!FLOWING.includes(tab)}
     >
       {overview.isError ? (
         <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
