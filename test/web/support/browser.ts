@@ -24,6 +24,9 @@ const FLAGS = [
 ]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
+/** The browser notes every refusal of the interface; what the page makes of it is for the page to show. */
+const ANSWERED = /^Failed to load resource: the server responded with a status of 4\d\d/
+
 export type Theme = 'light' | 'dark'
 
 /** One window of one user. */
@@ -56,7 +59,8 @@ export async function visit(browser: Browser, { theme = 'light', size }: VisitOp
   page.setDefaultTimeout(30_000)
   const complaints: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text())
+    const isNoted = message.type() === 'error' || message.type() === 'warning'
+    if (isNoted && !ANSWERED.test(message.text())) complaints.push(message.text())
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   return { page, complaints, close: () => context.close() }

@@ -1,0 +1,104 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { accessibilityBreaches, chromiumPath, openBrowser, type Theme, visit } from './support/browser.ts'
+import { type House, startHouse } from './support/house.ts'
+import { makeScene, type Scene } from './support/scene.ts'
+
+/** With this set, the pictures of the documentation are taken anew. */
+const IMAGES = process.env['LOCKHOUSE_SCREENSHOTS']
+const WIDE = { width: 1440, height: 900 }
+const PHONE = { width: 375, height: 812 }
+
+/** Every page: its name in pictures, its address, and a text that is there when it is complete. */
+const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegExp])[] = [
+  ['tables', () => '/tables', 'orders_copy'],
+  ['table-overview', () => '/tables/demo.events', 'Format version'],
+  ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
+  ['table-health', () => '/tables/demo.events?tab=health', 'Why this score'],
+  ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],
+  ['table-files', () => '/tables/demo.events?tab=files', '.parquet'],
+  ['table-partitions', () => '/tables/demo.trips?tab=partitions', 'Data files'],
+  ['table-refs', () => '/tables/demo.orders?tab=refs', 'main'],
+  ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
+  ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
+  ['pipelines', () => '/pipelines', 'demo.orders_copy'],
+  ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
+  ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],
+  ['definitions', () => '/definitions', 'Large orders'],
+  ['designer', ({ definition }) => `/definitions/${definition}`, 'Add a node'],
+  ['environments', ({ definition }) => `/definitions/${definition}?tab=environments`, /by approval/i],
+  ['versions', ({ definition }) => `/definitions/${definition}?tab=versions`, 'Production'],
+  ['approvals', () => '/approvals', 'Large orders'],
+  ['approval', ({ request }) => `/approvals/${request}`, 'The report wants larger ones only.'],
+  ['agent', () => '/agent', 'Ask about your lakehouse'],
+  ['agent-chat', ({ chat }) => `/agent/${chat}`, 'Waits for you'],
+  ['operations', () => '/operations', 'demo.trips'],
+  ['operation', ({ operation }) => `/operations/${operation}`, /After/],
+  ['audit', () => '/audit', 'admin'],
+  ['settings-catalog', () => '/settings/catalog', 'Warehouse'],
+  ['settings-tokens', () => '/settings/tokens', 'ana'],
+  ['settings-webhooks', () => '/settings/webhooks', /webhook/i],
+  ['settings-about', () => '/settings/about', /version/i],
+]
+
+describe.skipIf(chromiumPath === undefined)('every page', () => {
+  let house: House
+  let browser: Browser
+  let scene: Scene
+  beforeAll(async () => {
+    house = await startHouse()
+    scene = await makeScene(house)
+    browser = await openBrowser()
+    if (IMAGES) await mkdir(IMAGES, { recursive: true })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await house?.close()
+  })
+
+  const looks = (['light', 'dark'] as const).flatMap((theme) =>
+    [WIDE, PHONE].map((size) => [theme, size.width, size] as const),
+  )
+
+  it.each(looks)('reads well in the %s scheme at %i pixels', async (theme, _width, size) => {
+    const { page, complaints, close } = await visit(browser, { theme, size })
+    await page.goto(house.link)
+    await page.waitForURL(`${house.url}/tables`)
+    const found: Record<string, unknown> = {}
+    for (const [name, path, text] of PAGES) {
+      await page.goto(house.url + path(scene))
+      const complete = page.getByText(text).filter({ visible: true }).first()
+      const missing = await complete.waitFor({ timeout: 15_000 }).then(
+        () => undefined,
+        () => `there is no “${text}”`,
+      )
+      await settled(page)
+      if (IMAGES) await takePicture(page, { name, theme, width: size.width })
+      const breaches = await accessibilityBreaches(page)
+      const wider = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth')
+      if (breaches.length > 0 || wider || missing) found[name] = { breaches, wider, missing }
+    }
+    expect(found).toEqual({})
+    expect(complaints).toEqual([])
+    await close()
+  })
+})
+
+/** Waits until nothing is loaded and nothing moves. */
+async function settled(page: Page): Promise<void> {
+  await page.locator('[aria-busy="true"]').filter({ visible: true }).first().waitFor({ state: 'detached' })
+  await page.waitForTimeout(400)
+}
+
+interface Picture {
+  readonly name: string
+  readonly theme: Theme
+  readonly width: number
+}
+
+async function takePicture(page: Page, { name, theme, width }: Picture): Promise<void> {
+  const path = join(IMAGES ?? '', `${name}-${theme}${width < 600 ? '-phone' : ''}.png`)
+  await page.screenshot({ path })
+}

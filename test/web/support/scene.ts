@@ -1,0 +1,86 @@
+import type { House } from './house.ts'
+
+/** What the pictures and the checks of all pages look at. */
+export interface Scene {
+  readonly engineer: string
+  readonly auditor: string
+  readonly definition: string
+  readonly request: string
+  readonly pipeline: string
+  readonly operation: string
+  readonly chat: string
+}
+
+const place = (x: number, y = 0) => ({ x, y })
+
+/** Large orders, as nodes that can run. */
+export const LARGE_ORDERS = {
+  nodes: [
+    { id: 'orders', type: 'iceberg-source', config: { table: 'demo.orders' }, position: place(0) },
+    { id: 'large', type: 'filter', config: { condition: 'total > 100' }, position: place(280) },
+    { id: 'sink', type: 'iceberg-sink', config: { table: 'demo.large_orders' }, position: place(560) },
+  ],
+  edges: [
+    { id: 'e1', source: 'orders', target: 'large' },
+    { id: 'e2', source: 'large', target: 'sink' },
+  ],
+}
+
+/**
+ * A lakehouse in the middle of its day: a definition with versions in production and qa and one that waits for
+ * approval, a pipeline that runs, a finished compaction, a conversation with a proposal.
+ */
+export async function makeScene(house: House): Promise<Scene> {
+  const { call } = house
+  const engineer = await house.addUser('ana', 'DataEngineer')
+  const auditor = await house.addUser('bo', 'Auditor')
+  const made = await call(
+    'POST',
+    '/api/pipeline-defs',
+    { name: 'Large orders', description: 'Orders over 100, for the daily report', ...LARGE_ORDERS },
+    engineer,
+  )
+  const definition: string = made.definition.id
+  const versions = `/api/pipeline-defs/${definition}/versions`
+  await promote(house, `${versions}/${made.version.id}`, 2)
+  const filtered = {
+    ...LARGE_ORDERS,
+    nodes: LARGE_ORDERS.nodes.map((node) =>
+      node.id === 'large' ? { ...node, config: { condition: 'total > 250' } } : node,
+    ),
+  }
+  const second = await call('POST', versions, filtered, engineer)
+  await call('POST', `${versions}/${second.id}/promote`, undefined, engineer)
+  const request = await call('POST', `${versions}/${second.id}/promote`, undefined, engineer)
+  await call(
+    'POST',
+    `/api/approvals/${request.id}/comments`,
+    { comment: 'The report wants larger ones only.' },
+    engineer,
+  )
+  await call('POST', versions, LARGE_ORDERS, engineer)
+  const { pipeline } = await call(
+    'POST',
+    '/api/pipeline/start',
+    {
+      source_table: 'demo.orders',
+      sink_table: 'demo.orders_copy',
+      create_sink_table: true,
+      checkpoint_location: 'checkpoints/orders_copy',
+      trigger_interval: '1 second',
+    },
+    engineer,
+  )
+  const { operation_id: operation } = await call('POST', '/api/compact', { table: 'demo.trips' }, engineer)
+  const answer = await call('POST', '/api/agent/chat', { prompt: 'Compact demo.events', provider: 'builtin' })
+  return { engineer, auditor, definition, request: request.id, pipeline: pipeline.id, operation, chat: answer.chat_id }
+}
+
+/** Promotes a version out of development and through so many approvals. */
+async function promote({ call }: House, version: string, approvals: number): Promise<void> {
+  await call('POST', `${version}/promote`)
+  for (let i = 0; i < approvals; i++) {
+    const { id } = await call('POST', `${version}/promote`)
+    await call('POST', `/api/approvals/${id}/approve`, {})
+  }
+}
