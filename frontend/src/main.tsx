@@ -7,7 +7,7 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { onSessionEnded, queryClient } from './api/query-client.ts'
-import { signInFromLink } from './api/session.ts'
+import { meQuery, signInFromLink } from './api/session.ts'
 import './global.css'
 import { createPageRouter } from './router.tsx'
 import { cssVariables, theme } from './theme.ts'
@@ -18,7 +18,9 @@ if (root === null) throw new Error('index.html has no #root')
 const linkError = await signInFromLink()
 const router = createPageRouter()
 onSessionEnded(() => {
-  if (router.state.location.pathname === '/sign-in') return
+  // Who was never signed in is led to sign-in by the root route, without a word about a session.
+  const wasSignedIn = queryClient.getQueryData(meQuery.queryKey) !== undefined
+  if (!wasSignedIn || router.state.location.pathname === '/sign-in') return
   const next = router.state.location.href
   queryClient.clear()
   void router.navigate({ to: '/sign-in', search: { next, why: 'ended' } })

@@ -1,4 +1,4 @@
-import { ActionIcon, Drawer, Group } from '@mantine/core'
+import { ActionIcon, Divider, Drawer, Group } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
@@ -54,6 +54,7 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
         <nav aria-label={shell.navigation}>
           <NavList entries={entries} onNavigate={drawerState.close} />
         </nav>
+        <Divider my="sm" />
         <UserMenu />
       </Drawer>
       <main id="main" className={classes.main} tabIndex={-1}>
