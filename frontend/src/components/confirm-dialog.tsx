@@ -10,6 +10,8 @@ export interface ConfirmDialogProps {
   /** What will be true afterwards, one sentence each. */
   readonly consequences: readonly string[]
   readonly confirmLabel: string
+  /** Of the button that leaves all as it is; default: Cancel. */
+  readonly cancelLabel?: string
   readonly onConfirm: () => void
   readonly destructive?: boolean
   readonly busy?: boolean
@@ -40,7 +42,15 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
 }
 
 function ConfirmBody(props: ConfirmDialogProps) {
-  const { consequences, confirmLabel, onConfirm, onClose, destructive = false, busy = false } = props
+  const {
+    consequences,
+    confirmLabel,
+    cancelLabel = common.cancel,
+    onConfirm,
+    onClose,
+    destructive = false,
+    busy = false,
+  } = props
   const { error, typeToConfirm, confirmDisabled = false, children } = props
   const [typed, setTyped] = useState('')
   const ready = !confirmDisabled && (typeToConfirm === undefined || typed === typeToConfirm.word)
@@ -78,7 +88,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
         )}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} disabled={busy}>
-            {common.cancel}
+            {cancelLabel}
           </Button>
           <Button type="submit" disabled={!ready} loading={busy} {...(destructive ? { color: 'red.8' } : {})}>
             {confirmLabel}

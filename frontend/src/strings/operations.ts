@@ -28,6 +28,7 @@ export const operationStrings = {
     unknown: 'Unknown',
   },
   stateHelp: {
+    cancelled: 'It was stopped on request. What it had committed stays; what it had not is gone without a trace.',
     unknown: 'The service stopped in the middle, and it cannot be told whether the change was committed.',
   },
   empty: {
@@ -95,6 +96,7 @@ export const operationStrings = {
     title: (operation: string, table: string) => `Cancel “${operation}” on ${table}?`,
     text: 'It stops at the next safe point. What it has committed stays; what it has not is removed, and no row is lost.',
     confirm: 'Cancel operation',
+    keep: 'Let it run',
   },
   notFound: { title: 'No such operation', text: 'The address may be mistyped.' },
 } as const

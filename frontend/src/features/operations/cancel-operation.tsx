@@ -31,6 +31,7 @@ export function CancelOperation({ operation }: { readonly operation: Operation }
         title={strings.title(operationName(operation.operation), operation.table)}
         consequences={[strings.text]}
         confirmLabel={strings.confirm}
+        cancelLabel={strings.keep}
         destructive
         busy={cancel.isPending}
         error={cancel.error}

@@ -1,6 +1,6 @@
 import { Progress } from '@mantine/core'
+import { useEffect, useState } from 'react'
 import type { Operation } from '../../api/types.ts'
-import { useNow } from '../../components/relative-time.tsx'
 import { formatBytes, formatCount, formatDuration } from '../../components/units.ts'
 import { operations as shared } from '../../strings/common.ts'
 import { operationName, shareDone } from './operation-words.ts'
@@ -13,10 +13,8 @@ interface LiveProgressProps {
 
 /** How far a running operation is, as it tells. */
 export function LiveProgress({ operation, connected }: LiveProgressProps) {
-  const now = useNow()
   const { progress, created_at: at } = operation
   const share = progress ? shareDone(progress) : 0
-  const elapsed = Math.max(0, now.getTime() - Date.parse(at))
   return (
     <div className={classes.progress}>
       <Progress.Root size="md">
@@ -28,7 +26,7 @@ export function LiveProgress({ operation, connected }: LiveProgressProps) {
       </Progress.Root>
       <div className={classes.progressLine} role="status">
         <span>{connected ? progressText(progress) : shared.reconnecting}</span>
-        <span aria-hidden="true">{shared.elapsed(formatDuration(elapsed))}</span>
+        <Elapsed since={at} />
       </div>
     </div>
   )
@@ -39,4 +37,15 @@ function progressText(progress: Operation['progress']): string {
   if (progress.files_done >= progress.files_total) return shared.committing
   const files = shared.filesDone(formatCount(progress.files_done), formatCount(progress.files_total))
   return `${files}, ${shared.bytesDone(formatBytes(progress.bytes_done), formatBytes(progress.bytes_total))}`
+}
+
+/** Counts the seconds; not read out, for that would never end. */
+function Elapsed({ since }: { readonly since: string }) {
+  const [now, setNow] = useState(() => Date.now())
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000)
+    return () => clearInterval(timer)
+  }, [])
+  const seconds = Math.max(1, Math.round((now - Date.parse(since)) / 1000))
+  return <span aria-hidden="true">{shared.elapsed(formatDuration(seconds * 1000))}</span>
 }

@@ -61,7 +61,8 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
     >
       {state === 'unknown' ? <Notice tone="warn">{strings.stateHelp.unknown}</Notice> : undefined}
       {isRunning ? <LiveProgress operation={operation} connected={connected} /> : undefined}
-      {operation.error ? (
+      {state === 'cancelled' ? <Notice tone="info">{strings.stateHelp.cancelled}</Notice> : undefined}
+      {operation.error && state !== 'cancelled' ? (
         <Notice tone="bad" title={strings.detail.error}>
           {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
         </Notice>

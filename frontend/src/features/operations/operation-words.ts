@@ -22,6 +22,7 @@ export function operationName(kind: string): string {
 export function outcomeOf(operation: Operation): string {
   const { state, error, progress, health_before: before, health_after: after } = operation
   if (state === 'running') return progress ? strings.percentDone(shareDone(progress)) : ''
+  if (state === 'cancelled') return ''
   if (error) return error.message
   const [from, to] = [numberIn(before, 'score'), numberIn(after, 'score')]
   const score = from !== undefined && to !== undefined && from !== to ? strings.score(from, to) : ''
