@@ -43,16 +43,36 @@ export function createMcpServer({ tools, services, version }: McpServerDeps, cal
   server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
     const tool = tools.find(({ name }) => name === params.name)
     if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'there is no tool of this name')
-    const outcome = await runTool(tool, params.arguments, {
-      caller,
-      requestId,
-      signal: AbortSignal.any([signal, mcpReq.signal, AbortSignal.timeout(MAX_CALL_MS)]),
-      services,
-      channel: 'agent',
-    })
-    return toResult(outcome)
+    return callTool(
+      (ended) => {
+        const run = { caller, requestId, signal: ended, services, channel: 'agent' as const }
+        return runTool(tool, params.arguments, run)
+      },
+      AbortSignal.any([signal, mcpReq.signal]),
+    )
   })
   return server
+}
+
+/** Waits for a call, but not for ever: not every tool listens to its signal. */
+async function callTool(
+  call: (signal: AbortSignal) => Promise<ToolOutcome>,
+  client: AbortSignal,
+): Promise<CallToolResult> {
+  const limit = AbortSignal.timeout(MAX_CALL_MS)
+  const ended = AbortSignal.any([client, limit])
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(ended.reason)
+  ended.addEventListener('abort', abort, { once: true })
+  try {
+    return toResult(await Promise.race([call(ended), aborted.promise]))
+  } catch (error) {
+    if (!limit.aborted) throw error
+    const text = `the call did not end within ${MAX_CALL_MS / 1000} s`
+    return { isError: true, content: [{ type: 'text', text }] }
+  } finally {
+    ended.removeEventListener('abort', abort)
+  }
 }
 
 function describeTool(tool: AgentTool): Tool[] {

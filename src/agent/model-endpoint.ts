@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts'
 import { invalidApiBase, parseApiBase } from './api-base.ts'
 import { bindFetch } from './bound-fetch.ts'
-import { type ProviderName, PROVIDERS } from './providers.ts'
+import { type ProviderName, PROVIDERS, type RemoteProviderName } from './providers.ts'
 
 /** What the server knows about where models may be asked; records are keyed by the provider's name. */
 export interface ModelEndpointSettings {
@@ -49,26 +49,36 @@ export function resolveModelEndpoint(request: ModelEndpointRequest, settings: Mo
     throw new DomainError('INVALID_REQUEST', 'X-Model-Api-Key must be 1 to 1024 printable characters without spaces')
   }
   const serverBase = settings.serverBases[provider]
-  const own = serverBase ?? PROVIDERS[provider].baseURL
+  const own = serverBase ?? publicAddress(provider)
   const baseURL = chooseBase(request.apiBase?.trim() ?? '', { own, provider, allowed: settings.allowedBases })
-  const { origin, hostname } = new URL(baseURL)
+  const { origin } = new URL(baseURL)
   const apiKey = callerKey ?? settings.keys[provider]
-  // Ollama and vLLM live on this machine; so may whatever the settings name. Nothing else does.
-  const isPrivate = serverBase !== undefined || origin !== new URL(own).origin || hostname === 'localhost'
-  const fetch = bindFetch(isPrivate ? settings.plainFetch : settings.guardedFetch, { origin, apiKey })
+  // What the settings name may be on this machine and its network; nothing else is.
+  const isPublic = serverBase === undefined && own !== undefined && origin === new URL(own).origin
+  const fetch = bindFetch(isPublic ? settings.guardedFetch : settings.plainFetch, { origin, apiKey })
   return { baseURL, apiKey, fetch }
 }
 
+/** The address of a provider that has one on the internet; others live where the settings say, and nowhere else. */
+function publicAddress(provider: RemoteProviderName): string | undefined {
+  const { baseURL } = PROVIDERS[provider]
+  return baseURL.startsWith('https:') ? baseURL : undefined
+}
+
 interface Bases {
-  readonly own: string
-  readonly provider: string
+  readonly own: string | undefined
+  readonly provider: RemoteProviderName
   readonly allowed: readonly string[]
 }
 
 function chooseBase(apiBase: string, { own, provider, allowed }: Bases): string {
-  if (apiBase === '') return own
+  if (apiBase === '' && own !== undefined) return own
+  if (apiBase === '') {
+    const message = `provider: ${provider} is not configured here: set ${PROVIDERS[provider].baseVariable}`
+    throw new DomainError('INVALID_REQUEST', message, { fields: [{ path: 'provider', message: 'is not configured' }] })
+  }
   const url = parseApiBase(apiBase)
-  const isOwn = url.origin === new URL(own).origin
+  const isOwn = own !== undefined && url.origin === new URL(own).origin
   if (!isOwn && !allowed.some((base) => new URL(base).origin === url.origin)) {
     throw invalidApiBase(`${url.origin} is neither the address of ${provider} nor one that AGENT_ALLOWED_API_BASES has`)
   }

@@ -25,6 +25,9 @@ const EXAMPLES = [
   'What happened lately? Which operations failed?',
 ]
 
+/** No everyday question is longer, and rules that look at every word with every other one take time. */
+const MAX_PROMPT = 2000
+
 const HELP =
   /^(hi|hello|hey|help|good (morning|day|evening)|thanks?|thank you)\b|\bwhat (can|do) you (do|know|understand)\b|\bwho are you\b|\bwhat are you\b|\bhelp me\b|\bhow (do|can) (i|you) (use|work)\b/
 
@@ -62,7 +65,7 @@ export function createBuiltinModel(now: () => Date): ChatModel {
 
 function complete({ messages, mayCallTools, onDelta }: ModelRequest, now: Date): ModelReply {
   const at = messages.findLastIndex(({ role }) => role === 'user')
-  const prompt = messages[at]?.content ?? ''
+  const prompt = (messages[at]?.content ?? '').slice(0, MAX_PROMPT)
   const earlier = messages.slice(0, at).filter(isSaid)
   const question = readQuestion(
     prompt,

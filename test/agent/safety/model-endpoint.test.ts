@@ -75,6 +75,19 @@ describe('where a request may have a model asked', () => {
     expect(caught(ask)).toMatchObject({ code: 'INVALID_REQUEST' })
   })
 
+  it('is on this machine only where the settings say so', () => {
+    for (const provider of ['ollama', 'vllm'] as const) {
+      const ask = (apiBase: string | null, more: Partial<ModelEndpointSettings> = {}) =>
+        resolveModelEndpoint({ provider, apiBase }, settings(more))
+      expect(() => ask(null)).toThrow('is not configured here')
+      expect(() => ask('http://localhost:11434/v1')).toThrow('AGENT_ALLOWED_API_BASES')
+      expect(() => ask('http://localhost:8000/v1')).toThrow('AGENT_ALLOWED_API_BASES')
+      const serverBases = { [provider]: 'http://localhost:11434/v1' }
+      expect(ask(null, { serverBases }).baseURL).toBe('http://localhost:11434/v1')
+      expect(ask('http://localhost:11434', { serverBases }).baseURL).toBe('http://localhost:11434/v1')
+    }
+  })
+
   it('is never another one, even with a key of the caller', () => {
     expect(caught(() => openai('https://evil.example/v1', {}, 'my-own-key'))).toMatchObject({ code: 'INVALID_REQUEST' })
     expect(caught(() => openai(null, {}, 'two words'))).toMatchObject({ code: 'INVALID_REQUEST' })
@@ -96,7 +109,8 @@ describe('where a request may have a model asked', () => {
   })
 
   it('lends no key to the address of another provider', () => {
-    const bases = PROVIDER_NAMES.filter((name) => name !== 'builtin').map((name) => ({
+    const local = ['builtin', 'ollama', 'vllm']
+    const bases = PROVIDER_NAMES.filter((name) => !local.includes(name)).map((name) => ({
       name,
       base: resolveModelEndpoint({ provider: name, apiBase: null }, settings()).baseURL,
     }))
