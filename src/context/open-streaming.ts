@@ -20,6 +20,7 @@ import { followForeignNews } from '../streaming/foreign-news.ts'
 import { createMetricsHub, type MetricsHub } from '../streaming/metrics-hub.ts'
 import type { Backoff } from '../streaming/pipeline-runner.ts'
 import { createPinKeeper } from '../streaming/pin-keeper.ts'
+import { guardRestingPins } from '../streaming/resting-pins.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
 import { createTableWatch } from '../streaming/table-watch.ts'
 
@@ -46,12 +47,15 @@ export interface StreamingParts {
 export interface StreamingSettings {
   readonly backoff?: Backoff
   readonly lease?: LeaseTimes
+  readonly guardPinsMs?: number
 }
 
 /** Batches of all pipelines that may be under way at once; the engine runs fewer, the others plan and commit. */
 const CONCURRENT_BATCHES = 4
 /** How often the state database is asked what pipelines of other processes did. */
 const FOREIGN_NEWS_MS = 1000
+/** How often it is looked whether sources are still kept for pipelines that do not run. */
+const GUARD_PINS_MS = 60_000
 
 /** Streaming pipelines: who keeps them running, who starts and stops them, and who tells of them. */
 export interface Streaming {
@@ -109,20 +113,26 @@ export function openStreaming(parts: StreamingParts): Streaming {
   })
   const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
-  const onError = (error: unknown): void => log.warn('pipelines of other processes could not be looked at', { error })
+  const onError = (error: unknown): void => log.warn('pipelines could not be looked at', { error })
+  const guard = () => guardRestingPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
   const follow = () => followForeignNews({ store, hub, instanceId: instance.id, everyMs: FOREIGN_NEWS_MS, onError })
-  return { pipelines, background: inBackground(supervisor, instance.isShared ? follow : undefined), hub, monitor }
+  const watches = instance.isShared ? [guard, follow] : [guard]
+  return { pipelines, background: inBackground(supervisor, watches), hub, monitor }
 }
 
-function inBackground(supervisor: Supervisor, follow?: () => () => Promise<void>): Streaming['background'] {
-  let stopFollowing: (() => Promise<void>) | undefined
+/** The supervisor, and what is looked at beside it: each is begun by a call, and ended by what the call answers. */
+function inBackground(
+  supervisor: Supervisor,
+  watches: readonly (() => () => Promise<void>)[],
+): Streaming['background'] {
+  let ends: readonly (() => Promise<void>)[] = []
   return {
     async start() {
-      stopFollowing = follow?.()
+      ends = watches.map((begin) => begin())
       await supervisor.start()
     },
     async close() {
-      await stopFollowing?.()
+      await Promise.all(ends.map((end) => end()))
       await supervisor.close()
     },
   }

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import { isHeld, pinHistory, pinnedSnapshot, unpinHistory } from './retention-pin.ts'
 import type { ReadPosition } from './source-history.ts'
@@ -29,6 +30,7 @@ export interface PinKeeperDeps {
   readonly catalog: () => Catalog
   readonly tables: TableWatch
   readonly nowMs: () => number
+  /** Told once per source and kind of error. */
   readonly onError: (pipelineId: string, error: unknown) => void
 }
 
@@ -38,6 +40,7 @@ const MOVE_EVERY_MS = 600_000
 /** A keeper over the tables' own metadata, which every engine obeys. */
 export function createPinKeeper(deps: PinKeeperDeps): PinKeeper {
   const movedAt = new Map<string, number>()
+  const complaints = new Map<string, string>()
 
   async function keepOne(
     { pipelineId, positions, isResting = false }: PinState,
@@ -73,10 +76,14 @@ export function createPinKeeper(deps: PinKeeperDeps): PinKeeper {
     work: (source: string, at: number) => Promise<void>,
   ) {
     for (const [at, source] of sources.entries()) {
+      const key = `${pipelineId} ${source}`
       try {
         await work(source, at)
+        complaints.delete(key)
       } catch (error) {
-        deps.onError(pipelineId, error)
+        const kind = isIcebergError(error) ? error.code : String(error)
+        if (complaints.get(key) !== kind) deps.onError(pipelineId, error)
+        complaints.set(key, kind)
       }
     }
   }

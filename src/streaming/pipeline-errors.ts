@@ -10,6 +10,13 @@ export type StopCode =
   | 'VERSION_LOST' // the version that says what to do was deleted
   | 'FENCED' // another copy of the pipeline commits into the sink
 
+const NO_WAY_ON: ReadonlySet<string> = new Set<StopCode>(['HISTORY_LOST', 'TABLE_REPLACED'])
+
+/** Whether a pipeline that failed with this code could read on, so that what it has not read must be kept. */
+export function canReadOn(code: string | undefined): boolean {
+  return code === undefined || !NO_WAY_ON.has(code)
+}
+
 /** An error that trying again does not cure: the pipeline ends as `failed`. */
 export class PipelineStopped extends Error {
   override readonly name: string = 'PipelineStopped'

@@ -8,6 +8,7 @@ import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import type { SnapshotPin, TableGuard } from '../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../storage/pipeline-store.ts'
 import type { BatchQuery } from './batch-query.ts'
+import { canReadOn } from './pipeline-errors.ts'
 import { withoutPinRetention, withoutPins } from './retention-pin.ts'
 import { readSinkState } from './sink-progress.ts'
 import { fromStoredPosition } from './stored-positions.ts'
@@ -42,13 +43,19 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
   }
 }
 
-function pinsOf({ id, sources, positions }: PipelineRecord, table: string, metadata: TableMetadata): SnapshotPin[] {
+function pinsOf(
+  { id, sources, state, error, positions }: PipelineRecord,
+  table: string,
+  metadata: TableMetadata,
+): SnapshotPin[] {
+  const isLost = state === 'failed' && !canReadOn(error?.code)
   return sources.flatMap((source, at) => {
     if (source !== table) return []
     const stored = positions?.[at]
     const offset = stored && fromStoredPosition(stored).offset
     // before it has begun, a pipeline will begin with what is current
     const from = offset === undefined ? metadata.currentSnapshotId : isStart(offset) ? undefined : offset.snapshotId
+    if (isLost && (from === undefined || snapshotById(metadata, from) === undefined)) return []
     const snapshotIds = unread(metadata, from)
     return snapshotIds.size === 0 ? [] : [{ pipelineId: id, snapshotId: from ?? -1n, snapshotIds }]
   })

@@ -7,11 +7,12 @@ import type { BatchSlots } from './batch-slots.ts'
 import { FairShare } from './fair-share.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import type { PinKeeper } from './pin-keeper.ts'
-import { LeaseLost } from './pipeline-errors.ts'
+import { canReadOn, LeaseLost } from './pipeline-errors.ts'
 import { type Backoff, PipelineRunner, type RunEnd, type RunEvents } from './pipeline-runner.ts'
 import type { SessionDeps } from './pipeline-session.ts'
 import type { PipelineSpec } from './pipeline-spec.ts'
 import { describePipeline } from './pipeline-view.ts'
+import { pinAtRest } from './resting-pins.ts'
 import { fromStoredPosition, toStoredPositions } from './stored-positions.ts'
 
 /** What the supervisor needs to log; the service's own logger fits. */
@@ -230,7 +231,7 @@ class ProcessSupervisor implements Supervisor {
     const record = await store.find(id)
     if (record?.leaseOwner !== instance.id) return // another process has it
     const isHandedOver = this.#running.get(id)?.isHandedOver ?? false
-    if (!isHandedOver || record.desiredState === 'stopped') await this.#pinAtRest(record)
+    if (!isHandedOver || record.desiredState === 'stopped') await pinAtRest(this.#deps.pins, record)
     if (record.desiredState === 'stopped') {
       await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
     } else await store.release(id, instance.id) // the process ends, not the pipeline
@@ -242,7 +243,7 @@ class ProcessSupervisor implements Supervisor {
     const settled = await this.#deps.store.settle(id, 'stopped', { ms: now.getTime(), iso: now.toISOString() })
     const record = settled ? await this.#deps.store.find(id) : undefined
     if (record === undefined) return
-    await this.#pinAtRest(record)
+    await pinAtRest(this.#deps.pins, record)
     await this.#publish(id)
   }
 
@@ -292,16 +293,10 @@ class ProcessSupervisor implements Supervisor {
       },
       onFailed: async (error, cause) => {
         log.error('pipeline failed', { pipeline_id: id, error: cause })
-        await pin(true, true)
+        await pin(canReadOn(error.code), true)
         await this.#update(id, { state: 'failed', error, stoppedAt: this.#deps.session.now().toISOString() })
       },
     }
-  }
-
-  /** A pipeline that does not run keeps its place: nobody may expire what it will read. */
-  async #pinAtRest({ id, sources, positions = [] }: PipelineRecord): Promise<void> {
-    const read = positions.map(fromStoredPosition)
-    await this.#deps.pins?.keep({ pipelineId: id, sources, positions: read, mustHold: true, isResting: true })
   }
 
   async #update(id: string, update: PipelineUpdate): Promise<void> {

@@ -1,14 +1,18 @@
+import { readdirSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
+import { planFiles } from '../../src/iceberg/scan.ts'
 import { ancestorsOf } from '../../src/iceberg/snapshot-ancestry.ts'
-import { numbered, openLab, type StreamLab, until } from './support.ts'
+import { FAST, numbered, openLab, type StreamLab, until } from './support.ts'
 
 describe('what pipelines have still to read', () => {
   let lab: StreamLab
   let id = ''
   beforeAll(async () => {
-    lab = await openLab()
+    lab = await openLab({ overrides: { streaming: { ...FAST, guardPinsMs: 100 } } })
     await lab.createTable('s.src', [
       ['id', 'long'],
       ['name', 'string'],
@@ -81,6 +85,36 @@ describe('what pipelines have still to read', () => {
     expect(metadata.refs['main']?.maxSnapshotAgeMs).toBe(2 ** 63)
   })
 
+  it('is kept again after a writer that knows nothing of retention took it away with its commit', async () => {
+    await commitTable(lab.catalog(), parseIdentifier('s.src'), async ({ metadata }) => {
+      const head = metadata.refs['main']?.snapshotId ?? 0n
+      const main = { action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', 'snapshot-id': head } as const
+      return { updates: [main], requirements: [], writtenFiles: [] }
+    })
+    const { metadata } = await until(async () => {
+      const table = await lab.load('s.src')
+      return table.metadata.refs['main']?.maxSnapshotAgeMs === 2 ** 63 ? table : undefined
+    }, 'the retention to come back')
+    expect(metadata.refs[`lockhouse-pipeline-${id}`]?.snapshotId.toString()).toBe((await snapshots()).at(-1))
+  })
+
+  it('keeps its files when orphans are removed, also those that a compaction has replaced since', async () => {
+    await lab.service.post('/api/compact', { table: 's.src', rewrite_all: true })
+    const days = Date.now() / 1000 - 10 * 86_400
+    const table = await lab.load('s.src')
+    const folder = fileURLToPath(table.metadata.location)
+    for (const file of readdirSync(folder, { recursive: true, withFileTypes: true }))
+      if (file.isFile()) utimesSync(join(file.parentPath, file.name), days, days)
+    const before = await snapshots()
+    const removed = await lab.service.post('/api/remove-orphans', { table: 's.src' })
+    expect(removed.status, JSON.stringify(removed.body)).toBe(200)
+    for (const { snapshotId } of table.metadata.snapshots.filter((one) => before.includes(one.snapshotId.toString()))) {
+      for (const { dataFile } of await planFiles(table, { snapshotId })) {
+        expect(await table.io.stat(dataFile.filePath), dataFile.filePath).toBeDefined()
+      }
+    }
+  })
+
   it('is read when the pipeline goes on; then other engines may expire again, as they could before', async () => {
     await commitTable(lab.catalog(), parseIdentifier('s.src'), async () => ({
       updates: [{ action: 'set-properties', updates: { unrelated: 'yes' } }],
@@ -96,7 +130,7 @@ describe('what pipelines have still to read', () => {
     expect(metadata.refs['main']?.maxSnapshotAgeMs).toBeUndefined()
     expect(metadata.properties).toEqual({ unrelated: 'yes' })
     const details = JSON.parse((await expire()).body.details_json)
-    expect(details).toMatchObject({ expired_snapshots_count: 4, kept_snapshots_count: 0 })
+    expect(details).toMatchObject({ expired_snapshots_count: 5, kept_snapshots_count: 0 })
     await lab.append('s.src', numbered(60, 70))
     await untilSame()
   })
