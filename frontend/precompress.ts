@@ -27,7 +27,7 @@ export function precompress(): Plugin {
     generateBundle(_options, bundle) {
       firstLoad = firstLoadOf(bundle)
     },
-    async closeBundle() {
+    async writeBundle() {
       const files = await readdir(folder, { recursive: true, withFileTypes: true })
       const wanted = files.filter((file) => file.isFile() && COMPRESSIBLE.has(extname(file.name)))
       await Promise.all(wanted.map((file) => compressFile(join(file.parentPath, file.name))))
