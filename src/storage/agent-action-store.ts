@@ -41,6 +41,8 @@ export interface AgentActionStore {
   find(id: string): Promise<ActionRecord | undefined>
   /** Those of a user, newest first, one more than the limit if there are more. */
   list(user: string, filter: ActionFilter, page: KeyPageRequest): Promise<readonly ActionRecord[]>
+  /** How many of a user wait at a time. */
+  countOpen(user: string, at: string): Promise<number>
   /** Takes a pending action that has not expired; of concurrent callers one gets true. */
   begin(id: string, now: string, instanceId: number): Promise<boolean>
   /** Ends a pending action without running it; false when it is not pending. */
@@ -75,6 +77,11 @@ export function createAgentActionStore(db: Kysely<StateTables>): AgentActionStor
       if (expiredAt !== undefined) query = query.where('state', '=', 'pending').where('expires_at', '<=', expiredAt)
       if (after !== undefined) query = query.where('id', '<', after)
       return (await query.limit(limit + 1).execute()).map(fromRow)
+    },
+    async countOpen(user, at) {
+      const query = db.selectFrom('agent_actions').select((eb) => eb.fn.countAll().as('count'))
+      const open = query.where('user_id', '=', user).where('state', '=', 'pending').where('expires_at', '>', at)
+      return Number((await open.executeTakeFirstOrThrow()).count)
     },
     async begin(id, now, instanceId) {
       const query = db

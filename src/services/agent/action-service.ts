@@ -50,6 +50,7 @@ export interface ConfirmedAction {
 
 /** Changes that the agent proposed: only the user for whom it did can have them run, once, until they expire. */
 export interface ActionService {
+  /** Throws `CONFLICT` when too many of the user's wait already. */
   propose(action: ProposedAction, context: ActionContext): Promise<PendingActionView>
   /** Those of the caller, newest first. */
   list(query: ListActionsQuery, context: RequestContext): Promise<ListPage<AgentActionView>>
@@ -68,6 +69,8 @@ export interface ActionService {
 
 /** How long an action waits for its user. */
 const LIFETIME_MS = 60 * 60 * 1000
+/** Nobody looks through more; an assistant that proposes without end is stopped here. */
+const MAX_OPEN = 100
 const LOST: ActionError = {
   code: 'SHUTTING_DOWN',
   message: 'the service stopped while it ran: look at the operations of the table for what came of it',
@@ -115,7 +118,12 @@ async function propose(
     ...(chatId === undefined ? {} : { chatId }),
   }
   await deps.inTransaction(async (tx) => {
-    await createAgentActionStore(tx).insert(action)
+    const store = createAgentActionStore(tx)
+    if ((await store.countOpen(action.user, action.createdAt)) >= MAX_OPEN) {
+      const message = `${MAX_OPEN} proposed actions wait for ${action.user} already: confirm or dismiss some`
+      throw new DomainError('CONFLICT', message)
+    }
+    await store.insert(action)
     await record(deps, tx, { action, verb: 'propose', event: 'proposed', context })
   })
   return toPendingAction(action)

@@ -4,7 +4,7 @@ import { allTools } from '../../../src/agent/tools/all-tools.ts'
 import { hasRole, type Role, ROLES } from '../../../src/domain/roles.ts'
 import { GRAPH } from '../../support/lifecycle.ts'
 import { type ServedService, startServedService } from '../../support/served.ts'
-import { callMcp, connectMcp, ERAS, tokenFor } from './mcp-client.ts'
+import { callMcp, connectMcp, type Era, ERAS, tokenFor } from './mcp-client.ts'
 
 const TABLE = 'demo.events'
 /** One that no pipeline reads, so that its columns are free. */
@@ -86,8 +86,11 @@ const metadataOf = async (table: string): Promise<string> => {
   return loaded.metadataLocation
 }
 
-async function withClient<T>(era: (typeof ERAS)[number], role: Role, work: (client: Client) => Promise<T>): Promise<T> {
-  const client = await connectMcp(served.host, tokens[role], era)
+const withClient = <T>(era: Era, role: Role, work: (client: Client) => Promise<T>): Promise<T> =>
+  withToken(era, tokens[role], work)
+
+async function withToken<T>(era: Era, token: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = await connectMcp(served.host, token, era)
   try {
     return await work(client)
   } finally {
@@ -172,6 +175,29 @@ describe('a change that an assistant proposes', () => {
     const again = await served.service.post(path, {}, { token: tokens.DataEngineer })
     expect(again).toMatchObject({ status: 200, body: { state: 'done' } })
     expect(await metadataOf(TABLE)).toBe(after)
+  })
+})
+
+describe('an assistant that proposes without end', () => {
+  it('is stopped, and others are not', async () => {
+    const propose = (token: string, count: number) =>
+      withToken('2026-07-28', token, async (client) => {
+        const codes: string[] = []
+        for (let at = 0; at < count; at += 1) {
+          const { result } = await callMcp(client, 'add_column', { table: SPARE, name: `extra_${at}`, type: 'int' })
+          codes.push(result.error?.code ?? 'proposed')
+        }
+        return codes
+      })
+    const token = await tokenFor(served.service, 'busy', 'DataEngineer')
+    const codes = await propose(token, 102)
+    expect(codes.slice(0, 100)).toEqual(Array.from({ length: 100 }, () => 'proposed'))
+    expect(codes.slice(100)).toEqual(['CONFLICT', 'CONFLICT'])
+    expect(await propose(tokens.LeadDataEngineer, 1)).toEqual(['proposed'])
+    const listed = await served.service.get('/api/agent/actions?page_size=1', { token })
+    const [{ id }] = listed.body.actions
+    expect((await served.service.post(`/api/agent/actions/${id}/dismiss`, {}, { token })).status).toBe(200)
+    expect(await propose(token, 1)).toEqual(['proposed'])
   })
 })
 
