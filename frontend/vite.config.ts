@@ -17,6 +17,7 @@ export default defineConfig({
     chunkSizeWarningLimit: 400,
     reportCompressedSize: false,
     rolldownOptions: {
+      checks: { pluginTimings: false, bundlerTimings: false }, // on a busy machine they would speak up at `npm start`
       output: {
         codeSplitting: {
           groups: [
