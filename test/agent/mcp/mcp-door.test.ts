@@ -156,3 +156,33 @@ describe('the door of the tools', () => {
     expect(refused).toMatchObject({ action: 'request.refuse', outcome: 'refused' })
   })
 })
+
+describe('the door with authentication off', () => {
+  it('is open for programs on this machine, and shut for pages and foreign names', async () => {
+    const open = await startServedService({ env: { AUTH_MODE: 'off' } })
+    const cases: readonly (readonly [number, Readonly<Record<string, string>>])[] = [
+      [200, {}],
+      [200, { Origin: `http://${open.host}`, 'Sec-Fetch-Site': 'same-origin' }],
+      [200, { Origin: 'http://localhost:5173' }],
+      [403, { Origin: 'https://evil.example' }],
+      [403, { Origin: 'null' }],
+      [403, { 'Sec-Fetch-Site': 'cross-site' }],
+      [403, { Host: 'evil.example' }],
+      [403, { Host: 'evil.example', Origin: 'http://evil.example' }],
+    ]
+    for (const [status, given] of cases) {
+      const headers = {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': '2026-07-28',
+        'Mcp-Method': 'tools/list',
+        Host: open.host,
+        ...given,
+      }
+      const init = { method: 'POST', headers, body: JSON.stringify(message('tools/list')) }
+      const response = await open.service.app.request(`http://${headers.Host}/mcp`, init)
+      expect(response.status, JSON.stringify(given)).toBe(status)
+    }
+    await open.stop(false)
+  })
+})
