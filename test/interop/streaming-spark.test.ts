@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -101,6 +101,12 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
 
+  /** Until there is a checkpoint with a batch that is done. */
+  async function untilCheckpoint(name: string): Promise<void> {
+    const deadline = Date.now() + 30_000
+    while (!existsSync(`${checkpoint(name)}/commits`) && Date.now() < deadline) await sleep(50)
+  }
+
   const lastOf = (name: string, kind: 'offsets' | 'commits'): number =>
     Math.max(
       ...readdirSync(`${checkpoint(name)}/${kind}`)
@@ -192,6 +198,18 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await expectSame('d')
     await write('d')
     await stream('d')
+    await expectSame('d')
+    // made again, and handed over before anything else was read
+    await run('d')
+    await write('d')
+    await untilRead(id, 'd')
+    await stop(id)
+    rmSync(checkpoint('d'), { recursive: true })
+    expect(await run('d')).toBe(id)
+    await untilCheckpoint('d')
+    await stop(id)
+    await write('d')
+    expect((await stream('d')).rows).toBe(20)
     await expectSame('d')
   })
 
