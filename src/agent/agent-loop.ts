@@ -69,11 +69,15 @@ export class AgentLoop {
     return { toolCalls: this.#caller.records(), pendingActions, steps: this.#steps, usage: this.#usage }
   }
 
+  /** Resolves when every call of a tool is in the audit log. */
+  settled(): Promise<void> {
+    return this.#caller.settled()
+  }
+
   /** Throws when the provider fails, and the signal's reason when the user goes away. */
   async run(): Promise<AgentOutcome> {
     try {
       const { text, stopReason } = await this.#converse()
-      await this.#caller.settled()
       const response = text.trim() === '' ? STOP_TEXTS[stopReason] || STOP_TEXTS.no_answer : text
       return { response: this.#input.run.services.redact(response), stopReason, ...this.progress() }
     } finally {

@@ -123,7 +123,8 @@ export interface AgentServices {
   queryRows(request: RowsRequest): Promise<RowsAnswer>
   /** Stores a change that waits for its user's yes, with its audit entry. */
   propose(action: ProposedAction, call: ActionContext): Promise<PendingActionView>
-  recordToolCall(entry: ToolCallEntry): Promise<void>
+  /** Resolves when all of them are in the audit log, together or not at all. */
+  recordToolCalls(entries: readonly ToolCallEntry[]): Promise<void>
   /** Takes secrets that the service knows out of a text. */
   redact(text: string): string
   /** Where the end of a text begins that may be the beginning of a secret, once more of it has come. */

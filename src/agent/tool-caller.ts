@@ -1,6 +1,7 @@
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import type { AgentEvent } from './agent-event.ts'
 import type { AgentServices, PendingActionView } from './agent-services.ts'
+import { AuditTray } from './audit-tray.ts'
 import type { ChatMessage, ModelToolCall } from './chat-model.ts'
 import type { RunLimits } from './run-limits.ts'
 import { redactJson } from './tools/redact-value.ts'
@@ -40,8 +41,8 @@ export class ToolCaller {
   readonly #options: ToolCallerOptions
   readonly #run: ToolRun
   readonly #byName: ReadonlyMap<string, AgentTool>
-  /** Audit entries on their way; the run waits for them at its end, not at every call. */
-  readonly #written: Promise<void>[] = []
+  /** The run waits for it at its end, not at every call. */
+  readonly #audit: AuditTray
   /** In the order of the calls; a place is empty while its call is under way. */
   readonly #done: (ToolCallRecord | undefined)[] = []
 
@@ -50,12 +51,9 @@ export class ToolCaller {
     this.#options = options
     this.#byName = new Map(options.tools.map((tool) => [tool.name, tool]))
     const { services } = options.run
-    const recordToolCall: AgentServices['recordToolCall'] = async (entry) => {
-      const written = services.recordToolCall(entry)
-      written.catch(() => undefined) // told by `settled`
-      this.#written.push(written)
-    }
-    this.#run = { ...options.run, services: { ...services, recordToolCall } }
+    this.#audit = new AuditTray((entries) => services.recordToolCalls(entries))
+    const recordToolCalls: AgentServices['recordToolCalls'] = async (entries) => this.#audit.put(entries)
+    this.#run = { ...options.run, services: { ...services, recordToolCalls } }
   }
 
   /** Calls that were taken, whatever came of them. */
@@ -87,8 +85,8 @@ export class ToolCaller {
   }
 
   /** Resolves when every call is in the audit log. */
-  async settled(): Promise<void> {
-    await Promise.all(this.#written)
+  settled(): Promise<void> {
+    return this.#audit.settled()
   }
 
   #find({ name }: ModelToolCall): AgentTool | undefined {
@@ -121,7 +119,7 @@ export class ToolCaller {
   async #unknown(call: ModelToolCall, shown: string): Promise<ToolOutcome> {
     const { services, caller, requestId, channel, chatId } = this.#run
     const entry = { caller, requestId, channel: channel ?? ('agent' as const), tool: shown, chatId }
-    await services.recordToolCall({ ...entry, outcome: 'refused', code: 'UNKNOWN_TOOL' })
+    await services.recordToolCalls([{ ...entry, outcome: 'refused', code: 'UNKNOWN_TOOL' }])
     const error = { code: 'UNKNOWN_TOOL', message: 'there is no such tool', tools: [...this.#byName.keys()] }
     return {
       ok: false,

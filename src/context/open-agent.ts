@@ -88,7 +88,8 @@ export function openAgent(parts: AgentParts, limits?: Partial<RunLimits>): Agent
       allowedBases: config.agent.allowedBases,
       serverBases: config.agent.bases,
       guardedFetch: parts.runtime.createModelFetch({ allowPrivate: false }),
-      plainFetch: parts.runtime.createModelFetch({ allowPrivate: true }),
+      // Named by the settings of the server, so it needs no check of its address, and its connections may be kept.
+      plainFetch: (input, init) => fetch(input, init),
     },
     provider: config.agent.provider,
     model: config.agent.model,
@@ -151,24 +152,19 @@ function openReaders(
     },
     approvals: { pending: (page) => lifecycle.approvals.pending(page) },
     queryRows: createTableRows({ ...parts, queryMs }),
-    recordToolCall: ({ caller, requestId, channel, tool, chatId, outcome, code, subject }) =>
-      state.inTransaction((tx) =>
-        state.audit.record(tx, {
-          caller,
-          requestId,
-          channel,
-          action: 'tool.call',
-          objectType: 'tool',
-          objectId: tool,
-          outcome,
-          details: {
-            on_behalf_of: caller.user,
-            chat_id: chatId ?? null,
-            subject: subject ?? null,
-            ...(code === undefined ? {} : { code }),
-          },
-        }),
-      ),
+    recordToolCalls: (entries) =>
+      state.inTransaction(async (tx) => {
+        for (const { tool, chatId, subject, code, ...entry } of entries) {
+          const details = { on_behalf_of: entry.caller.user, chat_id: chatId ?? null, subject: subject ?? null }
+          await state.audit.record(tx, {
+            ...entry,
+            action: 'tool.call',
+            objectType: 'tool',
+            objectId: tool,
+            details: { ...details, ...(code === undefined ? {} : { code }) },
+          })
+        }
+      }),
     logUnexpected: (error, tool) => log.error('a tool failed', { tool, error }),
   }
 }

@@ -39,7 +39,9 @@ async function query(sql: string, more: object = {}): Promise<any> {
   lab.provider.script = [callsTool('query_table', { table: 'demo.events', sql, ...more }), says('done')]
   const { status, body } = await lab.ask(sql.slice(0, 100))
   expect(status, JSON.stringify(body)).toBe(200)
-  return JSON.parse(body.tool_calls[0].result_json)
+  const [{ result_json: json }] = body.tool_calls
+  expect(Buffer.byteLength(json)).toBeLessThanOrEqual(16_384)
+  return JSON.parse(json)
 }
 
 describe('query_table', () => {
@@ -89,6 +91,9 @@ describe('query_table', () => {
     const many = await query('SELECT id FROM events')
     expect(many.truncated).toBe(true)
     expect(many.data.rows).toHaveLength(100)
+    const wide = await query("SELECT repeat('x', 900) AS x FROM events")
+    expect(wide.truncated).toBe(true)
+    expect(wide.data.rows.length).toBeGreaterThan(5)
   })
 })
 

@@ -114,7 +114,10 @@ async function askStream(client: OpenAI, question: Question, onDelta: (text: str
     return whole
   }
   const reader = new StreamReader(onDelta)
-  for await (const chunk of stream) reader.add(chunk)
+  for await (const chunk of stream) {
+    reader.add(chunk)
+    if (reader.isFull) break
+  }
   signal.throwIfAborted() // the package ends an aborted stream as if it were complete
   return requireReply(reader.reply())
 }

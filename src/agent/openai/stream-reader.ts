@@ -20,6 +20,8 @@ interface OpenCall {
 }
 
 const MAX_CALLS = 64
+/** Characters of words and arguments; what comes after so many is not worth reading. */
+const MAX_LENGTH = 300_000
 
 /** Puts the chunks of a stream (`chat.completion.chunk`) together, however a provider cuts and numbers them. */
 export class StreamReader {
@@ -27,11 +29,17 @@ export class StreamReader {
   readonly #calls: OpenCall[] = []
   #hasBegun = false
   #text = ''
+  #length = 0
   #usage: RawUsage = { input: undefined, output: undefined }
   #finishReason: unknown
 
   constructor(onDelta: (text: string) => void) {
     this.#onDelta = onDelta
+  }
+
+  /** Whether there is more than anybody wants. */
+  get isFull(): boolean {
+    return this.#length > MAX_LENGTH
   }
 
   add(chunk: unknown): void {
@@ -48,6 +56,7 @@ export class StreamReader {
     const text = textOf(delta['content']) || textOf(delta['refusal'])
     if (text !== '') {
       this.#text += text
+      this.#length += text.length
       this.#onDelta(text)
     }
     const calls: unknown = delta['tool_calls']
@@ -65,7 +74,7 @@ export class StreamReader {
       extra,
     }))
     const text = withoutThoughts(this.#text)
-    return { text, calls, usage: this.#usage, finishReason: this.#finishReason }
+    return { text, calls, usage: this.#usage, finishReason: this.isFull ? 'length' : this.#finishReason }
   }
 
   #addCall(part: unknown): void {
@@ -77,8 +86,10 @@ export class StreamReader {
     open.extra ??= extra
     // A name comes whole, however often it is repeated.
     if (typeof name === 'string' && open.name === '') open.name = name
-    if (typeof args === 'string') open.text += args
-    else if (args !== undefined && args !== null) open.object = args
+    if (typeof args === 'string') {
+      open.text += args
+      this.#length += args.length
+    } else if (args !== undefined && args !== null) open.object = args
   }
 
   /** The call that a part belongs to: by index, unless another id says that it is a new one; else by id, else the last. */

@@ -96,16 +96,18 @@ async function finish(tool: AgentTool, run: ToolRun, input: Finish): Promise<Too
     error === undefined
       ? capResult(redactValue(data, redact))
       : JSON.stringify({ untrusted: true, error: redactValue(error, (text) => cut(redact(text))) })
-  await services.recordToolCall({
-    caller: run.caller,
-    requestId: run.requestId,
-    channel: run.channel ?? 'agent',
-    tool: tool.name,
-    chatId: run.chatId,
-    outcome: error === undefined ? 'done' : isRefusal(error) ? 'refused' : 'failed',
-    code: error?.code,
-    subject: input.subject,
-  })
+  await services.recordToolCalls([
+    {
+      caller: run.caller,
+      requestId: run.requestId,
+      channel: run.channel ?? 'agent',
+      tool: tool.name,
+      chatId: run.chatId,
+      outcome: error === undefined ? 'done' : isRefusal(error) ? 'refused' : 'failed',
+      code: error?.code,
+      subject: input.subject,
+    },
+  ])
   return {
     ok: error === undefined,
     resultJson,

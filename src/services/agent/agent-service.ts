@@ -128,19 +128,24 @@ async function run(deps: AgentServiceDeps, turn: OpenTurn, { signal, onEvent }: 
     signal,
     onEvent,
   })
+  const end = await runToEnd(deps, loop, signal)
+  await Promise.all([loop.settled(), store(deps, turn, end)])
+  if (end.failure === undefined) return toAnswer(turn, end)
+  deps.audit.settled(end.failure.error)
+  throw end.failure.error
+}
+
+/** How a run ended, answered or not. */
+async function runToEnd(deps: AgentServiceDeps, loop: AgentLoop, signal: AbortSignal): Promise<TurnEnd> {
   try {
-    const outcome = await loop.run()
-    await store(deps, turn, { ...outcome, failure: undefined })
-    return toAnswer(turn, outcome)
-  } catch (error) {
-    const failure = signal.aborted ? cancelled(signal) : error
-    const code = failure instanceof DomainError || isIcebergError(failure) ? failure.code : 'INTERNAL'
-    if (code === 'INTERNAL') deps.services.logUnexpected(error, 'chat')
+    return { ...(await loop.run()), failure: undefined }
+  } catch (thrown) {
+    const error = signal.aborted ? cancelled(signal) : thrown
+    const code = error instanceof DomainError || isIcebergError(error) ? error.code : 'INTERNAL'
+    if (code === 'INTERNAL') deps.services.logUnexpected(thrown, 'chat')
     const stopReason = signal.aborted ? 'cancelled' : 'failed'
-    const response = failure instanceof DomainError ? deps.services.redact(failure.message) : ''
-    await store(deps, turn, { ...loop.progress(), response, stopReason, failure: code })
-    deps.audit.settled(failure)
-    throw failure
+    const response = error instanceof DomainError ? deps.services.redact(error.message) : ''
+    return { ...loop.progress(), response, stopReason, failure: { error, code } }
   }
 }
 
@@ -194,14 +199,14 @@ async function conversation(deps: AgentServiceDeps, { call, chat, isNew, started
   ]
 }
 
-interface StoredOutcome extends Omit<AgentOutcome, 'stopReason'> {
+interface TurnEnd extends Omit<AgentOutcome, 'stopReason'> {
   readonly stopReason: string
-  /** Code of the error that ended the run; undefined: it was answered. */
-  readonly failure: string | undefined
+  /** What ended the run; undefined: it was answered. */
+  readonly failure: { readonly error: unknown; readonly code: string } | undefined
 }
 
 /** Writes the turn, its cost and its audit entry, together. */
-async function store(deps: AgentServiceDeps, turn: OpenTurn, outcome: StoredOutcome): Promise<void> {
+async function store(deps: AgentServiceDeps, turn: OpenTurn, outcome: TurnEnd): Promise<void> {
   const { call, chat, isNew, model, budget, startedAt } = turn
   const { caller, requestId } = call.context
   const now = deps.now()
@@ -239,14 +244,14 @@ async function store(deps: AgentServiceDeps, turn: OpenTurn, outcome: StoredOutc
         tool_calls: outcome.toolCalls.length,
         stop_reason: outcome.stopReason,
         tokens: outcome.usage.input_tokens + outcome.usage.output_tokens,
-        ...(outcome.failure === undefined ? {} : { code: outcome.failure }),
+        ...(outcome.failure === undefined ? {} : { code: outcome.failure.code }),
       },
     })
   })
   budget.stored()
 }
 
-function toAnswer({ chat, model }: OpenTurn, outcome: AgentOutcome): ChatAnswer {
+function toAnswer({ chat, model }: OpenTurn, outcome: TurnEnd): ChatAnswer {
   return {
     success: true,
     response: outcome.response,
