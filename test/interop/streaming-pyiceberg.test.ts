@@ -133,7 +133,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
           .sort((a, b) => a - b),
       ).toEqual([...range(0, 20), ...appended].sort((a, b) => a - b))
       expect(ids(sink).filter((one) => one >= 1000)).toEqual(range(1000, 1010))
-      expect((await status(id)).warnings.join()).toContain('on_delete')
+      await until('the warning', async () => (await status(id)).warnings.join().includes('on_delete'))
       await stop(id)
     },
   )
@@ -180,6 +180,78 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
       expect(end.error?.code).toBe('HISTORY_LOST')
       expect(ids(await sinkOf('expires'))).toEqual(range(0, 20))
     } else expect(ids(await sinkOf('expires'))).toEqual(range(0, 50))
+    await stop(id)
+  })
+
+  it('runs a version of a definition, told by the monitor, through a stop, a kill -9 and a restart', async () => {
+    for (const name of ['graph', 'graph_sink']) await python.change(`p.${name}`, 'create')
+    await python.change('p.graph', 'append', { first: 0, count: 30 })
+    const columns = [
+      { name: 'id' },
+      { name: 'part', expression: 'part * 10' },
+      { name: 'name', expression: 'upper(name)' },
+    ]
+    const made = await service.post('/api/pipeline-defs', {
+      name: 'every second row',
+      description: '',
+      nodes: [
+        { id: 'in', type: 'iceberg-source', config: { table: 'p.graph' } },
+        { id: 'even', type: 'filter', config: { condition: 'id % 2 = 0' } },
+        { id: 'shape', type: 'select', config: { columns } },
+        { id: 'loud', type: 'sql', config: { query: "SELECT id, part, name || '!' AS name FROM input" } },
+        { id: 'out', type: 'iceberg-sink', config: { table: 'p.graph_sink' } },
+      ],
+      edges: ['in>even', 'even>shape', 'shape>loud', 'loud>out'].map((id) => {
+        const [source, target] = id.split('>')
+        return { id, source, target }
+      }),
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const { definition, version } = made.body as Record<'definition' | 'version', { id: string }>
+    const path = `/api/pipeline-defs/${definition.id}/versions/${version.id}`
+    const validation = await service.post(`${path}/validate`, {})
+    expect(validation.body).toMatchObject({ runnable: true, problems: [], sink_table: 'p.graph_sink' })
+    expect((await service.post(`${path}/promote`, {})).body).toMatchObject({ environment: 'qa' })
+    const request = { version_id: version.id, checkpoint_location: 'checkpoints/graph', trigger_interval: '200 ms' }
+    const startVersion = async (): Promise<string> => {
+      const { status: code, body } = await service.post('/api/pipeline/start', request)
+      expect(code, JSON.stringify(body)).toBe(200)
+      return (body['pipeline'] as Pipeline).id
+    }
+
+    const told: Readonly<Record<string, unknown>>[] = []
+    const monitor = service.watch((message) => told.push(message))
+    await monitor.opened
+    const id = await startVersion()
+    await untilRows('graph', 15)
+    await python.change('p.graph', 'append', { first: 30, count: 30 })
+    await untilRows('graph', 30)
+    await stop(id)
+    await until('the news', async () =>
+      told.some(({ pipeline }) => (pipeline as Pipeline | undefined)?.state === 'stopped'),
+    )
+    expect(told[0]).toMatchObject({ type: 'hello' })
+    const states = told.filter(({ type }) => type === 'state').map(({ pipeline }) => (pipeline as Pipeline).state)
+    expect(states.filter((state, at) => state !== states[at - 1])).toEqual([
+      'starting',
+      'running',
+      'stopping',
+      'stopped',
+    ])
+    const rowsIn = told
+      .filter(({ type }) => type === 'progress')
+      .map(({ progress }) => (progress as { num_input_rows: number }).num_input_rows)
+    expect(rowsIn.reduce((sum, rows) => sum + rows, 0)).toBe(60)
+    monitor.close()
+
+    await python.change('p.graph', 'append', { first: 60, count: 30 })
+    expect(await startVersion()).toBe(id)
+    await service.kill()
+    await python.change('p.graph', 'append', { first: 90, count: 30 })
+    service = await Service.start({ home: `${folder}/home` })
+    const { rows } = await untilRows('graph', 60)
+    expect(rows).toEqual(range(0, 60).map((at) => ({ id: at * 2, part: ((at * 2) % 3) * 10, name: `N${at * 2}!` })))
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
     await stop(id)
   })
 
