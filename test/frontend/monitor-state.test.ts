@@ -9,6 +9,7 @@ import {
   SAMPLES_KEPT,
   withoutPipeline,
 } from '../../frontend/src/features/pipelines/monitor-state.ts'
+import { currentRate } from '../../frontend/src/features/pipelines/pipeline-life.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/ring-buffer.ts'
 import { sparklinePath } from '../../frontend/src/features/pipelines/sparkline-path.ts'
 
@@ -103,7 +104,12 @@ describe('what the monitor tells', () => {
 
   it('sums the lag of all sources and takes the time of the one furthest behind', () => {
     const one = after(hello(1, pipeline('a', { last_progress: progress(1, 10, 4) })))
-    expect(one.rows.get('a')?.samples.last).toMatchObject({ lagRows: 8, lagSeconds: 4, inputRate: 10, processedRate: 100 })
+    expect(one.rows.get('a')?.samples.last).toMatchObject({
+      lagRows: 8,
+      lagSeconds: 4,
+      inputRate: 10,
+      processedRate: 100,
+    })
   })
 
   it('passes over news that the greeting has already, and a sample that is told twice', () => {
@@ -163,6 +169,32 @@ describe('what the monitor tells', () => {
       { numRuns: 30 },
     )
     expect(whole.rows.get('a')?.samples.length).toBe(SAMPLES_KEPT)
+  })
+})
+
+describe('the rate of a pipeline', () => {
+  const sample = (at: number) => ({
+    atMs: at,
+    batchId: 1,
+    rows: 10,
+    inputRate: 5,
+    processedRate: 50,
+    durationMs: 100,
+    lagRows: 0,
+    lagSeconds: 0,
+  })
+
+  it('is that of its last batch, or of the batch alone when there was none before', () => {
+    expect(currentRate(pipeline('a'), sample(1000), 2000)).toBe(5)
+    expect(currentRate(pipeline('a'), { ...sample(1000), inputRate: null }, 2000)).toBe(50)
+    expect(currentRate(pipeline('a'), { ...sample(1000), rows: 0 }, 2000)).toBe(0)
+  })
+
+  it('is 0 when that was a while ago, and nothing when it does not run', () => {
+    expect(currentRate(pipeline('a'), sample(0), 60_000)).toBe(0)
+    expect(currentRate(pipeline('a', { trigger_interval: '1 min' }), sample(0), 60_000)).toBe(5)
+    expect(currentRate(pipeline('a', { state: 'stopped' }), sample(0), 1000)).toBeUndefined()
+    expect(currentRate(pipeline('a'), undefined, 1000)).toBeUndefined()
   })
 })
 

@@ -76,7 +76,7 @@ export const pipelines = {
     durationHint: (trigger: string) => `a trigger every ${trigger}`,
     batch: 'Batch',
     batchHint: (at: string) => `last trigger ${at}`,
-    tabs: { charts: 'Charts', history: 'States', progress: 'Last progress', settings: 'Settings' },
+    tabs: { charts: 'Charts', history: 'States', progress: 'Progress', settings: 'Settings' },
     charts: {
       rate: 'Rows per second',
       lag: 'Rows to read',
@@ -105,7 +105,8 @@ export const pipelines = {
         get_batch: 'Plan',
         query_planning: 'Plan the query',
         wal_commit: 'Write the offset',
-        add_batch: 'Copy and commit',
+        add_batch: 'Copy the rows',
+        commit_batch: 'Commit into the sink',
         commit_offsets: 'Write the commit',
         trigger_execution: 'Whole trigger',
       } as Readonly<Record<string, string>>,
@@ -226,6 +227,7 @@ export const pipelines = {
     maxMegabytesHelp: '1,024 unless given',
     submit: 'Start pipeline',
     refused: 'The service refused to start it',
+    seeFields: 'What is wrong stands at the marked fields.',
     started: 'The pipeline starts',
     rules: {
       required: 'This is needed.',

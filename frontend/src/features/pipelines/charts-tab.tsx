@@ -82,7 +82,8 @@ function SampleChart({ spec: { title, valueOf, format }, x, samples }: SampleCha
 
 function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
   return (
-    <div className={classes.scroll}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div className={classes.scroll} role="region" aria-label={words.detail.tabs.charts} tabIndex={0}>
       <table className={classes.plain}>
         <thead>
           <tr>

@@ -29,7 +29,8 @@ export function HistoryTab({ pipeline }: { readonly pipeline: Pipeline }) {
 function StateTable({ states }: { readonly states: PipelineHistory['states'] }) {
   const now = useNow()
   return (
-    <div className={classes.scroll}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
+    <div className={classes.scroll} role="region" aria-label={words.detail.tabs.history} tabIndex={0}>
       <table className={classes.plain}>
         <thead>
           <tr>

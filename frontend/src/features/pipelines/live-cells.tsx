@@ -5,7 +5,7 @@ import { formatDuration } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
 import { useLiveRow } from './monitor-store.ts'
-import { isAlive } from './pipeline-life.ts'
+import { currentRate, isAlive } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { rateOf } from './sample.ts'
 import classes from './pipelines.module.css'
@@ -46,7 +46,7 @@ export function NameCell({ id }: CellProps) {
 
 export function RateCell({ id }: CellProps) {
   const row = useLiveRow(id)
-  return <>{row?.samples.last && isAlive(row.pipeline) ? formatRate(rateOf(row.samples.last)) : words.none}</>
+  return <>{formatRate(row && currentRate(row.pipeline, row.samples.last, Date.now()))}</>
 }
 
 export function LagCell({ id }: CellProps) {

@@ -6,7 +6,7 @@ import type { Pipeline } from '../../api/types.ts'
 import { Figure, FigureRow } from '../../components/figure.tsx'
 import { Note } from '../../components/note.tsx'
 import { Page } from '../../components/page.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime, useNow } from '../../components/relative-time.tsx'
 import { Empty, ErrorState, Loading } from '../../components/states.tsx'
 import { formatBytes, formatCount, formatDuration, formatPlural } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
@@ -21,10 +21,10 @@ import { LiveDot, NotLiveNote } from './live-status.tsx'
 import type { LiveRow } from './monitor-state.ts'
 import { useLiveRow, useMonitor } from './monitor-store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
-import { isAlive } from './pipeline-life.ts'
+import { currentRate, isAlive } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { lastSampleOf, rateOf } from './sample.ts'
+import { lastSampleOf } from './sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -120,6 +120,7 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
 
 function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
   const last = lastSampleOf(pipeline)
+  const now = useNow()
   const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
   const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
   const isBehind = last !== undefined && last.lagRows > 0
@@ -127,7 +128,7 @@ function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
     <FigureRow>
       <Figure
         label={detail.rate}
-        value={last && isAlive(pipeline) ? formatRate(rateOf(last)) : words.none}
+        value={formatRate(currentRate(pipeline, last, now.getTime()))}
         hint={last && detail.rateHint(formatPlural(last.rows, 'row'))}
       />
       <Figure

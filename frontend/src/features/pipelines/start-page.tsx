@@ -55,6 +55,9 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
   const navigate = useNavigate()
   const refusal = start.error instanceof ApiError ? fieldErrorsOf(start.error.errors) : undefined
   const shown = { ...refusal?.fields, ...errors }
+  const refused = Object.keys(refusal?.fields ?? {})
+  const isAllAtFields =
+    refused.length > 0 && refusal?.rest.length === 0 && refused.every((field) => isShown(field, form.mode))
 
   const submit = (event: FormEvent): void => {
     event.preventDefault()
@@ -65,7 +68,9 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       focusFirst(event.currentTarget)
       return
     }
+    const { currentTarget } = event
     start.mutate(toStartRequest(form), {
+      onError: () => focusFirst(currentTarget),
       onSuccess: ({ id }) => {
         notifications.show({ message: words.form.started })
         void navigate({ to: '/pipelines/$id', params: { id } })
@@ -83,9 +88,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       <Stack gap="sm">
         {start.isError && (
           <Note tone="bad" live="alert" title={words.form.refused}>
-            {refusal && Object.keys(refusal.fields).length > 0 && refusal.rest.length === 0
-              ? errorText(start.error)
-              : [errorText(start.error), ...(refusal?.rest ?? [])].join(' ')}
+            {isAllAtFields ? words.form.seeFields : [errorText(start.error), ...(refusal?.rest ?? [])].join(' ')}
           </Note>
         )}
         <Group gap="xs">
@@ -99,6 +102,11 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       </Stack>
     </form>
   )
+}
+
+/** Whether a form of this mode has the field, so that a refusal can stand there. */
+function isShown(field: string, mode: StartForm['mode']): boolean {
+  return mode === 'copy' ? field !== 'version_id' : !field.endsWith('_table')
 }
 
 /** The first field that is wrong gets the focus, when the errors are drawn. */
