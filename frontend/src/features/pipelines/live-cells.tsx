@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Pipeline } from '../../api/types.ts'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime, useNow } from '../../components/relative-time.tsx'
 import { formatDuration } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
@@ -46,7 +46,8 @@ export function NameCell({ id }: CellProps) {
 
 export function RateCell({ id }: CellProps) {
   const row = useLiveRow(id)
-  return <>{formatRate(row && currentRate(row.pipeline, row.samples.last, Date.now()))}</>
+  const now = useNow()
+  return <>{formatRate(row && currentRate(row.pipeline, row.samples.last, now.getTime()))}</>
 }
 
 export function LagCell({ id }: CellProps) {
