@@ -2,11 +2,11 @@
 // trip of the same bytes; and what 100 providers that never answer do to everybody else. The service, the provider and
 // the client are processes of their own.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { processCpuSeconds } from './support/process-cpu.ts'
 import { median, note, printTable } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
 
@@ -34,7 +34,7 @@ async function bench(home: string): Promise<void> {
     VLLM_BASE_URL: `http://127.0.0.1:${provider.port}/v1`,
   })
   await measureSteps(service.port, provider.port)
-  await measureHanging(service.port)
+  await measureHanging(service)
   service.child.kill('SIGTERM')
   provider.child.kill('SIGTERM')
 }
@@ -63,21 +63,25 @@ async function measureSteps(port: number, providerPort: number): Promise<void> {
   )
 }
 
-async function measureHanging(port: number): Promise<void> {
+async function measureHanging({ port, child }: Started): Promise<void> {
+  const cpu = (): number => processCpuSeconds(child.pid ?? 0)
+  const startedAt = cpu()
   const quiet = await probe(port, HANG_SECONDS * 1000)
+  const quietUntil = cpu()
   const leave = new AbortController()
   const hanging = Array.from({ length: HANGING }, () =>
     chat(port, { prompt: 'hang', model: 'hang' }, leave.signal).catch(() => undefined),
   )
   const busy = await probe(port, HANG_SECONDS * 1000)
+  const busyUntil = cpu()
   leave.abort()
   await Promise.all(hanging)
   printTable(
     `Answers to a health probe every ${PROBE_MS} ms for ${HANG_SECONDS} s, while runs wait for a provider that never answers`,
-    ['runs that wait', 'median', 'p99', 'slowest'],
+    ['runs that wait', 'median', 'p99', 'slowest', 'processor time of the service'],
     [
-      ['none', ms(quiet, 0.5), ms(quiet, 0.99), ms(quiet, 1)],
-      [String(HANGING), ms(busy, 0.5), ms(busy, 0.99), ms(busy, 1)],
+      ['none', ms(quiet, 0.5), ms(quiet, 0.99), ms(quiet, 1), `${(quietUntil - startedAt).toFixed(2)} s`],
+      [String(HANGING), ms(busy, 0.5), ms(busy, 0.99), ms(busy, 1), `${(busyUntil - quietUntil).toFixed(2)} s`],
     ],
   )
 }
@@ -189,7 +193,7 @@ async function start(
       return { port: Number(port), child }
     }
     if (child.exitCode !== null) break
-    await Promise.race([sleep(50), once(child, 'exit')])
+    await sleep(50)
   }
   throw new Error(`${args.join(' ')} did not start: ${said.slice(-500)}`)
 }
