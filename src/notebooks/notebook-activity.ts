@@ -36,6 +36,7 @@ export function createActivityReader({ fetch, nowMs, timeoutMs }: ActivityReader
     throw new Error(`status ${response.status}`)
   }
   return async (target, basePath) => {
+    const askedMs = nowMs()
     try {
       const [kernels, terminals] = await Promise.all([
         read(target, `${basePath}api/kernels`),
@@ -43,7 +44,7 @@ export function createActivityReader({ fetch, nowMs, timeoutMs }: ActivityReader
       ])
       if (!Array.isArray(kernels) || !Array.isArray(terminals)) return undefined
       const times = [...kernels, ...terminals].map((one) => Date.parse(field(one, 'last_activity')))
-      const past = times.filter((time) => !Number.isNaN(time)).map((time) => Math.min(time, nowMs()))
+      const past = times.filter((time) => !Number.isNaN(time)).map((time) => Math.min(time, askedMs))
       return {
         busy: kernels.some((kernel) => field(kernel, 'execution_state') === 'busy'),
         lastMs: past.length > 0 ? Math.max(...past) : undefined,

@@ -73,6 +73,7 @@ describe('an idle notebook', () => {
     ahead += 2 * MINUTE
     await until(() => !isThere())
     await until(async () => (await harness.status(token)).body.status === 'not_found')
+    await until(async () => (await events('notebook.stopped')).length === 1)
     expect(await events('notebook.stopped')).toMatchObject([{ object_id: session_id, data: { reason: 'idle' } }])
     const { body: audit } = await harness.service.get('/api/audit?object=ana')
     const stop = audit.find(({ action }: { action: string }) => action === 'notebook.stop')
@@ -230,6 +231,6 @@ describe('a cluster in trouble', () => {
     api.faults.add({ verb: 'delete', resource: 'pods', times: 4, action: { status: 500 } })
     ahead += WARNING + MINUTE
     await until(() => !isThere())
-    expect(await events('notebook.stopped')).toHaveLength(1)
+    await until(async () => (await events('notebook.stopped')).length === 1)
   })
 })

@@ -129,11 +129,11 @@ function whyUseless(deps: CullerDeps, pod: ClusterPod, phase: string): EndReason
 }
 
 async function whyIdle(deps: CullerDeps, pod: ClusterPod, session: NotebookSession): Promise<EndReason | undefined> {
+  const nowMs = deps.now().getTime() // what the notebook says is judged by when it was asked
   const target = await deps.targets.ofPod(pod)
   const activity = target && (await deps.readActivity(target, notebookBasePath(session.user)))
   // A notebook that does not say whether it is busy may be.
   if (!activity) return undefined
-  const nowMs = deps.now().getTime()
   const { busy } = activity
   const seenAt = new Date(busy ? nowMs : (activity.lastMs ?? 0)).toISOString()
   if (seenAt > session.activeAt) await deps.inTransaction((tx) => createNotebookStore(tx).touch(session, seenAt))
@@ -142,7 +142,10 @@ async function whyIdle(deps: CullerDeps, pod: ClusterPod, session: NotebookSessi
   if (current?.session !== session.session) return undefined
   const stopsMs = current.stopsAt === undefined ? undefined : Date.parse(current.stopsAt)
   const verdict = idleVerdict({ nowMs, busy, activeMs: Date.parse(current.activeAt), stopsMs }, deps.settings)
-  if (verdict.do === 'announce') await announce(deps, current, new Date(verdict.stopsMs).toISOString())
+  if (verdict.do === 'announce') {
+    const stopsMs = Math.max(verdict.stopsMs, deps.now().getTime() + deps.settings.warningMs)
+    await announce(deps, current, new Date(stopsMs).toISOString())
+  }
   return verdict.do === 'stop' ? 'idle' : undefined
 }
 

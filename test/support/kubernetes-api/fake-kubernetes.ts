@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { allows, type AccessRule } from './access-rules.ts'
 import { type ApiObject, ApiStatus, KINDS, matchesFields, matchesLabels } from './api-objects.ts'
@@ -71,6 +71,13 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
       answer(context).catch((error: unknown) => sendError(response, error))
     },
   )
+  const sockets = new Set<Socket>()
+  let closing = false
+  server.on('connection', (socket: Socket) => {
+    if (closing) return void socket.destroy() // a handshake that was under way would hold the server open
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(options.port ?? 0, '127.0.0.1', resolve)
@@ -99,8 +106,10 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
     },
     close: () =>
       new Promise((resolve) => {
+        closing = true
         store.close()
         server.close(() => resolve())
+        for (const socket of sockets) socket.destroy()
         server.closeAllConnections()
       }),
   }
