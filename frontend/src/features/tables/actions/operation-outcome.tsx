@@ -1,7 +1,7 @@
 import { Alert, Button, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
@@ -34,6 +34,8 @@ export function OperationOutcome({ table, operationId, onAgain, onClose }: Opera
     staleTime: Number.POSITIVE_INFINITY,
   })
   const [ended, setEnded] = useState<Operation>()
+  const state = (ended ?? first.data)?.state
+  useForgetAtEnd(table, state !== undefined && state !== 'running')
   if (first.isPending) return <Loading lines={3} />
   if (first.isError) return <ErrorState error={first.error} onRetry={() => void first.refetch()} />
   const operation = ended ?? first.data
@@ -45,8 +47,6 @@ export function OperationOutcome({ table, operationId, onAgain, onClose }: Opera
           onEnd={(last) => {
             setEnded(last)
             queryClient.setQueryData(['operation', operationId, 'outcome'], last)
-            void forgetTable(table)
-            void queryClient.invalidateQueries({ queryKey: tablesQuery.queryKey })
           }}
         />
       ) : (
@@ -63,6 +63,15 @@ export function OperationOutcome({ table, operationId, onAgain, onClose }: Opera
       </div>
     </Stack>
   )
+}
+
+/** What is known of a table is read again after an operation, also one that ended before it could be watched. */
+function useForgetAtEnd(table: string, hasEnded: boolean): void {
+  useEffect(() => {
+    if (!hasEnded) return
+    void forgetTable(table)
+    void queryClient.invalidateQueries({ queryKey: tablesQuery.queryKey })
+  }, [table, hasEnded])
 }
 
 function EndButton({ operation, onAgain, onClose }: { readonly operation: Operation } & EndHandlers) {
