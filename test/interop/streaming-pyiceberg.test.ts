@@ -227,21 +227,21 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await python.change('p.graph', 'append', { first: 30, count: 30 })
     await untilRows('graph', 30)
     await stop(id)
-    await until('the news', async () =>
-      told.some(({ pipeline }) => (pipeline as Pipeline | undefined)?.state === 'stopped'),
-    )
+    const own = () => told.filter((message) => message['pipeline_id'] === id)
+    const statesTold = () => own().flatMap(({ pipeline }) => (pipeline ? [(pipeline as Pipeline).state] : []))
+    await until('the last news', async () => statesTold().includes('stopped'))
     expect(told[0]).toMatchObject({ type: 'hello' })
-    const states = told.filter(({ type }) => type === 'state').map(({ pipeline }) => (pipeline as Pipeline).state)
+    const states = statesTold()
     expect(states.filter((state, at) => state !== states[at - 1])).toEqual([
       'starting',
       'running',
       'stopping',
       'stopped',
     ])
-    const rowsIn = told
-      .filter(({ type }) => type === 'progress')
-      .map(({ progress }) => (progress as { num_input_rows: number }).num_input_rows)
-    expect(rowsIn.reduce((sum, rows) => sum + rows, 0)).toBe(60)
+    const read = own().flatMap(({ progress }) =>
+      progress ? [(progress as { num_input_rows: number }).num_input_rows] : [],
+    )
+    expect(read.reduce((sum, rows) => sum + rows, 0)).toBe(60)
     monitor.close()
 
     await python.change('p.graph', 'append', { first: 60, count: 30 })
