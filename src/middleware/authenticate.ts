@@ -14,15 +14,17 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 export interface AuthenticateOptions {
   readonly mode: 'token' | 'off'
   readonly identity: IdentityService
+  /** A scheme of `Authorization` that is meant for somebody else: such a header counts as absent. */
+  readonly foreignScheme?: string
 }
 
 /**
  * Establishes who calls (contract, section 3). A bad token is refused even where none is needed; a session that is over
  * is the same as none, so that the page can sign in again.
  */
-export function authenticate({ mode, identity }: AuthenticateOptions) {
+export function authenticate({ mode, identity, foreignScheme }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
-    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, identity)
+    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, identity, foreignScheme)
     c.set('checkCaller', checkCaller)
     c.set('caller', await checkCaller())
     await next()
@@ -30,8 +32,12 @@ export function authenticate({ mode, identity }: AuthenticateOptions) {
 }
 
 /** The check of a request's credential; it may be kept, and keeps nothing else of the request. */
-function callerCheck(c: Context<AppEnv>, identity: IdentityService): () => Promise<Caller | undefined> {
-  const token = bearerToken(c)
+function callerCheck(
+  c: Context<AppEnv>,
+  identity: IdentityService,
+  foreignScheme?: string,
+): () => Promise<Caller | undefined> {
+  const token = bearerToken(c, foreignScheme)
   const address = c.env?.remoteAddress
   if (token !== undefined) return () => identity.checkToken({ token, address })
   const secret = onlyCookie(c.req.header('cookie'), SESSION_COOKIE)
@@ -39,9 +45,9 @@ function callerCheck(c: Context<AppEnv>, identity: IdentityService): () => Promi
 }
 
 /** The token of the `Authorization` header or, in an upgrade, of the subprotocol `bearer.<token>`. */
-function bearerToken(c: Context<AppEnv>): string | undefined {
+function bearerToken(c: Context<AppEnv>, foreignScheme: string | undefined): string | undefined {
   const header = c.req.header('authorization')
-  if (header !== undefined) {
+  if (header !== undefined && header.split(' ')[0]?.toLowerCase() !== foreignScheme) {
     const token = BEARER.exec(header)?.[1]
     if (token !== undefined) return token
     throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')

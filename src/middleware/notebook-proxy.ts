@@ -48,7 +48,9 @@ export interface NotebookProxyOptions extends NotebookProxyDeps {
 
 /** Mounts what stands below `/notebook/`. */
 export function mountNotebookProxy(app: Hono<AppEnv>, options: NotebookProxyOptions & AuthenticateOptions): void {
-  app.use('/notebook/*', notebookPages(), existing(options.targets), authenticate(options), notebookProxy(options))
+  // JupyterLab finds the token of its server in its page, and shows it with every request; here it is no credential.
+  const identify = authenticate({ ...options, foreignScheme: 'token' })
+  app.use('/notebook/*', notebookPages(), existing(options.targets), identify, notebookProxy(options))
 }
 
 function existing(targets: AvailableTargets) {

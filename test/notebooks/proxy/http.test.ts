@@ -98,6 +98,13 @@ describe('HTTP to a notebook', () => {
     expect(answer.text).not.toContain(ana.token)
   })
 
+  it('does not mind the token that the page of the notebook shows, and replaces it', async () => {
+    const headers = { ...own, Authorization: 'token of-the-page' }
+    const answer = await ask(house.port, { method: 'POST', path: '/notebook/ana/api/kernels', headers, body: '{}' })
+    expect(answer.status).toBe(200)
+    expect(notebook.lastRequest.headers.authorization).toBe(`token ${NOTEBOOK_TOKEN}`)
+  })
+
   it('answers with the status, headers and bytes of the notebook, also when they are compressed', async () => {
     notebook.answer = (_, response) => {
       response.writeHead(418, { 'Content-Encoding': 'gzip', ETag: '"x"', 'X-Own': 'yes', 'Content-Type': 'a/b' })

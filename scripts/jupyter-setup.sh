@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Installs what the tests of the notebook proxy put behind it: a Jupyter server with JupyterLab and a Python kernel, in a
+# virtual environment. Needs Python 3.10 or newer and the package registry that pip is configured with. Prints the
+# environment on standard output:
+#   eval "$(scripts/jupyter-setup.sh)"
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+
+venv="$PWD/.cache/jupyter"
+requirements="test/interop/python/jupyter-requirements.txt"
+python="${PYTHON:-$(command -v python3.11 || command -v python3)}"
+
+if ! cmp -s "$requirements" "$venv/requirements.installed"; then
+  "$python" -m venv --clear "$venv" >&2
+  "$venv/bin/pip" install --quiet --requirement "$requirements" >&2
+  cp "$requirements" "$venv/requirements.installed"
+fi
+
+printf 'export LOCKHOUSE_JUPYTER=%q\n' "$venv/bin/python"

@@ -1,0 +1,32 @@
+import { startProxiedService } from './harness/proxied-service.ts'
+
+/** What a test asks for: who has a notebook, and where. */
+export interface HouseRequest {
+  readonly notebooks: Readonly<Record<string, { readonly baseUrl: string; readonly token: string }>>
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** What it gets. */
+export interface HouseAnswer {
+  readonly port: number
+  readonly visitors: Readonly<Record<string, { readonly token: string; readonly cookie: string }>>
+}
+
+// A process of its own for a runtime that is not the test's; it ends with its standard input, and tells its memory on a
+// line of it.
+const request = JSON.parse(process.argv[2] ?? '{}') as HouseRequest
+const log: string[] = []
+const house = await startProxiedService({ log, ...(request.env ? { env: request.env } : {}) })
+const visitors: Record<string, { token: string; cookie: string }> = {}
+for (const [user, target] of Object.entries(request.notebooks)) {
+  house.targets.byUser.set(user, { ...target, ready: true })
+  const { token, cookie } = await house.visitor(user)
+  visitors[user] = { token, cookie }
+}
+const answer: HouseAnswer = { port: house.port, visitors }
+process.stdout.write(`${JSON.stringify(answer)}\n`)
+process.stdin.on('data', () => {
+  const lines = log.splice(0)
+  process.stdout.write(`${JSON.stringify({ rss: process.memoryUsage().rss, log: lines })}\n`)
+})
+process.stdin.on('end', () => void house.close().then(() => process.exit(0)))
