@@ -34,7 +34,7 @@ const columns: readonly ColumnSpec<Partition>[] = [
   {
     id: 'partition',
     header: words.columns.partition,
-    width: 'minmax(140px, 3fr)',
+    width: 'minmax(172px, 3fr)',
     sortValue: labelOf,
     cell: (row) => <span title={labelOf(row)}>{labelOf(row)}</span>,
   },
@@ -55,7 +55,7 @@ function figure(
   return {
     id,
     header,
-    width: 'minmax(84px, 0.8fr)',
+    width: 'minmax(72px, 0.8fr)',
     align: 'end',
     highFirst: true,
     sortValue: valueOf,

@@ -5,6 +5,7 @@ import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
 import { type Details, figuresOf, isDetails, numberOf, textOf } from './action-figures.ts'
 import type { ActionKind } from './action-specs.ts'
+import { ScrollList } from './scroll-list.tsx'
 import { describeColumnChanges } from './column-changes.ts'
 
 export interface PreviewViewProps {
@@ -63,9 +64,8 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
       ))}
       {refs.length > 0 && <p className={classes.about}>{previews.removedRefs(refs.join(', '))}</p>}
       {expired.length > 0 && (
-        <section>
-          <h3>{previews.expiredTitle}</h3>
-          <ul className={classes.list} aria-label={previews.expiredTitle} tabIndex={-1}>
+        <>
+          <ScrollList title={previews.expiredTitle}>
             {expired.slice(0, SHOWN).map((snapshot) => (
               <li key={textOf(snapshot, 'snapshot_id')}>
                 <span>{textOf(snapshot, 'snapshot_id')}</span>
@@ -73,9 +73,9 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
                 <RelativeTime at={textOf(snapshot, 'committed_at')} />
               </li>
             ))}
-          </ul>
+          </ScrollList>
           <More count={numberOf(details, 'expired_snapshots_count') - Math.min(SHOWN, expired.length)} />
-        </section>
+        </>
       )}
     </>
   )
@@ -86,15 +86,14 @@ const SHOWN = 200
 function ShortList({ title, items }: { readonly title: string; readonly items: readonly string[] }) {
   if (items.length === 0) return null
   return (
-    <section>
-      <h3>{title}</h3>
-      <ul className={classes.list} aria-label={title} tabIndex={-1}>
+    <>
+      <ScrollList title={title}>
         {items.slice(0, SHOWN).map((item) => (
           <li key={item}>{item}</li>
         ))}
-      </ul>
+      </ScrollList>
       <More count={items.length - SHOWN} />
-    </section>
+    </>
   )
 }
 
@@ -114,20 +113,17 @@ export function ColumnSpecifics({ details }: { readonly details: Details }) {
   const changes = describeColumnChanges(details['columns_before'], details['columns'])
   if (changes.length === 0) return null
   return (
-    <section>
-      <h3>{previews.columnsTitle}</h3>
-      <ul className={`${classes.list} ${classes.columns}`} aria-label={previews.columnsTitle} tabIndex={-1}>
-        {changes.map(({ id, path, type, change, was }) => (
-          <li key={id}>
-            <span className={change === 'dropped' ? classes.gone : undefined}>{path}</span>
-            <span>{type}</span>
-            {change === 'added' && <span className={classes.tag}>{previews.added}</span>}
-            {change === 'renamed' && <span className={classes.tag}>{previews.renamed(was ?? '')}</span>}
-            {change === 'dropped' && <span className={classes.tag}>{previews.dropped}</span>}
-          </li>
-        ))}
-      </ul>
-    </section>
+    <ScrollList title={previews.columnsTitle} columns>
+      {changes.map(({ id, path, type, change, was }) => (
+        <li key={id}>
+          <span className={change === 'dropped' ? classes.gone : undefined}>{path}</span>
+          <span>{type}</span>
+          {change === 'added' && <span className={classes.tag}>{previews.added}</span>}
+          {change === 'renamed' && <span className={classes.tag}>{previews.renamed(was ?? '')}</span>}
+          {change === 'dropped' && <span className={classes.tag}>{previews.dropped}</span>}
+        </li>
+      ))}
+    </ScrollList>
   )
 }
 
