@@ -19,6 +19,7 @@ const STEPS = 7
 const HANGING = 100
 const PROBE_MS = 5
 const HANG_SECONDS = 10
+const OPENING_MS = 1000
 
 if (process.argv[2] === 'provider') serveProvider()
 else await withWorkFolder('agent', bench)
@@ -72,6 +73,8 @@ async function measureHanging({ port, child }: Started): Promise<void> {
   const hanging = Array.from({ length: HANGING }, () =>
     chat(port, { prompt: 'hang', model: 'hang' }, leave.signal).catch(() => undefined),
   )
+  const opening = await probe(port, OPENING_MS)
+  const openUntil = cpu()
   const busy = await probe(port, HANG_SECONDS * 1000)
   const busyUntil = cpu()
   leave.abort()
@@ -80,10 +83,15 @@ async function measureHanging({ port, child }: Started): Promise<void> {
     `Answers to a health probe every ${PROBE_MS} ms for ${HANG_SECONDS} s, while runs wait for a provider that never answers`,
     ['runs that wait', 'median', 'p99', 'slowest', 'processor time of the service'],
     [
-      ['none', ms(quiet, 0.5), ms(quiet, 0.99), ms(quiet, 1), `${(quietUntil - startedAt).toFixed(2)} s`],
-      [String(HANGING), ms(busy, 0.5), ms(busy, 0.99), ms(busy, 1), `${(busyUntil - quietUntil).toFixed(2)} s`],
+      row('none', quiet, quietUntil - startedAt),
+      row(`${HANGING}, the first second`, opening, openUntil - quietUntil),
+      row(`${HANGING}, then`, busy, busyUntil - openUntil),
     ],
   )
+}
+
+function row(title: string, times: readonly number[], cpuSeconds: number): string[] {
+  return [title, ms(times, 0.5), ms(times, 0.99), ms(times, 1), `${cpuSeconds.toFixed(2)} s`]
 }
 
 /** Times of answers, ms; what asks does nothing else, so a slow answer is the server's. */
