@@ -29,7 +29,12 @@ describe('the history of a pipeline', () => {
     const { status, body } = await lab.service.get(path)
     expect(status).toBe(200)
     expect(body.progress[0]).toMatchObject({ batch_id: 0, num_input_rows: 3, num_output_rows: 3, lag_rows: 0 })
-    expect(body.states.map(({ state }: { state: string }) => state)).toEqual(['running', 'stopped'])
+    expect(body.states.map(({ state }: { state: string }) => state)).toEqual([
+      'starting',
+      'running',
+      'stopping',
+      'stopped',
+    ])
     expect(body.states.every(({ at }: { at: string }) => at >= body.since)).toBe(true)
     expect((await lab.service.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
     expect((await lab.service.get(path)).status).toBe(404)
