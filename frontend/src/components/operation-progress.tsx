@@ -61,7 +61,7 @@ export function OperationProgress({ operationId, onEnd }: OperationProgressProps
   return (
     <div className={classes.progress}>
       <Progress.Root size="sm">
-        <Progress.Section value={share * 100} aria-label={words.progress(name)} animated={share >= 1} />
+        <Progress.Section value={Math.max(2, share * 100)} aria-label={words.progress(name)} animated />
       </Progress.Root>
       <div className={classes.line} role="status">
         <span>{connected ? text : words.reconnecting}</span>

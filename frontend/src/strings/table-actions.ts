@@ -142,7 +142,7 @@ export const details = {
 
 export const digest = {
   score: 'Health score',
-  record_count: 'Rows',
+  record_count: 'Rows in data files',
   data_file_count: 'Data files',
   small_file_count: 'Small files',
   delete_file_count: 'Delete files',

@@ -55,7 +55,8 @@ export const table = {
   unsorted: 'not sorted',
   changed: 'Changed',
   figures: {
-    rows: 'Rows',
+    rows: 'Rows in data files',
+    withDeleted: 'deleted ones included',
     size: 'Size',
     dataFiles: 'Data files',
     averageFile: 'Average file',

@@ -60,7 +60,11 @@ function Figures({ health }: { readonly health: TableHealth }) {
   const deletes = figures.deletes(formatCount(position), formatCount(equality), formatCount(vectors))
   return (
     <FigureRow>
-      <Figure label={figures.rows} value={formatCount(health.record_count)} />
+      <Figure
+        label={figures.rows}
+        value={formatCount(health.record_count)}
+        hint={health.delete_file_count > 0 ? figures.withDeleted : undefined}
+      />
       <Figure label={figures.size} value={formatBytes(health.total_size_bytes)} />
       <Figure
         label={figures.dataFiles}

@@ -108,9 +108,12 @@ export function compareHealth(before: Details, after: Details): readonly Compari
   })
 }
 
+/** Every change adds one of these: that is no harm done by it. */
+const GROWS: ReadonlySet<string> = new Set(['snapshot_count', 'manifest_count'])
+
 function betterOf(name: string, more: boolean): boolean | undefined {
   if (name === 'score') return more
-  if (name === 'snapshot_count' && more) return undefined // every change makes one
+  if (GROWS.has(name) && more) return undefined
   return LESS_IS_BETTER.has(name) ? !more : undefined
 }
 
