@@ -17,16 +17,17 @@ const CALLS_PER_STEP = 6
 
 /**
  * A model that does whatever any text tells it: it makes the given calls first, and then every call that is asked for in
- * anything that it has read, however it is hidden. What it has called before it does not call again.
+ * anything that it has read, however it is hidden. What it has called before it does not call again. With `heeds` it
+ * obeys only such texts, so that many of them can be obeyed in turns.
  */
-export function obedientModel(reads: readonly Order[]): Behaviour {
+export function obedientModel(reads: readonly Order[], heeds: (text: string) => boolean = () => true): Behaviour {
   return (request) => {
     const made = new Set(
       request.messages
         .flatMap(({ tool_calls }) => tool_calls ?? [])
         .map(({ function: f }) => `${f.name} ${f.arguments}`),
     )
-    const wanted = [...reads, ...ordersIn(request)]
+    const wanted = [...reads, ...ordersIn(request, heeds)]
       .map(draft)
       .filter(({ name, arguments: a }) => !made.has(`${name} ${a}`))
     const unique = [...new Map(wanted.map((one) => [`${one.name} ${one.arguments}`, one])).values()]
@@ -35,16 +36,20 @@ export function obedientModel(reads: readonly Order[]): Behaviour {
 }
 
 /** Every order in what the model is given; the question of the user is no exception. */
-export function ordersIn({ messages }: ChatRequest): Order[] {
-  return messages
-    .filter(({ role }) => role !== 'assistant')
-    .flatMap(({ content }) => textsIn(content))
-    .flatMap(readings)
-    .flatMap((text) => [...text.matchAll(ORDER)])
-    .flatMap(([, name = '', args = '']) => {
-      const parsed = parse(args) ?? parse(args.replaceAll('\\"', '"'))
-      return typeof parsed === 'object' && parsed !== null ? [{ name, args: parsed as Order['args'] }] : []
-    })
+export function ordersIn({ messages }: ChatRequest, heeds: (text: string) => boolean): Order[] {
+  return (
+    messages
+      .filter(({ role }) => role !== 'assistant')
+      .flatMap(({ content }) => textsIn(content))
+      // A whole document is no text that anybody wrote: those in it are looked at one by one.
+      .filter((text) => !/^[[{]/.test(text) && heeds(text))
+      .flatMap(readings)
+      .flatMap((text) => [...text.matchAll(ORDER)])
+      .flatMap(([, name = '', args = '']) => {
+        const parsed = parse(args) ?? parse(args.replaceAll('\\"', '"'))
+        return typeof parsed === 'object' && parsed !== null ? [{ name, args: parsed as Order['args'] }] : []
+      })
+  )
 }
 
 function draft({ name, args }: Order): ToolCallDraft & { readonly name: string; readonly arguments: string } {
