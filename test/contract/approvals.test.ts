@@ -144,6 +144,8 @@ for (const kind of stateKinds) {
         status: 200,
         body: { status: 'rejected', reason: 'too early', decided_by: 'lea' },
       })
+      const { body: comments } = await users.engineer.call('GET', `/api/approvals/${id}/comments`)
+      expect(comments).toMatchObject([{ author: 'lea', comment: 'too early' }])
       expect(await environmentOf(place.version)).toBe('uat')
     })
 

@@ -395,7 +395,7 @@ function planDecide({ pick: n, verdict, words: said, by: { user } }: StepOf<'dec
       request.status = verdict === 'approve' ? 'approved' : 'rejected'
       request.decidedBy = user
       request.reason = verdict === 'approve' ? null : verdict === 'withdraw' ? 'withdrawn' : (said ?? null)
-      if (verdict === 'approve' && said !== undefined) request.comments.push(said)
+      if (verdict !== 'withdraw' && said !== undefined) request.comments.push(said)
       const version = model.versions.get(request.versionId)
       if (verdict === 'approve' && version) version.environment = request.to
     },

@@ -51,7 +51,8 @@ export async function decideApproval(deps: DecisionDeps, tx: Tx, work: DecisionW
     ...(baseVersionId === undefined ? {} : { baseVersionId }),
   }
   if (!(await stores.approvals.decide(decided))) throw notPending(request)
-  if (verdict.kind === 'approve') await carryOut(deps, stores, { request, decided, verdict })
+  if (verdict.kind === 'approve') await carryOut(stores, request, decided)
+  await keepWords(deps, stores, { decided, verdict })
   const { action, event } = OUTCOMES[verdict.kind]
   await recordChange(deps, tx, demand.context, {
     action,
@@ -99,17 +100,10 @@ function reasonOf(verdict: Verdict): { readonly reason?: string } {
   return { reason: verdict.kind === 'reject' ? verdict.reason : WITHDRAWN }
 }
 
-interface Approval {
-  readonly request: ApprovalRecord
-  readonly decided: ApprovalSummary
-  readonly verdict: Verdict & { readonly kind: 'approve' }
-}
-
 /** Moves the version, if its content and the approver's snapshot of it are what approval was asked for. */
-async function carryOut(deps: LifecycleDeps, stores: LifecycleStores, approval: Approval): Promise<void> {
-  const { request, decided, verdict } = approval
+async function carryOut(stores: LifecycleStores, request: ApprovalRecord, decided: ApprovalSummary): Promise<void> {
   const { definitionId, versionId, fromEnvironment: from, toEnvironment: to } = request
-  const { decidedBy = '', decidedAt: now = '' } = decided
+  const { decidedAt: now = '' } = decided
   const version = await stores.versions.find(definitionId, versionId)
   const isSame = [version?.graph, request.snapshot.graph].every(
     (graph) => graph && contentHash(graph) === request.contentHash,
@@ -120,9 +114,21 @@ async function carryOut(deps: LifecycleDeps, stores: LifecycleStores, approval: 
     throw new DomainError('CONTENT_CHANGED', message)
   }
   await stores.definitions.touch(definitionId)
-  if (verdict.comment === undefined) return
-  const comment = { id: deps.newId('cmt'), request_id: request.id, author: decidedBy, comment: verdict.comment }
-  await stores.comments.insert({ ...comment, created_at: now })
+}
+
+interface Decision {
+  readonly decided: ApprovalSummary
+  readonly verdict: Verdict
+}
+
+/** What a lead says to a decision is a comment: the requester, who may not read requests, can read those. */
+async function keepWords(deps: LifecycleDeps, stores: LifecycleStores, { decided, verdict }: Decision): Promise<void> {
+  if (verdict.kind === 'withdraw') return
+  const words = verdict.kind === 'approve' ? verdict.comment : verdict.reason
+  if (words === undefined) return
+  const { id, decidedBy: author = '', decidedAt = '' } = decided
+  const comment = { id: deps.newId('cmt'), request_id: id, author, comment: words, created_at: decidedAt }
+  await stores.comments.insert(comment)
 }
 
 function notPending({ id, status, reason }: ApprovalSummary): DomainError {
