@@ -25,7 +25,7 @@ const FLAGS = [
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** The browser notes every refusal of the interface; what the page makes of it is for the page to show. */
-const ANSWERED = /^Failed to load resource: the server responded with a status of 4\d\d/
+const ANSWERED = /^Failed to load resource: the server responded with a status of (4\d\d|503)/
 
 export type Theme = 'light' | 'dark'
 

@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { accessibilityBreaches, chromiumPath } from './support/browser.ts'
+import { useJourney } from './support/journey.ts'
+
+/** Pages of which there is nothing yet, what they say, and what they offer to begin with. */
+const PAGES: readonly (readonly [string, string, string | undefined])[] = [
+  ['/tables', 'No tables yet', 'Register table'],
+  ['/pipelines', 'No pipelines yet', undefined],
+  ['/definitions', 'No definitions yet', 'New definition'],
+  ['/approvals', 'No approval requests yet', undefined],
+  ['/operations', 'Nothing was run yet', undefined],
+  ['/settings/webhooks', 'No webhooks', undefined],
+]
+
+describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page', () => {
+  const journey = useJourney(() => ({ env: { LOCKHOUSE_DEMO: '0' } }))
+
+  it('says on each page what is not there yet, and how it comes about', async () => {
+    const page = await journey.signIn()
+    const breaches: Record<string, readonly string[]> = {}
+    for (const [path, title, offer] of PAGES) {
+      await page.goto(journey.house.url + path)
+      await page.getByText(title, { exact: true }).first().waitFor()
+      if (offer !== undefined) await page.getByRole('button', { name: offer }).first().waitFor()
+      const found = await accessibilityBreaches(page)
+      if (found.length > 0) breaches[path] = found
+    }
+    expect(breaches).toEqual({})
+  })
+
+  it('tells of addresses that lead nowhere', async () => {
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/tables/demo.gone`)
+    await page.getByText('It is not here').waitFor()
+    await page.goto(`${journey.house.url}/definitions/def-00000000000000000000000000`)
+    await page.getByText('No such definition').waitFor()
+    await page.goto(`${journey.house.url}/operations/op-00000000000000000000000000`)
+    await page.getByText('No such operation').waitFor()
+    await page.goto(`${journey.house.url}/nowhere`)
+    await page.getByText('Nothing here', { exact: true }).waitFor()
+  })
+})

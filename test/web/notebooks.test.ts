@@ -1,0 +1,80 @@
+import { createServer, type Server } from 'node:http'
+import { once } from 'node:events'
+import { afterAll, describe, expect, it } from 'vitest'
+import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
+import { chromiumPath } from './support/browser.ts'
+import { useJourney } from './support/journey.ts'
+
+/** Of a notebook's container; its pod's address is that of this machine. */
+const NOTEBOOK_PORT = 8888
+
+describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
+  describe('without a cluster', () => {
+    const journey = useJourney(() => ({ env: { LOCKHOUSE_DEMO: '0' } }))
+
+    it('are no entry of the navigation, and their address says why', async () => {
+      const page = await journey.signIn()
+      await page.getByRole('link', { name: 'Agent' }).waitFor()
+      expect(await page.getByRole('link', { name: 'Notebook' }).count()).toBe(0)
+      await page.goto(`${journey.house.url}/notebooks`)
+      await page.getByText('No cluster, no notebooks').waitFor()
+    })
+  })
+
+  describe('with a cluster', () => {
+    let cluster: TestCluster
+    let notebook: Server
+    const journey = useJourney(async () => {
+      cluster = await startTestCluster({ stepMs: 400 })
+      notebook = createServer((_request, response) => {
+        response.writeHead(200, { 'Content-Type': 'text/html' }).end('<title>Lab</title><h1>A notebook of ana</h1>')
+      })
+      notebook.listen(NOTEBOOK_PORT, '127.0.0.1')
+      await once(notebook, 'listening')
+      return { env: { ...cluster.env, LOCKHOUSE_DEMO: '0', NOTEBOOK_ADDRESS: 'pod-ip' } }
+    })
+    afterAll(async () => {
+      notebook?.close()
+      notebook?.closeAllConnections()
+      await cluster?.close()
+    })
+
+    it('are started, opened and stopped', async () => {
+      const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
+      await page.getByRole('link', { name: 'Notebook' }).click()
+      await page.getByText('Not started').waitFor()
+      await page.getByRole('button', { name: 'Start notebook' }).click()
+      await page.getByText('Starting', { exact: true }).waitFor()
+      await page.getByText('Running', { exact: true }).waitFor()
+      expect(cluster.api.names('pods')).toHaveLength(1)
+
+      const opened = page.waitForEvent('popup')
+      await page.getByRole('link', { name: 'Open in a new tab' }).click()
+      const lab = await opened
+      await lab.getByRole('heading', { name: 'A notebook of ana' }).waitFor()
+      expect(new URL(lab.url()).pathname).toBe('/notebook/ana/')
+
+      await page.getByRole('button', { name: 'Stop notebook' }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByText('Running cells are interrupted, and variables in memory are gone.').waitFor()
+      await dialog.getByRole('button', { name: 'Stop notebook' }).click()
+      await page.getByText('Not started').waitFor()
+      await expect.poll(() => cluster.api.names('pods'), { timeout: 30_000 }).toEqual([])
+    })
+
+    it('that do not come up say what the cluster says', async () => {
+      cluster.api.life = 'image-pull'
+      const page = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'))
+      await page.goto(`${journey.house.url}/notebooks`)
+      await page.getByRole('button', { name: 'Start notebook' }).click()
+      await page.getByText(/pull/i).first().waitFor()
+    })
+
+    it('are for engineers', async () => {
+      const page = await journey.signIn(await journey.house.addUser('cleo', 'Auditor'))
+      await page.goto(`${journey.house.url}/notebooks`)
+      await page.getByText('Notebooks are for engineers').waitFor()
+      expect(await page.getByRole('link', { name: 'Notebook' }).count()).toBe(0)
+    })
+  })
+})
