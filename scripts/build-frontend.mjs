@@ -31,7 +31,8 @@ export function buildFrontend() {
 function runBuild(logLevel) {
   const vite = join(root, 'node_modules', 'vite', 'bin', 'vite.js')
   const args = [vite, 'build', '--config', join(frontend, 'vite.config.ts'), '--logLevel', logLevel]
-  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2] })
+  const env = { ...process.env, NODE_ENV: 'production' } // else the parts would be built as they are for developing
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: ['ignore', 2, 2], env })
   return status === 0
 }
 

@@ -1,0 +1,62 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
+import { build } from 'vite'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+
+const MAX_FIRST_LOAD_BYTES = 300_000
+
+describe('the built page', () => {
+  let folder: string
+  let html: string
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'lockhouse-page-'))
+    const configFile = fileURLToPath(new URL('../../frontend/vite.config.ts', import.meta.url))
+    vi.stubEnv('NODE_ENV', 'production') // else the parts would be built as they are for developing
+    await build({ configFile, logLevel: 'error', build: { outDir: folder } })
+    vi.unstubAllEnvs()
+    html = await readFile(join(folder, 'index.html'), 'utf8')
+  }, 120_000)
+  afterAll(() => rm(folder, { recursive: true, force: true }))
+
+  test('has no script and no style in its own text, so that the content security policy lets all of it run', () => {
+    for (const [, attributes, text] of html.matchAll(/<script([^>]*)>([^]*?)<\/script>/g)) {
+      expect(attributes).toContain('src="/')
+      expect(text).toBe('')
+    }
+    expect(html).not.toMatch(/<style|style=|\son\w+=/)
+  })
+
+  test('loads less than 300 kB of compressed script before it shows', async () => {
+    const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path]) => path ?? '')
+    expect(scripts.length).toBeGreaterThan(0)
+    const sizes = await Promise.all(
+      scripts.map(async (path) => {
+        const found = await stat(join(folder, `${path}.br`)).catch(() => stat(join(folder, path)))
+        return found.size
+      }),
+    )
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_FIRST_LOAD_BYTES)
+  })
+
+  test('has every large file compressed beside it, and the same in it', async () => {
+    const names = await readdir(folder, { recursive: true })
+    const plain = names.filter((name) => /\.(js|css|html)$/.test(name))
+    let compared = 0
+    for (const name of plain) {
+      const bytes = await readFile(join(folder, name))
+      if (bytes.length < 1024) continue
+      expect(brotliDecompressSync(await readFile(join(folder, `${name}.br`))).equals(bytes), name).toBe(true)
+      expect(gunzipSync(await readFile(join(folder, `${name}.gz`))).equals(bytes), name).toBe(true)
+      compared += 1
+    }
+    expect(compared).toBeGreaterThan(10)
+  })
+
+  test('keeps what few pages need out of the first load', () => {
+    expect(html).not.toMatch(/definition-page|chart|agent-page|action-drawer/)
+  })
+})
