@@ -279,6 +279,7 @@ function watch({ fake, response, watches }: RequestContext, target: Target, faul
   const stop = fault === 'watch-silent' ? () => false : fake.store.onChange(tell)
   const seconds = Number(target.query.get('timeoutSeconds') ?? 300)
   const timer = setTimeout(() => {
+    stop()
     bookmark()
     response.end()
   }, seconds * 1000)

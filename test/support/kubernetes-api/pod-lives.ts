@@ -35,10 +35,14 @@ export function live(pod: ApiObject, life: PodLife, options: LifeOptions): void 
     return
   }
   store.later(stepMs, () => schedule(store, pod))
+  let told: string | undefined
   const proceed = (): void => {
     const missing = missingReference(store, pod)
     if (missing === undefined) return void begin(pod, life, options)
-    setStatus(store, pod, 'Pending', waiting('CreateContainerConfigError', `${missing} not found`))
+    if (missing !== told) {
+      setStatus(store, pod, 'Pending', waiting('CreateContainerConfigError', `${missing} not found`))
+    }
+    told = missing
     if (isThere(store, pod)) store.later(stepMs, proceed)
   }
   store.later(stepMs * 2, proceed)
