@@ -1,7 +1,4 @@
-/** The search of an address as plain text values, so that addresses stay readable and 64-bit ids stay whole. */
-export type SearchParams = Readonly<Record<string, string>>
-
-/** Reads `?tab=health&q=orders`. */
+/** Reads `?tab=health&q=orders`: plain text values, so that addresses stay readable and 64-bit ids stay whole. */
 export function parseSearchParams(search: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(search))
 }

@@ -20,7 +20,6 @@ import type * as webhooks from '../../../src/schemas/webhooks.ts'
 export type { Role } from '../../../src/domain/roles.ts'
 
 export type Problem = z.infer<typeof common.problem>
-export type ErrorCode = (typeof common.ERROR_CODES)[number]
 export type WhoAmI = z.infer<typeof auth.whoAmI>
 export type CreateTokenRequest = z.infer<typeof auth.createTokenRequest>
 export type CreatedToken = z.infer<typeof auth.createdToken>
@@ -34,7 +33,6 @@ export type TableRef = TableOverview['refs'][number]
 export type TableSchema = z.infer<typeof tables.tableSchema>
 export type Column = z.infer<typeof tables.column>
 export type TableHealth = z.infer<typeof tables.tableHealth>
-export type HealthFactor = TableHealth['factors'][number]
 export type HealthAction = TableHealth['actions'][number]
 export type SnapshotList = z.infer<typeof tables.snapshotList>
 export type Snapshot = SnapshotList['snapshots'][number]
@@ -44,17 +42,8 @@ export type PartitionList = z.infer<typeof tables.partitionList>
 export type Partition = PartitionList['partitions'][number]
 export type HistoryList = z.infer<typeof tables.historyList>
 export type HistoryEntry = HistoryList['history'][number]
-export type RefList = z.infer<typeof tables.refList>
 export type RegisterRequest = z.infer<typeof tables.registerRequest>
 
-export type CompactRequest = z.infer<typeof maintenance.compactRequest>
-export type ExpireRequest = z.infer<typeof maintenance.expireRequest>
-export type AddColumnRequest = z.infer<typeof maintenance.addColumnRequest>
-export type RenameColumnRequest = z.infer<typeof maintenance.renameColumnRequest>
-export type DropColumnRequest = z.infer<typeof maintenance.dropColumnRequest>
-export type RewriteManifestsRequest = z.infer<typeof maintenance.rewriteManifestsRequest>
-export type RemoveOrphansRequest = z.infer<typeof maintenance.removeOrphansRequest>
-export type RollbackRequest = z.infer<typeof maintenance.rollbackRequest>
 export type OperationResult = z.infer<typeof maintenance.operationResult>
 
 export type Operation = z.infer<typeof operations.operation>
@@ -66,18 +55,12 @@ export type StartPipelineRequest = z.infer<typeof pipelines.startPipelineRequest
 export type Pipeline = z.infer<typeof pipelines.pipeline>
 export type PipelineProgress = z.infer<typeof pipelines.pipelineProgress>
 export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
-export type PipelineList = z.infer<typeof pipelines.pipelineList>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
 
-export type Environment = z.infer<typeof definitions.environment>
 export type Definition = z.infer<typeof definitions.definition>
 export type DefinitionDetail = z.infer<typeof definitions.definitionDetail>
 export type CreatedDefinition = z.infer<typeof definitions.createdDefinition>
-export type CreateDefinitionRequest = z.infer<typeof definitions.createDefinitionRequest>
-export type UpdateDefinitionRequest = z.infer<typeof definitions.updateDefinitionRequest>
-export type ImportRequest = z.infer<typeof definitions.importRequest>
-export type CreateVersionRequest = z.infer<typeof definitions.createVersionRequest>
 export type Version = z.infer<typeof definitions.version>
 export type VersionSummary = z.infer<typeof definitions.versionSummary>
 export type ExportedVersion = z.infer<typeof definitions.exportedVersion>
@@ -89,7 +72,6 @@ export type Board = z.infer<typeof definitions.board>
 export type BoardRow = Board['definitions'][number]
 export type NodeTypeList = z.infer<typeof nodeTypes.nodeTypeList>
 export type GraphValidation = z.infer<typeof nodeTypes.graphValidation>
-export type VersionValidation = z.infer<typeof nodeTypes.versionValidation>
 
 export type ApprovalRequest = z.infer<typeof approvals.approval>
 export type ApprovalStatus = ApprovalRequest['status']

@@ -96,11 +96,15 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
 
 const rowKey = ({ table }: TableListItem): string => table
 
-/** The same rows, anew whenever more is known of their health and they are sorted by it. */
+/**
+ * The same rows, anew whenever more is known of their health and they are sorted by it; not where only some of them are
+ * looked at, for rows must not move away from whoever scrolls.
+ */
 function useHealthSorted(shown: readonly TableListItem[], byHealth: boolean): readonly TableListItem[] {
   const readAll = byHealth && shown.length <= MAX_READ_FOR_SORT
   const names = useMemo(() => (readAll ? shown.map(({ table }) => table) : undefined), [readAll, shown])
-  const version = useHealthVersion(names)
+  const known = useHealthVersion(names)
+  const version = readAll ? known : 0
   return useMemo(() => (byHealth && version >= 0 ? [...shown] : shown), [shown, byHealth, version])
 }
 
