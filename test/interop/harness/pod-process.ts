@@ -39,9 +39,9 @@ export async function runPod(python: string, pod: ApiObject, store: ObjectStore)
   if (prepared.status !== 0) throw new Error(`the init container failed: ${prepared.stderr.toString()}`)
   const [, ...given]: string[] = containers[0].args
   const moved = given.map(here).map((word) => word.replace(/^(--ServerApp\.port)=.*/, `$1=${port}`))
-  const words2 = moved.map((word) => word.replace('0.0.0.0', '127.0.0.1'))
+  const serverArguments = moved.map((word) => word.replace('0.0.0.0', '127.0.0.1'))
   const env = environmentOf(pod, store, here)
-  const child = spawn(python, ['-m', 'jupyterlab', '--no-browser', '--allow-root', ...words2], {
+  const child = spawn(python, ['-m', 'jupyterlab', '--no-browser', '--allow-root', ...serverArguments], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env['PATH'], HOME: home, LANG: 'C.UTF-8', ...env },
   })
