@@ -1,4 +1,4 @@
-import type { ProviderName } from './providers.ts'
+import type { ProviderName } from '../domain/model-providers.ts'
 
 /** A call that a model asks for. */
 export interface ModelToolCall {

@@ -1,7 +1,8 @@
 import { DomainError } from '../domain/errors.ts'
+import type { ProviderName } from '../domain/model-providers.ts'
 import { invalidApiBase, parseApiBase } from './api-base.ts'
 import { bindFetch } from './bound-fetch.ts'
-import { type ProviderName, PROVIDERS, type RemoteProviderName } from './providers.ts'
+import { PROVIDERS, type RemoteProviderName } from './providers.ts'
 
 /** What the server knows about where models may be asked; records are keyed by the provider's name. */
 export interface ModelEndpointSettings {

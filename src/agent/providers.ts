@@ -1,13 +1,14 @@
 import type { ProviderName } from '../domain/model-providers.ts'
 
-export { isProviderName, PROVIDER_NAMES, type ProviderName } from '../domain/model-providers.ts'
-
 /** A provider that answers over the network, in the words of OpenAI's Chat Completions. */
 export type RemoteProviderName = Exclude<ProviderName, 'builtin'>
 
 /** What differs between providers; the server's environment may set another base URL and model. */
 export interface Provider {
-  /** Its own address, to which paths such as `/chat/completions` are added; its origin is where the server's key may go. */
+  /**
+   * Its own address, to which paths such as `/chat/completions` are added; its origin is where the server's key may go.
+   * One without https is only where such a server usually is: it is asked where the settings say, and nowhere else.
+   */
   readonly baseURL: string
   /** Environment variable of the key. */
   readonly keyVariable: string

@@ -1,4 +1,5 @@
-import { isProviderName, type Provider, PROVIDER_NAMES, type ProviderName, PROVIDERS } from '../agent/providers.ts'
+import { type Provider, PROVIDERS } from '../agent/providers.ts'
+import { isProviderName, PROVIDER_NAMES, type ProviderName } from '../domain/model-providers.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
 

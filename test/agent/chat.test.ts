@@ -225,6 +225,56 @@ describe('conversations', () => {
   })
 })
 
+describe('the audit log', () => {
+  it('has the prompt in its user’s name and every call as of the agent on behalf of the user', async () => {
+    lab.provider.script = [
+      calls([
+        { name: 'get_schema', arguments: '{"table":"demo.events"}' },
+        { name: 'get_schema', arguments: '{"table":"demo.none"}' },
+        { name: 'no_such_tool', arguments: '{}' },
+      ]),
+      says('done'),
+    ]
+    const { body, headers } = await lab.ask('look')
+    const request = headers.get('x-request-id')
+    const { body: entries } = await lab.service.get('/api/audit?page_size=20')
+    const mine = entries.filter((entry: { request_id: string }) => entry.request_id === request)
+    expect(
+      mine.map((entry: Record<string, unknown>) => [
+        entry['action'],
+        entry['object_id'],
+        entry['outcome'],
+        entry['channel'],
+      ]),
+    ).toEqual(
+      expect.arrayContaining([
+        ['agent.chat', body.chat_id, 'done', 'api'],
+        ['tool.call', 'get_schema', 'done', 'agent'],
+        ['tool.call', 'get_schema', 'failed', 'agent'],
+        ['tool.call', 'no_such_tool', 'refused', 'agent'],
+      ]),
+    )
+    expect(mine).toHaveLength(4)
+    for (const entry of mine) expect(entry.actor).toBe('ana')
+    const call = mine.find((entry: { outcome: string }) => entry.outcome === 'failed')
+    expect(call.details).toEqual({
+      on_behalf_of: 'ana',
+      chat_id: body.chat_id,
+      subject: 'demo.none',
+      code: 'NO_SUCH_TABLE',
+    })
+  })
+
+  it('has one entry of a run that failed', async () => {
+    lab.provider.script = [fails(400)]
+    const { headers } = await lab.ask('fail')
+    const { body: entries } = await lab.service.get('/api/audit?page_size=20')
+    const mine = entries.filter((entry: { request_id: string }) => entry.request_id === headers.get('x-request-id'))
+    expect(mine).toHaveLength(1)
+    expect(mine[0]).toMatchObject({ action: 'agent.chat', outcome: 'failed', details: { code: 'MODEL_UNAVAILABLE' } })
+  })
+})
+
 describe('GET /api/agent/providers', () => {
   it('tells what can be used, and no key', async () => {
     const { status, body } = await lab.ana.call('GET', '/api/agent/providers')

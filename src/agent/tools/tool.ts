@@ -4,9 +4,6 @@ import type { Caller, Role } from '../../domain/roles.ts'
 import type { AgentServices, ProposedAction } from '../agent-services.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 
-/** `read` changes nothing; `change` can be undone; `destructive` takes something away for good. */
-export type ToolRisk = 'read' | 'change' | 'destructive'
-
 /** In whose name a tool is called, and what it may reach. */
 export interface ToolRun {
   readonly caller: Caller
@@ -43,7 +40,10 @@ export interface ReadTool extends ToolCommon {
   run(args: never, run: ToolRun): Promise<unknown>
 }
 
-/** Plans a change, which only its user can have run; both get arguments that have been checked. */
+/**
+ * Plans a change, which only its user can have run: `change` can be undone, `destructive` takes something away for good.
+ * Both get arguments that have been checked.
+ */
 export interface ChangeTool extends ToolCommon {
   readonly risk: 'change' | 'destructive'
   plan(args: never, run: ToolRun): Promise<ToolPlan>

@@ -73,10 +73,10 @@ export function createModelChoice(settings: ModelChoiceSettings): ModelChoice {
   }
 }
 
-/** Set up on purpose: by a key or, where none is needed, by an address. */
+/** Set up on purpose: by an address or, where it has one of its own, by a key. */
 function isRemoteConfigured({ endpoints }: ModelChoiceSettings, name: RemoteProviderName): boolean {
-  if (endpoints.keys[name] !== undefined) return true
-  return endpoints.serverBases[name] !== undefined && !providerOf(name).needsKey
+  if (endpoints.serverBases[name] !== undefined) return true
+  return providerOf(name).needsKey && endpoints.keys[name] !== undefined
 }
 
 function providerOf(name: RemoteProviderName): Provider {
