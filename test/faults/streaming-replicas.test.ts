@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentSchema } from '../../src/iceberg/metadata.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
@@ -242,6 +242,27 @@ describe.skipIf(postgresServer === undefined)(
         },
       })
       process.stdout.write(`\ntaken over from killed processes after ${takeOverMs.join(', ')} ms\n`)
+    })
+
+    it('go on when the state database drops all connections again and again: no row lost, none twice', async () => {
+      await makeSource('dropped')
+      const id = await startPipeline(one, 'dropped')
+      const endWriting = writeOn('dropped')
+      for (let round = 0; round < ROUNDS * 4; round += 1) {
+        await sleep(300 + Math.random() * 1500)
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
+      }
+      await endWriting()
+      await untilCopied('dropped')
+      await until('a running pipeline', async () => {
+        const { state, error_json: error } = await recordOf(id)
+        return state === 'running' && error === null
+      })
+      await one.service.post(`/api/pipeline/${id}/stop`, {})
+      await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+      const batches = await batchesOf('dropped_sink')
+      expect(new Set(batches).size).toBe(batches.length)
     })
 
     it('a transaction of a process that stands still does not hold up the others', async () => {
