@@ -3,13 +3,17 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityBreaches, chromiumPath, openBrowser, type Theme, visit } from './support/browser.ts'
+import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { type House, startHouse } from './support/house.ts'
 import { makeScene, type Scene } from './support/scene.ts'
 
 /** With this set, the pictures of the documentation are taken anew. */
 const IMAGES = process.env['LOCKHOUSE_SCREENSHOTS']
-const WIDE = { width: 1440, height: 900 }
+const WIDE = IMAGES ? { width: 1200, height: 750 } : { width: 1440, height: 900 }
 const PHONE = { width: 375, height: 812 }
+
+/** Pages that the documentation also shows on a phone. */
+const PHONE_PICTURES: readonly string[] = ['tables', 'pipeline', 'approval']
 
 /** Every page: its name in pictures, its address, and a text that is there when it is complete. */
 const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegExp])[] = [
@@ -23,6 +27,7 @@ const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegE
   ['table-refs', () => '/tables/demo.orders?tab=refs', 'main'],
   ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
   ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
+  ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
   ['pipelines', () => '/pipelines', 'demo.orders_copy'],
   ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
   ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],
@@ -30,10 +35,12 @@ const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegE
   ['designer', ({ definition }) => `/definitions/${definition}`, 'Add a node'],
   ['environments', ({ definition }) => `/definitions/${definition}?tab=environments`, /by approval/i],
   ['versions', ({ definition }) => `/definitions/${definition}?tab=versions`, 'Production'],
+  ['comparison', ({ definition, comparison }) => `/definitions/${definition}?${comparison}`, 'From v1 to v2'],
   ['approvals', () => '/approvals', 'Large orders'],
   ['approval', ({ request }) => `/approvals/${request}`, 'The report wants larger ones only.'],
   ['agent', () => '/agent', 'Ask about your lakehouse'],
   ['agent-chat', ({ chat }) => `/agent/${chat}`, 'Waits for you'],
+  ['notebook', () => '/notebooks', 'Not started'],
   ['operations', () => '/operations', 'demo.trips'],
   ['operation', ({ operation }) => `/operations/${operation}`, /After/],
   ['audit', () => '/audit', 'admin'],
@@ -47,8 +54,10 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
   let house: House
   let browser: Browser
   let scene: Scene
+  let cluster: TestCluster
   beforeAll(async () => {
-    house = await startHouse()
+    cluster = await startTestCluster()
+    house = await startHouse({ env: cluster.env })
     scene = await makeScene(house)
     browser = await openBrowser()
     if (IMAGES) await mkdir(IMAGES, { recursive: true })
@@ -56,6 +65,7 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
   afterAll(async () => {
     await browser?.close()
     await house?.close()
+    await cluster?.close()
   })
 
   const looks = (['light', 'dark'] as const).flatMap((theme) =>
@@ -64,9 +74,14 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
 
   it.each(looks)('reads well in the %s scheme at %i pixels', async (theme, _width, size) => {
     const { page, complaints, close } = await visit(browser, { theme, size })
+    const found: Record<string, unknown> = {}
+    await page.goto(`${house.url}/sign-in`)
+    await page.getByLabel(/^Token/).waitFor()
+    if (IMAGES) await takePicture(page, { name: 'sign-in', theme, width: size.width })
+    const atTheDoor = await accessibilityBreaches(page)
+    if (atTheDoor.length > 0) found['sign-in'] = atTheDoor
     await page.goto(house.link)
     await page.waitForURL(`${house.url}/tables`)
-    const found: Record<string, unknown> = {}
     for (const [name, path, text] of PAGES) {
       await page.goto(house.url + path(scene))
       const complete = page.getByText(text).filter({ visible: true }).first()
@@ -99,6 +114,8 @@ interface Picture {
 }
 
 async function takePicture(page: Page, { name, theme, width }: Picture): Promise<void> {
-  const path = join(IMAGES ?? '', `${name}-${theme}${width < 600 ? '-phone' : ''}.png`)
+  const isPhone = width < 600
+  if (isPhone && (theme === 'dark' || !PHONE_PICTURES.includes(name))) return
+  const path = join(IMAGES ?? '', `${name}-${theme}${isPhone ? '-phone' : ''}.png`)
   await page.screenshot({ path })
 }

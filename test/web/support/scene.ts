@@ -5,6 +5,8 @@ export interface Scene {
   readonly engineer: string
   readonly auditor: string
   readonly definition: string
+  /** Search of the address that compares its second version with its first. */
+  readonly comparison: string
   readonly request: string
   readonly pipeline: string
   readonly operation: string
@@ -73,7 +75,16 @@ export async function makeScene(house: House): Promise<Scene> {
   )
   const { operation_id: operation } = await call('POST', '/api/compact', { table: 'demo.trips' }, engineer)
   const answer = await call('POST', '/api/agent/chat', { prompt: 'Compact demo.events', provider: 'builtin' })
-  return { engineer, auditor, definition, request: request.id, pipeline: pipeline.id, operation, chat: answer.chat_id }
+  return {
+    engineer,
+    auditor,
+    definition,
+    comparison: `version=${second.id}&compare=${made.version.id}`,
+    request: request.id,
+    pipeline: pipeline.id,
+    operation,
+    chat: answer.chat_id,
+  }
 }
 
 /** Promotes a version out of development and through so many approvals. */
