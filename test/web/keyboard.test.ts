@@ -72,7 +72,7 @@ async function press(page: Page, key: string, wanted: Locator): Promise<void> {
     await page.keyboard.press(key)
     await page.waitForTimeout(50) // lists draw a row before they focus it
   }
-  throw new Error(`${key} does not lead to ${wanted}`)
+  throw new Error(`${key} does not lead to ${wanted.toString()}`)
 }
 
 async function hasFocus(page: Page, wanted: Locator): Promise<boolean> {
