@@ -72,4 +72,3 @@ export const RedoIcon = icon(<path d="m10.5 3 3 3-3 3M13.5 6h-7a4 4 0 0 0 0 8H10
 export const ArrangeIcon = icon(<path d="M2 2.5h4v3H2zM2 10.5h4v3H2zM10 6.5h4v3h-4zM6 4h2v8H6M8 8h2" />)
 export const DownloadIcon = icon(<path d="M8 2v8M4.5 7 8 10.5 11.5 7M2.5 13.5h11" />)
 export const UploadIcon = icon(<path d="M8 10.5v-8M4.5 6 8 2.5 11.5 6M2.5 13.5h11" />)
-export const CompareIcon = icon(<path d="M6 3v10M6 3H2v10h4M10 3h4v10h-4M8 1.5v13" />)

@@ -100,5 +100,3 @@ async function visitor(service: TestService, user: string, role: string): Promis
   if (cookie === undefined) throw new Error(`no session for ${user}: ${opened.status}`)
   return { user, token, tokenId: id, cookie }
 }
-
-export { ADMIN_TOKEN }
