@@ -5,7 +5,7 @@ import type { RelaySettings } from '../../../../src/notebooks/proxy/socket-relay
 import type { NotebookUpstreamOptions } from '../../../../src/runtime/notebook-upstream.ts'
 import { detectRuntime, type RunningServer } from '../../../../src/runtime/runtime.ts'
 import { type Logger, createLogger } from '../../../../src/services/logger.ts'
-import { ADMIN_TOKEN, startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService, type TestService } from '../../../support/service.ts'
 
 /** The port of targets in memory: who has a notebook, and where. */
 export class KnownTargets implements AvailableTargets {
