@@ -38,6 +38,10 @@ describe('the assistant without a key and without a network', () => {
     'what should I compact?',
     'show me the unhealthy tables',
     'Is everything ok?',
+    'Are there any problems?',
+    'Give me an overview',
+    'What is the state of my lakehouse?',
+    'What can I clean up?',
   ])('ranks tables by their health: %s', async (prompt) => {
     const body = await ask(prompt)
     expect(tools(body)).toEqual(['tables_needing_care'])
@@ -93,12 +97,45 @@ describe('the assistant without a key and without a network', () => {
     expect(response).toContain('Nothing has been changed yet')
   })
 
+  it('tells for which tables something would help, and proposes it for each of them', async () => {
+    const asked = await ask('What would compaction do?')
+    expect(asked.pending_actions).toEqual([])
+    expect(asked.response).toContain('2 tables would gain from it; nothing has been changed')
+    expect(asked.response).toMatch(/`demo.events`: 240 data files .* become 1/)
+    const ordered = await ask('compact everything that needs it')
+    expect(ordered.pending_actions.map(({ summary }: { summary: string }) => summary)).toEqual([
+      expect.stringMatching(/of demo.events into 1$/),
+      expect.stringMatching(/of demo.trips into 7$/),
+    ])
+    for (const { id } of ordered.pending_actions) expect(ordered.response).toContain(id)
+    expect((await ask('rewrite the manifests of all tables')).response).toContain('No table needs it')
+  })
+
+  it('sums up how large all of it is', async () => {
+    const { response } = await ask('How large are all tables together?')
+    expect(response).toMatch(/^All tables \(3\) hold [\d.]+ MiB of data/)
+    expect(response.indexOf('demo.orders')).toBeLessThan(response.indexOf('demo.trips'))
+  })
+
+  it.each([
+    'What is the average total in demo.orders?',
+    'top 5 customers of demo.orders',
+    'sum of total per customer in demo.orders',
+  ])('does not pretend to compute from words: %s', async (prompt) => {
+    const { response } = await ask(prompt)
+    expect(response).toContain('I cannot turn words into a computation')
+    expect(response).toContain('`total`')
+  })
+
   it('reads ages and numbers in an order to expire', async () => {
     const { tool_calls } = await ask('expire snapshots of demo.trips older than 2 weeks and keep 3')
     const args = JSON.parse(tool_calls[0].arguments_json)
     expect(args).toMatchObject({ table: 'demo.trips', retain_last: 3 })
     const ageMs = Date.now() - Date.parse(args.older_than)
     expect(Math.abs(ageMs - 14 * 86_400_000)).toBeLessThan(60_000)
+    const { pending_actions } = await ask('expire all snapshots of demo.trips but the last 2')
+    expect(pending_actions[0]).toMatchObject({ tool: 'expire_snapshots', arguments: { retain_last: 2 } })
+    expect(pending_actions[0].summary).toContain('Expire 5 snapshots of demo.trips')
   })
 
   it.each([
@@ -135,7 +172,8 @@ describe('the assistant without a key and without a network', () => {
   })
 
   it('asks back when it does not know which table is meant', async () => {
-    const { response } = await ask('what would compaction do?')
+    const { response, pending_actions } = await ask('compact it')
+    expect(pending_actions).toEqual([])
     expect(response).toContain('Which table do you mean?')
     for (const table of ['demo.events', 'demo.orders', 'demo.trips']) expect(response).toContain(table)
   })
@@ -208,7 +246,10 @@ describe('the assistant without a key and without a network', () => {
     await service.post('/api/compact', { table: 'demo.trips' })
     const { response } = await ask('What happened lately?')
     expect(response).toMatch(/compact of `demo.trips` by `admin` succeeded in .*, score 85 → 100/)
-    expect((await ask('which operations failed?')).response).toContain('no failed operation')
+    expect((await ask('Who compacted demo.trips?')).response).toContain('by `admin` succeeded')
+    for (const prompt of ['which operations failed?', 'Did anything fail today?']) {
+      expect((await ask(prompt)).response).toContain('no failed operation')
+    }
   })
 
   it.each([

@@ -4,9 +4,9 @@ import { governanceSkills } from './governance-skills.ts'
 import { JsonView } from './json-view.ts'
 import { pipelineSkills } from './pipeline-skills.ts'
 import { type Question, readQuestion } from './question.ts'
-import { rowSkill } from './row-skills.ts'
+import { computedSkill, rowSkill } from './row-skills.ts'
 import type { Next, SeenCall, Skill } from './skill.ts'
-import { tableFallback, tableSkills } from './table-skills.ts'
+import { careFirst, tableFallback, tableSkills } from './table-skills.ts'
 import { bullets } from './words.ts'
 
 /** What the builtin provider calls its one model. */
@@ -39,14 +39,15 @@ const helpSkill: Skill = {
 /** Most special first: the first that matches answers. */
 const SKILLS: readonly Skill[] = [
   helpSkill,
-  ...tableSkills.slice(0, 1),
+  careFirst,
   ...pipelineSkills.slice(0, 2),
   ...changeSkills,
   ...governanceSkills.slice(0, 1),
   ...pipelineSkills.slice(2),
   ...governanceSkills.slice(1),
   rowSkill,
-  ...tableSkills.slice(1),
+  computedSkill,
+  ...tableSkills,
   tableFallback,
 ]
 

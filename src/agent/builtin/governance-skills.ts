@@ -30,7 +30,7 @@ function tellRequest(request: JsonView): string {
 }
 
 const OPERATIONS =
-  /\b(happened|happening|operations?|lately|recent|recently|activity|log|was done|has been done|been done|who (compacted|expired|dropped|added|renamed|changed|ran)|ran|what ran|last (compaction|expiry|operation|maintenance))\b/
+  /\b(happened|happening|operations?|lately|recent|recently|activity|log|was done|has been done|been done|who (compacted|expired|dropped|added|renamed|changed|ran)|ran|what ran|last (compaction|expiry|operation|maintenance))\b|\b(did|done)\b.*\b(today|yesterday|tonight|last night|this (morning|week|month))\b|\b(anything|something) (fail\w*|go wrong|went wrong|break|broke|happen)\b|\bwhen (was|were)\b.*\b(compacted|expired)\b/
 
 /** What was done to tables. */
 const operationSkill: Skill = {

@@ -1,5 +1,5 @@
 import { count, plural } from '../../domain/table-health.ts'
-import { tellProposal } from './change-skills.ts'
+import { tellProposal } from './maintenance-skill.ts'
 import type { JsonView } from './json-view.ts'
 import { lastOf, oneCall, type SeenCall, type Skill } from './skill.ts'
 import { bullets, duration, moment, problem, quoted } from './words.ts'

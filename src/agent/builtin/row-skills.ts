@@ -9,6 +9,26 @@ const SQL = /\bselect\b[\s\S]+\bfrom\s+["`]?([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\
 const COUNT = /\b(how many|count( the| of)?|number of) (rows|records)\b|\brow count\b/
 const SAMPLE = /\b(sample|example|first|some|show|preview|see|look at|print)\b.*\b(rows?|records?|data|lines?)\b/
 
+const COMPUTED =
+  /\b(average|avg|mean|median|sum|total of|maximum|minimum|max|min|highest|lowest|top \d+|distinct|unique|per|group(ed)? by|distribution|correlat\w+|percent\w*)\b/
+
+/** What would have to be computed: rules cannot make SQL of words, but they can show how it begins. */
+export const computedSkill: Skill = {
+  matches: ({ lower, tables }) => tables.length > 0 && COMPUTED.test(lower),
+  next({ tables: [table = ''] }, seen) {
+    const schema = lastOf(seen, 'get_schema')
+    if (schema === undefined) return { calls: [{ tool: 'get_schema', args: { table } }] }
+    if (schema.error !== undefined) return { say: `I cannot read ${quoted(table)}: ${problem(schema.error)}` }
+    const columns = schema.data.at('columns').list()
+    const names = columns.map((column) => quoted(column.at('path').text())).join(', ')
+    const numeric = columns.find((column) => /^(int|long|float|double|decimal)/.test(column.at('type').text()))
+    const example = `select avg(${numeric?.at('path').text() ?? '…'}) from ${table}`
+    return {
+      say: `I cannot turn words into a computation, but I run SQL over one table: write one SELECT, such as ${quoted(example)}. The columns of ${quoted(table)} are ${names}.`,
+    }
+  },
+}
+
 /** Rows of a table: how many, some of them, or what a query says. */
 export const rowSkill: Skill = {
   matches: ({ lower, text }) => SQL.test(text) || COUNT.test(lower) || SAMPLE.test(lower),

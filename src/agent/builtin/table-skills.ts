@@ -6,7 +6,7 @@ import { bullets, moment, problem, quoted } from './words.ts'
 
 const TABLES = /\b(tables?|lakehouse|catalog|warehouse|everything|anything|something)\b/
 const CARE =
-  /\b(need|needs|needing|require|requires|deserve)\b.*\b(care|attention|maintenance|work|help|compact\w*|expir\w*|clean\w*|fix\w*)\b|\b(unhealthy|sick|worst|bad shape|poor health|fragmented|neglected|in trouble)\b|\bwhat should (i|we|be)\b.*\b(do|clean|compact|maintain|done)\b|\bhealth of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bhow (healthy|is the health)\b|\b(everything|all) (is )?(ok|okay|fine|good|well|healthy|in order)\b|\bhow (is|are) (the|my|our) (lakehouse|tables|warehouse|lake)\b|\b(small files|too many files)\b.*\b(which|where|tables)\b|\b(which|what) tables?\b.*\b(small files|score|health|deletes|delete files|compact\w*|maintenance|attention|care)\b/
+  /\b(need|needs|needing|require|requires|deserve)\b.*\b(care|attention|maintenance|work|help|compact\w*|expir\w*|clean\w*|fix\w*)\b|\b(unhealthy|sick|worst|bad shape|poor health|fragmented|neglected|in trouble)\b|\bwhat should (i|we|be)\b.*\b(do|clean|compact|maintain|done)\b|\bhealth of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bhow (healthy|is the health)\b|\b(any|what|which|are there) (problems?|issues?|troubles?)\b|\b(any|are there any) problems?\b|^(give me |show me )?(an? |the )?(overview|health|status|summary)[ ?!.]*$|\b(state|status|condition|overview|summary) of (the|my|our|all) (lakehouse|tables|warehouse|catalog|lake)\b|\bwhat (can|could|should) (i|we) (clean|do|improve|tidy)\b|\b(everything|all) (is )?(ok|okay|fine|good|well|healthy|in order)\b|\bhow (is|are) (the|my|our) (lakehouse|tables|warehouse|lake)\b|\b(small files|too many files)\b.*\b(which|where|tables)\b|\b(which|what) tables?\b.*\b(small files|score|health|deletes|delete files|compact\w*|maintenance|attention|care)\b/
 
 /** Which tables need care, and why. */
 const careSkill: Skill = {
@@ -161,6 +161,35 @@ function tellNumbers(table: string, data: JsonView): string {
   return `${quoted(table)} holds ${written}, in ${plural(files, 'data file')} of ${size} in all${average}, and has ${snapshots}. ${score}`
 }
 
+const SIZES =
+  /\b(how (large|big|much)|size|space|storage)\b.*\b(all|together|total|lakehouse|warehouse|catalog|tables)\b|\btotal (size|space|storage)\b|\b(largest|biggest) tables?\b/
+
+/** How large all tables are. */
+const sizeSkill: Skill = {
+  matches: ({ lower, tables }) => tables.length === 0 && SIZES.test(lower),
+  next: (_, seen) =>
+    oneCall({ tool: 'tables_needing_care', args: { limit: 50 } }, seen, ({ data, error, truncated }) => {
+      if (error !== undefined) return `I could not look at the tables: ${problem(error)}`
+      const shown = data
+        .at('tables')
+        .list()
+        .filter((table) => table.at('total_size_bytes').exists)
+      const bytes = (table: JsonView): number => table.at('total_size_bytes').number()
+      const total = formatBytes(shown.reduce((sum, table) => sum + bytes(table), 0))
+      const all =
+        truncated || data.at('tables_checked').number() > shown.length ? 'The tables that I looked at' : 'All tables'
+      const lines = shown
+        .toSorted((a, b) => bytes(b) - bytes(a))
+        .map((table) => {
+          const rows = plural(table.at('record_count').number(), 'row')
+          const files = plural(table.at('data_file_count').number(), 'data file')
+          return `${quoted(table.at('table').text())}: ${formatBytes(bytes(table))}, ${rows}, ${files}`
+        })
+      return `${all} (${count(shown.length)}) hold ${total} of data as they are now; what older snapshots keep comes on top.\n\n${bullets(lines)}`
+    }),
+}
+
 /** Skills about tables, most special first; {@link tableFallback} comes after all others. */
-export const tableSkills: readonly Skill[] = [careSkill, listSkill, snapshotSkill]
+export const tableSkills: readonly Skill[] = [sizeSkill, listSkill, snapshotSkill]
+export const careFirst: Skill = careSkill
 export const tableFallback: Skill = aboutSkill
