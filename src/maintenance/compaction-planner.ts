@@ -45,6 +45,8 @@ export interface CompactionTotals {
   readonly records: number
   /** Different delete files that apply to the files. */
   readonly deleteFiles: number
+  /** Rows that position deletes and deletion vectors among them name, at most all: what equality deletes hit is unknown. */
+  readonly positionDeletes: number
   readonly expectedOutputFiles: number
 }
 
@@ -113,7 +115,7 @@ export function planCompaction({ metadata, tasks, options }: PlanCompactionInput
 
 /** Sums over groups; a delete file that applies to several counts once. */
 export function sumGroups(groups: readonly CompactionGroup[]): CompactionTotals {
-  const deletes = new Set<string>()
+  const deletes = new Map<string, number>()
   let files = 0
   let bytes = 0
   let records = 0
@@ -124,10 +126,22 @@ export function sumGroups(groups: readonly CompactionGroup[]): CompactionTotals 
     outputs += group.expectedOutputFiles
     for (const task of group.inputs) {
       records += task.dataFile.recordCount
-      for (const { file } of task.deletes) deletes.add(fileKey(file))
+      for (const { file } of task.deletes) {
+        deletes.set(fileKey(file), file.content === 'position-deletes' ? file.recordCount : 0)
+      }
     }
   }
-  return { groups: groups.length, files, bytes, records, deleteFiles: deletes.size, expectedOutputFiles: outputs }
+  let positionDeletes = 0
+  for (const rows of deletes.values()) positionDeletes += rows
+  return {
+    groups: groups.length,
+    files,
+    bytes,
+    records,
+    deleteFiles: deletes.size,
+    positionDeletes: Math.min(positionDeletes, records),
+    expectedOutputFiles: outputs,
+  }
 }
 
 interface PartitionFiles {

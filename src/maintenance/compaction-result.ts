@@ -10,7 +10,8 @@ export interface FailedGroupDetails {
 
 /**
  * Outcome of a compaction, or of its dry run, in the column names of Iceberg's `rewrite_data_files`; sizes in bytes,
- * snapshot ids as text. In a dry run the added numbers are what the planner expects.
+ * snapshot ids as text. In a dry run the added numbers are what the planner expects, delete files all that apply to the
+ * chosen files, and deleted rows those that position deletes name.
  */
 export interface CompactionDetails {
   readonly rewritten_data_files_count: number
@@ -128,8 +129,10 @@ export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): C
     added_data_files_count: plan.totals.expectedOutputFiles,
     rewritten_bytes_count: plan.totals.bytes,
     added_bytes_count: plan.totals.bytes,
+    removed_delete_files_count: plan.totals.deleteFiles,
     rows_read: plan.totals.records,
-    rows_written: plan.totals.records,
+    rows_deleted: plan.totals.positionDeletes,
+    rows_written: plan.totals.records - plan.totals.positionDeletes,
     groups_count: plan.totals.groups,
     groups: largest.map(describeGroup),
   }

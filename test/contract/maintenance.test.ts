@@ -39,7 +39,9 @@ describe('compaction', () => {
     expect(changed.status).toBe(400)
     expect(changed.body.errors[0].path).toBe('rewrite_all')
     const applied = await service.post('/api/compact', { table: 'demo.events', plan_id })
-    expect(details(applied).rewritten_data_files_count).toBe(details(preview).rewritten_data_files_count)
+    for (const figure of ['rewritten_data_files_count', 'removed_delete_files_count', 'rows_deleted', 'rows_written']) {
+      expect(details(preview)[figure], figure).toBe(details(applied)[figure])
+    }
     const stale = await service.post('/api/compact', { table: 'demo.events', plan_id })
     expect(stale.status).toBe(409)
     expect(stale.body.code).toBe('PLAN_STALE')

@@ -34,6 +34,7 @@ describe('a compaction plan', () => {
       bytes: 11 * MIB,
       records: 1100,
       deleteFiles: 0,
+      positionDeletes: 0,
       expectedOutputFiles: 2,
     })
   })
