@@ -1,0 +1,65 @@
+import type { Page } from 'playwright-core'
+
+/** What a browser drew while something went on. */
+export interface FrameReport {
+  /** Times between frames, ms, ascending. */
+  readonly frames: readonly number[]
+  /** Tasks of more than 50 ms on the main thread, ms. */
+  readonly longTasks: readonly number[]
+}
+
+/** Frames of a page while its list is scrolled a few rows a frame, to and fro, for `ms`. */
+export async function watchScrolling(page: Page, ms: number): Promise<FrameReport> {
+  const source = `(${scrollInPage})(${ms})`
+  const report = await page.evaluate<FrameReport>(source)
+  return { ...report, frames: report.frames.toSorted((a, b) => a - b) }
+}
+
+/** Frames of a page that is left alone for `ms`. */
+export async function watchResting(page: Page, ms: number): Promise<FrameReport> {
+  const report = await page.evaluate<FrameReport>(`(${scrollInPage})(${ms}, 0)`)
+  return { ...report, frames: report.frames.toSorted((a, b) => a - b) }
+}
+
+/** Runs in the page, as text. */
+const scrollInPage = `async (ms, step = 90) => {
+  const list = document.querySelector('[role="grid"]')
+  const longTasks = []
+  const observer = new PerformanceObserver((found) => longTasks.push(...found.getEntries().map((task) => task.duration)))
+  observer.observe({ type: 'longtask' })
+  const frames = []
+  let last
+  let direction = 1
+  const end = performance.now() + ms
+  await new Promise((resolve) => {
+    const draw = (now) => {
+      if (last !== undefined) frames.push(now - last)
+      last = now
+      if (list.scrollTop + list.clientHeight >= list.scrollHeight - 1) direction = -1
+      if (list.scrollTop <= 0) direction = 1
+      list.scrollTop += step * direction
+      if (now < end) requestAnimationFrame(draw)
+      else resolve()
+    }
+    requestAnimationFrame(draw)
+  })
+  observer.disconnect()
+  return { frames, longTasks }
+}`
+
+/** Times from an input to the next frame that shows what came of it (Event Timing), ms; whole 8 ms, 16 at least. */
+export async function watchInput(page: Page, act: () => Promise<void>): Promise<readonly number[]> {
+  await page.evaluate(`globalThis.inputTimes = []
+    globalThis.inputObserver = new PerformanceObserver((found) => globalThis.inputTimes.push(
+      ...found.getEntries().filter(({ interactionId }) => interactionId > 0).map(({ interactionId, duration }) => [interactionId, duration])))
+    globalThis.inputObserver.observe({ type: 'event', durationThreshold: 16 })`)
+  await act()
+  await page.waitForTimeout(500)
+  const found = await page.evaluate<readonly (readonly [number, number])[]>(`(() => {
+    globalThis.inputObserver.disconnect()
+    return globalThis.inputTimes
+  })()`)
+  const longest = new Map<number, number>()
+  for (const [id, duration] of found) longest.set(id, Math.max(duration, longest.get(id) ?? 0))
+  return [...longest.values()]
+}
