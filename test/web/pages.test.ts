@@ -9,7 +9,7 @@ import { makeScene, type Scene } from './support/scene.ts'
 
 /** With this set, the pictures of the documentation are taken anew. */
 const IMAGES = process.env['LOCKHOUSE_SCREENSHOTS']
-const WIDE = IMAGES ? { width: 1200, height: 750 } : { width: 1440, height: 900 }
+const WIDE = IMAGES ? { width: 1280, height: 800 } : { width: 1440, height: 900 }
 const PHONE = { width: 375, height: 812 }
 
 /** Pages that the documentation also shows on a phone. */

@@ -23,6 +23,8 @@ export interface ChartProps {
   readonly time?: boolean
   /** A value of the vertical axis with its unit. */
   readonly format: (value: number) => string
+  /** Values are counts: no mark of the vertical axis is a fraction. */
+  readonly whole?: boolean
   /** What the chart shows and says, for those who cannot see it: its title, latest and greatest value. */
   readonly summary: string
   /** px; default 160. */
@@ -93,7 +95,13 @@ function chartOptions(props: ChartProps, width: number, height: number): UPlot.O
         space: 80,
         ...((props.time ?? true) ? { values: timeLabels, incrs: TIME_STEPS } : {}),
       },
-      { ...axis, size: axisWidth, space: 24, values: (_plot, ticks) => ticks.map((tick) => props.format(tick)) },
+      {
+        ...axis,
+        size: axisWidth,
+        space: 24,
+        values: (_plot, ticks) => ticks.map((tick) => props.format(tick)),
+        ...(props.whole ? { incrs: WHOLE_STEPS } : {}),
+      },
     ],
     series: [{}, ...props.series.map((one) => seriesOptions(one, props.format))],
   }
@@ -139,6 +147,9 @@ function timeLabels(...[, ticks, , , step]: Parameters<UPlot.Axis.DynamicValues>
     return at.toLocaleTimeString('sv', { timeStyle: step < MINUTE_S ? 'medium' : 'short' })
   })
 }
+
+/** Between marks of an axis of counts: 1, 2, 5, 10, 20 and so on. */
+const WHOLE_STEPS = Array.from({ length: 48 }, (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3))
 
 /** Seconds between marks of the time axis: from one second on, so that no two marks read the same. */
 const TIME_STEPS = [

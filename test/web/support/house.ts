@@ -63,7 +63,7 @@ export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House
     token,
     call,
     async addUser(user, role) {
-      return (await call('POST', '/api/auth/tokens', { user, role, name: 'web test' })).token
+      return (await call('POST', '/api/auth/tokens', { user, role, name: 'laptop' })).token
     },
     async close() {
       child.kill('SIGTERM')

@@ -25,7 +25,7 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
   {
     id: 'move',
     header: strings.columns.move,
-    width: 'minmax(112px, 1fr)',
+    width: 'minmax(132px, 1fr)',
     cell: ({ from_environment: from, to_environment: to }) => <span>{strings.move(from, to)}</span>,
   },
   {

@@ -18,6 +18,7 @@ interface ChartSpec {
   readonly title: string
   readonly valueOf: (sample: Sample) => number | null
   readonly format: (value: number) => string
+  readonly whole?: boolean
 }
 
 const CHARTS: readonly ChartSpec[] = [
@@ -26,6 +27,7 @@ const CHARTS: readonly ChartSpec[] = [
     title: charts.lag,
     valueOf: ({ lagRows }) => lagRows,
     format: (rows) => formatPlural(Math.round(rows), 'row'),
+    whole: true,
   },
   { title: charts.duration, valueOf: ({ durationMs }) => durationMs, format: formatDuration },
 ]
@@ -68,14 +70,14 @@ interface SampleChartProps {
   readonly samples: readonly Sample[]
 }
 
-function SampleChart({ spec: { title, valueOf, format }, x, samples }: SampleChartProps) {
+function SampleChart({ spec: { title, valueOf, format, whole = false }, x, samples }: SampleChartProps) {
   const series = useMemo(() => [{ label: title, values: samples.map(valueOf), fill: true }], [title, valueOf, samples])
   const values = series[0]?.values.filter((value) => value !== null) ?? []
   const summary = charts.summary(title, format(values.at(-1) ?? 0), format(Math.max(0, ...values)), samples.length)
   return (
     <section className={classes.chart}>
       <h2>{title}</h2>
-      <Chart x={x} series={series} format={format} summary={summary} height={180} />
+      <Chart x={x} series={series} format={format} whole={whole} summary={summary} height={180} />
     </section>
   )
 }

@@ -68,7 +68,7 @@ function RowsChart({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
     formatCount(points.at(-1)?.rows ?? 0),
     formatPlural(points.length, 'snapshot'),
   )
-  return <Chart x={x} series={series} format={formatCount} summary={summary} height={120} />
+  return <Chart x={x} series={series} format={formatCount} whole summary={summary} height={120} />
 }
 
 interface SnapshotColumnsOptions {
