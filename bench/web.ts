@@ -14,6 +14,8 @@ import { withWorkFolder } from './support/work-folder.ts'
 const TABLES = Number(process.env['BENCH_TABLES'] ?? 10_000)
 const PIPELINES = Number(process.env['BENCH_PIPELINES'] ?? 200)
 const SCROLL_MS = Number(process.env['BENCH_MS'] ?? 5000)
+/** Of a display with 60 Hz, with room for the rounding of its clock, ms. */
+const FRAME_MS = 16.75
 const SOURCE = { namespace: ['bench'], name: 'source' }
 
 interface Measured {
@@ -134,9 +136,6 @@ async function pipelines(page: Page, { url, call }: House): Promise<readonly Mea
     { name: 'click on a pipeline', inputs: clicked },
   ]
 }
-
-/** Of a display with 60 Hz, with room for the rounding of its clock, ms. */
-const FRAME_MS = 16.75
 
 function report(bytes: number, measured: readonly Measured[]): void {
   const load = loadavg()[0]?.toFixed(1)
