@@ -1,7 +1,7 @@
 import { Button, CloseButton, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useCallback, useMemo } from 'react'
 import { useCan } from '../../api/session.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { TableListItem } from '../../api/types.ts'
@@ -55,6 +55,10 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
     const inside = namespace === undefined ? tables : tables.filter((table) => table.namespace === namespace)
     return findByName(inside, q, ({ table }) => table)
   }, [tables, namespace, q])
+  const open = useCallback(
+    ({ table }: TableListItem) => void navigate({ to: '/tables/$table', params: { table } }),
+    [navigate],
+  )
   const byHealth = HEALTH_SORTS.includes(sort.column)
   const rows = useHealthSorted(shown, byHealth)
   return (
@@ -87,7 +91,7 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
           columns={tableColumns}
           sort={sort}
           onSort={(next: Sort) => change({ sort: formatSort(next) })}
-          onOpen={({ table }) => void navigate({ to: '/tables/$table', params: { table } })}
+          onOpen={open}
         />
       )}
     </>
@@ -103,12 +107,12 @@ const rowKey = ({ table }: TableListItem): string => table
 function useHealthSorted(shown: readonly TableListItem[], byHealth: boolean): readonly TableListItem[] {
   const readAll = byHealth && shown.length <= MAX_READ_FOR_SORT
   const names = useMemo(() => (readAll ? shown.map(({ table }) => table) : undefined), [readAll, shown])
-  const known = useHealthVersion(names)
-  const version = readAll ? known : 0
+  const version = useHealthVersion(names, readAll)
   return useMemo(() => (byHealth && version >= 0 ? [...shown] : shown), [shown, byHealth, version])
 }
 
 function SortedPartly({ tables }: { readonly tables: readonly TableListItem[] }) {
+  useHealthVersion(undefined, true)
   const known = tables.filter(({ table }) => healthStore.get(table).health !== undefined).length
   return <p className={classes.note}>{words.sortedPartly(formatCount(known), formatCount(tables.length))}</p>
 }

@@ -10,13 +10,14 @@ export function useKnownHealth(table: string): KnownHealth {
 const RENEW_MS = 400
 
 /**
- * A number that changes when more becomes known, a few times a second at most; while `tables` are given, all of them are
- * asked for.
+ * A number that changes when more becomes known, a few times a second at most, and stands still where nobody is
+ * `listening`; while `tables` are given, all of them are asked for.
  */
-export function useHealthVersion(tables: readonly string[] | undefined): number {
+export function useHealthVersion(tables: readonly string[] | undefined, listening: boolean): number {
   const [version, setVersion] = useState(healthStore.version)
   useEffect(() => (tables === undefined ? undefined : healthStore.wantAll(tables)), [tables])
   useEffect(() => {
+    if (!listening) return undefined
     let timer: ReturnType<typeof setTimeout> | undefined
     const stop = healthStore.watchAll(() => {
       timer ??= setTimeout(() => {
@@ -28,6 +29,6 @@ export function useHealthVersion(tables: readonly string[] | undefined): number 
       stop()
       clearTimeout(timer)
     }
-  }, [])
+  }, [listening])
   return version
 }
