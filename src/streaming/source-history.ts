@@ -2,6 +2,7 @@ import { formatIdentifier } from '../catalog/table-identifier.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
+import { type FileScanTask, planFiles } from '../iceberg/scan.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import type { Snapshot } from '../iceberg/snapshots.ts'
 import type { Table } from '../iceberg/table.ts'
@@ -24,6 +25,8 @@ export interface UnreadHistory {
   readonly current: Snapshot | undefined
   /** Those after it, oldest first. */
   readonly after: readonly Snapshot[]
+  /** Whether snapshots between `current` and the first after it are gone; see {@link filesBetween}. */
+  readonly hasGap: boolean
 }
 
 /**
@@ -34,23 +37,54 @@ export function unreadHistory(table: Table, { offset, isComplete }: ReadPosition
   const { metadata } = table
   const head = metadata.currentSnapshotId
   if (head === undefined) {
-    if (isStart(offset)) return { current: undefined, after: [] }
+    if (isStart(offset)) return { current: undefined, after: [], hasGap: false }
     throw lost(table, offset, 'the table has no current snapshot any more')
   }
   const after: Snapshot[] = []
   for (const snapshot of ancestorsOf(metadata, head)) {
-    if (snapshot.snapshotId === offset.snapshotId) return { current: snapshot, after: after.reverse() }
+    if (snapshot.snapshotId === offset.snapshotId) return { current: snapshot, after: after.reverse(), hasGap: false }
     after.push(snapshot)
   }
-  if (isStart(offset)) return { current: undefined, after: after.reverse() }
+  if (isStart(offset)) return { current: undefined, after: after.reverse(), hasGap: false }
   if (isComplete && after.at(-1)?.parentSnapshotId === offset.snapshotId) {
-    return { current: undefined, after: after.reverse() }
+    return { current: undefined, after: after.reverse(), hasGap: false }
   }
-  const stillThere = snapshotById(metadata, offset.snapshotId) !== undefined
-  const why = stillThere
-    ? 'the table was rolled back behind it'
-    : 'it has expired, and rows after it may be gone with it'
-  throw lost(table, offset, why)
+  const read = snapshotById(metadata, offset.snapshotId)
+  if (read === undefined) throw lost(table, offset, 'it has expired, and rows after it may be gone with it')
+  const isLater = (after.at(-1)?.sequenceNumber ?? 0) > read.sequenceNumber
+  if (!isLater) throw lost(table, offset, 'the table was rolled back behind it')
+  return { current: read, after: after.reverse(), hasGap: true }
+}
+
+/**
+ * What came between two snapshots when those in between have expired: the files that the later one has beyond the
+ * earlier, in the order in which they came, with the deletes that apply to them now. That this is all, and nothing twice,
+ * follows when the later one has all files of the earlier unchanged and the others are younger; else throws
+ * {@link PipelineStopped}.
+ */
+export async function filesBetween(table: Table, from: Snapshot, to: Snapshot): Promise<readonly FileScanTask[]> {
+  const since = from.sequenceNumber
+  const rest = new Map(
+    (await planFiles(table, { snapshotId: from.snapshotId })).map((task) => [task.dataFile.filePath, deletesOf(task)]),
+  )
+  const fresh: FileScanTask[] = []
+  for (const task of await planFiles(table, { snapshotId: to.snapshotId })) {
+    const { filePath } = task.dataFile
+    const before = rest.get(filePath)
+    if (before === undefined) fresh.push(task)
+    else if (before === deletesOf(task)) rest.delete(filePath)
+  }
+  const isYounger = to.sequenceNumber > since && fresh.every((task) => task.fileSequenceNumber > since)
+  if (isYounger && rest.size === 0) return fresh.sort((a, b) => a.fileSequenceNumber - b.fileSequenceNumber)
+  const offset = { snapshotId: from.snapshotId, position: 0, scanAllFiles: false }
+  throw lost(table, offset, 'snapshots after it have expired, and what they changed cannot be told any more')
+}
+
+function deletesOf({ deletes }: FileScanTask): string {
+  return deletes
+    .map(({ file }) => file.filePath)
+    .sort()
+    .join('\n')
 }
 
 function lost({ identifier }: Table, { snapshotId }: StreamingOffset, why: string): PipelineStopped {
@@ -90,10 +124,14 @@ export function isRead(snapshot: Snapshot, onDelete: OnDelete): boolean {
   }
 }
 
-/** Whether the beginning of the history of `main` is in the table; false when snapshots have expired. */
+/**
+ * Whether the beginning of the history of `main` is in the table; false when snapshots have expired. (PyIceberg takes away
+ * the parent of one whose parent it expires: then the totals of its summary tell that it was not the first.)
+ */
 export function hasWholeHistory(metadata: TableMetadata): boolean {
   if (metadata.currentSnapshotId === undefined) return true
   let oldest: Snapshot | undefined
   for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) oldest = snapshot
-  return oldest?.parentSnapshotId === undefined
+  const { 'total-data-files': total, 'added-data-files': added } = oldest?.summary ?? {}
+  return oldest?.parentSnapshotId === undefined && (total === undefined || total === (added ?? '0'))
 }

@@ -4,7 +4,7 @@ import type { FileScanTask } from '../iceberg/scan.ts'
 import type { Snapshot } from '../iceberg/snapshots.ts'
 import type { Table } from '../iceberg/table.ts'
 import { PipelineStopped } from './pipeline-errors.ts'
-import { isRead, operationOf, unreadHistory } from './source-history.ts'
+import { filesBetween, isRead, operationOf, unreadHistory } from './source-history.ts'
 import type { OnDelete, ReadPosition, UnreadHistory } from './source-history.ts'
 import { isStart } from './streaming-offset.ts'
 
@@ -69,6 +69,10 @@ export class SourcePlanner {
     if (history.current !== undefined && !start.isComplete) await this.#take(table, history.current, draft)
     for (const snapshot of history.after) {
       if (draft.isFull) break
+      if (isAfterGap(snapshot, history)) {
+        if (draft.isEmpty) await this.#takeGap(table, history, draft)
+        break
+      }
       if (!readsNext(snapshot, onDelete, draft)) break
       if (operationOf(snapshot) === 'append') {
         draft.enter(snapshot)
@@ -87,6 +91,11 @@ export class SourcePlanner {
     if (!snapshots.some(({ snapshotId }) => snapshotId === last)) throw notReached(last)
     for (const snapshot of snapshots) {
       const isFirst = snapshot === history.current
+      if (isAfterGap(snapshot, history)) {
+        await this.#takeGap(table, history, draft)
+        if (snapshot.snapshotId === last) break
+        continue
+      }
       if (!isFirst) {
         if (isRead(snapshot, onDelete)) draft.enter(snapshot)
         else draft.pass(snapshot)
@@ -113,14 +122,18 @@ export class SourcePlanner {
 
   /** What is not read after a position. */
   async lag(table: Table, position: ReadPosition, nowMs: number): Promise<SourceLag> {
-    const { current, after } = unreadHistory(table, position)
+    const history = unreadHistory(table, position)
+    const { current, after } = history
     const rest =
       current === undefined || position.isComplete
         ? []
         : (await this.#filesOf(table, current, position.offset.scanAllFiles)).files
             .filter(({ index }) => index >= position.offset.position)
             .map(({ task }) => task.dataFile)
-    const unread = after.filter((snapshot) => operationOf(snapshot) === 'append')
+    if (history.hasGap && current !== undefined && after[0] !== undefined) {
+      rest.push(...(await filesBetween(table, current, after[0])).map(({ dataFile }) => dataFile))
+    }
+    const unread = after.filter((snapshot) => operationOf(snapshot) === 'append' && !isAfterGap(snapshot, history))
     const oldest = rest.length > 0 ? current : unread[0]
     const total = (key: string): number => unread.reduce((sum, { summary }) => sum + toCount(summary[key]), 0)
     return {
@@ -130,6 +143,13 @@ export class SourcePlanner {
       bytes: rest.reduce((sum, file) => sum + file.fileSizeInBytes, 0) + total('added-files-size'),
       seconds: oldest === undefined ? 0 : Math.max(0, (nowMs - oldest.timestampMs) / 1000),
     }
+  }
+
+  /** All that came in the snapshots that have expired, as one batch whatever the limits: nothing in it has a position. */
+  async #takeGap(table: Table, { current, after: [next] }: UnreadHistory, draft: BatchDraft): Promise<void> {
+    if (current === undefined || next === undefined) return
+    const { end } = await addedFiles(table, next)
+    draft.jump({ snapshot: next, position: end }, await filesBetween(table, current, next))
   }
 
   async #take(table: Table, snapshot: Snapshot, draft: BatchDraft, until = Infinity): Promise<void> {
@@ -143,6 +163,10 @@ export class SourcePlanner {
     this.#open = { key, files }
     return files
   }
+}
+
+function isAfterGap(snapshot: Snapshot, { after, hasGap }: UnreadHistory): boolean {
+  return hasGap && snapshot === after[0]
 }
 
 /** False when the batch has to end before a snapshot that stops the pipeline. */
@@ -180,6 +204,10 @@ class BatchDraft {
     return this.#end !== this.#start
   }
 
+  get isEmpty(): boolean {
+    return this.#tasks.length === 0
+  }
+
   get isComplete(): boolean {
     return this.#end.isComplete
   }
@@ -187,6 +215,15 @@ class BatchDraft {
   /** Goes to the beginning of a snapshot. */
   enter(snapshot: Snapshot): void {
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
+  }
+
+  /** Goes to the end of a snapshot with all of these files. */
+  jump(
+    { snapshot, position }: { readonly snapshot: Snapshot; readonly position: number },
+    tasks: readonly FileScanTask[],
+  ): void {
+    this.#tasks.push(...tasks)
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
   }
 
   /** Goes to the end of a snapshot of which nothing is read. */

@@ -159,7 +159,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await stop(id)
   })
 
-  it('goes on when PyIceberg expires all it can, and says so where it was not kept from it', async () => {
+  it('goes on when PyIceberg, which looks at no retention, has expired all it can', async () => {
     await python.change('p.expires', 'create')
     await python.change('p.expires', 'append', { first: 0, count: 10 })
     const id = await start('expires')
@@ -169,17 +169,13 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     expect(ids(await untilRows('expires', 20))).toEqual(range(0, 20))
     await stop(id)
     for (let at = 2; at < 5; at += 1) await python.change('p.expires', 'append', { first: at * 10, count: 10 })
-    const { operations } = await python.change('p.expires', 'expire')
-    process.stdout.write(`\nafter PyIceberg's expiry of a source at rest: ${operations.length} snapshots\n`)
+    // the one that is tagged for the pipeline, and the newest: what came in between is told by the files
+    expect((await python.change('p.expires', 'expire')).operations).toEqual(['append', 'append'])
     await start('expires')
-    const end = await until('all rows, or the reason why not', async () => {
-      const pipeline = await status(id)
-      return (pipeline.state === 'failed' || (await sinkOf('expires')).rows.length === 50) && pipeline
-    })
-    if (end.state === 'failed') {
-      expect(end.error?.code).toBe('HISTORY_LOST')
-      expect(ids(await sinkOf('expires'))).toEqual(range(0, 20))
-    } else expect(ids(await sinkOf('expires'))).toEqual(range(0, 50))
+    expect(ids(await untilRows('expires', 50))).toEqual(range(0, 50))
+    await python.change('p.expires', 'append', { first: 50, count: 10 })
+    expect(ids(await untilRows('expires', 60))).toEqual(range(0, 60))
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
     await stop(id)
   })
 

@@ -7,10 +7,9 @@ import { IcebergError } from '../../src/iceberg/errors.ts'
 import { currentSchema } from '../../src/iceberg/metadata.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
 import { addColumn, dropColumn, renameColumn } from '../../src/iceberg/update/schema-update.ts'
-import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { runCompaction } from '../../src/maintenance/compaction.ts'
-import { numbered, openLab, type StreamLab, until } from './support.ts'
+import { deleteRow, numbered, openLab, type StreamLab, until } from './support.ts'
 
 type Pipeline = { id: string; state: string; error: { code: string; message: string } | null; warnings: string[] }
 
@@ -90,44 +89,15 @@ describe('a pipeline when things go wrong or change', () => {
     })
   }
 
-  async function deleteFirstRow(name: string): Promise<void> {
-    const table = await lab.load(name)
-    const [task] = await planFiles(table)
-    const path = task?.dataFile.filePath ?? ''
-    const files = await lab.engine.append({
-      io: table.io,
-      query: `select '${path}' as c2147483546, 0::bigint as c2147483545`,
-      output: {
-        schema: {
-          schemaId: 0,
-          identifierFieldIds: [],
-          fields: [
-            { id: 2_147_483_546, name: 'file_path', required: true, type: { kind: 'string' } },
-            { id: 2_147_483_545, name: 'pos', required: true, type: { kind: 'long' } },
-          ],
-        },
-        partitionSpec: { specId: 0, fields: [] },
-        formatVersion: 2,
-        targetFileSizeBytes: 2 ** 20,
-        properties: {},
-        newDataLocation: () => `${table.metadata.location}/data/deletes-${crypto.randomUUID()}.parquet`,
-      },
-    })
-    const deleteFiles = files.map((file) => ({ ...file, content: 'position-deletes' as const }))
-    await commitTable(lab.catalog(), table.identifier, (fresh) =>
-      stageRowDelta(fresh, { dataFiles: [], deleteFiles, operationId: `delete-${crypto.randomUUID()}` }),
-    )
-  }
-
   it('applies the deletes of the source when it begins, and stops at a delete that comes later', async () => {
     await lab.createTable('s.deletes', TWO)
     await lab.append('s.deletes', numbered(0, 10), numbered(10, 20))
-    await deleteFirstRow('s.deletes')
+    await deleteRow(lab, 's.deletes', 0)
     expect(await lab.rows('s.deletes')).toHaveLength(19)
     const id = await start('deletes', { create_sink_table: true, max_files_per_batch: 1 })
     await untilSame('deletes')
     await lab.append('s.deletes', numbered(20, 30))
-    await deleteFirstRow('s.deletes')
+    await deleteRow(lab, 's.deletes', 25)
     await lab.append('s.deletes', numbered(30, 40))
     const failed = await untilState(id, 'failed')
     expect(failed.error?.code).toBe('SOURCE_NOT_APPENDED')

@@ -7,7 +7,7 @@ import type { TableUpdate } from '../../src/iceberg/update/table-update.ts'
 import { runCompaction } from '../../src/maintenance/compaction.ts'
 import { runExpiry } from '../../src/maintenance/expiry.ts'
 import { runRollback } from '../../src/maintenance/rollback.ts'
-import { numbered, openLab, type StreamLab, until } from './support.ts'
+import { deleteRow, numbered, openLab, type StreamLab, until } from './support.ts'
 
 describe('a pipeline whose tables others change', () => {
   let lab: StreamLab
@@ -134,35 +134,35 @@ describe('a pipeline whose tables others change', () => {
     await stop(id)
   })
 
+  /** Expires all it can as an engine does that looks at tags and heads only, and not at retention. */
+  async function expireRuthlessly(name: string, options: { sparesTags: boolean }): Promise<void> {
+    await change(name, ({ refs }) => {
+      const tags = Object.keys(refs).filter((ref) => ref !== 'main' && !options.sparesTags)
+      const main = { type: 'branch', 'snapshot-id': refs['main']?.snapshotId ?? 0n } as const
+      return {
+        updates: [
+          ...tags.map((ref) => ({ action: 'remove-snapshot-ref', 'ref-name': ref }) as const),
+          { action: 'set-snapshot-ref', 'ref-name': 'main', ...main },
+        ],
+      }
+    })
+    const identifier = parseIdentifier(name)
+    await runExpiry({
+      catalog: lab.catalog(),
+      identifier,
+      request: { retain_last: 1 },
+      nowMs: Date.now() + 10 * 86_400_000,
+    })
+  }
+
   it('ends with HISTORY_LOST, naming the snapshot, when another engine expired what was unread; the sink stays', async () => {
     await makeSource('expired', 2)
     const id = await start('expired')
     await untilRows('expired', 20)
     await stop(id)
     for (let at = 2; at < 5; at += 1) await lab.append('s.expired', numbered(at * 10, at * 10 + 10))
-    // an engine that does not care for retention: it takes the tag and the property away first
-    await change('s.expired', ({ refs }) => ({
-      updates: Object.keys(refs)
-        .filter((name) => name !== 'main')
-        .map((name) => ({ action: 'remove-snapshot-ref', 'ref-name': name }) as const),
-    }))
-    await change('s.expired', ({ refs }) => ({
-      updates: [
-        {
-          action: 'set-snapshot-ref',
-          'ref-name': 'main',
-          type: 'branch',
-          'snapshot-id': refs['main']?.snapshotId ?? 0n,
-        },
-      ],
-    }))
     const read = (await status(id)).last_progress.sources[0].end_offset.snapshot_id
-    await runExpiry({
-      catalog: lab.catalog(),
-      identifier: parseIdentifier('s.expired'),
-      request: { retain_last: 1 },
-      nowMs: Date.now() + 10 * 86_400_000,
-    })
+    await expireRuthlessly('s.expired', { sparesTags: false })
     await start('expired')
     const failed = await untilState(id, 'failed')
     expect(failed.error.code).toBe('HISTORY_LOST')
@@ -170,6 +170,57 @@ describe('a pipeline whose tables others change', () => {
     expect(failed.error.message).not.toContain(lab.service.folder)
     expect(await sinkRows('expired')).toHaveLength(20)
     expect(await lab.rows('s.expired')).toHaveLength(50)
+  })
+
+  it('reads on over snapshots that expired all the same, when the files tell what came in them', async () => {
+    await makeSource('gap', 2)
+    const id = await start('gap', { max_files_per_batch: 1 })
+    await untilRows('gap', 20)
+    await stop(id)
+    for (let at = 2; at < 5; at += 1) await lab.append('s.gap', numbered(at * 10, at * 10 + 10))
+    await lab.append('s.gap', numbered(50, 60))
+    await expireRuthlessly('s.gap', { sparesTags: true })
+    expect((await lab.load('s.gap')).metadata.snapshots).toHaveLength(2)
+    await start('gap', { max_files_per_batch: 1 })
+    await untilRows('gap', 60)
+    await lab.append('s.gap', numbered(60, 70))
+    await untilRows('gap', 70)
+    expect(await sinkRows('gap')).toEqual(await lab.rows('s.gap'))
+    expect(await status(id)).toMatchObject({ state: 'running', error: null })
+    await lab.service.restart()
+    await lab.append('s.gap', numbered(70, 80))
+    await untilRows('gap', 80)
+    expect(await sinkRows('gap')).toEqual(await lab.rows('s.gap'))
+    await stop(id)
+  })
+
+  it('but not when what was read has been rewritten or deleted meanwhile', async () => {
+    for (const [name, alter] of [
+      [
+        'gap_rewritten',
+        () =>
+          runCompaction({
+            catalog: lab.catalog(),
+            engine: lab.engine,
+            identifier: parseIdentifier('s.gap_rewritten'),
+            request: { rewrite_all: true },
+            operationId: 'rewrite',
+          }),
+      ],
+      ['gap_deleted', () => deleteRow(lab, 's.gap_deleted', 5)],
+    ] as const) {
+      await makeSource(name, 2)
+      const id = await start(name)
+      await untilRows(name, 20)
+      await stop(id)
+      await lab.append(`s.${name}`, numbered(20, 30))
+      await alter()
+      await lab.append(`s.${name}`, numbered(30, 40))
+      await expireRuthlessly(`s.${name}`, { sparesTags: true })
+      await start(name)
+      expect((await untilState(id, 'failed')).error.code, name).toBe('HISTORY_LOST')
+      expect(await sinkRows(name)).toHaveLength(20)
+    }
   })
 
   it('ends with HISTORY_LOST when the source is rolled back behind what was read', async () => {

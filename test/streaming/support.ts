@@ -11,6 +11,7 @@ import { partitionPath, partitionType } from '../../src/iceberg/partitioning.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
 import type { Table } from '../../src/iceberg/table.ts'
 import type { NestedField, SimpleTypeName, Type } from '../../src/iceberg/types.ts'
+import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
 import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
@@ -108,6 +109,48 @@ function outputOf({ metadata }: Table) {
 /** Ids `from` to `to` (exclusive) with a name each, for columns 1 and 2. */
 export function numbered(from: number, to: number): string {
   return `SELECT i AS c1, 'n' || i AS c2 FROM range(${from}, ${to}) t(i)`
+}
+
+/** Takes away the row with this `id`, by a position delete. */
+export async function deleteRow(lab: StreamLab, name: string, id: number): Promise<void> {
+  const table = await lab.load(name)
+  const schema = currentSchema(table.metadata)
+  for (const task of await planFiles(table)) {
+    let position = 0
+    for await (const row of lab.engine.readRows({ ...table, schema, inputs: [{ ...task, deletes: [] }] })) {
+      if (Number(row['id']) === id) return commitDelete(lab, table, { path: task.dataFile.filePath, position })
+      position += 1
+    }
+  }
+  throw new Error(`${name} has no row ${id}`)
+}
+
+async function commitDelete(
+  lab: StreamLab,
+  { io, metadata, identifier }: Table,
+  { path, position }: { readonly path: string; readonly position: number },
+): Promise<void> {
+  const fields: NestedField[] = [
+    { id: 2_147_483_546, name: 'file_path', required: true, type: { kind: 'string' } },
+    { id: 2_147_483_545, name: 'pos', required: true, type: { kind: 'long' } },
+  ]
+  const files = await lab.engine.append({
+    io,
+    query: `SELECT '${path}' AS c2147483546, ${position}::BIGINT AS c2147483545`,
+    output: {
+      schema: { schemaId: 0, identifierFieldIds: [], fields },
+      partitionSpec: { specId: 0, fields: [] },
+      formatVersion: 2,
+      targetFileSizeBytes: 2 ** 20,
+      properties: {},
+      newDataLocation: () => `${metadata.location}/data/deletes-${randomUUID()}.parquet`,
+    },
+  })
+  const deleteFiles = files.map((file) => ({ ...file, content: 'position-deletes' as const }))
+  const operationId = `delete-${randomUUID()}`
+  await commitTable(lab.catalog(), identifier, (fresh) =>
+    stageRowDelta(fresh, { dataFiles: [], deleteFiles, operationId }),
+  )
 }
 
 /** Data files in the folder of a table that it does not have. */
