@@ -10,6 +10,7 @@ import { isUniqueViolation } from '../storage/database-error.ts'
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../storage/pipeline-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import { type BatchQuery, copyQuery } from '../streaming/batch-query.ts'
+import { circleThrough } from '../streaming/circle.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint-location.ts'
 import type { HubMessage, MetricsHub } from '../streaming/metrics-hub.ts'
 import { describePipeline, type PipelineView } from '../streaming/pipeline-view.ts'
@@ -224,6 +225,9 @@ async function requireFree(
   }
   const live = await store.findLiveOn(sink)
   if (live) throw refuse('CONFLICT', 'sink_table', `pipeline ${live.id} is live on it`)
+  const circle = circleThrough(await store.listLive(), { sources, sinkTable: sink })
+  if (circle)
+    throw refuse('CONFLICT', 'sink_table', `its rows would come back to the source through ${circle.join(', ')}`)
   return known
 }
 
