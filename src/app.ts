@@ -8,7 +8,7 @@ import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { HttpError } from './middleware/http-error.ts'
 import { idempotency } from './middleware/idempotency.ts'
-import { mountNotebookProxy, type NotebookProxyDeps } from './middleware/notebook-proxy.ts'
+import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './middleware/notebook-mount.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
@@ -28,7 +28,7 @@ export interface AppContext extends RouteDeps, McpRouteDeps {
   readonly newRequestId: () => string
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
-  readonly notebookProxy: NotebookProxyDeps
+  readonly notebookProxy: NotebookMount
 }
 
 const MAX_BODY_BYTES = 2 ** 20
@@ -45,8 +45,11 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   })
   app.use(requestLog(context))
   app.use(securityHeaders())
-  app.use(frontend(context.staticFiles))
   app.use(auditRefusals(context.refusals))
+  const { authMode: mode, identity, allowedOrigins, log } = context
+  const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
+  mountNotebookHosts(app, notebooks)
+  app.use(frontend(context.staticFiles))
   app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
   app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
   const limitBody = limitBodyTo(MAX_BODY_BYTES)
@@ -56,8 +59,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
     return c.req.path === IMPORT_PATH ? limitImport(c, next) : limitBody(c, next)
   })
   app.use('/api/*', idempotency(context.idempotency))
-  const { authMode: mode, identity, allowedOrigins, log } = context
-  mountNotebookProxy(app, { ...context.notebookProxy, mode, identity, allowedOrigins, log, isolation: 'path' })
+  mountNotebookProxy(app, notebooks)
   mountMcp(app, context)
   mountRoutes(app, allRoutes(context))
   return app

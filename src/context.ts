@@ -100,7 +100,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const common = { state, catalog, newId, now, log, randomBytes }
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
-  const identity = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
+  const { identity, handover } = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
   const sandbox = createDuckDbSandbox()
   const graphs = createGraphService({ ...state, stores: createLifecycleStores(db), catalog, sandbox })
   const { tables, operations, maintenance, reconciler } = openMaintenance({ ...common, graphs, engine })
@@ -151,7 +151,11 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       pipelines,
       graphs,
       notebooks: notebooks.notebooks,
-      notebookProxy: { targets: notebooks.notebooks, upstream: runtime.createNotebookUpstream() },
+      notebookProxy: {
+        targets: notebooks.notebooks,
+        upstream: runtime.createNotebookUpstream(),
+        origins: notebooks.hosts && { hosts: notebooks.hosts, handover },
+      },
       ...lifecycle,
       ...agent,
     },

@@ -1,3 +1,4 @@
+import { parseNotebookHosts } from '../notebooks/proxy/notebook-hosts.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
 
@@ -26,6 +27,8 @@ export interface NotebookConfig {
   readonly warehouseClaim: string | undefined
   /** `NOTEBOOK_ADDRESS`: whether pods are reached by the name of their service, or by their IP. */
   readonly address: 'service-dns' | 'pod-ip'
+  /** `NOTEBOOK_HOST_TEMPLATE`: a host of its own for each user's notebook; undefined: all under the service's. */
+  readonly hostTemplate: string | undefined
 }
 
 /** How to reach the cluster: files of `KUBECONFIG`, or the service account of the pod that this process runs in. */
@@ -67,6 +70,7 @@ export function notebookConfig(env: Env): NotebookConfig {
     catalogUri: catalogUri(env),
     warehouseClaim: matching(env, 'NOTEBOOK_WAREHOUSE_CLAIM', DNS_LABEL),
     address: address(env),
+    hostTemplate: hostTemplate(env),
   }
   if (config.warningMs >= config.idleMs) {
     throw new ConfigError('NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES')
@@ -157,4 +161,15 @@ function address(env: Env): NotebookConfig['address'] {
   const text = env['NOTEBOOK_ADDRESS'] ?? 'service-dns'
   if (text === 'service-dns' || text === 'pod-ip') return text
   throw new ConfigError(`NOTEBOOK_ADDRESS must be service-dns or pod-ip, not ${JSON.stringify(text)}`)
+}
+
+function hostTemplate(env: Env): string | undefined {
+  const text = env['NOTEBOOK_HOST_TEMPLATE']
+  if (text === undefined) return undefined
+  const hosts = parseNotebookHosts(text)
+  if (hosts === undefined || !(hosts.secure || /\.localhost(:\d+)?$/.test(text))) {
+    throw new ConfigError('NOTEBOOK_HOST_TEMPLATE must be such as https://{slug}.nb.example (http for .localhost only)')
+  }
+  if (env['AUTH_MODE'] !== 'off') return text
+  throw new ConfigError('NOTEBOOK_HOST_TEMPLATE keeps users apart, and AUTH_MODE=off knows none')
 }

@@ -5,10 +5,12 @@ import { createFailedLoginLimiter } from '../services/identity/failed-login-limi
 import { createIdentityService, type IdentityService } from '../services/identity/identity-service.ts'
 import { createJwtVerifier } from '../services/identity/jwt-verifier.ts'
 import { createKeySet } from '../services/identity/key-set.ts'
+import { createNotebookHandover, type NotebookHandover } from '../services/identity/notebook-handover.ts'
 import { createSessionService } from '../services/identity/session-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { toBase64Url, type TokenService } from '../services/token-service.ts'
 import type { StateTables } from '../storage/schema.ts'
+import { createHandoverStore } from '../storage/handover-store.ts'
 import { createSessionStore } from '../storage/session-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 
@@ -22,22 +24,28 @@ export interface IdentityParts {
   readonly randomBytes: (length: number) => Uint8Array
 }
 
+/** Who calls, on the service's host and on those of notebooks. */
+export interface Identity {
+  readonly identity: IdentityService
+  readonly handover: NotebookHandover
+}
+
 /** Who may call, as the configuration says: tokens and sessions, and the JWTs of an issuer when one is named. */
-export function openIdentity({ jwt }: Pick<Config, 'jwt'>, parts: IdentityParts): IdentityService {
+export function openIdentity({ jwt }: Pick<Config, 'jwt'>, parts: IdentityParts): Identity {
   const { db, tokens, inTransaction, audit, now, log, randomBytes } = parts
   const nowMs = (): number => now().getTime()
   const keys = jwt && createKeySet({ issuer: jwt.issuer, jwksUrl: jwt.jwksUrl, nowMs, log })
-  return createIdentityService({
+  const newSecret = (): string => toBase64Url(randomBytes(32))
+  const tokenCaller = (tokenSha256: string) => tokens.checkHash(tokenSha256)
+  const sessions = createSessionService({ sessions: createSessionStore(db), tokenCaller, now, newSecret })
+  const identity = createIdentityService({
     tokens,
-    sessions: createSessionService({
-      sessions: createSessionStore(db),
-      tokenCaller: (tokenSha256) => tokens.checkHash(tokenSha256),
-      now,
-      newSecret: () => toBase64Url(randomBytes(32)),
-    }),
+    sessions,
     jwt: jwt && keys && createJwtVerifier({ ...jwt, keys, now }),
     limiter: createFailedLoginLimiter(nowMs),
     inTransaction,
     audit,
   })
+  const handovers = createHandoverStore(db)
+  return { identity, handover: createNotebookHandover({ handovers, sessions, inTransaction, audit, now, newSecret }) }
 }

@@ -3,6 +3,7 @@ import { connectKubernetes } from '../notebooks/kubernetes/kubernetes-cluster.ts
 import { createClusterGate, type GateState } from '../notebooks/cluster-gate.ts'
 import { createActivityReader } from '../notebooks/notebook-activity.ts'
 import { type AddressOf, byPodIp, byServiceName, createTargetFinder } from '../notebooks/notebook-targets.ts'
+import { type NotebookHosts, parseNotebookHosts } from '../notebooks/proxy/notebook-hosts.ts'
 import { createPodTable } from '../notebooks/pod-table.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
@@ -39,6 +40,8 @@ export interface NotebookOverrides {
 export interface Notebooks {
   readonly notebooks: NotebookService
   readonly culler: NotebookCuller
+  /** Hosts of notebooks; undefined: they have none of their own. */
+  readonly hosts: NotebookHosts | undefined
   /** For the health of the service: rejects when the cluster that is configured cannot be used. */
   checkCluster(): Promise<void | 'not_configured'>
   /** Asks the cluster a first time, but does not let a silent one hold up the start of the service. */
@@ -58,7 +61,7 @@ const GONE_MS = 30_000
 /** Notebooks on the cluster that is configured, if one is. */
 export function openNotebooks(config: Pick<Config, 'notebooks' | 'authMode'>, parts: NotebookParts): Notebooks {
   const { state, tokens, catalog, now, log, randomBytes, overrides = {} } = parts
-  const { cluster: access, namespace, idleMs, warningMs, ...settings } = config.notebooks
+  const { cluster: access, namespace, idleMs, warningMs, hostTemplate, ...settings } = config.notebooks
   const nowMs = (): number => now().getTime()
   const gate = createClusterGate({
     connect: access && (() => connectKubernetes({ access, namespace, ...definedAttempt(overrides) })),
@@ -103,6 +106,7 @@ export function openNotebooks(config: Pick<Config, 'notebooks' | 'authMode'>, pa
   return {
     notebooks: createNotebookService(deps),
     culler,
+    hosts: hostTemplate === undefined ? undefined : parseNotebookHosts(hostTemplate),
     async checkCluster() {
       if (gate.state() === 'not_configured') return 'not_configured'
       if (gate.state() === 'failing') throw new Error('the cluster cannot be used')

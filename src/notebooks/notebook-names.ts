@@ -16,7 +16,12 @@ const MAX_SLUG = 63 - PREFIX.length - 1 - SESSION_DIGITS
  * No plain name contains two hyphens in a row, and every other does, so the two kinds never meet.
  */
 export function notebookName(user: string): string {
-  return `${PREFIX}${isPlain(user) ? user : hashed(user)}`
+  return `${PREFIX}${notebookSlug(user)}`
+}
+
+/** What stands for a user in names: a DNS label, and nobody else's. */
+export function notebookSlug(user: string): string {
+  return isPlain(user) ? user : hashed(user)
 }
 
 /** The name of what belongs to one pod and goes with it: its service, secret and config map. */

@@ -26,6 +26,7 @@ export interface StateTables {
   readonly agent_actions: AgentActionsTable
   readonly agent_usage: AgentUsageTable
   readonly notebook_sessions: NotebookSessionsTable
+  readonly notebook_handovers: NotebookHandoversTable
 }
 
 export interface MigrationsTable {
@@ -357,6 +358,17 @@ export interface AgentUsageTable {
 }
 
 /** A user's notebook; whether it still lives, the cluster knows. */
+export interface NotebookHandoversTable {
+  /** SHA-256 of the ticket or cookie, in hex. */
+  secret_sha256: string
+  kind: 'ticket' | 'cookie'
+  /** The only host on which it is good. */
+  host: string
+  /** The session that it stands for, whose end ends it. */
+  session_sha256: string
+  expires_at: string
+}
+
 export interface NotebookSessionsTable {
   user_id: string
   session: string

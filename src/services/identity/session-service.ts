@@ -28,6 +28,8 @@ export interface SessionGrant {
 export interface SessionService {
   /** The caller of a session; undefined when it is unknown or over. */
   check(secret: string): Promise<Caller | undefined>
+  /** The same by the hash under which the session is stored. */
+  checkHash(idSha256: string): Promise<Caller | undefined>
   /** Opens a session, inside the transaction of its audit entry; the answer is the cookie's value. */
   open(tx: Tx, grant: SessionGrant): Promise<string>
   /** Ends a session; whether there was one. */
@@ -37,7 +39,8 @@ export interface SessionService {
 /** Sessions over a store. */
 export function createSessionService(deps: SessionServiceDeps): SessionService {
   return {
-    check: (secret) => check(deps, secret),
+    check: (secret) => check(deps, sha256Hex(secret)),
+    checkHash: (idSha256) => check(deps, idSha256),
     async open(tx, { caller, ...grant }) {
       const now = deps.now()
       const secret = deps.newSecret()
@@ -57,8 +60,7 @@ export function createSessionService(deps: SessionServiceDeps): SessionService {
   }
 }
 
-async function check(deps: SessionServiceDeps, secret: string): Promise<Caller | undefined> {
-  const idSha256 = sha256Hex(secret)
+async function check(deps: SessionServiceDeps, idSha256: string): Promise<Caller | undefined> {
   const session = await deps.sessions.find(idSha256)
   const now = deps.now()
   if (!session || isOver(session, now)) return undefined

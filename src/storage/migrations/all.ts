@@ -4,6 +4,7 @@ import { lifecycle } from './0003-lifecycle.ts'
 import { streaming } from './0004-streaming.ts'
 import { agent } from './0005-agent.ts'
 import { notebooks } from './0006-notebooks.ts'
+import { notebookHandovers } from './0007-notebook-handovers.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [4, streaming],
   [5, agent],
   [6, notebooks],
+  [7, notebookHandovers],
 ])

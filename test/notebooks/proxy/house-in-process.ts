@@ -4,6 +4,8 @@ import { startProxiedService } from './harness/proxied-service.ts'
 export interface HouseRequest {
   readonly notebooks: Readonly<Record<string, { readonly baseUrl: string; readonly token: string }>>
   readonly env?: Readonly<Record<string, string>>
+  /** Default: any free one. */
+  readonly port?: number
 }
 
 /** What it gets. */
@@ -16,7 +18,8 @@ export interface HouseAnswer {
 // line of it.
 const request = JSON.parse(process.argv[2] ?? '{}') as HouseRequest
 const log: string[] = []
-const house = await startProxiedService({ log, ...(request.env ? { env: request.env } : {}) })
+const { env, port } = request
+const house = await startProxiedService({ log, ...(env ? { env } : {}), ...(port ? { port } : {}) })
 const visitors: Record<string, { token: string; cookie: string }> = {}
 for (const [user, target] of Object.entries(request.notebooks)) {
   house.targets.byUser.set(user, { ...target, ready: true })

@@ -5,7 +5,7 @@ import type { RelaySettings } from '../../../../src/notebooks/proxy/socket-relay
 import type { NotebookUpstreamOptions } from '../../../../src/runtime/notebook-upstream.ts'
 import { detectRuntime, type RunningServer } from '../../../../src/runtime/runtime.ts'
 import { type Logger, createLogger } from '../../../../src/services/logger.ts'
-import { startTestService, type TestService } from '../../../support/service.ts'
+import { startTestService, type TestService, type TestServiceOptions } from '../../../support/service.ts'
 
 /** The port of targets in memory: who has a notebook, and where. */
 export class KnownTargets implements AvailableTargets {
@@ -41,6 +41,9 @@ export interface ProxiedServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Where lines of the log go. */
   readonly log?: string[]
+  /** Default: any free one. */
+  readonly port?: number
+  readonly overrides?: TestServiceOptions['overrides']
 }
 
 /** The real service on a loopback port of its own, with its proxy before notebooks that the test names. */
@@ -54,18 +57,23 @@ export interface ProxiedService {
   close(): Promise<void>
 }
 
+/** Stands for the page of the service. */
+const PAGE = { bytes: new TextEncoder().encode('the page'), contentType: 'text/html', etag: '"x"' }
+
 export const NOTEBOOK_TOKEN = 'notebook-secret-0123456789'
 
 export async function startProxiedService(options: ProxiedServiceOptions = {}): Promise<ProxiedService> {
-  const service = await startTestService(options.env === undefined ? {} : { env: options.env })
+  const { env, overrides } = options
+  const service = await startTestService({ ...(env ? { env } : {}), ...(overrides ? { overrides } : {}) })
   const runtime = await detectRuntime()
   const targets = new KnownTargets()
   const log: Logger = createLogger(options.log === undefined ? 'silent' : 'debug', (line) => options.log?.push(line))
   const app = createApp({
     ...service.context.app,
     log,
-    staticFiles: async () => undefined,
+    staticFiles: async (path) => (path === '/index.html' ? PAGE : undefined),
     notebookProxy: {
+      ...service.context.app.notebookProxy,
       targets,
       upstream: runtime.createNotebookUpstream(options.upstream),
       ...(options.relay === undefined ? {} : { relay: options.relay }),
@@ -73,7 +81,7 @@ export async function startProxiedService(options: ProxiedServiceOptions = {}): 
   })
   const server: RunningServer = await runtime.serve({
     hostname: '127.0.0.1',
-    port: 0,
+    port: options.port ?? 0,
     fetch: (request, connection) => app.fetch(request, connection),
     maxSocketMessageBytes: 64 * 2 ** 20,
     onError: (error) => log.error('unhandled', { error }),
