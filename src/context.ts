@@ -120,6 +120,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   })
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: options.overrides?.notebooks })
   await notebooks.look()
+  const notebookUpstream = runtime.createNotebookUpstream()
   const lifecycle = openLifecycle(config, { state, newId, now })
   const agent = openAgent(
     { ...common, ...options, engine, sandbox, tables, maintenance, operations, pipelines, lifecycle },
@@ -153,7 +154,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       notebooks: notebooks.notebooks,
       notebookProxy: {
         targets: notebooks.notebooks,
-        upstream: runtime.createNotebookUpstream(),
+        upstream: notebookUpstream,
         origins: notebooks.hosts && { hosts: notebooks.hosts, handover },
       },
       ...lifecycle,
@@ -175,7 +176,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       stopFollowing()
       await agent.agent.shutDown()
       await Promise.all([operations.shutDown(), background.close()])
-      await Promise.all([dispatcher.stop(), notebooks.close()])
+      await Promise.all([dispatcher.stop(), notebooks.close(), notebookUpstream.close()])
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
       await state.close()
       home.release()

@@ -24,6 +24,8 @@ export interface NotebookUpstreamOptions {
   readonly answerMs?: number
   /** Longer messages of a notebook end its WebSocket with 1009; default 64 MiB. */
   readonly maxSocketMessageBytes?: number
+  /** How long what is under way may take when the service stops; default 5 s. */
+  readonly graceMs?: number
 }
 
 type Limits = Required<NotebookUpstreamOptions>
@@ -32,6 +34,7 @@ const DEFAULTS: Limits = {
   connectMs: 10_000,
   answerMs: 600_000,
   maxSocketMessageBytes: 64 * 2 ** 20,
+  graceMs: 5000,
 }
 const MAX_HEADER_BYTES = 64 * 1024
 const KEEP_ALIVE_MS = 30_000
@@ -43,15 +46,51 @@ const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
  */
 export function createNotebookUpstream(options: NotebookUpstreamOptions = {}): NotebookUpstream {
   const limits = { ...DEFAULTS, ...options }
+  const underWay = new UnderWay()
   return {
-    request: (request) => answerOf(request, limits),
-    openSocket: (request, protocols) => upgradeOf(request, protocols, limits),
+    request: (request) => answerOf(request, { limits, underWay }),
+    openSocket: (request, protocols) => upgradeOf(request, protocols, { limits, underWay }),
+    close: () => underWay.close(limits.graceMs),
   }
 }
 
-async function answerOf(request: UpstreamRequest, limits: Limits): Promise<UpstreamResponse> {
+interface Sender {
+  readonly limits: Limits
+  readonly underWay: UnderWay
+}
+
+/** Requests that are not answered to the end. Without it, one stream of events would hold up the stop of the service. */
+class UnderWay {
+  readonly #requests = new Set<ClientRequest>()
+  #closing = false
+  #onEmpty = (): void => undefined
+
+  add(request: ClientRequest): void {
+    this.#requests.add(request)
+    request.once('close', () => {
+      this.#requests.delete(request)
+      if (this.#requests.size === 0) this.#onEmpty()
+    })
+    if (this.#closing) request.destroy()
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true
+    if (this.#requests.size === 0) return
+    const { promise: empty, resolve } = Promise.withResolvers<void>()
+    this.#onEmpty = resolve
+    const timer = setTimeout(() => {
+      for (const request of this.#requests) request.destroy()
+    }, graceMs)
+    await empty
+    clearTimeout(timer)
+  }
+}
+
+async function answerOf(request: UpstreamRequest, { limits, underWay }: Sender): Promise<UpstreamResponse> {
   const headers = { ...Object.fromEntries(request.headers), connection: 'close' }
   const outgoing = open(request, headers)
+  underWay.add(outgoing)
   const answered = settle<UpstreamResponse>(outgoing, request.signal, limits)
   outgoing.on('upgrade', (_, socket) => {
     socket.destroy()
@@ -65,7 +104,7 @@ async function answerOf(request: UpstreamRequest, limits: Limits): Promise<Upstr
 async function upgradeOf(
   request: Omit<UpstreamRequest, 'body'>,
   protocols: readonly string[],
-  limits: Limits,
+  { limits, underWay }: Sender,
 ): Promise<UpstreamUpgrade> {
   const key = randomBytes(16).toString('base64')
   const outgoing = open(request, {
@@ -76,6 +115,7 @@ async function upgradeOf(
     'sec-websocket-key': key,
     ...(protocols.length === 0 ? {} : { 'sec-websocket-protocol': protocols.join(', ') }),
   })
+  underWay.add(outgoing)
   const answered = settle<UpstreamUpgrade>(outgoing, request.signal, limits)
   outgoing.on('upgrade', (incoming, socket, head) => {
     if (!isHandshake(incoming, key, protocols)) {

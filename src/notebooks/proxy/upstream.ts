@@ -53,6 +53,8 @@ export interface NotebookUpstream {
   request(request: UpstreamRequest): Promise<UpstreamResponse>
   /** Asks for a WebSocket that speaks one of the subprotocols; the request's headers go along. */
   openSocket(request: Omit<UpstreamRequest, 'body'>, protocols: readonly string[]): Promise<UpstreamUpgrade>
+  /** Begins nothing more, gives what is under way a few seconds, and cuts what is left. */
+  close(): Promise<void>
 }
 
 /** How a notebook server failed: it takes no connection, it breaks the protocol or the connection, it does not answer. */
