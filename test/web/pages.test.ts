@@ -17,7 +17,7 @@ const PHONE_PICTURES: readonly string[] = ['tables', 'pipeline', 'approval']
 
 /** Every page: its name in pictures, its address, and a text that is there when it is complete. */
 const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegExp])[] = [
-  ['tables', () => '/tables', 'orders_copy'],
+  ['tables', () => '/tables', 'trips_copy'],
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
   ['table-health', () => '/tables/demo.events?tab=health', 'Why this score'],
@@ -28,7 +28,7 @@ const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegE
   ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
   ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
   ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
-  ['pipelines', () => '/pipelines', 'demo.orders_copy'],
+  ['pipelines', () => '/pipelines', 'demo.trips_copy'],
   ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
   ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],
   ['definitions', () => '/definitions', 'Large orders'],

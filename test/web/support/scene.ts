@@ -44,7 +44,7 @@ export async function makeScene(house: House): Promise<Scene> {
   )
   const definition: string = made.definition.id
   const versions = `/api/pipeline-defs/${definition}/versions`
-  await promote(house, `${versions}/${made.version.id}`, 2)
+  await promote(house, engineer, `${versions}/${made.version.id}`)
   const filtered = {
     ...LARGE_ORDERS,
     nodes: LARGE_ORDERS.nodes.map((node) =>
@@ -65,11 +65,12 @@ export async function makeScene(house: House): Promise<Scene> {
     'POST',
     '/api/pipeline/start',
     {
-      source_table: 'demo.orders',
-      sink_table: 'demo.orders_copy',
+      source_table: 'demo.trips',
+      sink_table: 'demo.trips_copy',
       create_sink_table: true,
-      checkpoint_location: 'checkpoints/orders_copy',
+      checkpoint_location: 'checkpoints/trips_copy',
       trigger_interval: '1 second',
+      max_files_per_batch: 1, // goes on for more than a minute
     },
     engineer,
   )
@@ -87,11 +88,11 @@ export async function makeScene(house: House): Promise<Scene> {
   }
 }
 
-/** Promotes a version out of development and through so many approvals. */
-async function promote({ call }: House, version: string, approvals: number): Promise<void> {
-  await call('POST', `${version}/promote`)
-  for (let i = 0; i < approvals; i++) {
-    const { id } = await call('POST', `${version}/promote`)
+/** Has an engineer's version promoted to production, through the approvals of the lead. */
+async function promote({ call }: House, engineer: string, version: string): Promise<void> {
+  await call('POST', `${version}/promote`, undefined, engineer)
+  for (let i = 0; i < 2; i++) {
+    const { id } = await call('POST', `${version}/promote`, undefined, engineer)
     await call('POST', `/api/approvals/${id}/approve`, {})
   }
 }
