@@ -66,8 +66,6 @@ const BACKOFF: Backoff = { firstMs: 1000, maxMs: 300_000 }
 interface Running {
   readonly runner: PipelineRunner
   readonly done: Promise<void>
-  /** Another process is to go on with it. */
-  isHandedOver: boolean
 }
 
 /** A supervisor in this process. */
@@ -198,7 +196,7 @@ class ProcessSupervisor implements Supervisor {
     const runner = await this.#runnerOf(record)
     if (this.#isClosing) return this.#deps.store.release(id, this.#deps.instance.id)
     const done = this.#run(record, runner).finally(() => this.#running.delete(id))
-    this.#running.set(id, { runner, done, isHandedOver: false })
+    this.#running.set(id, { runner, done })
     this.#share.forget(id)
   }
 
@@ -206,10 +204,9 @@ class ProcessSupervisor implements Supervisor {
   #handOver(): void {
     const surplus = this.#share.surplus(this.#running.size)
     if (surplus === 0) return
-    for (const [id, live] of [...this.#running].slice(-surplus)) {
+    for (const [id, { runner }] of [...this.#running].slice(-surplus)) {
       this.#deps.log.info('pipeline is handed over', { pipeline_id: id })
-      live.isHandedOver = true
-      live.runner.stop('graceful')
+      runner.stop('graceful')
     }
   }
 
@@ -230,9 +227,10 @@ class ProcessSupervisor implements Supervisor {
     if (end !== 'stopped') return
     const record = await store.find(id)
     if (record?.leaseOwner !== instance.id) return // another process has it
-    const isHandedOver = this.#running.get(id)?.isHandedOver ?? false
-    if (!isHandedOver || record.desiredState === 'stopped') await pinAtRest(this.#deps.pins, record)
-    if (record.desiredState === 'stopped') {
+    const isWanted = record.desiredState === 'running'
+    const goesOnElsewhere = isWanted && (await instance.alive()).size > 1
+    if (!goesOnElsewhere) await pinAtRest(this.#deps.pins, record)
+    if (!isWanted) {
       await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
     } else await store.release(id, instance.id) // the process ends, not the pipeline
   }
