@@ -142,19 +142,27 @@ function report(bytes: number, measured: readonly Measured[]): void {
   printTable(
     `The web page in Chromium without a GPU, ${cpus().length} processors, load average ${load}; ` +
       `first load ${(bytes / 1000).toFixed(0)} kB of compressed script`,
-    ['', 'median frame', 'p99 frame', 'frames under 16.7 ms', 'long tasks', 'input to frame, median (most)'],
+    [
+      '',
+      'median frame',
+      'p99 frame',
+      'frames under 16.7 ms',
+      'long tasks',
+      'main thread per frame',
+      'input to frame, median (most)',
+    ],
     measured.map(({ name, frames, inputs }) => [
       name,
-      ...(frames ? frameCells(frames) : ['', '', '', '']),
+      ...(frames ? frameCells(frames) : ['', '', '', '', '']),
       inputs ? inputCell(inputs) : '',
     ]),
   )
 }
 
-function frameCells({ frames, longTasks }: FrameReport): string[] {
+function frameCells({ frames, longTasks, mainThreadMs }: FrameReport): string[] {
   const p99 = frames[Math.min(frames.length - 1, Math.floor(frames.length * 0.99))] ?? Number.NaN
   const smooth = frames.filter((ms) => ms <= FRAME_MS).length / frames.length
-  return [ms(median(frames)), ms(p99), `${(smooth * 100).toFixed(1)} %`, String(longTasks.length)]
+  return [ms(median(frames)), ms(p99), `${(smooth * 100).toFixed(1)} %`, String(longTasks.length), ms(mainThreadMs)]
 }
 
 function inputCell(inputs: readonly number[]): string {

@@ -6,19 +6,32 @@ export interface FrameReport {
   readonly frames: readonly number[]
   /** Tasks of more than 50 ms on the main thread, ms. */
   readonly longTasks: readonly number[]
+  /** Processor time of the page's main thread for each frame, ms: what the page costs, however busy the machine is. */
+  readonly mainThreadMs: number
 }
 
 /** Frames of a page while its list is scrolled a few rows a frame, to and fro, for `ms`. */
 export async function watchScrolling(page: Page, ms: number): Promise<FrameReport> {
-  const source = `(${scrollInPage})(${ms})`
-  const report = await page.evaluate<FrameReport>(source)
-  return { ...report, frames: report.frames.toSorted((a, b) => a - b) }
+  return watch(page, `(${scrollInPage})(${ms})`)
 }
 
 /** Frames of a page that is left alone for `ms`. */
 export async function watchResting(page: Page, ms: number): Promise<FrameReport> {
-  const report = await page.evaluate<FrameReport>(`(${scrollInPage})(${ms}, 0)`)
-  return { ...report, frames: report.frames.toSorted((a, b) => a - b) }
+  return watch(page, `(${scrollInPage})(${ms}, 0)`)
+}
+
+async function watch(page: Page, script: string): Promise<FrameReport> {
+  const session = await page.context().newCDPSession(page)
+  await session.send('Performance.enable', { timeDomain: 'threadTicks' })
+  const taskSeconds = async (): Promise<number> => {
+    const { metrics } = await session.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN
+  }
+  const before = await taskSeconds()
+  const { frames, longTasks } = await page.evaluate<Omit<FrameReport, 'mainThreadMs'>>(script)
+  const mainThreadMs = ((await taskSeconds()) - before) * (1000 / frames.length)
+  await session.detach()
+  return { frames: frames.toSorted((a, b) => a - b), longTasks, mainThreadMs }
 }
 
 /** Runs in the page, as text. */
