@@ -44,8 +44,6 @@ function inPath(name: string): string | undefined {
 }
 
 export interface HouseReport {
-  /** In bytes. */
-  readonly rss: number
   /** Lines of the log since the report before. */
   readonly log: readonly string[]
 }
@@ -78,6 +76,10 @@ export class NotebookHouse {
 
   get origin(): string {
     return `http://127.0.0.1:${this.answer.port}`
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? -1
   }
 
   async report(): Promise<HouseReport> {

@@ -14,8 +14,8 @@ export interface HouseAnswer {
   readonly visitors: Readonly<Record<string, { readonly token: string; readonly cookie: string }>>
 }
 
-// A process of its own for a runtime that is not the test's; it ends with its standard input, and tells its memory on a
-// line of it.
+// A process of its own for a runtime that is not the test's; it ends with its standard input, and tells what it has
+// logged on a line of it.
 const request = JSON.parse(process.argv[2] ?? '{}') as HouseRequest
 const log: string[] = []
 const { env, port } = request
@@ -30,6 +30,6 @@ const answer: HouseAnswer = { port: house.port, visitors }
 process.stdout.write(`${JSON.stringify(answer)}\n`)
 process.stdin.on('data', () => {
   const lines = log.splice(0)
-  process.stdout.write(`${JSON.stringify({ rss: process.memoryUsage().rss, log: lines })}\n`)
+  process.stdout.write(`${JSON.stringify({ log: lines })}\n`)
 })
 process.stdin.on('end', () => void house.close().then(() => process.exit(0)))
