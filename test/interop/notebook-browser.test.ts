@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FakeNotebook } from '../notebooks/proxy/harness/fake-notebook.ts'
+import { freePort } from '../support/jupyter.ts'
 import { openBrowser } from './harness/browser.ts'
 import { chromiumAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
 import { type PageServer, startPageServer } from './harness/page-server.ts'
@@ -85,6 +86,58 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks and a browser, on %s', (ru
       `${house.origin.replace('http', 'ws')}/notebook/ana/api/kernels/1/channels`,
     )
     expect(socket).toBe('a.kernel')
+  })
+})
+
+describe.skipIf(!available).each(RUNTIMES)('notebooks on hosts of their own and a browser, on %s', (runtime) => {
+  let browser: Browser
+  let notebook: FakeNotebook
+  let house: NotebookHouse
+  let main: string
+
+  beforeAll(async () => {
+    notebook = await FakeNotebook.start()
+    notebook.answer = answerEvilNotebook
+    const port = await freePort()
+    main = `http://lockhouse.localhost:${port}`
+    house = await NotebookHouse.start(runtime, {
+      port,
+      notebooks: { ana: { baseUrl: notebook.baseUrl, token: 'x' } },
+      env: { NOTEBOOK_HOST_TEMPLATE: `http://{slug}.nb.localhost:${port}` },
+    })
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await house?.stop()
+    await notebook?.stop()
+  })
+
+  it('lead a visitor there, and let no page there reach the service', async () => {
+    const context = await browser.newContext()
+    const [name = '', value = ''] = house.answer.visitors['ana']!.cookie.split('=')
+    await context.addCookies([{ name, value, url: main, httpOnly: true, sameSite: 'Strict' }])
+    const page = await context.newPage()
+    await page.goto(`${main}/api/auth/me`)
+    expect(await page.textContent('body')).toContain('"ana"')
+    await page.goto(`${main}/notebook/ana/page`)
+    const own = main.replace('lockhouse', 'ana.nb')
+    expect(page.url()).toBe(`${own}/notebook/ana/page`)
+    expect(await page.evaluate(() => fetch('/notebook/ana/x', { method: 'POST' }).then((r) => r.text()))).toBe('own')
+    const cookies = await context.cookies(own)
+    expect(cookies.map((cookie) => [cookie.name, cookie.httpOnly])).toEqual([['lockhouse_notebook', true]])
+    await house.report()
+    notebook.requests.length = 0
+    for (const base of [`${main}/notebook/ana/`, `${main}/`]) {
+      const seen = await attack(page, 'attack-from-outside.js', base)
+      const successes = Object.entries(seen).filter(([, result]) => !result.startsWith('blocked'))
+      expect([base, successes]).toEqual([base, []])
+    }
+    expect(notebook.requests).toEqual([])
+    const { log } = await house.report()
+    const served = log.map((line) => JSON.parse(line)).filter(({ status, user }) => status < 400 && user !== undefined)
+    expect(served).toEqual([])
+    await context.close()
   })
 })
 
