@@ -1,7 +1,7 @@
 import type { TableIdentifier } from '../iceberg/table.ts'
 import type { BatchQuery } from './batch-query.ts'
 import type { OnDelete } from './source-history.ts'
-import type { BatchLimits } from './source-plan.ts'
+import type { BatchLimits } from './batch-draft.ts'
 
 /** A pipeline, ready to run. */
 export interface PipelineSpec {

@@ -1,6 +1,7 @@
 import { formatIdentifier } from '../catalog/table-identifier.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { Checkpoint, CheckpointState, LoggedBatch } from './checkpoint.ts'
+import { footprintOf } from './expired-history.ts'
 import { PipelineStopped } from './pipeline-errors.ts'
 import type { PipelineSpec } from './pipeline-spec.ts'
 import { readSinkState } from './sink-progress.ts'
@@ -137,10 +138,12 @@ async function complete(
     const planner = planners[source]
     if (table === undefined || planner === undefined)
       throw mismatch('the checkpoint has more sources than the pipeline')
-    const known = progress?.positions[source]
-    const wasComplete = known !== undefined && sameOffset(known.offset, offset) && known.isComplete
-    const start = { offset, isComplete: wasComplete }
-    positions.push({ offset, isComplete: wasComplete || (await planner.isComplete({ table, start })) })
+    const told = progress?.positions[source]
+    const known = told !== undefined && sameOffset(told.offset, offset) ? told : undefined
+    const wasComplete = known?.isComplete ?? false
+    const isComplete = wasComplete || (await planner.isComplete({ table, start: { offset, isComplete: wasComplete } }))
+    const footprint = known?.footprint ?? footprintOf(table.metadata, offset.snapshotId)
+    positions.push({ offset, isComplete, footprint })
   }
   return positions
 }

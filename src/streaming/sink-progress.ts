@@ -2,12 +2,14 @@ import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import {
   asObject,
   intList,
+  optionalCount,
   optionalString,
   requireArray,
   requireCount,
   requireString,
 } from '../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
+import type { JsonObject, JsonValue } from '../iceberg/json/lossless-json.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import { stampFromJson, stampToJson } from './checkpoint.ts'
@@ -52,7 +54,7 @@ export function formatProgress(progress: SinkProgress): string {
     pipeline_id: progress.pipelineId,
     run_id: progress.runId,
     batch_id: progress.batchId,
-    offsets: progress.positions.map(({ offset, isComplete }) => ({ ...offsetToJson(offset), complete: isComplete })),
+    offsets: progress.positions.map(positionToJson),
     sources: progress.sources.map(stampToJson),
     checkpoint_location: progress.checkpointLocation,
     columns: progress.pairs.map((pair) => [...pair]),
@@ -125,10 +127,7 @@ function parseProgress(text: string): SinkProgress {
     pipelineId: requireString(json, 'pipeline_id', where),
     runId: requireString(json, 'run_id', where),
     batchId: requireCount(json, 'batch_id', where),
-    positions: requireArray(json, 'offsets', where).map((offset) => ({
-      offset: offsetFromJson(offset, where),
-      isComplete: asObject(offset, where)['complete'] === true,
-    })),
+    positions: requireArray(json, 'offsets', where).map(positionFromJson),
     sources: requireArray(json, 'sources', where).map((source) => stampFromJson(asObject(source, where), where)),
     checkpointLocation: optionalString(json, 'checkpoint_location', where) ?? '',
     pairs: requireArray(json, 'columns', where).map((pair) => {
@@ -136,6 +135,29 @@ function parseProgress(text: string): SinkProgress {
       if (sourceId === undefined || sinkId === undefined) throw new IcebergError('INVALID_METADATA', 'no pair')
       return [sourceId, sinkId] as const
     }),
+  }
+}
+
+function positionToJson({ offset, isComplete, footprint }: ReadPosition): JsonObject {
+  const { sequenceNumber, dataFiles, deleteFiles } = footprint ?? {}
+  const held = {
+    sequence_number: sequenceNumber ?? null,
+    data_files: dataFiles ?? null,
+    delete_files: deleteFiles ?? null,
+  }
+  return { ...offsetToJson(offset), complete: isComplete, ...(footprint ? held : {}) }
+}
+
+function positionFromJson(json: JsonValue): ReadPosition {
+  const object = asObject(json, 'progress')
+  const sequenceNumber = optionalCount(object, 'sequence_number', 'progress')
+  const dataFiles = optionalCount(object, 'data_files', 'progress')
+  const deleteFiles = optionalCount(object, 'delete_files', 'progress')
+  const isWhole = sequenceNumber !== undefined && dataFiles !== undefined && deleteFiles !== undefined
+  return {
+    offset: offsetFromJson(json, 'progress'),
+    isComplete: object['complete'] === true,
+    ...(isWhole ? { footprint: { sequenceNumber, dataFiles, deleteFiles } } : {}),
   }
 }
 

@@ -2,7 +2,6 @@ import { formatIdentifier } from '../catalog/table-identifier.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
-import { type FileScanTask, planFiles } from '../iceberg/scan.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
 import type { Snapshot } from '../iceberg/snapshots.ts'
 import type { Table } from '../iceberg/table.ts'
@@ -13,10 +12,19 @@ import type { StreamingOffset } from './streaming-offset.ts'
 /** What a source does with snapshots that take rows away or replace them. */
 export type OnDelete = 'fail' | 'skip'
 
+/** What a snapshot held, as far as it is needed to recognise it in a later one. */
+export interface Footprint {
+  readonly sequenceNumber: number
+  readonly dataFiles: number
+  readonly deleteFiles: number
+}
+
 /** An offset, and whether nothing of its snapshot is left to read. */
 export interface ReadPosition {
   readonly offset: StreamingOffset
   readonly isComplete: boolean
+  /** What the snapshot held, to go on from it when it has expired; undefined when that is not known. */
+  readonly footprint?: Footprint | undefined
 }
 
 /** The snapshots of `main` that are not read yet. */
@@ -25,7 +33,7 @@ export interface UnreadHistory {
   readonly current: Snapshot | undefined
   /** Those after it, oldest first. */
   readonly after: readonly Snapshot[]
-  /** Whether snapshots between `current` and the first after it are gone; see {@link filesBetween}. */
+  /** Whether snapshots between the offset and the first after it are gone; their rows may still be told by the files. */
   readonly hasGap: boolean
 }
 
@@ -33,7 +41,7 @@ export interface UnreadHistory {
  * The history between an offset and the head of a table. Throws {@link PipelineStopped} when rows in between cannot be
  * read any more: their snapshots expired, or the table was rolled back behind the offset.
  */
-export function unreadHistory(table: Table, { offset, isComplete }: ReadPosition): UnreadHistory {
+export function unreadHistory(table: Table, { offset, isComplete, footprint }: ReadPosition): UnreadHistory {
   const { metadata } = table
   const head = metadata.currentSnapshotId
   if (head === undefined) {
@@ -49,45 +57,20 @@ export function unreadHistory(table: Table, { offset, isComplete }: ReadPosition
   if (isComplete && after.at(-1)?.parentSnapshotId === offset.snapshotId) {
     return { current: undefined, after: after.reverse(), hasGap: false }
   }
-  const read = snapshotById(metadata, offset.snapshotId)
-  if (read === undefined) throw lost(table, offset, 'it has expired, and rows after it may be gone with it')
-  const isLater = (after.at(-1)?.sequenceNumber ?? 0) > read.sequenceNumber
+  const current = snapshotById(metadata, offset.snapshotId)
+  const readTo = current?.sequenceNumber ?? (isComplete ? footprint?.sequenceNumber : undefined)
+  if (readTo === undefined) throw lost(table, offset, 'it has expired, and rows after it may be gone with it')
+  const isLater = (after.at(-1)?.sequenceNumber ?? 0) > readTo
   if (!isLater) throw lost(table, offset, 'the table was rolled back behind it')
-  return { current: read, after: after.reverse(), hasGap: true }
+  return { current, after: after.reverse(), hasGap: true }
 }
 
-/**
- * What came between two snapshots when those in between have expired: the files that the later one has beyond the
- * earlier, in the order in which they came, with the deletes that apply to them now. That this is all, and nothing twice,
- * follows when the later one has all files of the earlier unchanged and the others are younger; else throws
- * {@link PipelineStopped}.
- */
-export async function filesBetween(table: Table, from: Snapshot, to: Snapshot): Promise<readonly FileScanTask[]> {
-  const since = from.sequenceNumber
-  const rest = new Map(
-    (await planFiles(table, { snapshotId: from.snapshotId })).map((task) => [task.dataFile.filePath, deletesOf(task)]),
-  )
-  const fresh: FileScanTask[] = []
-  for (const task of await planFiles(table, { snapshotId: to.snapshotId })) {
-    const { filePath } = task.dataFile
-    const before = rest.get(filePath)
-    if (before === undefined) fresh.push(task)
-    else if (before === deletesOf(task)) rest.delete(filePath)
-  }
-  const isYounger = to.sequenceNumber > since && fresh.every((task) => task.fileSequenceNumber > since)
-  if (isYounger && rest.size === 0) return fresh.sort((a, b) => a.fileSequenceNumber - b.fileSequenceNumber)
-  const offset = { snapshotId: from.snapshotId, position: 0, scanAllFiles: false }
-  throw lost(table, offset, 'snapshots after it have expired, and what they changed cannot be told any more')
-}
-
-function deletesOf({ deletes }: FileScanTask): string {
-  return deletes
-    .map(({ file }) => file.filePath)
-    .sort()
-    .join('\n')
-}
-
-function lost({ identifier }: Table, { snapshotId }: StreamingOffset, why: string): PipelineStopped {
+/** Says that the unread rows after a snapshot cannot be had any more. */
+export function lost(
+  { identifier }: Table,
+  { snapshotId }: Pick<StreamingOffset, 'snapshotId'>,
+  why: string,
+): PipelineStopped {
   return new PipelineStopped(
     'HISTORY_LOST',
     `snapshot ${snapshotId} of ${formatIdentifier(identifier)}, up to which the source is read, cannot be gone on from: ` +
@@ -134,4 +117,10 @@ export function hasWholeHistory(metadata: TableMetadata): boolean {
   for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) oldest = snapshot
   const { 'total-data-files': total, 'added-data-files': added } = oldest?.summary ?? {}
   return oldest?.parentSnapshotId === undefined && (total === undefined || total === (added ?? '0'))
+}
+
+/** A count of a snapshot's summary; 0 for what is none. */
+export function toCount(text: string | undefined): number {
+  const value = Number(text ?? 0)
+  return Number.isSafeInteger(value) && value > 0 ? value : 0
 }

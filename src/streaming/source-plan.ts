@@ -1,18 +1,13 @@
 import { loadEntries, loadManifests } from '../iceberg/manifest-cache.ts'
 import { planFiles } from '../iceberg/scan.ts'
-import type { FileScanTask } from '../iceberg/scan.ts'
 import type { Snapshot } from '../iceberg/snapshots.ts'
 import type { Table } from '../iceberg/table.ts'
 import { PipelineStopped } from './pipeline-errors.ts'
-import { filesBetween, isRead, operationOf, unreadHistory } from './source-history.ts'
+import { BatchDraft, type BatchLimits, type IndexedFile, type SnapshotFiles, type SourceBatch } from './batch-draft.ts'
+import { filesOfGap, footprintOf } from './expired-history.ts'
+import { isRead, operationOf, toCount, unreadHistory } from './source-history.ts'
 import type { OnDelete, ReadPosition, UnreadHistory } from './source-history.ts'
 import { isStart } from './streaming-offset.ts'
-
-/** How much one batch may read; the first file is always read. */
-export interface BatchLimits {
-  readonly maxFiles: number
-  readonly maxBytes: number
-}
 
 /** What is not read of a source. Rows, files and bytes are those of the snapshots' own summaries. */
 export interface SourceLag {
@@ -24,34 +19,11 @@ export interface SourceLag {
   readonly seconds: number
 }
 
-/** What a batch reads of one source. */
-export interface SourceBatch {
-  readonly tasks: readonly FileScanTask[]
-  readonly end: ReadPosition
-  /** Whether files are left that the limits kept out. */
-  readonly hasMore: boolean
-  /** Snapshots of kind `overwrite` and `delete` that were left out because the pipeline says so. */
-  readonly skippedSnapshots: number
-}
-
 export interface SourcePlanRequest {
   readonly table: Table
   readonly start: ReadPosition
   readonly limits: BatchLimits
   readonly onDelete: OnDelete
-}
-
-/** A file of a snapshot at its place in the order of the snapshot's manifests. */
-interface IndexedFile {
-  readonly index: number
-  readonly task: FileScanTask
-}
-
-/** The files of one snapshot that a source reads. */
-interface SnapshotFiles {
-  readonly files: readonly IndexedFile[]
-  /** The position at which all of them are read. */
-  readonly end: number
 }
 
 /** Plans the batches of one source: appended snapshots in order, after what the first snapshot held. */
@@ -70,7 +42,7 @@ export class SourcePlanner {
     for (const snapshot of history.after) {
       if (draft.isFull) break
       if (isAfterGap(snapshot, history)) {
-        if (draft.isEmpty) await this.#takeGap(table, history, draft)
+        if (draft.isEmpty) await this.#takeGap({ table, start }, history, draft)
         break
       }
       if (!readsNext(snapshot, onDelete, draft)) break
@@ -79,7 +51,7 @@ export class SourcePlanner {
         await this.#take(table, snapshot, draft)
       } else draft.pass(snapshot)
     }
-    return draft.batch(history)
+    return withFootprint(table, draft.batch(history))
   }
 
   /** The files between two positions: the batch that was planned before a crash, once more. */
@@ -92,7 +64,7 @@ export class SourcePlanner {
     for (const snapshot of snapshots) {
       const isFirst = snapshot === history.current
       if (isAfterGap(snapshot, history)) {
-        await this.#takeGap(table, history, draft)
+        await this.#takeGap({ table, start }, history, draft)
         if (snapshot.snapshotId === last) break
         continue
       }
@@ -107,7 +79,8 @@ export class SourcePlanner {
     }
     const { isComplete } = draft
     const batch = draft.batch(history)
-    return { ...batch, end: { offset: end.offset, isComplete }, hasMore: batch.hasMore || !isComplete }
+    const hasMore = batch.hasMore || !isComplete
+    return withFootprint(table, { ...batch, end: { offset: end.offset, isComplete }, hasMore })
   }
 
   /** Whether an offset has read everything of its snapshot. */
@@ -130,11 +103,9 @@ export class SourcePlanner {
         : (await this.#filesOf(table, current, position.offset.scanAllFiles)).files
             .filter(({ index }) => index >= position.offset.position)
             .map(({ task }) => task.dataFile)
-    if (history.hasGap && current !== undefined && after[0] !== undefined) {
-      rest.push(...(await filesBetween(table, current, after[0])).map(({ dataFile }) => dataFile))
-    }
+    if (history.hasGap) rest.push(...(await filesOfGap(table, history, position)).map(({ dataFile }) => dataFile))
     const unread = after.filter((snapshot) => operationOf(snapshot) === 'append' && !isAfterGap(snapshot, history))
-    const oldest = rest.length > 0 ? current : unread[0]
+    const oldest = rest.length > 0 ? (current ?? after[0]) : unread[0]
     const total = (key: string): number => unread.reduce((sum, { summary }) => sum + toCount(summary[key]), 0)
     return {
       snapshots: unread.length + (rest.length > 0 ? 1 : 0),
@@ -146,10 +117,15 @@ export class SourcePlanner {
   }
 
   /** All that came in the snapshots that have expired, as one batch whatever the limits: nothing in it has a position. */
-  async #takeGap(table: Table, { current, after: [next] }: UnreadHistory, draft: BatchDraft): Promise<void> {
-    if (current === undefined || next === undefined) return
+  async #takeGap(
+    { table, start }: Pick<SourcePlanRequest, 'table' | 'start'>,
+    history: UnreadHistory,
+    draft: BatchDraft,
+  ): Promise<void> {
+    const [next] = history.after
+    if (next === undefined) return
     const { end } = await addedFiles(table, next)
-    draft.jump({ snapshot: next, position: end }, await filesBetween(table, current, next))
+    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start))
   }
 
   async #take(table: Table, snapshot: Snapshot, draft: BatchDraft, until = Infinity): Promise<void> {
@@ -165,6 +141,11 @@ export class SourcePlanner {
   }
 }
 
+/** The end of a batch with what its snapshot held. */
+function withFootprint({ metadata }: Table, batch: SourceBatch): SourceBatch {
+  return { ...batch, end: { ...batch.end, footprint: footprintOf(metadata, batch.end.offset.snapshotId) } }
+}
+
 function isAfterGap(snapshot: Snapshot, { after, hasGap }: UnreadHistory): boolean {
   return hasGap && snapshot === after[0]
 }
@@ -177,90 +158,6 @@ function readsNext(snapshot: Snapshot, onDelete: OnDelete, draft: BatchDraft): b
   } catch (error) {
     if (error instanceof PipelineStopped && draft.hasMoved) return false
     throw error
-  }
-}
-
-/** A batch as it grows. */
-class BatchDraft {
-  readonly #start: ReadPosition
-  readonly #limits: BatchLimits
-  readonly #tasks: FileScanTask[] = []
-  #end: ReadPosition
-  #bytes = 0
-  #skipped = 0
-  isFull = false
-
-  constructor(start: ReadPosition, limits: BatchLimits) {
-    this.#start = start
-    this.#limits = limits
-    this.#end = start
-  }
-
-  get scansAllFiles(): boolean {
-    return this.#end.offset.scanAllFiles
-  }
-
-  get hasMoved(): boolean {
-    return this.#end !== this.#start
-  }
-
-  get isEmpty(): boolean {
-    return this.#tasks.length === 0
-  }
-
-  get isComplete(): boolean {
-    return this.#end.isComplete
-  }
-
-  /** Goes to the beginning of a snapshot. */
-  enter(snapshot: Snapshot): void {
-    this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
-  }
-
-  /** Goes to the end of a snapshot with all of these files. */
-  jump(
-    { snapshot, position }: { readonly snapshot: Snapshot; readonly position: number },
-    tasks: readonly FileScanTask[],
-  ): void {
-    this.#tasks.push(...tasks)
-    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
-  }
-
-  /** Goes to the end of a snapshot of which nothing is read. */
-  pass(snapshot: Snapshot): void {
-    if (operationOf(snapshot) !== 'replace') this.#skipped += 1
-    const position = toCount(snapshot.summary['added-data-files'])
-    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
-  }
-
-  /** Takes files of the snapshot that the end is in, as far as the limits allow. */
-  take({ files, end }: SnapshotFiles, until: number): void {
-    let { position } = this.#end.offset
-    for (const { index, task } of files) {
-      if (index < this.#end.offset.position || index >= until) continue
-      const size = task.dataFile.fileSizeInBytes
-      const isOver = this.#tasks.length + 1 > this.#limits.maxFiles || this.#bytes + size > this.#limits.maxBytes
-      if (this.#tasks.length > 0 && isOver) {
-        this.isFull = true
-        break
-      }
-      this.#tasks.push(task)
-      this.#bytes += size
-      position = index + 1
-    }
-    const isComplete = !this.isFull && Math.max(position, until) >= end
-    this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
-  }
-
-  batch({ after }: UnreadHistory): SourceBatch {
-    const at = this.#end.offset.snapshotId
-    const last = after.at(-1)?.snapshotId ?? this.#start.offset.snapshotId
-    return {
-      tasks: this.#tasks,
-      end: this.#end,
-      hasMore: this.isFull || (this.hasMoved && (at !== last || !this.isComplete)),
-      skippedSnapshots: this.#skipped,
-    }
   }
 }
 
@@ -286,11 +183,6 @@ async function addedFiles(table: Table, snapshot: Snapshot): Promise<SnapshotFil
     base += entries.filter(({ status }) => status !== 'deleted').length
   }
   return { files, end }
-}
-
-function toCount(text: string | undefined): number {
-  const value = Number(text ?? 0)
-  return Number.isSafeInteger(value) && value > 0 ? value : 0
 }
 
 function notReached(snapshotId: bigint): PipelineStopped {

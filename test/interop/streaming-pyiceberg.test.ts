@@ -175,6 +175,12 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     expect(ids(await untilRows('expires', 50))).toEqual(range(0, 50))
     await python.change('p.expires', 'append', { first: 50, count: 10 })
     expect(ids(await untilRows('expires', 60))).toEqual(range(0, 60))
+    // killed, so that nothing was pinned
+    await service.kill()
+    for (let at = 6; at < 9; at += 1) await python.change('p.expires', 'append', { first: at * 10, count: 10 })
+    expect((await python.change('p.expires', 'expire')).operations).toEqual(['append'])
+    service = await Service.start({ home: `${folder}/home` })
+    expect(ids(await untilRows('expires', 90))).toEqual(range(0, 90))
     expect(await status(id)).toMatchObject({ state: 'running', error: null })
     await stop(id)
   })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
+import { runCompaction } from '../../src/maintenance/compaction.ts'
 import { runExpiry } from '../../src/maintenance/expiry.ts'
 import { copyQuery } from '../../src/streaming/batch-query.ts'
 import { LeaseLost, Overtaken } from '../../src/streaming/pipeline-errors.ts'
@@ -168,12 +169,14 @@ describe('two copies of one pipeline', () => {
     expect(sink).toEqual(await lab.rows('s.d'))
   })
 
-  it('a pipeline whose unread snapshots were expired says so and reads nothing', async () => {
+  it('a pipeline whose unread snapshots were rewritten and expired says so and reads nothing', async () => {
     await makeTables('e')
     const one = await PipelineSession.open(deps(), spec('e', 'one'))
     await drain(one)
     for (let at = 4; at < 7; at += 1) await lab.append('s.e', numbered(at * 10, at * 10 + 10))
     const identifier = parseIdentifier('s.e')
+    const work = { catalog: lab.catalog(), engine: lab.engine, identifier }
+    await runCompaction({ ...work, request: { rewrite_all: true }, operationId: 'rewrite-all' })
     await runExpiry({
       catalog: lab.catalog(),
       identifier,

@@ -134,6 +134,15 @@ describe('a pipeline whose tables others change', () => {
     await stop(id)
   })
 
+  const compact = (name: string) =>
+    runCompaction({
+      catalog: lab.catalog(),
+      engine: lab.engine,
+      identifier: parseIdentifier(name),
+      request: { rewrite_all: true },
+      operationId: `compact-${name}-${Date.now()}`,
+    })
+
   /** Expires all it can as an engine does that looks at tags and heads only, and not at retention. */
   async function expireRuthlessly(name: string, options: { sparesTags: boolean }): Promise<void> {
     await change(name, ({ refs }) => {
@@ -155,13 +164,14 @@ describe('a pipeline whose tables others change', () => {
     })
   }
 
-  it('ends with HISTORY_LOST, naming the snapshot, when another engine expired what was unread; the sink stays', async () => {
+  it('ends with HISTORY_LOST, naming the snapshot, when what was unread is gone for good; the sink stays', async () => {
     await makeSource('expired', 2)
     const id = await start('expired')
     await untilRows('expired', 20)
     await stop(id)
     for (let at = 2; at < 5; at += 1) await lab.append('s.expired', numbered(at * 10, at * 10 + 10))
     const read = (await status(id)).last_progress.sources[0].end_offset.snapshot_id
+    await compact('s.expired')
     await expireRuthlessly('s.expired', { sparesTags: false })
     await start('expired')
     const failed = await untilState(id, 'failed')
@@ -172,51 +182,43 @@ describe('a pipeline whose tables others change', () => {
     expect(await lab.rows('s.expired')).toHaveLength(50)
   })
 
-  it('reads on over snapshots that expired all the same, when the files tell what came in them', async () => {
-    await makeSource('gap', 2)
-    const id = await start('gap', { max_files_per_batch: 1 })
-    await untilRows('gap', 20)
-    await stop(id)
-    for (let at = 2; at < 5; at += 1) await lab.append('s.gap', numbered(at * 10, at * 10 + 10))
-    await lab.append('s.gap', numbered(50, 60))
-    await expireRuthlessly('s.gap', { sparesTags: true })
-    expect((await lab.load('s.gap')).metadata.snapshots).toHaveLength(2)
-    await start('gap', { max_files_per_batch: 1 })
-    await untilRows('gap', 60)
-    await lab.append('s.gap', numbered(60, 70))
-    await untilRows('gap', 70)
-    expect(await sinkRows('gap')).toEqual(await lab.rows('s.gap'))
-    expect(await status(id)).toMatchObject({ state: 'running', error: null })
-    await lab.service.restart()
-    await lab.append('s.gap', numbered(70, 80))
-    await untilRows('gap', 80)
-    expect(await sinkRows('gap')).toEqual(await lab.rows('s.gap'))
-    await stop(id)
-  })
+  it.each([true, false])(
+    'reads on over snapshots that expired all the same, when the files tell what came in them (its own is there: %s)',
+    async (sparesTags) => {
+      const name = `gap_${sparesTags}`
+      await makeSource(name, 2)
+      const id = await start(name, { max_files_per_batch: 1 })
+      await untilRows(name, 20)
+      await stop(id)
+      for (let at = 2; at < 6; at += 1) await lab.append(`s.${name}`, numbered(at * 10, at * 10 + 10))
+      await expireRuthlessly(`s.${name}`, { sparesTags })
+      expect((await lab.load(`s.${name}`)).metadata.snapshots).toHaveLength(sparesTags ? 2 : 1)
+      await start(name, { max_files_per_batch: 1 })
+      await untilRows(name, 60)
+      await lab.append(`s.${name}`, numbered(60, 70))
+      await untilRows(name, 70)
+      expect(await sinkRows(name)).toEqual(await lab.rows(`s.${name}`))
+      expect(await status(id)).toMatchObject({ state: 'running', error: null })
+      await lab.service.restart()
+      await lab.append(`s.${name}`, numbered(70, 80))
+      await untilRows(name, 80)
+      expect(await sinkRows(name)).toEqual(await lab.rows(`s.${name}`))
+      await stop(id)
+    },
+  )
 
-  it('but not when what was read has been rewritten or deleted meanwhile', async () => {
-    for (const [name, alter] of [
-      [
-        'gap_rewritten',
-        () =>
-          runCompaction({
-            catalog: lab.catalog(),
-            engine: lab.engine,
-            identifier: parseIdentifier('s.gap_rewritten'),
-            request: { rewrite_all: true },
-            operationId: 'rewrite',
-          }),
-      ],
-      ['gap_deleted', () => deleteRow(lab, 's.gap_deleted', 5)],
-    ] as const) {
+  it.each(['rewritten', 'deleted'] as const)('but not when what was read has been %s meanwhile', async (how) => {
+    for (const sparesTags of [true, false]) {
+      const name = `${how}_${sparesTags}`
       await makeSource(name, 2)
       const id = await start(name)
       await untilRows(name, 20)
       await stop(id)
       await lab.append(`s.${name}`, numbered(20, 30))
-      await alter()
+      if (how === 'rewritten') await compact(`s.${name}`)
+      else await deleteRow(lab, `s.${name}`, 5)
       await lab.append(`s.${name}`, numbered(30, 40))
-      await expireRuthlessly(`s.${name}`, { sparesTags: true })
+      await expireRuthlessly(`s.${name}`, { sparesTags })
       await start(name)
       expect((await untilState(id, 'failed')).error.code, name).toBe('HISTORY_LOST')
       expect(await sinkRows(name)).toHaveLength(20)
@@ -247,13 +249,7 @@ describe('a pipeline whose tables others change', () => {
       for (let at = 0; at < 15; at += 1) {
         await lab.append('s.shared_sink', numbered(1000 + at * 10, 1010 + at * 10))
         if (at % 5 !== 4) continue
-        await runCompaction({
-          catalog: lab.catalog(),
-          engine: lab.engine,
-          identifier,
-          request: { rewrite_all: true },
-          operationId: `others-${at}`,
-        }).catch(() => undefined)
+        await compact('s.shared_sink').catch(() => undefined)
         await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs: Date.now() + 1e9 })
       }
     })()
