@@ -19,14 +19,14 @@ import {
 import { withWorkFolder } from './support/work-folder.ts'
 
 const ROUNDS = Number(process.env['BENCH_RUNS'] ?? 3)
-const SNAPSHOTS = Number(process.env['BENCH_SNAPSHOTS'] ?? 40)
+const SNAPSHOTS = Number(process.env['BENCH_SNAPSHOTS'] ?? 20)
 const FILES_PER_SNAPSHOT = 5
 const ROWS_PER_FILE = 50_000
 const FILES_PER_BATCH = 25
 const APPENDS = Number(process.env['BENCH_APPENDS'] ?? 60)
 const IDLE_PIPELINES = Number(process.env['BENCH_PIPELINES'] ?? 200)
 const IDLE_SOURCES = 20
-const IDLE_SECONDS = Number(process.env['BENCH_IDLE_SECONDS'] ?? 30)
+const IDLE_SECONDS = Number(process.env['BENCH_IDLE_SECONDS'] ?? 20)
 const SETTLE_MS = 15_000
 
 const parts: Readonly<Record<string, (folder: string) => Promise<string[][]>>> = {
