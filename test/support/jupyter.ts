@@ -120,7 +120,7 @@ export class Wire {
         one.on('error', () => other.destroy())
         one.on('close', () => {
           wire.#open.delete(one)
-          other.destroy()
+          other.destroySoon() // what it still has to send goes first
         })
         one.pipe(other)
       }
