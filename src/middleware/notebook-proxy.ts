@@ -91,7 +91,7 @@ async function forward(c: Context<AppEnv>, { admitted, target, options }: Passag
 /** Both runtimes drop the body of a GET but keep what it said about its length; Node has a stream for every POST. */
 function hasBody({ headers, body, method }: Request): boolean {
   if (body === null || method === 'GET' || method === 'HEAD') return false
-  return headers.get('content-length') !== '0'
+  return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
 }
 
 async function openSocket(c: Context<AppEnv>, { admitted, target, sockets, options }: Passage): Promise<Response> {

@@ -35,6 +35,8 @@ async function pump(
   try {
     for (;;) {
       const { done, value } = await reader.read()
+      // An answer that is there is read first: a server that refuses a body closes, and a write would then lose it.
+      await turn()
       if (outgoing.destroyed) return
       if (done) break
       length += value.length
@@ -48,6 +50,11 @@ async function pump(
   } finally {
     cancel()
   }
+}
+
+/** Lets everything that has arrived be handled. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Resolves when more may be written, or never will. */
@@ -78,7 +85,11 @@ export function readBody(outgoing: ClientRequest, incoming: IncomingMessage): Re
         controller.enqueue(bytes)
         if ((controller.desiredSize ?? 0) <= 0) incoming.pause()
       })
-      incoming.on('end', () => finish(() => controller.close()))
+      incoming.on('end', () => {
+        finish(() => controller.close())
+        // A server that has answered takes no more of the request, and may not even close.
+        if (!outgoing.writableEnded) outgoing.destroy()
+      })
       incoming.on('error', (error) => finish(() => controller.error(error)))
       incoming.on('close', () => finish(() => controller.error(new Error('the notebook server broke its answer off'))))
       incoming.pause()

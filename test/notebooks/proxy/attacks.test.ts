@@ -338,6 +338,27 @@ describe('attacks on notebooks', () => {
     expect([whole.slice(0, 12), anas.connections]).toEqual(['HTTP/1.1 200', 1])
   })
 
+  it('with authentication off, by a name that leads to this machine', async () => {
+    const open = await startProxiedService({ env: { AUTH_MODE: 'off' } })
+    try {
+      anas.reset()
+      open.targets.byUser.set('local', { baseUrl: anas.baseUrl, token: NOTEBOOK_TOKEN, ready: true })
+      const path = '/notebook/local/api/kernels'
+      const call = (method: string, headers: Record<string, string>): Promise<RawAnswer> =>
+        ask(open.port, { method, path, headers })
+      const rebound = { Host: `evil.example:${open.port}`, Origin: `http://evil.example:${open.port}` }
+      expect((await call('GET', rebound)).status).toBe(403)
+      expect((await call('POST', { ...rebound, 'Sec-Fetch-Site': 'same-origin' })).status).toBe(403)
+      expect((await call('GET', { ...rebound, ...HANDSHAKE })).status).toBe(403)
+      expect((await call('POST', { Origin: 'http://evil.example' })).status).toBe(403)
+      expect((await call('GET', { Origin: 'http://evil.example', ...HANDSHAKE })).status).toBe(403)
+      expect(anas.connections).toBe(0)
+      expect((await call('POST', {})).status).toBe(200)
+    } finally {
+      await open.close()
+    }
+  })
+
   it('by a page of a notebook on the service, where the browser tells', async () => {
     const Referer = `${house.origin}/notebook/ana/lab`
     const before = await ask(house.port, { path: '/api/auth/me', headers: { ...own() } })

@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FakeNotebook } from './harness/fake-notebook.ts'
@@ -43,6 +44,7 @@ describe('HTTP to a notebook', () => {
       expect(notebook.lastRequest.method).toBe(method)
       expect(notebook.lastRequest.url).toBe('/notebook/ana/api/contents/a%20b/50%25.ipynb?x=1&y=%2F&x=2')
       if (method === 'HEAD') continue
+      expect(notebook.lastRequest.headers['transfer-encoding']).toBeUndefined()
       const sha256 = createHash('sha256')
         .update(withBody ? 'gr\u00fc\u00dfe' : '')
         .digest('hex')
@@ -314,6 +316,30 @@ describe('HTTP to a notebook', () => {
     await until(() => notebook.requests.length === 2)
     uploading.destroy()
     await until(() => gone === 2, 'the end of the upload')
+  })
+
+  it('hands on the answer to an upload that the notebook does not want, and lets go of both', async () => {
+    let gone = false
+    let taken: IncomingMessage | undefined
+    notebook.answer = (request) => {
+      const { socket } = request
+      taken = request.pause()
+      socket.on('close', () => (gone = true))
+      socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 8\r\n\r\ntoo much')
+    }
+    const client = await rawConnection(house.port)
+    let text = ''
+    client.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+    client.write(
+      `PUT /notebook/ana/big HTTP/1.1\r\nHost: 127.0.0.1:${house.port}\r\nCookie: ${ana.cookie}\r\n` +
+        `Origin: ${house.origin}\r\nContent-Length: 400000000\r\n\r\n`,
+    )
+    for (let sent = 0; sent < 100; sent += 1) client.write(Buffer.alloc(65_536))
+    await until(() => text.includes('too much'), 'the answer')
+    taken?.resume() // or it would not hear the end
+    expect(text).toMatch(/^HTTP\/1\.1 413 /)
+    await until(() => gone, 'the end of the connection to the notebook')
+    client.destroy()
   })
 
   it('does not cut a stream of events that is quiet for seconds', async () => {
