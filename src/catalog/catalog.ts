@@ -44,8 +44,11 @@ export interface Catalog {
   /** All tables, or those of one namespace, sorted by name; loads no metadata. */
   listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
-  /** The current metadata location alone, to learn cheaply whether a table has changed; absent where that costs a load. */
-  locateTable?(identifier: TableIdentifier): Promise<string>
+  /**
+   * The current metadata location alone, to learn cheaply whether a table has changed; absent where that costs a load.
+   * `known` is the one that was answered last: where it saves work, only what may have followed it is looked for.
+   */
+  locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
   /** The namespace must exist. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /** Adopts a table by its metadata file; `TABLE_EXISTS` also when another name has this file. */

@@ -5,7 +5,7 @@ import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { asCertainFailure, conflict, deleteTrimmedMetadata, nextMetadata } from './commit-swap.ts'
-import { findHadoopVersion, hintLocation, type HadoopVersion, versionFile } from './hadoop-version.ts'
+import { findHadoopVersion, followHadoopVersion, hintLocation, type HadoopVersion, versionFile } from './hadoop-version.ts'
 import { loadTableAt, metadataFileBytes, metadataFileSuffix } from './metadata-file.ts'
 import { newTableMetadata } from './new-table.ts'
 import {
@@ -81,8 +81,9 @@ class HadoopCatalog implements Catalog {
     return (await this.#load(identifier)).table
   }
 
-  async locateTable(identifier: TableIdentifier): Promise<string> {
-    const found = await this.#find(identifier)
+  async locateTable(identifier: TableIdentifier, known?: string): Promise<string> {
+    const followed = known === undefined ? undefined : await followHadoopVersion(this.#io, known)
+    const found = followed ?? (await this.#find(identifier))
     if (found === undefined)
       throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
     return found.location

@@ -34,6 +34,18 @@ export async function findHadoopVersion(io: FileIO, metadataFolder: string): Pro
 }
 
 /**
+ * The version that stands now where `location` did before: itself or any newer one that follows it without a gap.
+ * Undefined when it is gone (the table was dropped or its old metadata deleted) or has no next version.
+ */
+export async function followHadoopVersion(io: FileIO, location: string): Promise<HadoopVersion | undefined> {
+  const slash = location.lastIndexOf('/')
+  const version = VERSION_NAME.exec(location.slice(slash + 1))?.[1]
+  if (version === undefined || (await io.stat(location)) === undefined) return undefined
+  const known = { location, version: Number(version) }
+  return (await probeFrom(io, location.slice(0, slash), known.version + 1)) ?? known
+}
+
+/**
  * Whether a location is a version of a hadoop catalog's table: any committer may take that name at any moment, so the
  * file must not be deleted because an attempt of ours failed.
  */

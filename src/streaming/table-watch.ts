@@ -34,7 +34,8 @@ export function createTableWatch(catalog: () => Catalog): TableWatch {
       const from = catalog()
       if (from.locateTable === undefined) return from.loadTable(identifier)
       const name = formatIdentifier(identifier)
-      const location = await from.locateTable(identifier)
+      const before = known.get(name)
+      const location = await from.locateTable(identifier, before?.catalog === from ? before.location : undefined)
       const cached = known.get(name)
       if (cached?.location === location && cached.catalog === from) return cached.table
       const table = from.loadTable(identifier)

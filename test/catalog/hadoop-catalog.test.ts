@@ -90,6 +90,22 @@ describe('hadoop versions', () => {
     expect(await text(io, HINT)).toBe('5')
   })
 
+  it('are followed from the one that was known, back to a lower one when that is gone', async () => {
+    const { io, catalog } = await fourVersions()
+    const at = (version: string): string => `${METADATA}/${version}.metadata.json`
+    const follow = async (known: string): Promise<string | undefined> => catalog.locateTable?.(EVENTS, known)
+    await write(io, HINT, '1') // who follows does without it
+    expect(await follow(at('v2'))).toBe(at('v4'))
+    expect(await follow(at('v4'))).toBe(at('v4'))
+    await io.write(at('v5.gz'), await io.read(at('v4')))
+    expect(await follow(at('v4'))).toBe(at('v5.gz'))
+    expect(await follow(at('v9'))).toBe(at('v5.gz'))
+    for (const version of ['v3', 'v4', 'v5.gz']) await io.delete(at(version))
+    expect(await follow(at('v4'))).toBe(at('v2'))
+    for (const version of ['v1', 'v2']) await io.delete(at(version))
+    await expect(follow(at('v2'))).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
+  })
+
   it('count by number, not by text', async () => {
     const { io, catalog } = await fourVersions()
     for (let v = 5; v <= 11; v++) await commitTable(catalog, EVENTS, setProperty('v', `${v}`))
