@@ -43,14 +43,17 @@ const scrollInPage = `async (ms, step = 90) => {
   const frames = []
   let last
   let direction = 1
+  const bottom = list.scrollHeight - list.clientHeight - 1 // asked for in a frame, it would lay the page out once more
+  let top = list.scrollTop
   const end = performance.now() + ms
   await new Promise((resolve) => {
     const draw = (now) => {
       if (last !== undefined) frames.push(now - last)
       last = now
-      if (list.scrollTop + list.clientHeight >= list.scrollHeight - 1) direction = -1
-      if (list.scrollTop <= 0) direction = 1
-      list.scrollTop += step * direction
+      if (top >= bottom) direction = -1
+      if (top <= 0) direction = 1
+      top += step * direction
+      list.scrollTop = top
       if (now < end) requestAnimationFrame(draw)
       else resolve()
     }

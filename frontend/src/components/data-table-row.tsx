@@ -1,6 +1,6 @@
 import { type CSSProperties, memo, type MouseEvent } from 'react'
 import { RowActive } from './row-active.ts'
-import type { ColumnSpec } from './data-table.tsx'
+import type { ColumnSpec, RowScope } from './data-table.tsx'
 import classes from './data-table.module.css'
 
 interface RowProps<Row> {
@@ -10,6 +10,7 @@ interface RowProps<Row> {
   readonly top: number
   readonly height: number
   readonly columns: readonly ColumnSpec<Row>[]
+  readonly scope: RowScope<Row> | undefined
   readonly grid: CSSProperties
   readonly focusable: boolean
   readonly selected: boolean | undefined
@@ -19,7 +20,17 @@ interface RowProps<Row> {
 /** One row of a table. */
 export const DataTableRow = memo(TableRow) as typeof TableRow
 
-function TableRow<Row>({ row, index, top, height, columns, grid, focusable, selected, onOpen }: RowProps<Row>) {
+function TableRow<Row>(props: RowProps<Row>) {
+  const { row, index, top, height, columns, scope: Scope, grid, focusable, selected, onOpen } = props
+  const cells = columns.map((column) => (
+    <div
+      key={column.id}
+      className={column.align === 'end' ? `${classes.cell} ${classes.end}` : classes.cell}
+      role="gridcell"
+    >
+      {column.cell(row)}
+    </div>
+  ))
   const open = (event: MouseEvent): void => {
     if (onOpen && !isControl(event.target) && !getSelection()?.toString()) onOpen(row)
   }
@@ -35,17 +46,7 @@ function TableRow<Row>({ row, index, top, height, columns, grid, focusable, sele
       style={{ ...grid, height, transform: `translateY(${top}px)` }}
       onClick={open}
     >
-      <RowActive value={focusable}>
-        {columns.map((column) => (
-          <div
-            key={column.id}
-            className={column.align === 'end' ? `${classes.cell} ${classes.end}` : classes.cell}
-            role="gridcell"
-          >
-            {column.cell(row)}
-          </div>
-        ))}
-      </RowActive>
+      <RowActive value={focusable}>{Scope ? <Scope row={row}>{cells}</Scope> : cells}</RowActive>
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, type ReactNode, useMemo, useRef } from 'react'
+import { type ComponentType, type CSSProperties, type ReactNode, useMemo, useRef } from 'react'
 import { DataTableHead } from './data-table-head.tsx'
 import { DataTableRow } from './data-table-row.tsx'
 import { useRowKeys } from './data-table-keys.ts'
@@ -25,12 +25,16 @@ export interface ColumnSpec<Row> {
   readonly hideOnPhone?: boolean
 }
 
+/** Stands around the cells of a row and gives them what all of them need, so that it is worked out once. */
+export type RowScope<Row> = ComponentType<{ readonly row: Row; readonly children: ReactNode }>
+
 export interface DataTableProps<Row> {
   /** What the rows are, for those who cannot see it. */
   readonly label: string
   readonly rows: readonly Row[]
   readonly rowKey: (row: Row) => string
   readonly columns: readonly ColumnSpec<Row>[]
+  readonly rowScope?: RowScope<Row>
   readonly sort?: Sort | undefined
   readonly onSort?: ((sort: Sort) => void) | undefined
   /** Opens a row, by a click or by Enter; where it has a link, the link is followed instead. */
@@ -94,6 +98,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
               top={start}
               height={rowHeight}
               columns={columns}
+              scope={props.rowScope}
               grid={grid}
               focusable={index === keys.active}
               selected={selectedKey === undefined ? undefined : key === selectedKey}

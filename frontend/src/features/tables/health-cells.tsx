@@ -1,27 +1,28 @@
-import type { ReactNode } from 'react'
-import type { TableHealth } from '../../api/types.ts'
+import { type ReactNode, useContext } from 'react'
+import type { TableHealth, TableListItem } from '../../api/types.ts'
 import { ScoreBar } from '../../components/score.tsx'
 import { errorText } from '../../components/states.tsx'
 import { formatPlural } from '../../components/units.ts'
 import { common, operations } from '../../strings/common.ts'
 import { tables as words } from '../../strings/tables.ts'
 import classes from './tables.module.css'
-import { useKnownHealth } from './use-health.ts'
+import { HealthOfRow, useKnownHealth } from './use-health.ts'
 
-interface CellProps {
-  readonly table: string
+/** Asks for the health of a table once for all cells of its row. */
+export function HealthScope({ row, children }: { readonly row: TableListItem; readonly children: ReactNode }) {
+  return <HealthOfRow value={useKnownHealth(row.table)}>{children}</HealthOfRow>
 }
 
 /** A figure of a table's health, once it is known; a grey bar while it is not. */
-export function HealthCell({ table, show }: CellProps & { readonly show: (health: TableHealth) => ReactNode }) {
-  const { health, error } = useKnownHealth(table)
+export function HealthCell({ show }: { readonly show: (health: TableHealth) => ReactNode }) {
+  const { health, error } = useContext(HealthOfRow)
   if (health) return <span>{show(health)}</span>
   return error === undefined ? <Pending /> : <span className={classes.dim}>{common.unknown}</span>
 }
 
 /** The score of a table, or that it cannot be read. */
-export function TableScore({ table }: CellProps) {
-  const { health, error } = useKnownHealth(table)
+export function TableScore() {
+  const { health, error } = useContext(HealthOfRow)
   if (health) return <ScoreBar score={health.score} />
   if (error === undefined) return <Pending />
   return (
@@ -32,8 +33,8 @@ export function TableScore({ table }: CellProps) {
 }
 
 /** What would help a table most, in few words. */
-export function TableAdvice({ table }: CellProps) {
-  const { health, error } = useKnownHealth(table)
+export function TableAdvice() {
+  const { health, error } = useContext(HealthOfRow)
   if (error !== undefined) return <span className={classes.dim}>{errorText(error)}</span>
   if (!health) return <Pending />
   if (health.actions.length === 0) return <span className={classes.dim}>{words.nothingToDo}</span>

@@ -10,14 +10,17 @@ export interface KnownHealth {
 }
 
 const AT_ONCE = 4
-/** Rows that only fly by while somebody scrolls are not asked for. */
-const SETTLE_MS = 120
+/** As long as rows come into view faster than this, somebody scrolls and most of them only fly by: none is asked for. */
+const SETTLE_MS = 100
+/** A row that stays in view is asked for after so long, whatever else comes. */
+const PATIENCE_MS = 500
 const FRESH_MS = 60_000
 const NOTHING: KnownHealth = {}
 
 interface Watched {
   watchers: number
-  stop: AbortController | undefined
+  /** Calls the request off; undefined as long as none was begun. */
+  stop?: AbortController
 }
 
 /**
@@ -30,6 +33,10 @@ class HealthStore {
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #allListeners = new Set<() => void>()
   readonly #limiter = new Limiter(AT_ONCE)
+  /** When each of the tables that wait for quiet came into view, the longest first. */
+  readonly #settling = new Map<string, number>()
+  #lastCameAt = 0
+  #settleTimer: ReturnType<typeof setTimeout> | undefined
   #version = 0
 
   /** What is known of a table; the same object until something changes. */
@@ -46,7 +53,7 @@ class HealthStore {
   watch(table: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(table) ?? new Set()
     this.#listeners.set(table, listeners.add(listener))
-    const release = this.#want(table, SETTLE_MS)
+    const release = this.#want(table, () => this.#settle(table))
     return () => {
       listeners.delete(listener)
       if (listeners.size === 0) this.#listeners.delete(table)
@@ -62,31 +69,52 @@ class HealthStore {
 
   /** Has these tables asked for until it is called off. */
   wantAll(tables: readonly string[]): () => void {
-    const releases = tables.map((table) => this.#want(table, 0))
+    const releases = tables.map((table) => this.#want(table, (watched) => this.#start(table, watched)))
     return () => {
       for (const release of releases) release()
     }
   }
 
-  #want(table: string, settleMs: number): () => void {
-    const watched = this.#watched.get(table) ?? { watchers: 0, stop: undefined }
+  #want(table: string, begin: (watched: Watched) => void): () => void {
+    const watched = this.#watched.get(table) ?? { watchers: 0 }
     this.#watched.set(table, watched)
     watched.watchers += 1
-    if (watched.stop === undefined) {
-      watched.stop = new AbortController()
-      void this.#load(table, settleMs, watched.stop.signal)
-    }
+    if (watched.stop === undefined) begin(watched)
     return () => {
       watched.watchers -= 1
       if (watched.watchers > 0) return
       watched.stop?.abort()
+      this.#settling.delete(table)
       this.#watched.delete(table)
     }
   }
 
-  async #load(table: string, settleMs: number, signal: AbortSignal): Promise<void> {
-    if (settleMs > 0) await new Promise((resolve) => setTimeout(resolve, settleMs))
-    if (signal.aborted) return
+  #settle(table: string): void {
+    if (this.#settling.has(table)) return
+    this.#lastCameAt = performance.now()
+    this.#settling.set(table, this.#lastCameAt)
+    this.#settleTimer ??= setTimeout(() => this.#startSettled(), SETTLE_MS)
+  }
+
+  #startSettled(): void {
+    const now = performance.now()
+    const isQuiet = now - this.#lastCameAt >= SETTLE_MS
+    for (const [table, cameAt] of this.#settling) {
+      if (!isQuiet && now - cameAt < PATIENCE_MS) break
+      const watched = this.#watched.get(table)
+      if (watched) this.#start(table, watched)
+    }
+    const wait = isQuiet ? SETTLE_MS : SETTLE_MS - (now - this.#lastCameAt)
+    this.#settleTimer = this.#settling.size > 0 ? setTimeout(() => this.#startSettled(), wait) : undefined
+  }
+
+  #start(table: string, watched: Watched): void {
+    this.#settling.delete(table)
+    watched.stop = new AbortController()
+    void this.#load(table, watched.stop.signal)
+  }
+
+  async #load(table: string, signal: AbortSignal): Promise<void> {
     try {
       const query = { ...healthQuery(table), staleTime: FRESH_MS }
       const health = await this.#limiter.run(() => queryClient.fetchQuery(query), signal)

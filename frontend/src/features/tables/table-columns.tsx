@@ -32,7 +32,7 @@ export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
     header: words.columns.score,
     width: '120px',
     sortValue: (row) => healthOf(row)?.score,
-    cell: ({ table }) => <TableScore table={table} />,
+    cell: () => <TableScore />,
   },
   {
     id: 'files',
@@ -42,7 +42,7 @@ export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
     highFirst: true,
     hideOnPhone: true,
     sortValue: (row) => healthOf(row)?.data_file_count,
-    cell: ({ table }) => <HealthCell table={table} show={({ data_file_count }) => formatCount(data_file_count)} />,
+    cell: () => <HealthCell show={({ data_file_count }) => formatCount(data_file_count)} />,
   },
   {
     id: 'size',
@@ -52,7 +52,7 @@ export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
     highFirst: true,
     hideOnPhone: true,
     sortValue: (row) => healthOf(row)?.total_size_bytes,
-    cell: ({ table }) => <HealthCell table={table} show={({ total_size_bytes }) => formatBytes(total_size_bytes)} />,
+    cell: () => <HealthCell show={({ total_size_bytes }) => formatBytes(total_size_bytes)} />,
   },
   {
     id: 'changed',
@@ -62,16 +62,14 @@ export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
     highFirst: true,
     hideOnPhone: true,
     sortValue: (row) => healthOf(row)?.last_updated_at,
-    cell: ({ table }) => (
-      <HealthCell table={table} show={({ last_updated_at }) => <RelativeTime at={last_updated_at} />} />
-    ),
+    cell: () => <HealthCell show={({ last_updated_at }) => <RelativeTime at={last_updated_at} />} />,
   },
   {
     id: 'advice',
     header: words.columns.advice,
     width: 'minmax(160px, 2fr)',
     hideOnPhone: true,
-    cell: ({ table }) => <TableAdvice table={table} />,
+    cell: () => <TableAdvice />,
   },
 ]
 

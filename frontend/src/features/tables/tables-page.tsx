@@ -1,7 +1,7 @@
 import { Button, CloseButton, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useCallback, useMemo } from 'react'
+import { useCallback, useDeferredValue, useMemo } from 'react'
 import { useCan } from '../../api/session.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { TableListItem } from '../../api/types.ts'
@@ -13,6 +13,7 @@ import { Empty, ErrorState, Loading } from '../../components/states.tsx'
 import { formatCount, formatPlural } from '../../components/units.ts'
 import { findByName } from '../../components/find-by-name.ts'
 import { tables as words } from '../../strings/tables.ts'
+import { HealthScope } from './health-cells.tsx'
 import { healthStore } from './health-store.ts'
 import { RegisterDialog } from './register-dialog.tsx'
 import type { ListSearch } from './search.ts'
@@ -51,10 +52,11 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
   }
   const sort = parseSort(sortText, SORTABLE) ?? { column: 'table', descending: false }
+  const wanted = useDeferredValue(q) // the letter that was typed stands there before thousands of names are looked through
   const shown = useMemo(() => {
     const inside = namespace === undefined ? tables : tables.filter((table) => table.namespace === namespace)
-    return findByName(inside, q, ({ table }) => table)
-  }, [tables, namespace, q])
+    return findByName(inside, wanted, ({ table }) => table)
+  }, [tables, namespace, wanted])
   const open = useCallback(
     ({ table }: TableListItem) => void navigate({ to: '/tables/$table', params: { table } }),
     [navigate],
@@ -89,6 +91,7 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
           rows={rows}
           rowKey={rowKey}
           columns={tableColumns}
+          rowScope={HealthScope}
           sort={sort}
           onSort={(next: Sort) => change({ sort: formatSort(next) })}
           onOpen={open}

@@ -1,5 +1,8 @@
-import { useCallback, useEffect, useState, useSyncExternalStore } from 'react'
+import { createContext, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
 import { healthStore, type KnownHealth } from './health-store.ts'
+
+/** What is known of the health of the table whose row this is. */
+export const HealthOfRow = createContext<KnownHealth>({})
 
 /** What is known of a table's health; it is asked for while this is shown. */
 export function useKnownHealth(table: string): KnownHealth {
