@@ -13,14 +13,25 @@ export interface TableWatch {
 /** Tables kept; what is needed again is read again. */
 const MAX_TABLES = 256
 
-/** A watch that all pipelines of a process share; concurrent readers of one table wait for one load. */
-export function createTableWatch(catalog: () => Catalog): TableWatch {
-  const known = new Map<
-    string,
-    { readonly catalog: Catalog; readonly location: string; readonly table: Promise<Table> }
-  >()
+/** For so long a catalog may go by the location that is known; then it looks as if none were, ms. */
+const TRUST_MS = 30_000
 
-  function keep(name: string, entry: { catalog: Catalog; location: string; table: Promise<Table> }): void {
+interface Known {
+  readonly catalog: Catalog
+  readonly location: string
+  readonly table: Promise<Table>
+  /** When the location was last found without going by an earlier one. */
+  readonly foundAt: number
+}
+
+/**
+ * A watch that all pipelines of a process share; concurrent readers of one table wait for one load. `clockMs` is one
+ * that never goes back.
+ */
+export function createTableWatch(catalog: () => Catalog, clockMs = () => performance.now()): TableWatch {
+  const known = new Map<string, Known>()
+
+  function keep(name: string, entry: Known): void {
     known.delete(name)
     known.set(name, entry)
     for (const oldest of known.keys()) {
@@ -34,12 +45,18 @@ export function createTableWatch(catalog: () => Catalog): TableWatch {
       const from = catalog()
       if (from.locateTable === undefined) return from.loadTable(identifier)
       const name = formatIdentifier(identifier)
+      const now = clockMs()
       const before = known.get(name)
-      const location = await from.locateTable(identifier, before?.catalog === from ? before.location : undefined)
+      const trusted = before?.catalog === from && now - before.foundAt < TRUST_MS ? before : undefined
+      const location = await from.locateTable(identifier, trusted?.location)
+      const foundAt = trusted?.foundAt ?? now
       const cached = known.get(name)
-      if (cached?.location === location && cached.catalog === from) return cached.table
+      if (cached?.location === location && cached.catalog === from) {
+        if (trusted === undefined) keep(name, { ...cached, foundAt })
+        return cached.table
+      }
       const table = from.loadTable(identifier)
-      keep(name, { catalog: from, location, table })
+      keep(name, { catalog: from, location, table, foundAt })
       try {
         return await table
       } catch (error) {
@@ -50,7 +67,8 @@ export function createTableWatch(catalog: () => Catalog): TableWatch {
     committed(table) {
       const from = catalog()
       const { identifier, metadataLocation: location } = table
-      keep(formatIdentifier(identifier), { catalog: from, location, table: Promise.resolve(table) })
+      const entry = { catalog: from, location, table: Promise.resolve(table), foundAt: clockMs() }
+      keep(formatIdentifier(identifier), entry)
     },
   }
 }
