@@ -10,6 +10,7 @@ import type { DataFile } from '../../src/iceberg/manifest.ts'
 import { currentSchema, currentSnapshot, currentSpec } from '../../src/iceberg/metadata.ts'
 import type { Schema } from '../../src/iceberg/schema.ts'
 import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 import { type CatalogSettings, Service } from '../../test/interop/harness/service.ts'
 
@@ -47,7 +48,11 @@ export async function openStreamingLab(folder: string, type: 'hadoop' | 'sql'): 
   }
   const catalog = await openCatalog(
     { catalogType: type, warehouse, catalogName: 'house', uri: settings.uri ?? null, extraProps: {} },
-    { openSqlite: (path) => sqliteDialect(path, { keepJournalMode: true }), readSecret: () => undefined },
+    {
+      openSqlite: (path) => sqliteDialect(path, { keepJournalMode: true }),
+      openPostgres: async (address) => postgresDialect(address),
+      readSecret: () => undefined,
+    },
   )
   await catalog.createNamespace(['b'])
   const engine = await createDuckDbEngine({ scratchDir: `${folder}/scratch` })

@@ -4,7 +4,7 @@ export interface CatalogSettings {
   /** Folder of new tables, as a path or a `file:` URI. */
   readonly warehouse: string
   readonly catalogName: string
-  /** `sql`: `sqlite:///path`; otherwise unused. */
+  /** `sql`: `sqlite:///path` or `postgresql://…`; otherwise unused. */
   readonly uri: string | null
   readonly extraProps: Readonly<Record<string, string>>
 }

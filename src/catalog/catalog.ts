@@ -35,6 +35,8 @@ export interface Catalog {
   readonly name: string
   /** Base location of new tables. */
   readonly warehouse: string
+  /** Whether a commit that was cut off may still take effect: a server finishes what it was sent. Default: false. */
+  readonly mayCommitLate?: boolean
   /** Resolves when the catalog answers. */
   ping(): Promise<void>
   /** Creates a namespace and with it its parents; an existing one is fine. */

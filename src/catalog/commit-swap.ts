@@ -24,7 +24,7 @@ export interface TablePointer {
   read(identifier: TableIdentifier): Promise<string>
   /**
    * Atomically replaces `expected` by `next`; false when the pointer was not `expected`.
-   * Throws when the outcome is not known.
+   * Throws an `IcebergError` when certainly nothing happened, and anything else when the outcome is not known.
    */
   swap(identifier: TableIdentifier, expected: string, next: string): Promise<boolean>
 }
@@ -98,6 +98,10 @@ async function swapOrFindOut(pointer: TablePointer, base: Table, location: strin
   try {
     return await pointer.swap(base.identifier, base.metadataLocation, location)
   } catch (cause) {
+    if (isIcebergError(cause)) {
+      await deleteQuietly(pointer.io, [location])
+      throw cause
+    }
     const outcome = await findOutcome(pointer, base, location)
     if (outcome === 'unknown') throw unknownState(base.identifier, cause)
     if (outcome === 'unchanged') {
@@ -134,7 +138,7 @@ async function readOutcome(pointer: TablePointer, base: Table, location: string)
   return log.includes(base.metadataLocation) ? 'lost' : 'unknown'
 }
 
-function unknownState(identifier: TableIdentifier, cause: unknown): IcebergError {
+export function unknownState(identifier: TableIdentifier, cause: unknown): IcebergError {
   const message =
     `It is not known whether the commit to ${formatIdentifier(identifier)} happened: the catalog failed while it was ` +
     'under way. No file was deleted; look at the table before trying again.'

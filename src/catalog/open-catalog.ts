@@ -5,11 +5,14 @@ import type { CatalogSettings } from './catalog-settings.ts'
 import type { Catalog } from './catalog.ts'
 import { createHadoopCatalog } from './hadoop-catalog.ts'
 import { createSqlCatalog } from './sql-catalog.ts'
+import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql-postgres-address.ts'
 import type { SqlCatalogTables } from './sql-tables.ts'
 
 export interface OpenCatalogDeps {
   /** A dialect over an absolute path of a SQLite file, or one against the working directory. */
   readonly openSqlite: (path: string) => Dialect
+  /** A dialect over a PostgreSQL server; the first query connects. */
+  readonly openPostgres: (address: PostgresAddress) => Promise<Dialect>
   /** Looks up an `env:NAME` value. */
   readonly readSecret: (name: string) => string | undefined
 }
@@ -28,7 +31,7 @@ export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDe
     case 'hadoop':
       return createHadoopCatalog({ name, warehouse, io })
     case 'sql': {
-      const db = new Kysely<SqlCatalogTables>({ dialect: deps.openSqlite(sqlitePath(settings.uri)) })
+      const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings, deps) })
       return createSqlCatalog({ db, name, warehouse, io })
     }
     case 'rest':
@@ -36,13 +39,29 @@ export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDe
   }
 }
 
-function allowedLocations({ extraProps }: CatalogSettings, { readSecret }: OpenCatalogDeps): string[] {
-  const value = extraProps[ALLOWED_LOCATIONS]
-  if (value === undefined) return []
-  const text = value.startsWith('env:') ? readSecret(value.slice('env:'.length)) : value
-  if (text === undefined)
-    throw new IcebergError('INVALID_ARGUMENT', `extra_props.${ALLOWED_LOCATIONS}: ${value} is not set`)
-  return text.split(',').map((location) => localFolder(location.trim()))
+async function sqlDialect(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Dialect> {
+  const { uri } = settings
+  if (uri === null || !isPostgresUri(uri)) return deps.openSqlite(sqlitePath(uri))
+  const password = readProperty('password', settings, deps)
+  return deps.openPostgres(parsePostgresUri(uri, { password, clients: readProperty('clients', settings, deps) }))
+}
+
+function allowedLocations(settings: CatalogSettings, deps: OpenCatalogDeps): string[] {
+  const text = readProperty(ALLOWED_LOCATIONS, settings, deps)
+  return text === undefined ? [] : text.split(',').map((location) => localFolder(location.trim()))
+}
+
+/** An extra property; an `env:NAME` value is looked up. */
+function readProperty(
+  key: string,
+  { extraProps }: CatalogSettings,
+  { readSecret }: OpenCatalogDeps,
+): string | undefined {
+  const value = extraProps[key]
+  if (value?.startsWith('env:') !== true) return value
+  const text = readSecret(value.slice('env:'.length))
+  if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `extra_props.${key}: ${value} is not set`)
+  return text
 }
 
 function localFolder(location: string): string {
@@ -63,11 +82,8 @@ function localFolder(location: string): string {
 function sqlitePath(uri: string | null): string {
   const path = /^(?:sqlite:\/\/\/|jdbc:sqlite:(?:file:)?)([^?]+)$/.exec(uri ?? '')?.[1]
   if (path !== undefined && path !== ':memory:') return path
-  if (uri !== null && /^(jdbc:)?postgres(ql)?:/.test(uri)) {
-    throw new IcebergError('UNSUPPORTED', 'PostgreSQL catalogs are not supported yet: use sqlite:///path')
-  }
   throw new IcebergError(
     'INVALID_ARGUMENT',
-    'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one',
+    'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one, or postgresql://user@host/database',
   )
 }

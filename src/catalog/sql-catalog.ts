@@ -3,13 +3,16 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { compareText } from '../iceberg/values.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
-import { commitBySwap, type TablePointer } from './commit-swap.ts'
+import { commitBySwap, conflict, type TablePointer } from './commit-swap.ts'
 import { loadTableAt } from './metadata-file.ts'
 import { type NewTable, stageNewTable } from './new-table.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './sql-namespaces.ts'
 import {
   failuresAreFinal,
+  isBusy,
+  isRefusal,
   listCatalogNames,
   onlyTables,
   prepareSqlCatalog,
@@ -54,6 +57,7 @@ const NAME_SLOT = '\0name'
 class SqlCatalogImpl implements SqlCatalog {
   readonly name: string
   readonly warehouse: string
+  readonly mayCommitLate: boolean
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
   readonly #namespaces: SqlNamespaces
@@ -67,9 +71,10 @@ class SqlCatalogImpl implements SqlCatalog {
     this.#db = options.db
     this.#io = options.io
     this.#namespaces = createSqlNamespaces(options.db, options.name)
+    this.mayCommitLate = !failuresAreFinal(options.db)
     this.#pointer = {
       io: options.io,
-      failuresAreFinal: failuresAreFinal(options.db),
+      failuresAreFinal: !this.mayCommitLate,
       read: (identifier) => this.#read(identifier),
       swap: (identifier, expected, next) => this.#swap(identifier, expected, next),
     }
@@ -102,8 +107,12 @@ class SqlCatalogImpl implements SqlCatalog {
     let rows = this.#db.selectFrom('iceberg_tables').select(['table_namespace', 'table_name'])
     rows = rows.where('catalog_name', '=', this.name).where(onlyTables(version))
     if (namespace !== undefined) rows = rows.where('table_namespace', '=', formatNamespace(namespace))
-    const found = await query(() => rows.orderBy('table_namespace').orderBy('table_name').execute())
-    return found.map((row) => ({ namespace: parseNamespace(row.table_namespace), name: row.table_name }))
+    const found = await query(() => rows.execute())
+    // A server sorts by the rules of some language.
+    const sorted = found.sort(
+      (a, b) => compareText(a.table_namespace, b.table_namespace) || compareText(a.table_name, b.table_name),
+    )
+    return sorted.map((row) => ({ namespace: parseNamespace(row.table_namespace), name: row.table_name }))
   }
 
   async loadTable(identifier: TableIdentifier): Promise<Table> {
@@ -191,7 +200,7 @@ class SqlCatalogImpl implements SqlCatalog {
 
   async #swap(identifier: TableIdentifier, expected: string, next: string): Promise<boolean> {
     const version = await this.#prepare()
-    const result = await this.#db
+    const update = this.#db
       .updateTable('iceberg_tables')
       .set({ metadata_location: next, previous_metadata_location: expected })
       .where('catalog_name', '=', this.name)
@@ -199,8 +208,12 @@ class SqlCatalogImpl implements SqlCatalog {
       .where('table_name', '=', identifier.name)
       .where('metadata_location', '=', expected)
       .where(onlyTables(version))
-      .executeTakeFirst()
-    return result.numUpdatedRows === 1n
+    try {
+      return (await update.executeTakeFirst()).numUpdatedRows === 1n
+    } catch (error) {
+      if (isBusy(error)) throw conflict(identifier, error)
+      throw isRefusal(error) ? databaseFailure(error) : error
+    }
   }
 
   async #insert(created: NewTable): Promise<Table> {
@@ -217,6 +230,7 @@ class SqlCatalogImpl implements SqlCatalog {
 
   /** After an error of the INSERT: whether it happened. Throws `COMMIT_STATE_UNKNOWN` when that cannot be told. */
   async #wasInserted({ identifier, metadataLocation }: Table, cause: unknown): Promise<boolean> {
+    if (cause instanceof Error && isRefusal(cause.cause)) return false
     try {
       return (await this.#read(identifier)) === metadataLocation
     } catch (error) {
@@ -269,15 +283,26 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 }
 
-/** Driver errors in the words of a catalog; for everything but the swap, whose caller finds out what happened. */
+const ATTEMPTS = 3
+
+/**
+ * Driver errors in the words of a catalog; for everything but the swap, whose caller finds out what happened. What was
+ * refused because others were in the way is asked again.
+ */
 async function query<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (cause) {
-    if (isIcebergError(cause)) throw cause
-    const detail = cause instanceof Error ? ` (${cause.message})` : ''
-    throw new IcebergError('IO_FAILED', `The catalog database did not answer${detail}.`, { cause })
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (isIcebergError(error)) throw error
+      if (!isBusy(error) || attempt === ATTEMPTS) throw databaseFailure(error)
+    }
   }
+}
+
+function databaseFailure(cause: unknown): IcebergError {
+  const detail = cause instanceof Error ? ` (${cause.message})` : ''
+  return new IcebergError('IO_FAILED', `The catalog database did not answer${detail}.`, { cause })
 }
 
 function tableExists(identifier: TableIdentifier): IcebergError {

@@ -1,4 +1,4 @@
-import { type Kysely, SqliteAdapter, sql } from 'kysely'
+import { type Kysely, PostgresAdapter, SqliteAdapter, sql } from 'kysely'
 
 /**
  * The tables of Iceberg's JDBC catalog, which PyIceberg's SQL catalog shares. Names, columns and meaning are theirs;
@@ -34,16 +34,46 @@ export type SqlCatalogVersion = 'V0' | 'V1'
  * told; existing ones are never altered. Answers their version.
  */
 export async function prepareSqlCatalog(db: Kysely<SqlCatalogTables>): Promise<SqlCatalogVersion> {
-  const found = await existingTables(db)
-  if (!found.has('iceberg_tables')) await createTablesTable(db)
-  if (!found.has('iceberg_namespace_properties')) await createNamespacesTable(db)
-  const columns = found.get('iceberg_tables')
-  return columns === undefined || columns.includes('iceberg_type') ? 'V1' : 'V0'
+  for (const [name, create] of TABLES) if ((await columnsOf(db, name)).length === 0) await createOnce(db, name, create)
+  return (await columnsOf(db, 'iceberg_tables')).includes('iceberg_type') ? 'V1' : 'V0'
 }
 
-async function existingTables(db: Kysely<SqlCatalogTables>): Promise<ReadonlyMap<string, readonly string[]>> {
-  const tables = await db.introspection.getTables()
-  return new Map(tables.map((table) => [table.name, table.columns.map((column) => column.name)]))
+type CreateTable = (db: Kysely<SqlCatalogTables>) => Promise<void>
+
+const TABLES: ReadonlyMap<keyof SqlCatalogTables, CreateTable> = new Map([
+  ['iceberg_tables', createTablesTable],
+  ['iceberg_namespace_properties', createNamespacesTable],
+])
+
+/** In PostgreSQL, of those who make a table at the same time all but one fail, "if not exists" or not. */
+async function createOnce(db: Kysely<SqlCatalogTables>, name: string, create: CreateTable): Promise<void> {
+  try {
+    await create(db)
+  } catch (error) {
+    if ((await columnsOf(db, name)).length === 0) throw error
+  }
+}
+
+/** The columns of the table that queries find under this name; none when there is no such table. */
+async function columnsOf(db: Kysely<SqlCatalogTables>, table: string): Promise<readonly string[]> {
+  const columns = isPostgres(db) ? visibleColumns(table) : sql<Column>`select name from pragma_table_info(${table})`
+  return (await columns.execute(db)).rows.map(({ name }) => name)
+}
+
+interface Column {
+  readonly name: string
+}
+
+/** Other schemas may have tables of the same name: what counts is the search path. */
+function visibleColumns(table: string) {
+  return sql<Column>`select a.attname::text as name
+    from pg_catalog.pg_class c join pg_catalog.pg_attribute a on a.attrelid = c.oid
+    where c.relname = ${table} and c.relkind in ('r', 'p', 'v', 'f') and pg_catalog.pg_table_is_visible(c.oid)
+      and a.attnum > 0 and not a.attisdropped`
+}
+
+function isPostgres(db: Kysely<SqlCatalogTables>): boolean {
+  return db.getExecutor().adapter instanceof PostgresAdapter
 }
 
 async function createTablesTable(db: Kysely<SqlCatalogTables>): Promise<void> {
@@ -89,6 +119,16 @@ export function onlyTables(version: SqlCatalogVersion) {
 export function inNamespace(column: 'namespace' | 'table_namespace', namespace: string) {
   const below = `${namespace.replaceAll(/[!_%]/g, '!$&')}.%`
   return sql<boolean>`(${sql.ref(column)} = ${namespace} or ${sql.ref(column)} like ${below} escape '!')`
+}
+
+/** Whether a driver's error says that the statement had no effect and will have none; SQLite's says nothing of it. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && 'refused' in error && error.refused === true
+}
+
+/** Whether a statement was refused because others were in the way at that moment. */
+export function isBusy(error: unknown): boolean {
+  return isRefusal(error) && 'code' in error && error.code === 'BUSY'
 }
 
 /** Whether the database cannot finish a statement after it reported an error: SQLite runs in this process. */

@@ -32,6 +32,7 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
     openCatalog: (settings) =>
       openCatalog(settings, {
         openSqlite: (path) => runtime.openSqlite(path, { keepJournalMode: path !== home.catalogDatabase }),
+        openPostgres: (address) => runtime.openPostgres(address),
         readSecret: (name) => env[name],
       }),
   })

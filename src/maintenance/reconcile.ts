@@ -56,7 +56,7 @@ export async function reconcileOperation(input: ReconcileInput): Promise<Reconci
   const table = await loadIfPresent(input)
   if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
   const snapshotId = snapshotOf(table.metadata, input.operationId)
-  const pointer = await judgePointer(table, input.stagedMetadataLocation)
+  const pointer = await judgePointer(table, input)
   const outcome = snapshotId === undefined ? await disprove(pointer, table, input) : 'committed'
   const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
   if (outcome === 'unknown') return { ...known, deletedFiles: [], failedDeletions: [] }
@@ -82,13 +82,20 @@ function snapshotOf({ snapshots }: TableMetadata, operationId: string): bigint |
 type PointerVerdict = 'committed' | 'not-committed' | 'unknown'
 
 /** Whether the staged metadata file became current at some time: it is in the table's history of metadata files. */
-async function judgePointer(table: Table, staged: string | undefined): Promise<PointerVerdict> {
+async function judgePointer(
+  table: Table,
+  { catalog, stagedMetadataLocation: staged }: ReconcileInput,
+): Promise<PointerVerdict> {
   if (staged === undefined) return 'not-committed'
   const history = [...table.metadata.metadataLog.map(({ metadataFile }) => metadataFile), table.metadataLocation]
   if (history.includes(staged)) return 'committed'
-  const base = await baseOf(table, staged)
+  // the catalog removes a staged file only after its commit has failed, or has not written it yet
+  if ((await table.io.stat(staged)) === undefined) return 'not-committed'
+  const base = (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
   // without its base in the history there is no telling: the log may have been trimmed past both
-  return base !== undefined && history.includes(base) ? 'not-committed' : 'unknown'
+  if (base === undefined || !history.includes(base)) return 'unknown'
+  // on the table as it is, what a server was sent may still take effect; on one that has moved on, it cannot
+  return catalog.mayCommitLate === true && base === table.metadataLocation ? 'unknown' : 'not-committed'
 }
 
 /**
@@ -112,13 +119,6 @@ async function readMetadata(table: Table, location: string): Promise<TableMetada
     if (isIcebergError(error)) return undefined
     throw error
   }
-}
-
-/** The metadata file that a staged one would have replaced; undefined when that cannot be told. */
-async function baseOf(table: Table, staged: string): Promise<string | undefined> {
-  // the catalog removes a staged file only after its commit has failed, or has not written it yet
-  if ((await table.io.stat(staged)) === undefined) return table.metadataLocation
-  return (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
 }
 
 /** Those of the files that are still there: an earlier look may have deleted some. */

@@ -78,7 +78,7 @@ export const bunRuntime: Runtime = {
   createWebhookSender,
   createNotebookUpstream,
   createModelFetch,
-  openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
+  openPostgres: async (server) => (await import('./postgres.ts')).postgresDialect(server),
   serve: serveWithBun,
 }
 

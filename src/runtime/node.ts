@@ -27,7 +27,7 @@ export const nodeRuntime: Runtime = {
   createWebhookSender,
   createNotebookUpstream,
   createModelFetch,
-  openPostgres: async (url) => (await import('./postgres.ts')).postgresDialect(url),
+  openPostgres: async (server) => (await import('./postgres.ts')).postgresDialect(server),
   serve: serveWithNode,
 }
 

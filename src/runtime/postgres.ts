@@ -1,7 +1,9 @@
 import { type Dialect, PostgresDialect, type PostgresPool } from 'kysely'
 import pg from 'pg'
 
+import type { PostgresAddress } from '../catalog/sql-postgres-address.ts'
 import { DatabaseError, type DatabaseErrorCode } from '../storage/database-error.ts'
+import { tlsOptions } from './postgres-tls.ts'
 
 const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
@@ -11,22 +13,47 @@ const IDLE_TRANSACTION_MS = 10_000
 const INT8 = 20
 
 /**
- * A Kysely dialect over PostgreSQL (`postgres://user:password@host:port/database`), behaving as the SQLite one does:
- * 64-bit integers come back as numbers, beyond ±(2^53-1) as bigint, never rounded; errors are `DatabaseError`.
+ * A Kysely dialect over PostgreSQL (`postgres://user:password@host:port/database`, or an address in its parts),
+ * behaving as the SQLite one does: 64-bit integers come back as numbers, beyond ±(2^53-1) as bigint, never rounded;
+ * errors are `DatabaseError`.
  */
-export function postgresDialect(url: string): Dialect {
-  return new PostgresDialect({ pool: async () => wrapPool(openPool(url)) })
+export function postgresDialect(server: string | PostgresAddress): Dialect {
+  const config = async () => (typeof server === 'string' ? stateConfig(server) : addressConfig(server))
+  return new PostgresDialect({ pool: async () => wrapPool(openPool(await config())) })
 }
 
-function openPool(url: string): pg.Pool {
-  const pool = new pg.Pool({
+function stateConfig(url: string): pg.PoolConfig {
+  return {
     connectionString: url,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
     application_name: 'lockhouse',
-    types: { getTypeParser: typeParser },
-  })
+  }
+}
+
+/** Whom to ask, as whom and how is all given: the driver would take it from the environment of this process. */
+async function addressConfig(address: PostgresAddress): Promise<pg.PoolConfig> {
+  const { host, port, user, database, password, options, connectTimeoutMs, answerTimeoutMs } = address
+  return {
+    host,
+    port,
+    user,
+    database,
+    password: () => password,
+    ssl: address.tls === undefined ? false : await tlsOptions(address.tls, host),
+    ...(options !== undefined && { options }),
+    application_name: address.applicationName,
+    max: address.maxConnections,
+    connectionTimeoutMillis: connectTimeoutMs,
+    statement_timeout: Math.ceil(answerTimeoutMs / 2), // first the server gives up, which leaves no doubt
+    query_timeout: answerTimeoutMs,
+    keepAlive: true,
+  }
+}
+
+function openPool(config: pg.PoolConfig): pg.Pool {
+  const pool = new pg.Pool({ ...config, types: { getTypeParser: typeParser } })
   // A connection that breaks is replaced at the next query, and a query on it rejects; without listeners for idle ones
   // and for those in use it would end the process too.
   pool.on('error', () => undefined)
@@ -49,20 +76,21 @@ function wrapPool(pool: pg.Pool): PostgresPool {
     options: pool.options,
     end: () => pool.end(),
     async connect() {
-      const client = await translated(pool.connect())
-      return {
-        query: ((text: never, values?: never) => translated(client.query(text, values))) as typeof client.query,
-        release: () => client.release(),
+      const client = await pool.connect().catch((error: unknown) => {
+        throw databaseError(error, { sent: false })
+      })
+      let isBroken = false
+      const query = async (text: never, values?: never): Promise<unknown> => {
+        try {
+          return await client.query(text, values)
+        } catch (error) {
+          // Without the server's word the statement may be under way: nobody may wait behind it.
+          isBroken ||= sqlState(error) === undefined
+          throw databaseError(error, { sent: true })
+        }
       }
+      return { query: query as typeof client.query, release: (discard) => client.release(discard === true || isBroken) }
     },
-  }
-}
-
-async function translated<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw databaseError(error)
   }
 }
 
@@ -73,6 +101,9 @@ const STATES: ReadonlyMap<string, readonly [DatabaseErrorCode, string]> = new Ma
   ['25006', ['READ_ONLY', 'it is read-only']],
   ['40', ['BUSY', 'another transaction was in the way']],
   ['55P03', ['BUSY', 'it is locked']],
+  ['57014', ['BUSY', 'it took too long']],
+  ['22001', ['CONSTRAINT_VIOLATION', 'a value is too long for its column']],
+  ['42501', ['FAILED', 'the user has no right to do this']],
   ['53100', ['FULL', 'there is no space left']],
   ['53', ['CANNOT_OPEN', 'the server has no resources left']],
   ['XX001', ['CORRUPT', 'it is damaged']],
@@ -82,15 +113,35 @@ const STATES: ReadonlyMap<string, readonly [DatabaseErrorCode, string]> = new Ma
   ['57P', ['CANNOT_OPEN', 'the server is stopping']],
 ])
 
-function databaseError(error: unknown): DatabaseError {
-  if (error instanceof DatabaseError) return error
+/**
+ * States with which the server takes a statement back that it was given: it had no effect. Of all others, such as the
+ * end of a connection (57P, 08), it may be told after the statement was committed.
+ */
+const REFUSALS = /^(22|23|25006|3F|40001|40P01|42|44|53100|53200|54|55|57014|P0)/
+
+/** `sent`: whether the statement may have reached the server. */
+function databaseError(error: unknown, { sent }: { readonly sent: boolean }): DatabaseError {
   const what = 'A query of the PostgreSQL database failed'
   const state = sqlState(error)
-  // Errors of the connection itself have no SQLSTATE.
-  if (state === undefined) return new DatabaseError('CANNOT_OPEN', `${what}: it cannot be reached`, { cause: error })
+  if (state === undefined) {
+    return new DatabaseError('CANNOT_OPEN', `${what}: ${connectionProblem(error)}`, { cause: error, refused: !sent })
+  }
   const found = STATES.get(state) ?? STATES.get(state.slice(0, 3)) ?? STATES.get(state.slice(0, 2))
   const [code, reason] = found ?? ['FAILED', `SQLSTATE ${state}`]
-  return new DatabaseError(code, `${what}: ${reason}`, { cause: error })
+  return new DatabaseError(code, `${what}: ${reason}`, { cause: error, refused: !sent || REFUSALS.test(state) })
+}
+
+/** Errors of the connection itself have no SQLSTATE; what the driver says of some that settings cause. */
+const CONNECTION_PROBLEMS: readonly (readonly [RegExp, string])[] = [
+  [/does not support SSL/, 'it offers no encryption (sslmode)'],
+  [/certificate|altname|self.signed|unable to (get|verify)/i, 'its certificate is not accepted (sslmode, sslrootcert)'],
+  [/client password must be/, 'it asks for a password'],
+  [/time(d )?out/i, 'it did not answer in time'],
+]
+
+function connectionProblem(error: unknown): string {
+  const text = error instanceof Error ? error.message : ''
+  return CONNECTION_PROBLEMS.find(([pattern]) => pattern.test(text))?.[1] ?? 'it cannot be reached'
 }
 
 function sqlState(error: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { Dialect } from 'kysely'
 
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
+import type { PostgresAddress } from '../catalog/sql-postgres-address.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
 import type { NotebookUpstream } from '../notebooks/proxy/upstream.ts'
 import type { NotebookUpstreamOptions } from './notebook-upstream.ts'
@@ -43,7 +44,7 @@ export interface Runtime {
   /** A Kysely dialect over a SQLite file; see {@link SqliteOptions}. */
   openSqlite(path: string, options?: SqliteOptions): Dialect
   /** A Kysely dialect over PostgreSQL; its driver is loaded only when it is asked for. */
-  openPostgres(url: string): Promise<Dialect>
+  openPostgres(server: string | PostgresAddress): Promise<Dialect>
   /** What sends webhooks; see {@link CheckedAddressOptions}. */
   createWebhookSender(options: CheckedAddressOptions): WebhookSender
   /** A `fetch` for model providers that a request may name; see {@link CheckedAddressOptions}. */

@@ -3,6 +3,7 @@ import type { CatalogSettings } from '../catalog/catalog-settings.ts'
 import type { RequestContext } from '../domain/audit.ts'
 import { DomainError } from '../domain/errors.ts'
 import { type Precondition, requireVersion } from '../domain/precondition.ts'
+import { hidePassword, passwordIn, REDACTED } from '../domain/uri-password.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../schemas/catalog-config.ts'
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 
@@ -40,8 +41,8 @@ export interface ConfigureDemand {
   readonly precondition: Precondition | undefined
 }
 
-const REDACTED = '***'
-const HARMLESS = /^(allowed-locations|io-impl|s3\.(region|endpoint|path-style-access)|client\.region|header\.accept)$/
+const HARMLESS =
+  /^(allowed-locations|clients|io-impl|s3\.(region|endpoint|path-style-access)|client\.region|header\.accept)$/
 
 /** A catalog service over the stored settings; call `openStored` before use. */
 export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
@@ -110,17 +111,27 @@ function merge(request: SetCatalogConfigRequest, previous: CatalogSettings | und
     if (value !== REDACTED) return [key, value]
     const kept = previous?.extraProps[key]
     if (kept !== undefined) return [key, kept]
-    throw new DomainError('INVALID_REQUEST', `extra_props.${key}: there is no stored value to keep`, {
-      fields: [{ path: `extra_props.${key}`, message: 'there is no stored value to keep' }],
-    })
+    throw nothingToKeep(`extra_props.${key}`)
   })
   return {
     catalogType: request.catalog_type,
     warehouse: request.warehouse,
     catalogName: request.catalog_name,
-    uri: request.uri ?? null,
+    uri: keptUri(request.uri ?? null, previous?.uri ?? null),
     extraProps: Object.fromEntries(extraProps),
   }
+}
+
+/** An address as it was shown stands for the stored one; a password is kept for no other address. */
+function keptUri(uri: string | null, stored: string | null): string | null {
+  if (stored !== null && uri === hidePassword(stored)) return stored
+  if (uri !== null && passwordIn(uri) === REDACTED) throw nothingToKeep('uri')
+  return uri
+}
+
+function nothingToKeep(path: string): DomainError {
+  const message = 'there is no stored value to keep'
+  return new DomainError('INVALID_REQUEST', `${path}: ${message}`, { fields: [{ path, message }] })
 }
 
 function describeSettings(settings: CatalogSettings | undefined): CatalogConfig {
@@ -133,20 +144,21 @@ function describeSettings(settings: CatalogSettings | undefined): CatalogConfig 
     catalog_type: settings?.catalogType ?? null,
     warehouse: settings?.warehouse ?? null,
     catalog_name: settings?.catalogName ?? null,
-    uri: settings ? redactUri(settings.uri) : null,
+    uri: settings?.uri == null ? null : hidePassword(settings.uri),
     extra_props: Object.fromEntries(shown),
   }
 }
 
-const PASSWORD_IN_URI = /^([\w+:.-]+:\/\/[^/@:]*):([^/@]*)@/
-
-/** A URI without the password it may carry. */
-function redactUri(uri: string | null): string | null {
-  return uri === null ? null : uri.replace(PASSWORD_IN_URI, `$1:${REDACTED}@`)
-}
-
 function secretsOf({ extraProps, uri }: CatalogSettings): readonly string[] {
   const hidden = Object.entries(extraProps).filter(([key]) => !HARMLESS.test(key))
-  const password = PASSWORD_IN_URI.exec(uri ?? '')?.[2]
-  return [...hidden.map(([, value]) => value), ...(password ? [password, decodeURIComponent(password)] : [])]
+  const password = passwordIn(uri ?? '')
+  return [...hidden.map(([, value]) => value), ...(password ? [password, decoded(password)] : [])]
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text // a % that begins no escape
+  }
 }

@@ -10,14 +10,22 @@ export type DatabaseErrorCode =
   | 'NEWER_VERSION' // written by a newer release
   | 'FAILED'
 
+interface DatabaseErrorOptions {
+  readonly cause?: unknown
+  readonly refused?: boolean
+}
+
 /** An error of a database driver; the driver's own error is the cause. Messages never hold SQL text or parameters. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   readonly code: DatabaseErrorCode
+  /** Whether it is certain that the statement had no effect and will have none. */
+  readonly refused: boolean
 
-  constructor(code: DatabaseErrorCode, message: string, options?: { cause?: unknown }) {
-    super(message, options)
+  constructor(code: DatabaseErrorCode, message: string, { cause, refused }: DatabaseErrorOptions = {}) {
+    super(message, { cause })
     this.code = code
+    this.refused = refused === true
   }
 }
 

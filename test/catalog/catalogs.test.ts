@@ -1,14 +1,18 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-import { afterEach } from 'vitest'
+import { Kysely } from 'kysely'
+import { afterAll, afterEach, beforeAll, describe } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { createHadoopCatalog } from '../../src/catalog/hadoop-catalog.ts'
 import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
 import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
+import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
+import { type Place, postgresPlace, postgresServer } from '../storage/open.ts'
 import { catalogBehaviour } from './catalog-behaviour.ts'
 import { openSqlDatabase, temporaryFolders } from './support.ts'
 
@@ -39,6 +43,35 @@ catalogBehaviour('sql', {
       },
     }
   },
+})
+
+describe.skipIf(postgresServer === undefined)('on PostgreSQL', () => {
+  let database: Place
+  let stores = 0
+
+  beforeAll(async () => {
+    database = await postgresPlace()
+  })
+
+  afterAll(() => database.remove())
+
+  catalogBehaviour('sql', {
+    movable: true,
+    create: () => {
+      const folder = newFolder()
+      const io = new LocalFileIO({ roots: [folder] })
+      const warehouse = join(folder, 'warehouse')
+      const name = `test-${(stores += 1)}`
+      return {
+        io,
+        warehouse,
+        open: () => {
+          const db = new Kysely<SqlCatalogTables>({ dialect: postgresDialect(database.place) })
+          return remember(createSqlCatalog({ db, name, warehouse, io }))
+        },
+      }
+    },
+  })
 })
 
 catalogBehaviour('hadoop (local files)', {

@@ -1,16 +1,32 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import { openStored } from './stored-catalog.ts'
+import { postgresPlace, postgresServer } from '../storage/open.ts'
+import { openStored, URI_FILE } from './stored-catalog.ts'
 import { createEvents, EVENTS } from './support-files.ts'
 import { temporaryFolders } from './support.ts'
 
 const newFolder = temporaryFolders()
+const removals: (() => Promise<void>)[] = []
+
+afterEach(async () => {
+  for (const remove of removals.splice(0)) await remove()
+})
+
+async function newPlace(kind: string): Promise<string> {
+  const folder = newFolder()
+  if (kind !== 'postgresql') return folder
+  const { place, remove } = await postgresPlace()
+  removals.push(remove)
+  writeFileSync(join(folder, URI_FILE), place)
+  return folder
+}
 
 interface Committer {
   readonly child: ChildProcess
@@ -35,9 +51,11 @@ async function withCatalog<T>(kind: string, folder: string, work: (catalog: Cata
   }
 }
 
-describe.each(['sql', 'hadoop'])('processes that share a %s catalog', (kind) => {
+const KINDS = postgresServer === undefined ? ['sql', 'hadoop'] : ['sql', 'postgresql', 'hadoop']
+
+describe.each(KINDS)('processes that share a %s catalog', (kind) => {
   it('all land every commit', async () => {
-    const folder = newFolder()
+    const folder = await newPlace(kind)
     await withCatalog(kind, folder, createEvents)
     const committers = ['a', 'b', 'c', 'd'].map((prefix) => startCommitter(kind, folder, prefix, 8))
     const committed = (await Promise.all(committers.map((committer) => committer.committed))).flat()
@@ -49,7 +67,7 @@ describe.each(['sql', 'hadoop'])('processes that share a %s catalog', (kind) => 
   })
 
   it('lose no acknowledged commit when they are killed at any moment', async () => {
-    const folder = newFolder()
+    const folder = await newPlace(kind)
     await withCatalog(kind, folder, createEvents)
     const acknowledged: string[] = []
     for (let round = 0; round < 8; round++) {

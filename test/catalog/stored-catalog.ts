@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 import { Kysely } from 'kysely'
@@ -8,14 +8,22 @@ import { createHadoopCatalog } from '../../src/catalog/hadoop-catalog.ts'
 import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
 import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
 import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 
-/** A catalog in a folder that several processes can open: `sql` or `hadoop`. */
+/** Where a folder says in which database its `postgresql` catalog is. */
+export const URI_FILE = 'catalog.uri'
+
+/** A catalog in a folder that several processes can open: `sql`, `postgresql` or `hadoop`. */
 export function openStored(kind: string, folder: string): Catalog {
   const warehouse = join(folder, 'warehouse')
   mkdirSync(warehouse, { recursive: true })
   const io = new LocalFileIO()
   if (kind === 'hadoop') return createHadoopCatalog({ name: 'test', warehouse, io })
-  const db = new Kysely<SqlCatalogTables>({ dialect: sqliteDialect(join(folder, 'catalog.db')) })
+  const dialect =
+    kind === 'postgresql'
+      ? postgresDialect(readFileSync(join(folder, URI_FILE), 'utf8'))
+      : sqliteDialect(join(folder, 'catalog.db'))
+  const db = new Kysely<SqlCatalogTables>({ dialect })
   return createSqlCatalog({ db, name: 'test', warehouse, io })
 }

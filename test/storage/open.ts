@@ -62,7 +62,7 @@ function testDatabases(kind: TestDatabases['kind']): TestDatabases {
   }
 }
 
-interface Place {
+export interface Place {
   readonly place: string
   readonly remove: () => Promise<void>
 }

@@ -9,6 +9,7 @@ import { currentSchema, currentSpec } from '../../../src/iceberg/metadata.ts'
 import { partitionPath, partitionType } from '../../../src/iceberg/partitioning.ts'
 import type { Table, TableIdentifier } from '../../../src/iceberg/table.ts'
 import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
+import { postgresDialect } from '../../../src/runtime/postgres.ts'
 import { sqliteDialect } from '../../../src/runtime/sqlite.ts'
 import type { CatalogSettings } from './service.ts'
 
@@ -42,7 +43,11 @@ export async function openLakehouse(folder: string, type: CatalogSettings['catal
       uri: settings.uri ?? null,
       extraProps: {},
     },
-    { openSqlite: (path) => sqliteDialect(path, { keepJournalMode: true }), readSecret: () => undefined },
+    {
+      openSqlite: (path) => sqliteDialect(path, { keepJournalMode: true }),
+      openPostgres: async (address) => postgresDialect(address),
+      readSecret: () => undefined,
+    },
   )
   const engine = await createDuckDbEngine({ scratchDir: `${folder}/scratch` })
   let appends = 0
