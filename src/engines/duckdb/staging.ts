@@ -8,7 +8,9 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
 
 const COPY_CHUNK = 8 * 1_048_576
-const CONCURRENCY = 32
+const LINKS_AT_ONCE = 32
+/** Each holds a chunk in memory. */
+const COPIES_AT_ONCE = 8
 
 /**
  * Makes table files readable for the engine under names made here (trap 21: a path may look like a glob): as links
@@ -21,7 +23,8 @@ export async function stageFiles(
   { locations, prefix }: { readonly locations: readonly string[]; readonly prefix: string },
 ): Promise<readonly string[]> {
   const jobs = locations.map((location, at) => ({ location, path: join(run.folder, `${prefix}${at}.parquet`) }))
-  await mapBounded(jobs, CONCURRENCY, async ({ location, path }) => {
+  const isLocal = locations.every((location) => io.localPath(location) !== undefined)
+  await mapBounded(jobs, isLocal ? LINKS_AT_ONCE : COPIES_AT_ONCE, async ({ location, path }) => {
     run.check()
     run.nameStaged(path, location)
     const local = io.localPath(location)

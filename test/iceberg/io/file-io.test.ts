@@ -8,6 +8,10 @@ import type { FileIO, FileStatus } from '../../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
 import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'
+import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
+import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
+import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
+import { FakeS3 } from '../../support/fake-s3.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array) => new TextDecoder().decode(content)
@@ -20,10 +24,20 @@ interface Candidate {
 }
 
 let scratch = ''
+let store: FakeS3
 beforeAll(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'file-io-'))
+  store = await FakeS3.start('lake')
 })
-afterAll(() => rm(scratch, { recursive: true, force: true }))
+afterAll(async () => {
+  await store.close()
+  await rm(scratch, { recursive: true, force: true })
+})
+
+function s3(root: string): S3FileIO {
+  const { endpoint, credentials } = store
+  return new S3FileIO({ endpoint, credentials, pathStyle: true, roots: [root], partBytes: 100_000 })
+}
 
 const candidates: Record<string, () => Candidate> = {
   'local, paths': () => ({ io: new LocalFileIO(), base: join(scratch, 'plain') }),
@@ -33,6 +47,11 @@ const candidates: Record<string, () => Candidate> = {
   'prefix over local': () => {
     const mappings = [{ from: 'hdfs://host:8020/wh', to: join(scratch, 'mapped') }]
     return { io: new PrefixFileIO(new LocalFileIO({ roots: [scratch] }), mappings), base: 'hdfs://host:8020/wh/t' }
+  },
+  s3: () => ({ io: s3('s3://lake/warehouse'), base: 's3://lake/warehouse/t' }),
+  's3a beside local': () => {
+    const io = new EitherFileIO(new LocalFileIO({ roots: [] }), s3('s3://lake'), isS3Location)
+    return { io, base: 's3a://lake/other' }
   },
   'prefix over memory': () => {
     return { io: new PrefixFileIO(new MemoryFileIO(), [{ from: 's3a://b/', to: 's3://b/' }]), base: 's3a://b/t' }

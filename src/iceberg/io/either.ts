@@ -1,0 +1,59 @@
+import type { FileIO, FileStatus } from './file-io.ts'
+import { folderNames } from './folder-names.ts'
+
+/** Two stores as one: locations for which `isOther` holds are those of `other`, all others those of `main`. */
+export class EitherFileIO implements FileIO {
+  readonly #main: FileIO
+  readonly #other: FileIO
+  readonly #isOther: (location: string) => boolean
+
+  constructor(main: FileIO, other: FileIO, isOther: (location: string) => boolean) {
+    this.#main = main
+    this.#other = other
+    this.#isOther = isOther
+  }
+
+  async read(location: string): Promise<Uint8Array> {
+    return this.#of(location).read(location)
+  }
+
+  async readRange(location: string, offset: number, length: number): Promise<Uint8Array> {
+    return this.#of(location).readRange(location, offset, length)
+  }
+
+  async create(location: string, bytes: Uint8Array): Promise<void> {
+    return this.#of(location).create(location, bytes)
+  }
+
+  async write(location: string, bytes: Uint8Array): Promise<void> {
+    return this.#of(location).write(location, bytes)
+  }
+
+  async stat(location: string): Promise<FileStatus | undefined> {
+    return this.#of(location).stat(location)
+  }
+
+  list(location: string): AsyncIterable<FileStatus> {
+    return this.#of(location).list(location)
+  }
+
+  async listFolders(location: string): Promise<readonly string[]> {
+    return folderNames(this.#of(location), location)
+  }
+
+  async delete(location: string): Promise<void> {
+    return this.#of(location).delete(location)
+  }
+
+  localPath(location: string): string | undefined {
+    return this.#of(location).localPath(location)
+  }
+
+  async moveIn(localPath: string, location: string): Promise<void> {
+    return this.#of(location).moveIn(localPath, location)
+  }
+
+  #of(location: string): FileIO {
+    return this.#isOther(location) ? this.#other : this.#main
+  }
+}

@@ -1,0 +1,324 @@
+import { open, readFile, stat, unlink } from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  AbortMultipartUploadCommand,
+  CompleteMultipartUploadCommand,
+  type CompletedPart,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  type GetObjectCommandOutput,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  S3Client,
+  type S3ClientConfig,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { IcebergError, isIcebergError } from '../errors.ts'
+import type { FileIO, FileStatus } from './file-io.ts'
+import { type IoAttempt, toIoError } from './io-error.ts'
+import { assertRange } from './read-range.ts'
+import { isTransient, statusOf, toS3Error } from './s3-error.ts'
+import { isBelow, type S3Object, s3ObjectOf } from './s3-location.ts'
+
+/** How to reach an object store; what is not set is found as the AWS tools find it (environment, files, machine). */
+export interface S3Settings {
+  /** `http(s)` address of a store that is not Amazon's. */
+  readonly endpoint?: string
+  readonly region?: string
+  readonly credentials?: {
+    readonly accessKeyId: string
+    readonly secretAccessKey: string
+    readonly sessionToken?: string
+  }
+  /** Bucket in the path instead of the host name. */
+  readonly pathStyle: boolean
+}
+
+export interface S3FileIOOptions extends S3Settings {
+  /** What may be touched, as locations. */
+  readonly roots: readonly string[]
+  /** Bytes of a part of a large upload; the protocol asks for 5 MB at least. Default 16 MB. */
+  readonly partBytes?: number
+}
+
+const ATTEMPTS = 4
+const FIRST_PAUSE_MS = 100
+const CONNECT_MS = 5000
+const SILENCE_MS = 60_000
+const PART_BYTES = 16 * 1_048_576
+const MAX_PARTS = 10_000
+
+/**
+ * Objects of an S3 store: `s3://bucket/key`, also `s3a:` and `s3n:`.
+ *
+ * `create` is a conditional write (`If-None-Match: *`): exclusive where the server heeds it. One that does not would let two
+ * writers have the same name; names that are drawn at random are safe everywhere. A request whose answer got lost is
+ * sent again, and what it finds is compared with what was sent.
+ */
+export class S3FileIO implements FileIO {
+  readonly #roots: readonly S3Object[]
+  readonly #client: S3Client
+  readonly #partBytes: number
+
+  constructor(options: S3FileIOOptions) {
+    this.#roots = options.roots.map(s3ObjectOf)
+    this.#partBytes = options.partBytes ?? PART_BYTES
+    this.#client = new S3Client(clientConfig(options))
+  }
+
+  async read(location: string): Promise<Uint8Array> {
+    const { bytes } = await this.#get(location)
+    return bytes
+  }
+
+  async readRange(location: string, offset: number, length: number): Promise<Uint8Array> {
+    const part = { location, offset, length }
+    assertRange(part)
+    if (length === 0) {
+      const status = await this.stat(location)
+      if (status === undefined) throw new IcebergError('FILE_NOT_FOUND', `There is no file ${location}.`)
+      assertRange(part, status.sizeBytes)
+      return new Uint8Array()
+    }
+    const { bytes, sizeBytes } = await this.#get(location, part)
+    if (bytes.length !== length) assertRange(part, sizeBytes ?? offset + bytes.length)
+    return bytes
+  }
+
+  async create(location: string, bytes: Uint8Array): Promise<void> {
+    const { bucket, key } = this.#object(location)
+    const put = (): Promise<unknown> =>
+      this.#client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes, IfNoneMatch: '*' }))
+    await this.#exclusively(location, put, async () => isSame(await this.read(location), bytes))
+  }
+
+  async write(location: string, bytes: Uint8Array): Promise<void> {
+    const { bucket, key } = this.#object(location)
+    const put = new PutObjectCommand({ Bucket: bucket, Key: key, Body: bytes })
+    await repeated({ action: 'write', location }, () => this.#client.send(put))
+  }
+
+  async stat(location: string): Promise<FileStatus | undefined> {
+    const { bucket, key } = this.#object(location)
+    const command = new HeadObjectCommand({ Bucket: bucket, Key: key })
+    try {
+      const head = await repeated({ action: 'look up', location }, () => this.#client.send(command))
+      return { location, sizeBytes: head.ContentLength ?? 0, modifiedAtMs: head.LastModified?.getTime() ?? 0 }
+    } catch (error) {
+      if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
+      throw error
+    }
+  }
+
+  async *list(location: string): AsyncGenerator<FileStatus> {
+    const asked = location.replace(/\/+$/, '')
+    for await (const { Contents = [], prefix } of this.#pages(asked, {})) {
+      for (const { Key: key = '', Size: sizeBytes = 0, LastModified } of Contents) {
+        if (key.endsWith('/')) continue // a folder, as consoles draw it
+        const modifiedAtMs = LastModified?.getTime() ?? 0
+        yield { location: `${asked}/${key.slice(prefix.length)}`, sizeBytes, modifiedAtMs }
+      }
+    }
+  }
+
+  async listFolders(location: string): Promise<readonly string[]> {
+    const names: string[] = []
+    for await (const { CommonPrefixes = [], prefix } of this.#pages(location, { Delimiter: '/' })) {
+      for (const { Prefix = '' } of CommonPrefixes) names.push(Prefix.slice(prefix.length).replace(/\/$/, ''))
+    }
+    return names
+  }
+
+  async delete(location: string): Promise<void> {
+    const { bucket, key } = this.#object(location)
+    const command = new DeleteObjectCommand({ Bucket: bucket, Key: key })
+    try {
+      await repeated({ action: 'delete', location }, () => this.#client.send(command))
+    } catch (error) {
+      if (!isIcebergError(error, 'FILE_NOT_FOUND')) throw error
+    }
+  }
+
+  localPath(): undefined {
+    return undefined
+  }
+
+  async moveIn(localPath: string, location: string): Promise<void> {
+    this.#object(location)
+    const { size } = await local({ action: 'read', location: localPath }, stat(localPath))
+    if (size <= this.#partBytes) {
+      await this.create(location, await local({ action: 'read', location: localPath }, readFile(localPath)))
+    } else await this.#upload(localPath, location, size)
+    await local({ action: 'delete', location: localPath }, unlink(localPath))
+  }
+
+  async #upload(localPath: string, location: string, size: number): Promise<void> {
+    const { bucket, key } = this.#object(location)
+    const target = { Bucket: bucket, Key: key }
+    const write = { action: 'write', location } as const
+    if ((await this.stat(location)) !== undefined) {
+      throw new IcebergError('FILE_EXISTS', `The file ${location} exists already.`)
+    }
+    const begin = new CreateMultipartUploadCommand(target)
+    const { UploadId } = await repeated(write, () => this.#client.send(begin))
+    const upload = { ...target, UploadId }
+    try {
+      const parts = await this.#uploadParts(localPath, { location, size, upload })
+      const complete = { ...upload, MultipartUpload: { Parts: parts }, IfNoneMatch: '*' }
+      const finish = (): Promise<unknown> => this.#client.send(new CompleteMultipartUploadCommand(complete))
+      await this.#exclusively(location, finish, async () => (await this.stat(location))?.sizeBytes === size)
+    } catch (error) {
+      await this.#client.send(new AbortMultipartUploadCommand(upload)).catch(() => undefined)
+      throw error
+    }
+  }
+
+  async #uploadParts(
+    localPath: string,
+    { location, size, upload }: { readonly location: string; readonly size: number; readonly upload: Upload },
+  ): Promise<CompletedPart[]> {
+    const partBytes = Math.max(this.#partBytes, Math.ceil(size / MAX_PARTS))
+    const parts: CompletedPart[] = []
+    const file = await local({ action: 'read', location: localPath }, open(localPath, 'r'))
+    try {
+      for (let offset = 0; offset < size; offset += partBytes) {
+        const Body = new Uint8Array(Math.min(partBytes, size - offset))
+        const { bytesRead } = await file.read(Body, 0, Body.length, offset)
+        assertRange({ location: localPath, offset, length: Body.length }, offset + bytesRead)
+        const PartNumber = parts.length + 1
+        const command = new UploadPartCommand({ ...upload, PartNumber, Body })
+        const write = { action: 'write', location } as const
+        const { ETag, ChecksumCRC32 } = await repeated(write, () => this.#client.send(command))
+        parts.push({ PartNumber, ETag, ChecksumCRC32 })
+      }
+    } finally {
+      await file.close()
+    }
+    return parts
+  }
+
+  /** Sends what may be done only once, again while the outcome is unknown; then what is there may be what was sent. */
+  async #exclusively(location: string, send: () => Promise<unknown>, isOurs: () => Promise<boolean>): Promise<void> {
+    for (let sent = 1; ; sent += 1) {
+      try {
+        await send()
+        return
+      } catch (error) {
+        const isDone = statusOf(error) === 412 || isNamed(error, 'NoSuchUpload')
+        if (isDone && sent > 1 && (await isOurs())) return
+        if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, { action: 'write', location })
+        await sleep(pauseMs(sent))
+      }
+    }
+  }
+
+  async #get(location: string, part?: { readonly offset: number; readonly length: number }): Promise<Fetched> {
+    const { bucket, key } = this.#object(location)
+    const Range = part && `bytes=${part.offset}-${part.offset + part.length - 1}`
+    const command = new GetObjectCommand({ Bucket: bucket, Key: key, Range })
+    return repeated({ action: 'read', location }, async () => {
+      try {
+        const answer = await this.#client.send(command)
+        return { bytes: await bodyOf(answer, location), sizeBytes: totalSize(answer) }
+      } catch (error) {
+        if (statusOf(error) === 416 && part !== undefined) {
+          assertRange({ location, ...part }, (await this.stat(location))?.sizeBytes ?? 0)
+        }
+        throw error
+      }
+    })
+  }
+
+  async *#pages(location: string, { Delimiter }: { readonly Delimiter?: string }) {
+    const { bucket, key } = this.#object(location)
+    const folder = key.replace(/\/+$/, '')
+    const prefix = folder === '' ? '' : `${folder}/`
+    let ContinuationToken: string | undefined
+    do {
+      const command = new ListObjectsV2Command({ Bucket: bucket, Prefix: prefix, Delimiter, ContinuationToken })
+      const page = await repeated({ action: 'list', location }, () => this.#client.send(command))
+      yield { ...page, prefix }
+      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined
+    } while (ContinuationToken !== undefined)
+  }
+
+  #object(location: string): S3Object {
+    const object = s3ObjectOf(location)
+    if (!this.#roots.some((root) => isBelow(object, root))) {
+      throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
+    }
+    return object
+  }
+}
+
+interface Upload {
+  readonly Bucket: string
+  readonly Key: string
+  readonly UploadId: string | undefined
+}
+
+interface Fetched {
+  readonly bytes: Uint8Array
+  /** Of the whole object, as far as the server says. */
+  readonly sizeBytes: number | undefined
+}
+
+function clientConfig({ endpoint, region, credentials, pathStyle }: S3Settings): S3ClientConfig {
+  return {
+    ...(endpoint === undefined ? {} : { endpoint }),
+    // a store that is not Amazon's has a region in name only
+    ...(region === undefined ? (endpoint === undefined ? {} : { region: 'us-east-1' }) : { region }),
+    ...(credentials === undefined ? {} : { credentials }),
+    forcePathStyle: pathStyle,
+    maxAttempts: 1, // what may be sent again is decided here
+    requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: SILENCE_MS, throwOnRequestTimeout: true },
+  }
+}
+
+async function bodyOf({ Body, ContentLength }: GetObjectCommandOutput, location: string): Promise<Uint8Array> {
+  const body = (await Body?.transformToByteArray()) ?? new Uint8Array()
+  if (ContentLength !== undefined && body.length !== ContentLength) {
+    throw new Error(`${location} broke off after ${body.length} of ${ContentLength} bytes`)
+  }
+  return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+}
+
+function totalSize({ ContentRange, ContentLength }: GetObjectCommandOutput): number | undefined {
+  const total = /\/(\d+)$/.exec(ContentRange ?? '')?.[1]
+  return total === undefined ? ContentLength : Number(total)
+}
+
+/** Sends what may arrive twice, again while that may help. */
+async function repeated<T>(what: IoAttempt, send: () => Promise<T>): Promise<T> {
+  for (let sent = 1; ; sent += 1) {
+    try {
+      return await send()
+    } catch (error) {
+      if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, what)
+      await sleep(pauseMs(sent))
+    }
+  }
+}
+
+async function local<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw toIoError(error, what)
+  }
+}
+
+/** Doubles with every attempt, in its upper half at random. */
+function pauseMs(sent: number): number {
+  return FIRST_PAUSE_MS * 2 ** (sent - 1) * (0.5 + Math.random() / 2)
+}
+
+function isNamed(error: unknown, name: string): boolean {
+  return error instanceof Error && error.name === name
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, at) => byte === b[at])
+}

@@ -1,0 +1,235 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What a store may do to a request instead of answering it well. */
+export type S3Fault =
+  /** Closes the connection before the request is carried out, or after it was. */
+  | 'cut-before'
+  | 'cut-after'
+  /** Says that it failed, before or after the request was carried out. */
+  | 'fail-before'
+  | 'fail-after'
+  /** Sends the head and half of the body. */
+  | 'cut-body'
+  | 'deny'
+  | 'full'
+
+interface Stored {
+  readonly bytes: Buffer
+  readonly modifiedAt: Date
+}
+
+interface Call {
+  readonly method: string
+  readonly bucket: string
+  readonly key: string
+  readonly query: URLSearchParams
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+interface Answer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: Buffer | string
+}
+
+const PAGE = 7
+
+/**
+ * An S3 object store in memory, over a real socket: objects, conditional writes, ranges, listings in small pages, multipart
+ * uploads; and faults on command. Requests must be signed with its credentials (the signature itself is not checked).
+ */
+export class FakeS3 {
+  readonly credentials = { accessKeyId: 'AKIDFAKE', secretAccessKey: 'fake-secret' }
+  readonly objects = new Map<string, Stored>()
+  /** Every request as `METHOD key`, in the order in which they came. */
+  readonly calls: string[] = []
+  /** Says what happens to a request; undefined: it is answered well. */
+  fault: ((call: Call) => S3Fault | undefined) | undefined
+  /** A store of an older kind does not know conditional writes. */
+  heedsConditions = true
+  readonly #buckets: ReadonlySet<string>
+  readonly #uploads = new Map<string, { readonly name: string; readonly parts: Map<number, Buffer> }>()
+  readonly #server: Server
+
+  private constructor(buckets: readonly string[]) {
+    this.#buckets = new Set(buckets)
+    this.#server = createServer((request, response) => {
+      this.#serve(request, response).catch((error: unknown) => response.destroy(error as Error))
+    })
+  }
+
+  static async start(...buckets: readonly string[]): Promise<FakeS3> {
+    const store = new FakeS3(buckets)
+    await new Promise<void>((resolve) => store.#server.listen(0, '127.0.0.1', resolve))
+    return store
+  }
+
+  get endpoint(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  /** Uploads that were begun and neither finished nor given up. */
+  get openUploads(): number {
+    return this.#uploads.size
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://store')
+    const [, bucket = '', key = ''] = /^\/([^/]*)\/?(.*)$/.exec(decodeURIComponent(url.pathname)) ?? []
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const call: Call = {
+      method: request.method ?? '',
+      bucket,
+      key,
+      query: url.searchParams,
+      headers: request.headers,
+      body: Buffer.concat(chunks),
+    }
+    this.calls.push(`${call.method} ${key}`)
+    const fault = this.fault?.(call)
+    if (fault === 'cut-before') return void request.socket.destroy()
+    const refusal = fault === undefined ? undefined : refusals[fault]
+    const answer = refusal ?? this.#answer(call)
+    if (fault === 'cut-after') return void request.socket.destroy()
+    send(response, fault === 'fail-after' ? failed : answer, {
+      isHead: call.method === 'HEAD',
+      isCut: fault === 'cut-body',
+    })
+  }
+
+  #answer(call: Call): Answer {
+    const { method, bucket, key, query, headers } = call
+    if (!headers.authorization?.includes(`Credential=${this.credentials.accessKeyId}/`))
+      return fail(403, 'AccessDenied')
+    if (!this.#buckets.has(bucket)) return fail(404, 'NoSuchBucket')
+    if (key === '') return this.#list(bucket, query)
+    const name = `${bucket}/${key}`
+    if (query.has('uploads')) return this.#begin(name, call)
+    if (query.has('uploadId')) return this.#upload(name, call)
+    if (method === 'PUT') return this.#put(name, call.body, headers)
+    if (method === 'DELETE') {
+      this.objects.delete(name)
+      return { status: 204 }
+    }
+    return this.#get(name, headers.range)
+  }
+
+  #put(name: string, bytes: Buffer, headers: IncomingMessage['headers']): Answer {
+    if (this.heedsConditions && headers['if-none-match'] === '*' && this.objects.has(name)) {
+      return fail(412, 'PreconditionFailed')
+    }
+    this.objects.set(name, { bytes, modifiedAt: new Date() })
+    return { status: 200, headers: { ETag: etag(bytes) } }
+  }
+
+  #get(name: string, range: string | undefined): Answer {
+    const stored = this.objects.get(name)
+    if (stored === undefined) return fail(404, 'NoSuchKey')
+    const { bytes, modifiedAt } = stored
+    const headers = { 'Last-Modified': modifiedAt.toUTCString(), ETag: etag(bytes) }
+    const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? []
+    if (first === undefined) return { status: 200, headers, body: bytes }
+    if (Number(first) >= bytes.length) return fail(416, 'InvalidRange')
+    const body = bytes.subarray(Number(first), Number(last) + 1)
+    const end = Number(first) + body.length - 1
+    return { status: 206, headers: { ...headers, 'Content-Range': `bytes ${first}-${end}/${bytes.length}` }, body }
+  }
+
+  #list(bucket: string, query: URLSearchParams): Answer {
+    const prefix = query.get('prefix') ?? ''
+    const delimiter = query.get('delimiter')
+    const after = query.get('continuation-token') ?? ''
+    const entries = new Map<string, Stored | undefined>()
+    for (const [name, stored] of this.objects) {
+      const key = name.slice(bucket.length + 1)
+      if (!name.startsWith(`${bucket}/${prefix}`)) continue
+      const end = delimiter === null ? -1 : key.indexOf(delimiter, prefix.length)
+      if (end < 0) entries.set(key, stored)
+      else entries.set(key.slice(0, end + 1), undefined)
+    }
+    const sorted = [...entries].sort(([a], [b]) => (a < b ? -1 : 1)).filter(([key]) => key > after)
+    const page = sorted.slice(0, PAGE)
+    const next = sorted.length > page.length ? page.at(-1)?.[0] : undefined
+    const body = page.map(([key, stored]) =>
+      stored === undefined
+        ? `<CommonPrefixes><Prefix>${escape(key)}</Prefix></CommonPrefixes>`
+        : `<Contents><Key>${escape(key)}</Key><LastModified>${stored.modifiedAt.toISOString()}</LastModified>` +
+          `<ETag>${escape(etag(stored.bytes))}</ETag><Size>${stored.bytes.length}</Size></Contents>`,
+    )
+    const more = next === undefined ? '' : `<NextContinuationToken>${escape(next)}</NextContinuationToken>`
+    const isTruncated = `<IsTruncated>${String(next !== undefined)}</IsTruncated>`
+    return xml(`<ListBucketResult>${isTruncated}${more}${body.join('')}</ListBucketResult>`)
+  }
+
+  #begin(name: string, { method }: Call): Answer {
+    if (method !== 'POST') return fail(405, 'MethodNotAllowed')
+    const id = randomUUID()
+    this.#uploads.set(id, { name, parts: new Map() })
+    return xml(`<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`)
+  }
+
+  #upload(name: string, { method, query, body, headers }: Call): Answer {
+    const id = query.get('uploadId') ?? ''
+    const upload = this.#uploads.get(id)
+    if (upload === undefined || upload.name !== name) return fail(404, 'NoSuchUpload')
+    if (method === 'PUT') {
+      upload.parts.set(Number(query.get('partNumber')), body)
+      return { status: 200, headers: { ETag: etag(body) } }
+    }
+    if (method === 'POST') {
+      const wanted = [...body.toString().matchAll(/<PartNumber>(\d+)<\/PartNumber>/g)].map(([, part]) => Number(part))
+      const parts = wanted.map((part) => upload.parts.get(part))
+      if (parts.includes(undefined)) return fail(400, 'InvalidPart')
+      const put = this.#put(name, Buffer.concat(parts as Buffer[]), headers)
+      if (put.status !== 200) return put
+      this.#uploads.delete(id)
+      return xml('<CompleteMultipartUploadResult><ETag>"done-1"</ETag></CompleteMultipartUploadResult>')
+    }
+    this.#uploads.delete(id)
+    return { status: 204 }
+  }
+}
+
+const failed = fail(500, 'InternalError')
+const refusals: Partial<Record<S3Fault, Answer>> = {
+  'fail-before': fail(503, 'SlowDown'),
+  deny: fail(403, 'AccessDenied'),
+  full: fail(507, 'InsufficientStorage'),
+}
+
+function fail(status: number, code: string): Answer {
+  return { ...xml(`<Error><Code>${code}</Code><Message>${code} of the fake store</Message></Error>`), status }
+}
+
+function xml(body: string): Answer {
+  return { status: 200, headers: { 'Content-Type': 'application/xml' }, body: `<?xml version="1.0"?>${body}` }
+}
+
+function send(
+  response: ServerResponse,
+  { status, headers = {}, body = '' }: Answer,
+  { isHead, isCut }: { readonly isHead: boolean; readonly isCut: boolean },
+): void {
+  const bytes = Buffer.from(body)
+  response.writeHead(status, { ...headers, ...(status === 204 ? {} : { 'Content-Length': String(bytes.length) }) })
+  if (isHead || status === 204) response.end()
+  else if (isCut) response.write(bytes.subarray(0, bytes.length / 2), () => response.destroy())
+  else response.end(bytes)
+}
+
+function etag(bytes: Buffer): string {
+  return `"${createHash('md5').update(bytes).digest('hex')}"`
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+}
