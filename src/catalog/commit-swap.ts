@@ -114,12 +114,16 @@ async function swapOrFindOut(pointer: TablePointer, base: Table, location: strin
 
 type Outcome = 'committed' | 'unchanged' | 'lost' | 'unknown'
 
-/** After an error of the swap: whether it happened. Reads a few times, as the same fault may stop the first read. */
+/**
+ * After an error of the swap: whether it happened. Reads a few times: the same fault may stop the first read, and a
+ * server may still be at it.
+ */
 async function findOutcome(pointer: TablePointer, base: Table, location: string): Promise<Outcome> {
   for (let attempt = 0; attempt < OUTCOME_READS; attempt++) {
     if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, OUTCOME_WAIT_MS * attempt))
     try {
-      return await readOutcome(pointer, base, location)
+      const outcome = await readOutcome(pointer, base, location)
+      if (outcome !== 'unknown') return outcome
     } catch {
       // Asked again, and unknown in the end.
     }

@@ -1,0 +1,290 @@
+import { mapBounded } from '../iceberg/bounded-map.ts'
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
+import type { JsonObject } from '../iceberg/json/lossless-json.ts'
+import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
+import { loadTableAt } from './metadata-file.ts'
+import { createRestClient, type RestClient, type RestLimits } from './rest-client.ts'
+import { commitServed } from './rest-commit.ts'
+import { RestEntityTags } from './rest-entity-tags.ts'
+import { answerJson, hasStatus } from './rest-errors.ts'
+import type { RestAnswer } from './rest-exchange.ts'
+import { listAll } from './rest-listing.ts'
+import { commitBody, createTableBody, metadataLocationOf, namespacesPage } from './rest-messages.ts'
+import { tableOf, tablesPage } from './rest-messages.ts'
+import { configPath, type RestRoutes, restRoutes, withQuery } from './rest-routes.ts'
+import type { RestSettings } from './rest-settings.ts'
+import { creationError, loadError, noSuchNamespace, noSuchTable, unlessStatus } from './rest-table-errors.ts'
+import { checkIdentifier, checkNamespace, checkNewIdentifier } from './table-identifier.ts'
+import { formatIdentifier, formatNamespace } from './table-identifier.ts'
+
+export interface RestCatalogOptions {
+  readonly settings: RestSettings
+  /** Tables with files that it does not serve can be looked at, no more. */
+  readonly io: FileIO
+  readonly limits?: Partial<RestLimits>
+  /** Waits between looks at a table after a commit without a usable answer, ms. */
+  readonly outcomeWaitsMs?: readonly number[]
+}
+
+/**
+ * A catalog behind the Iceberg REST protocol. Its server applies commits and names metadata files: where new tables lie
+ * is the server's choice, too. Names that could not be written as dotted text are not listed.
+ */
+export function createRestCatalog(options: RestCatalogOptions): Catalog {
+  return new RestCatalog(options)
+}
+
+const OUTCOME_WAITS_MS = [250, 1000, 3000]
+const CONCURRENT_REQUESTS = 8
+
+class RestCatalog implements Catalog {
+  readonly name: string
+  readonly warehouse: string
+  /** Present from the first table that the server answers with an entity tag. */
+  locateTable?: Exclude<Catalog['locateTable'], undefined>
+  readonly #settings: RestSettings
+  readonly #client: RestClient
+  readonly #io: FileIO
+  readonly #outcomeWaitsMs: readonly number[]
+  readonly #tags = new RestEntityTags()
+  #routes: Promise<RestRoutes> | undefined
+
+  constructor({ settings, io, limits, outcomeWaitsMs = OUTCOME_WAITS_MS }: RestCatalogOptions) {
+    this.name = settings.name
+    this.warehouse = settings.warehouse
+    this.#settings = settings
+    this.#client = createRestClient(settings, limits)
+    this.#io = io
+    this.#outcomeWaitsMs = outcomeWaitsMs
+  }
+
+  async ping(): Promise<void> {
+    const { namespaces } = await this.#prepare()
+    await this.#get(withQuery(namespaces, { pageToken: '', pageSize: '1' }))
+  }
+
+  async createNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    const routes = await this.#prepare()
+    const missing: (readonly string[])[] = []
+    for (let depth = namespace.length; depth > 0; depth--) {
+      const levels = namespace.slice(0, depth)
+      if (await this.#exists(routes.namespace(levels))) break
+      missing.unshift(levels)
+    }
+    for (const levels of missing) {
+      const body = { namespace: [...levels], properties: {} }
+      await this.#client.request({ method: 'POST', path: routes.namespaces, body }).catch(unlessStatus(409))
+    }
+  }
+
+  async listNamespaces(): Promise<readonly (readonly string[])[]> {
+    const all: (readonly string[])[] = []
+    for (let level: readonly (readonly string[])[] = [[]]; level.length > 0;) {
+      level = (await mapBounded(level, CONCURRENT_REQUESTS, (parent) => this.#children(parent))).flat()
+      all.push(...level)
+    }
+    return sortedBy(all, formatNamespace)
+  }
+
+  async listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]> {
+    if (namespace === undefined) {
+      const namespaces = await this.listNamespaces()
+      const lists = await mapBounded(
+        namespaces,
+        CONCURRENT_REQUESTS,
+        async (levels) => (await this.#tablesIn(levels)) ?? [],
+      )
+      return lists.flat()
+    }
+    if (namespace.length === 0) return [] // the protocol has no tables there
+    checkNamespace(namespace)
+    const tables = await this.#tablesIn(namespace)
+    if (tables === undefined) throw noSuchNamespace(namespace)
+    return tables
+  }
+
+  async loadTable(identifier: TableIdentifier): Promise<Table> {
+    return this.#table(identifier, await this.#loadJson(identifier))
+  }
+
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+    checkNewIdentifier(identifier)
+    const { namespace, name } = identifier
+    const path = (await this.#prepare()).tables(namespace)
+    try {
+      const body = createTableBody(name, options)
+      const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
+      return this.#table(identifier, answerJson(answer))
+    } catch (error) {
+      throw creationError(error, identifier)
+    }
+  }
+
+  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+    checkNewIdentifier(identifier)
+    const { namespace, name } = identifier
+    const routes = await this.#prepare()
+    if (!(await this.#exists(routes.namespace(namespace)))) throw noSuchNamespace(namespace)
+    await loadTableAt(this.#io, identifier, metadataLocation) // refused here when it is no metadata of a table
+    await this.#requireUnregistered(metadataLocation)
+    try {
+      const path = routes.register(namespace)
+      const body = { name, 'metadata-location': metadataLocation }
+      const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
+      return this.#table(identifier, answerJson(answer))
+    } catch (error) {
+      throw creationError(error, identifier)
+    }
+  }
+
+  async dropTable(identifier: TableIdentifier): Promise<void> {
+    checkIdentifier(identifier)
+    const path = withQuery(await this.#tablePath(identifier), { purgeRequested: 'false' })
+    try {
+      await this.#client.request({ method: 'DELETE', path })
+    } catch (error) {
+      throw hasStatus(error, 404) ? noSuchTable(identifier) : error
+    }
+  }
+
+  async commit(identifier: TableIdentifier, request: CommitRequest): Promise<Table> {
+    const path = await this.#tablePath(identifier)
+    const port = {
+      load: () => this.loadTable(identifier),
+      send: async () => {
+        const body = commitBody(identifier, request)
+        const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
+        return this.#table(identifier, answerJson(answer))
+      },
+      outcomeWaitsMs: this.#outcomeWaitsMs,
+    }
+    try {
+      return await commitServed(port, identifier, request)
+    } catch (error) {
+      throw hasStatus(error, 404) ? noSuchTable(identifier) : error
+    }
+  }
+
+  async close(): Promise<void> {}
+
+  #prepare(): Promise<RestRoutes> {
+    const { uri, warehouse } = this.#settings
+    this.#routes ??= this.#get(configPath(uri, warehouse))
+      .then((config) => restRoutes(config, uri))
+      .catch((error: unknown) => {
+        this.#routes = undefined // a later call tries again
+        throw error
+      })
+    return this.#routes
+  }
+
+  async #get(path: string): Promise<JsonObject> {
+    return answerJson(await this.#client.request({ method: 'GET', path }))
+  }
+
+  async #exists(path: string): Promise<boolean> {
+    try {
+      await this.#get(path)
+      return true
+    } catch (error) {
+      if (hasStatus(error, 404)) return false
+      throw error
+    }
+  }
+
+  /** The namespaces right below one; none where the catalog has a single level of them, or the parent is gone. */
+  async #children(parent: readonly string[]): Promise<readonly (readonly string[])[]> {
+    const routes = await this.#prepare()
+    const list = { path: routes.namespaces, query: routes.parent(parent), read: namespacesPage }
+    const found = await listAll(this.#client, list).catch((error: unknown) => {
+      if (parent.length > 0 && (hasStatus(error, 404) || hasStatus(error, 406))) return []
+      throw error
+    })
+    return found.filter((levels) => isChild(levels, parent) && isLegal(() => checkNamespace(levels)))
+  }
+
+  /** Sorted; undefined when there is no such namespace. */
+  async #tablesIn(namespace: readonly string[]): Promise<readonly TableIdentifier[] | undefined> {
+    const { tables } = await this.#prepare()
+    const found = await listAll(this.#client, { path: tables(namespace), read: tablesPage }).catch(unlessStatus(404))
+    const shown = found
+      ?.filter(({ name }) => isLegal(() => checkIdentifier({ namespace, name })))
+      .map(({ name }) => ({ namespace, name }))
+    return shown && sortedBy(shown, ({ name }) => name)
+  }
+
+  /** Under two names, maintenance of one would delete files of the other; the protocol has no way to ask for one. */
+  async #requireUnregistered(metadataLocation: string): Promise<void> {
+    const routes = await this.#prepare()
+    await mapBounded(await this.listTables(), CONCURRENT_REQUESTS, async (other) => {
+      const path = withQuery(routes.table(other), { snapshots: 'refs' })
+      const answer = await this.#client.request({ method: 'GET', path, answersTable: true }).catch(unlessStatus(404))
+      if (answer === undefined || answerJson(answer)['metadata-location'] !== metadataLocation) return
+      const message = `${metadataLocation} is registered already, as ${formatIdentifier(other)}.`
+      throw new IcebergError('TABLE_EXISTS', message)
+    })
+  }
+
+  async #tablePath(identifier: TableIdentifier): Promise<string> {
+    checkIdentifier(identifier)
+    if (identifier.namespace.length === 0) throw noSuchTable(identifier)
+    return (await this.#prepare()).table(identifier)
+  }
+
+  async #loadJson(identifier: TableIdentifier): Promise<JsonObject> {
+    const path = await this.#tablePath(identifier)
+    try {
+      return this.#remember(identifier, await this.#client.request({ method: 'GET', path, answersTable: true }))
+    } catch (error) {
+      throw loadError(error, identifier)
+    }
+  }
+
+  async #locate(identifier: TableIdentifier): Promise<string> {
+    const known = this.#tags.find(identifier)
+    if (known === undefined) return metadataLocationOf(await this.#loadJson(identifier))
+    const path = await this.#tablePath(identifier)
+    try {
+      const { entityTag, metadataLocation } = known
+      const answer = await this.#client.request({ method: 'GET', path, entityTag, answersTable: true })
+      if (answer.status === 304) return metadataLocation
+      return metadataLocationOf(this.#remember(identifier, answer))
+    } catch (error) {
+      throw loadError(error, identifier)
+    }
+  }
+
+  #remember(identifier: TableIdentifier, answer: RestAnswer): JsonObject {
+    const json = answerJson(answer)
+    const entityTag = answer.headers.get('etag')
+    this.#tags.remember(identifier, entityTag, metadataLocationOf(json))
+    if (entityTag !== null) this.locateTable = (wanted) => this.#locate(wanted)
+    return json
+  }
+
+  #table(identifier: TableIdentifier, json: JsonObject): Table {
+    return { ...tableOf(json, identifier), io: this.#io }
+  }
+}
+
+/** Servers may answer all that is below, with or without the parent. */
+function isChild(levels: readonly string[], parent: readonly string[]): boolean {
+  return levels.length === parent.length + 1 && parent.every((level, depth) => levels[depth] === level)
+}
+
+function isLegal(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch (error) {
+    if (isIcebergError(error, 'INVALID_ARGUMENT')) return false
+    throw error
+  }
+}
+
+function sortedBy<T>(items: readonly T[], key: (item: T) => string): readonly T[] {
+  return [...items].sort((a, b) => (key(a) < key(b) ? -1 : 1))
+}
