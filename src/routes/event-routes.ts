@@ -1,5 +1,6 @@
 import { eventList, listEventsQuery } from '../schemas/governance.ts'
 import { DomainError } from '../domain/errors.ts'
+import { isWishedFor } from '../domain/event-type.ts'
 import type { EventFeed } from '../services/event-feed.ts'
 import { eventStream } from './event-stream.ts'
 import { type Route, route, stillAllowed } from './route.ts'
@@ -15,7 +16,7 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
       operationId: 'listEvents',
       summary:
         'Events after `since`, oldest first; with `Accept: text/event-stream` as a stream that goes on, ' +
-        'from `Last-Event-ID`, else `since`, else now',
+        'from `Last-Event-ID`, else `since`, else now; with `type` only those of that type',
       minRole: 'Auditor',
       query: listEventsQuery,
       responses: {
@@ -27,12 +28,14 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
           const since = lastEventId(headers) ?? query.since
           return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
             for await (const event of feed.follow(since, streamSignal)) {
-              yield { event: event.type, data: event, id: String(event.seq) }
+              if (isWishedFor(event.type, query.type ?? '*')) {
+                yield { event: event.type, data: event, id: String(event.seq) }
+              }
             }
           })
         }
         const since = query.since ?? 0
-        const events = await feed.after(since, query.limit ?? DEFAULT_LIMIT)
+        const events = await feed.after(since, query.limit ?? DEFAULT_LIMIT, query.type)
         return { status: 200, body: { success: true, events, last_seq: events.at(-1)?.seq ?? since } }
       },
     }),

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { EVENT_TYPE_WISH } from '../domain/event-type.ts'
 
 /** Qualified table name: namespace levels and name joined by dots, such as `sales.orders`. */
 export const tableName = z
@@ -16,6 +17,12 @@ export const snapshotId = z
   .string()
   .regex(/^\d{1,19}$/, 'must be a snapshot id, decimal digits in a string')
   .meta({ example: '6816997371555012807' })
+
+/** An event type, or several by what they begin with. */
+export const eventTypeWish = z
+  .string()
+  .max(100)
+  .regex(EVENT_TYPE_WISH, 'must be an event type such as approval.requested, approval.* or *')
 
 export const count = z.int().min(0)
 export const bytes = z.int().min(0)

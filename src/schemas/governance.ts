@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_CHANNELS, AUDIT_OUTCOMES } from '../domain/audit.ts'
-import { count, pageQuery, timestamp } from './common.ts'
+import { count, eventTypeWish, pageQuery, timestamp } from './common.ts'
 
 export const listAuditQuery = pageQuery.extend({
   actor: z.string().max(200).optional(),
@@ -46,6 +46,7 @@ export const auditVerification = z
 export const listEventsQuery = z.strictObject({
   since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   limit: z.coerce.number().int().min(1).max(1000).optional(),
+  type: eventTypeWish.optional().meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
 })
 
 const event = z

@@ -1,14 +1,9 @@
 import { z } from 'zod'
-import { count, pageQuery, timestamp } from './common.ts'
-
-const eventType = z
-  .string()
-  .max(100)
-  .regex(/^([a-z_]+\.([a-z_]+|\*)|\*)$/, 'must be an event type such as approval.requested, approval.* or *')
+import { count, eventTypeWish, pageQuery, timestamp } from './common.ts'
 
 export const createWebhookRequest = z.strictObject({
   url: z.string().min(1).max(2000),
-  types: z.array(eventType).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
+  types: z.array(eventTypeWish).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
 })
 
 const webhookFields = {

@@ -14,8 +14,8 @@ export interface EventView {
 
 /** Reads the event log, once or for as long as somebody follows it. */
 export interface EventFeed {
-  /** Up to `limit` events after `since`, oldest first. */
-  after(since: number, limit: number): Promise<readonly EventView[]>
+  /** Up to `limit` events after `since`, oldest first; with a wish (`approval.*`) only those that it names. */
+  after(since: number, limit: number, wish?: string): Promise<readonly EventView[]>
   /** Every event after `since` (default: from now on), in order, until the signal is aborted. */
   follow(since: number | undefined, signal: AbortSignal): AsyncGenerator<EventView>
   /** Ends all who follow. */
@@ -37,7 +37,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const { store } = deps
   const closing = new AbortController()
   return {
-    after: async (since, limit) => (await store.after(since, limit)).map(toEventView),
+    after: async (since, limit, wish) => (await store.after(since, limit, wish)).map(toEventView),
     async *follow(since, followerSignal) {
       const signal = AbortSignal.any([followerSignal, closing.signal])
       let last = since ?? (await store.lastSeq())

@@ -1,5 +1,6 @@
-import type { Kysely } from 'kysely'
+import { type Kysely, type RawBuilder, sql, type SqlBool } from 'kysely'
 
+import { wishedPrefix } from '../domain/event-type.ts'
 import { parameterRow, prepared } from './prepared-query.ts'
 import type { EventsTable, StateTables } from './schema.ts'
 import type { Tx } from './transactions.ts'
@@ -11,8 +12,8 @@ export interface EventStore {
    * out, so that readers never see a number before all smaller ones.
    */
   append(tx: Tx, event: Omit<EventsTable, 'seq'>): Promise<number>
-  /** Events after `seq`, oldest first. */
-  after(seq: number, limit: number): Promise<readonly EventsTable[]>
+  /** Events after `seq`, oldest first; with a wish (`approval.*`) only those that it names. */
+  after(seq: number, limit: number, wish?: string): Promise<readonly EventsTable[]>
   find(seq: number): Promise<EventsTable | undefined>
   /** The newest sequence number; 0 when nothing has happened yet. */
   lastSeq(): Promise<number>
@@ -36,11 +37,24 @@ export function createEventStore(db: Kysely<StateTables>): EventStore {
       await insertEvent(tx, { seq, ...event })
       return seq
     },
-    after: (seq, limit) =>
-      db.selectFrom('events').selectAll().where('seq', '>', seq).orderBy('seq').limit(limit).execute(),
+    after: (seq, limit, wish = '*') =>
+      db
+        .selectFrom('events')
+        .selectAll()
+        .where('seq', '>', seq)
+        .$if(wish !== '*', (query) => query.where(wishedFor(wish)))
+        .orderBy('seq')
+        .limit(limit)
+        .execute(),
     find: (seq) => db.selectFrom('events').selectAll().where('seq', '=', seq).executeTakeFirst(),
     lastSeq: () => lastSeq(db),
   }
+}
+
+/** `isWishedFor` in SQL. */
+function wishedFor(wish: string): RawBuilder<SqlBool> {
+  const prefix = wishedPrefix(wish)
+  return prefix === undefined ? sql`type = ${wish}` : sql`substr(type, 1, ${prefix.length}) = ${prefix}`
 }
 
 async function lastSeq(db: Kysely<StateTables>): Promise<number> {

@@ -47,6 +47,26 @@ describe('the stream of events', () => {
     expect((await (await open('/api/events?since=0')).next()).value).toMatchObject({ id: '1' })
   })
 
+  it('tells only of what was asked for, in the list too', async () => {
+    const { definition } = (await happen('a')).body
+    await happen('b')
+    await service.post(`/api/pipeline-defs/${definition.id}/versions`, { nodes: [], edges: [] })
+    const types = async (query: string) =>
+      (await service.get(`/api/events?${query}`)).body.events.map(({ type }: { type: string }) => type)
+    const all = await types('')
+    expect(all).toEqual(['definition.created', 'definition.created', 'version.created'])
+    expect(await types('type=*')).toEqual(all)
+    expect(await types('type=version.created')).toEqual(['version.created'])
+    expect(await types('type=definition.*')).toEqual(['definition.created', 'definition.created'])
+    expect(await types('type=definitio.*')).toEqual([])
+    expect(await types('type=definition.*&since=1&limit=1')).toEqual(['definition.created'])
+    const stream = await open('/api/events?since=0&type=version.*')
+    expect((await stream.next()).value).toMatchObject({ event: 'version.created', id: '3' })
+    await stream.return(undefined)
+    for (const wrong of ['definition', 'definition.*.*', '%', 'a b'])
+      expect((await service.get(`/api/events?type=${encodeURIComponent(wrong)}`)).status).toBe(400)
+  })
+
   it('refuses a place that is none', async () => {
     const { status } = await service.get('/api/events', {
       headers: { Accept: 'text/event-stream', 'Last-Event-ID': 'x' },

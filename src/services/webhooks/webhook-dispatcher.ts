@@ -1,3 +1,4 @@
+import { isWishedFor } from '../../domain/event-type.ts'
 import { ForbiddenAddressError } from '../../domain/forbidden-address.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import { createEventStore, type EventStore } from '../../storage/event-store.ts'
@@ -194,7 +195,7 @@ async function scheduleNewEvents({
 }
 
 function wants({ types }: WebhookRecord, type: string): boolean {
-  return types.some((wanted) => (wanted.endsWith('*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted))
+  return types.some((wish) => isWishedFor(type, wish))
 }
 
 async function attempt(deps: WebhookDispatcherDeps, delivery: DeliveryRecord, signal: AbortSignal): Promise<void> {

@@ -63,7 +63,7 @@ export const knownRequestsQuery = queryOptions({
   queryFn: async ({ signal }): Promise<ReadonlyMap<string, KnownRequest>> => {
     let known: ReadonlyMap<string, KnownRequest> = new Map()
     for (let since = 0; ;) {
-      const query = { since, limit: EVENTS_AT_ONCE }
+      const query = { since, limit: EVENTS_AT_ONCE, type: 'approval.*' }
       const { events, last_seq: last } = await api.get<LogEventList>('/api/events', { query, signal })
       known = followRequests(known, events)
       if (events.length < EVENTS_AT_ONCE) return known
