@@ -53,6 +53,7 @@ export class AgentLoop {
   readonly #messages: ChatMessage[]
   #steps = 0
   #wrongRounds = 0
+  #told = { step: 0, text: '' }
   #usage: TokenUsage = { input_tokens: 0, output_tokens: 0, estimated: false }
 
   constructor(input: AgentRun) {
@@ -67,6 +68,11 @@ export class AgentLoop {
   progress(): Omit<AgentOutcome, 'response' | 'stopReason'> {
     const { pendingActions } = this.#caller
     return { toolCalls: this.#caller.records(), pendingActions, steps: this.#steps, usage: this.#usage }
+  }
+
+  /** What those who watch were told of the last step that said something: also after {@link run} has thrown. */
+  toldText(): string {
+    return plainText(this.#told.text.slice(0, MAX_TEXT))
   }
 
   /** Resolves when every call of a tool is in the audit log. */
@@ -131,14 +137,19 @@ export class AgentLoop {
     return this.#steps + 1 >= limits.steps ? 'step_limit' : undefined
   }
 
+  #tell(step: number, text: string): void {
+    const before = this.#told.step === step ? this.#told.text : ''
+    this.#told = { step, text: before + text }
+    this.#input.onEvent?.({ type: 'delta', step, text })
+  }
+
   /** Undefined when the time of the run is over before the model has answered. */
   async #ask(mayCallTools: boolean): Promise<ModelReply | undefined> {
     const { model, limits, budget, onEvent } = this.#input
     this.#steps += 1
     const step = this.#steps
     const left = limits.outputTokens - this.#usage.output_tokens
-    const deltas =
-      onEvent && new DeltaRedactor(this.#input.run.services, (text) => onEvent({ type: 'delta', step, text }))
+    const deltas = onEvent && new DeltaRedactor(this.#input.run.services, (text) => this.#tell(step, text))
     // Put aside while it is asked, so that a user's other runs do not spend the same tokens.
     const asked = this.#messages.reduce((sum, { content }) => sum + estimateTokens(content), 0)
     const putAside = model.costsTokens ? asked + RESERVED_OUTPUT_TOKENS : 0

@@ -162,6 +162,24 @@ describe('a client that goes away', () => {
     expect((await lastTurn(title)).tool_calls).toHaveLength(1)
   })
 
+  it('leaves what was said till then, marked as stopped, and without a secret', async () => {
+    const words = 'one two three sk-stream-test-0123456789 four five six seven eight'
+    provider.script = [onWire(says(words), { pieceBytes: 400, everyMs: 100 })]
+    const leave = new AbortController()
+    const response = await stream({ prompt: 'half an answer' }, { signal: leave.signal })
+    let heard = ''
+    for await (const { event, data } of eventsOf(response)) {
+      if (event === 'delta') heard += data.text
+      if (heard.includes('four')) break
+    }
+    leave.abort()
+    await expect.poll(async () => (await lastTurn('half an answer'))?.stop_reason, { timeout: 10_000 }).toBe('cancelled')
+    const stored = (await lastTurn('half an answer')).response
+    expect(stored.startsWith(heard)).toBe(true)
+    expect(stored).not.toContain('eight')
+    expect(stored).not.toContain('0123456789')
+  })
+
   it('by cutting its connection ends the run too', async () => {
     provider.script = [onWire(says('never'), { beforeHeaders: 'hang' })]
     const [host, port] = served.host.split(':')

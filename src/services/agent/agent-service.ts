@@ -129,22 +129,23 @@ async function run(deps: AgentServiceDeps, turn: OpenTurn, { signal, onEvent }: 
     onEvent,
   })
   const end = await runToEnd(deps, loop, signal)
+  if (end.failure?.code === 'INTERNAL') deps.services.logFailure(end.failure.error, 'chat', context.requestId)
   await Promise.all([loop.settled(), store(deps, turn, end)])
   if (end.failure === undefined) return toAnswer(turn, end)
   deps.audit.settled(end.failure.error)
   throw end.failure.error
 }
 
-/** How a run ended, answered or not. */
+/** How a run ended, answered or not; one that was stopped keeps what it had said. */
 async function runToEnd(deps: AgentServiceDeps, loop: AgentLoop, signal: AbortSignal): Promise<TurnEnd> {
   try {
     return { ...(await loop.run()), failure: undefined }
   } catch (thrown) {
     const error = signal.aborted ? cancelled(signal) : thrown
     const code = error instanceof DomainError || isIcebergError(error) ? error.code : 'INTERNAL'
-    if (code === 'INTERNAL') deps.services.logUnexpected(thrown, 'chat')
     const stopReason = signal.aborted ? 'cancelled' : 'failed'
-    const response = error instanceof DomainError ? deps.services.redact(error.message) : ''
+    const reason = error instanceof DomainError ? deps.services.redact(error.message) : ''
+    const response = (signal.aborted && loop.toldText()) || reason
     return { ...loop.progress(), response, stopReason, failure: { error, code } }
   }
 }
