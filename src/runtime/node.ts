@@ -74,7 +74,8 @@ function answerUpgrade(options: ServeOptions, sockets: NodeSockets, { incoming, 
   const outgoing = new ServerResponse(incoming)
   outgoing.shouldKeepAlive = false
   outgoing.assignSocket(incoming.socket)
-  outgoing.once('finish', () => socket.end())
+  // Nobody reads this socket any more: what its client still sends would keep it open for ever, and a stop waiting.
+  outgoing.once('finish', () => incoming.socket.destroySoon())
   const listener = getRequestListener(async (request) => {
     const offer = new UpgradeOffer()
     const { remoteAddress } = incoming.socket

@@ -109,6 +109,16 @@ describe('WebSockets of the runtime port', async () => {
     expect(called).toBe(false)
   })
 
+  it('lets go of a client that it refused, whatever that sends', async () => {
+    const server = await serve(() => Response.json({ no: 'entry' }, { status: 404 }))
+    const { socket } = await rawClient(server)
+    const sent = new Promise((resolve) => socket.once('data', () => socket.end('more, unasked', () => resolve(true))))
+    await sent
+    let stopped = false
+    void server.stop(false).then(() => (stopped = true))
+    await until(() => stopped)
+  })
+
   it('offers no upgrade to requests that do not ask for one', async () => {
     const server = await serve((upgrade) => new Response(String(upgrade)))
     expect(await (await fetch(`http://127.0.0.1:${server.port}/`)).text()).toBe('undefined')

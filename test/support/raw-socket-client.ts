@@ -46,6 +46,7 @@ export async function connectRaw(options: RawSocketClientOptions): Promise<RawSo
   const sendFrame = (opcode: number, payload: Uint8Array): void => void socket.write(maskedFrame(opcode, payload))
   let rest = Buffer.alloc(0)
   let onHead: ((head: string) => void) | undefined
+  let isOpen = false
   const head = new Promise<string>((resolve) => (onHead = resolve))
   socket.on('data', (bytes) => {
     rest = rest.length === 0 ? bytes : Buffer.concat([rest, bytes])
@@ -54,8 +55,10 @@ export async function connectRaw(options: RawSocketClientOptions): Promise<RawSo
       if (end < 0) return
       onHead(rest.toString('latin1', 0, end))
       onHead = undefined
+      isOpen = /^HTTP\/1\.1 101 /.test(rest.toString('latin1', 0, end))
       rest = rest.subarray(end + 4)
     }
+    if (!isOpen) return // the body of a refusal holds no frames
     for (let next = readFrame(rest); next !== undefined; next = readFrame(rest)) {
       rest = rest.subarray(next.length)
       if (next.frame.opcode === PING) sendFrame(PONG, next.frame.payload)
