@@ -129,8 +129,8 @@ export interface AgentServices {
   redact(text: string): string
   /** Where the end of a text begins that may be the beginning of a secret, once more of it has come. */
   heldFrom(text: string): number
-  /** Tells the operators of an error that nobody expected; callers learn nothing of it. */
-  logUnexpected(error: unknown, tool: string): void
+  /** Tells the operators the whole of an error, of which callers learn less or nothing. */
+  logFailure(error: unknown, tool: string, requestId: string): void
 }
 
 /** Who proposes, and in which conversation. */

@@ -165,7 +165,7 @@ function openReaders(
           })
         }
       }),
-    logUnexpected: (error, tool) => log.error('a tool failed', { tool, error }),
+    logFailure: (error, tool, requestId) => log.error('a tool failed', { request_id: requestId, tool, error }),
   }
 }
 

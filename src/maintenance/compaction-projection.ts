@@ -1,5 +1,6 @@
 import { deleteFileCount, measurePartitions } from '../domain/table-health.ts'
 import type { FileTotals, PartitionFacts, TableHealthFacts } from '../domain/table-health.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { fileKey, PartitionScopes } from '../iceberg/file-scope.ts'
 import { currentSpec } from '../iceberg/metadata.ts'
@@ -50,7 +51,7 @@ export async function projectCompaction(
     if (onlySizes) return projectBySizes(table.metadata, files)
     return files.facts.dataFiles.count > MAX_PLANNED_FILES ? undefined : await projectByPlan(table, files)
   } catch (error) {
-    if (isIcebergError(error, 'UNSUPPORTED')) return { kind: 'refused', reason: error.message }
+    if (isIcebergError(error, 'UNSUPPORTED')) return { kind: 'refused', reason: withoutPaths(error.message) }
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { withoutPaths } from '../domain/without-paths.ts'
 import type { CompactionGroup, CompactionPlan, SkippedGroup } from './compaction-planner.ts'
 import type { GroupFailure, RewrittenGroup } from './group-rewrite.ts'
 
@@ -83,7 +84,7 @@ export class CompactionTally {
       if (files.length === 0) continue
       for (const task of files) this.#settled.add(task.dataFile.filePath)
       this.#failedFiles += files.length
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = withoutPaths(error instanceof Error ? error.message : String(error))
       this.#failures.push({ files: files.length, bytes: group.bytes, reason })
     }
   }

@@ -1,3 +1,4 @@
+import { withoutPaths } from '../domain/without-paths.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 
@@ -24,7 +25,7 @@ export async function deleteFiles(io: FileIO, locations: readonly string[]): Pro
       await io.delete(location)
       deleted.push(location)
     } catch (error) {
-      failures.push({ location, reason: error instanceof Error ? error.message : String(error) })
+      failures.push({ location, reason: withoutPaths(error instanceof Error ? error.message : String(error)) })
     }
   })
   return { deleted, failures }

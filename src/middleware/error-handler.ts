@@ -1,5 +1,6 @@
 import type { Context } from 'hono'
 import { DomainError, type FieldError } from '../domain/errors.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { stateProblem } from '../services/state-problem.ts'
 import type { Problem } from '../schemas/common.ts'
@@ -76,13 +77,17 @@ interface Refusal {
   readonly allowed?: readonly string[] | undefined
 }
 
-/** Turns anything thrown into a problem document (RFC 9457); what is not a known refusal is logged and says nothing. */
+/**
+ * Turns anything thrown into a problem document (RFC 9457). What is not a known refusal says nothing, and what names
+ * files of this machine says less; the log has both in full.
+ */
 export function createErrorHandler(log: Logger) {
   return function handleError(error: Error, c: Context<AppEnv>): Response {
     const requestId = c.get('requestId')
     const refusal = describe(error)
     if (refusal.code === 'INTERNAL' || refusal.code === 'STATE_UNAVAILABLE')
       log.error('request failed', { request_id: requestId, error })
+    else if (refusal.detail !== error.message) log.warn('request refused', { request_id: requestId, error })
     else log.debug('request refused', { request_id: requestId, error })
     c.set('problemCode', refusal.code)
     return problemResponse(refusal, requestId)
@@ -94,13 +99,21 @@ function describe(error: Error): Refusal {
     return { code: error.code, detail: error.message, status: error.status, headers: error.headers }
   }
   if (error instanceof DomainError) {
-    const { code, message: detail, fields, allowed } = error
-    return { code, detail, headers: headersOf(error), fields, allowed }
+    return { ...wordsOf(error), code: error.code, headers: headersOf(error), allowed: error.allowed }
   }
   const unavailable = stateProblem(error)
   if (unavailable !== undefined) return { ...unavailable, headers: { 'Retry-After': '5' } }
-  if (error instanceof IcebergError) return { code: error.code, detail: error.message }
+  if (error instanceof IcebergError) return { code: error.code, detail: withoutPaths(error.message) }
   return { code: 'INTERNAL', detail: 'an unexpected error; the log has it under this request id' }
+}
+
+/** Words that come from below may name files of this machine. */
+function wordsOf({ message, fields, cause }: DomainError): Pick<Refusal, 'detail' | 'fields'> {
+  if (!(cause instanceof IcebergError)) return { detail: message, fields }
+  return {
+    detail: withoutPaths(message),
+    fields: fields.map((field) => ({ ...field, message: withoutPaths(field.message) })),
+  }
 }
 
 function headersOf({ code, retryAfterS }: DomainError): Record<string, string> {

@@ -1,6 +1,7 @@
 import { DomainError } from '../domain/errors.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { RequestContext } from '../domain/audit.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 import type { OperationDetails, OperationProgress, OperationRecord } from '../storage/operation-record.ts'
@@ -153,7 +154,8 @@ async function runToOutcome<T extends StoredJson>(
   }
   const fail = async (error: unknown): Promise<unknown> => {
     await finish(describeFailure(error))
-    deps.log.warn('operation failed', { operation_id: handle.id, kind: work.kind, table: work.table, error })
+    const { kind, table, context } = work
+    deps.log.warn('operation failed', { operation_id: handle.id, request_id: context.requestId, kind, table, error })
     const failure =
       handle.signal.aborted && !(error instanceof IcebergError)
         ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
@@ -201,7 +203,7 @@ function createHandle({ deps, changes }: OperationRunner, id: string, signal: Ab
 function describeFailure(error: unknown): Pick<OperationOutcome, 'state' | 'error'> {
   const known = error instanceof IcebergError || error instanceof DomainError
   const described = known
-    ? { code: error.code, message: error.message }
+    ? { code: error.code, message: withoutPaths(error.message) }
     : { code: 'INTERNAL', message: 'an unexpected error; the log has it under this operation id' }
   if (isIcebergError(error, 'CANCELLED')) return { state: 'cancelled', error: described }
   if (isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) return { state: 'unknown', error: described }

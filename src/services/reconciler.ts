@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
 import { reconcileOperation, type ReconcileResult } from '../maintenance/reconcile.ts'
 import type { OperationRecord } from '../storage/operation-record.ts'
 import type { OperationOutcome, OperationStore } from '../storage/operation-store.ts'
@@ -44,7 +45,7 @@ async function settle(deps: ReconcilerDeps, operation: OperationRecord): Promise
   try {
     return describeOutcome(await reconcile(deps.catalog.current(), operation))
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = withoutPaths(error instanceof Error ? error.message : String(error))
     return unsettled(`the service stopped while it ran, and the table could not be looked at (${reason})`)
   }
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../domain/errors.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 
 /** Why a pipeline cannot go on until somebody decides something; closed list, shown as `error.code`. */
@@ -57,13 +58,13 @@ export interface PipelineError {
   readonly message: string
 }
 
-/** The code and message of anything thrown; what is not a known refusal says nothing of its inside. */
+/** The code and message of anything thrown; what is not a known refusal says nothing of its inside, and nothing of paths. */
 export function describePipelineError(error: unknown): PipelineError {
   const isKnown =
     error instanceof PipelineStopped ||
     error instanceof IncompatibleSchemas ||
     error instanceof IcebergError ||
     error instanceof DomainError
-  if (isKnown) return { code: error.code, message: error.message }
+  if (isKnown) return { code: error.code, message: withoutPaths(error.message) }
   return { code: 'INTERNAL', message: 'an unexpected error; the log has it' }
 }

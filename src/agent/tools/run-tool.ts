@@ -1,5 +1,6 @@
 import { DomainError, type FieldError } from '../../domain/errors.ts'
 import { hasRole } from '../../domain/roles.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { PendingActionView } from '../agent-services.ts'
 import { capResult } from './cap-result.ts'
@@ -133,12 +134,16 @@ function isRefusal({ code }: ToolError): boolean {
   return REFUSALS.has(code)
 }
 
-function describeError(error: unknown, tool: AgentTool, { services }: ToolRun): ToolError {
+function describeError(error: unknown, tool: AgentTool, { services, requestId }: ToolRun): ToolError {
   if (error instanceof DomainError) {
     const { code, message, fields } = error
     return { code, message, ...(fields.length === 0 ? {} : { errors: fields.slice(0, 10) }) }
   }
-  if (isIcebergError(error)) return { code: error.code, message: error.message }
-  services.logUnexpected(error, tool.name)
+  if (isIcebergError(error)) {
+    const message = withoutPaths(error.message)
+    if (message !== error.message) services.logFailure(error, tool.name, requestId)
+    return { code: error.code, message }
+  }
+  services.logFailure(error, tool.name, requestId)
   return { code: 'INTERNAL', message: 'an unexpected error; the log of the service has it' }
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { withoutPaths } from '../../domain/without-paths.ts'
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { tableName } from '../../schemas/common.ts'
@@ -126,6 +127,6 @@ async function describeHealth(services: AgentServices, table: string) {
     }
   } catch (error) {
     if (!isIcebergError(error)) throw error
-    return { table, score: undefined, problem: error.message }
+    return { table, score: undefined, problem: withoutPaths(error.message) }
   }
 }

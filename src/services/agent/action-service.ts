@@ -5,6 +5,7 @@ import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import { hasRole } from '../../domain/roles.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { AgentActionView, ListActionsQuery } from '../../schemas/agent.ts'
 import {
@@ -191,7 +192,9 @@ async function run(deps: ActionServiceDeps, { action, tool, context }: Confirmed
 }
 
 function describe(error: unknown): ActionError {
-  if (error instanceof DomainError || isIcebergError(error)) return { code: error.code, message: error.message }
+  if (error instanceof DomainError || isIcebergError(error)) {
+    return { code: error.code, message: withoutPaths(error.message) }
+  }
   const state = stateProblem(error)
   return state ? { code: state.code, message: state.detail } : { code: 'INTERNAL', message: 'an unexpected error' }
 }
