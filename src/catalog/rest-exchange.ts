@@ -35,8 +35,8 @@ const MAX_ERROR_BYTES = 65_536
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ConnectionRefused', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /**
- * Sends a request and reads the answer, bounded in time and size. Throws {@link NoAnswerError}. What changes something
- * goes over a connection of its own: one that is reused may turn out to be closed, and runtimes then send again.
+ * Sends a request and reads the answer, bounded in time and size. Throws {@link NoAnswerError}. Bun sends again when a
+ * connection that it had kept turns out to be closed, so what changes something is kept off those; Node does not.
  */
 export async function exchange(request: RestExchange): Promise<RestAnswer> {
   const { method, url, body, timeoutMs } = request
