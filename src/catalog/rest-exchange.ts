@@ -35,18 +35,16 @@ const MAX_ERROR_BYTES = 65_536
 const NEVER_SENT = new Set(['ECONNREFUSED', 'ConnectionRefused', 'ENOTFOUND', 'EAI_AGAIN'])
 
 /**
- * Sends a request and reads the answer, bounded in time and size. Throws {@link NoAnswerError}. Bun sends again when a
- * connection that it had kept turns out to be closed, so what changes something is kept off those; Node does not.
+ * Sends a request and reads the answer, bounded in time and size. Throws {@link NoAnswerError}. Bun and Node repeat
+ * reading requests when a kept connection turns out to be closed, but never others.
  */
 export async function exchange(request: RestExchange): Promise<RestAnswer> {
   const { method, url, body, timeoutMs } = request
-  const once = method === 'POST' || method === 'DELETE'
   try {
     const response = await fetch(url, {
       method,
-      headers: { ...request.headers, ...(once ? { Connection: 'close' } : {}) },
+      headers: request.headers,
       redirect: 'manual',
-      keepalive: !once,
       signal: AbortSignal.timeout(timeoutMs),
       ...(body === undefined ? {} : { body }),
     })

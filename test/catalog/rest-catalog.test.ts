@@ -109,9 +109,11 @@ describe('a commit without a usable answer', () => {
   })
 
   it('that took too long is looked for, and found when it lands late', async () => {
-    const store = newStore({ catalog: { outcomeWaitsMs: [20, 20, 20, 20, 2000], limits: { changeMs: 60 } } })
+    const where = { uri: server.uri, warehouse: server.addWarehouse(join(folder, 'warehouse')) }
+    const impatient = { outcomeWaitsMs: [20, 20, 20, 20, 2000], limits: { changeMs: 60 } }
+    const store = restStore({ ...where, folder, catalog: impatient })
     const catalog = store.open()
-    await createEvents(catalog)
+    await createEvents(restStore({ ...where, folder }).open())
     let land = (): void => {}
     server.fail(COMMIT, { kind: 'hold', until: new Promise((resolve) => (land = resolve)) })
     const committing = commitTable(catalog, EVENTS, append())
@@ -233,8 +235,9 @@ describe('reading', () => {
     { kind: 'status', status: 200, body: '{"metadata": {}}' },
     { kind: 'status', status: 500, body: `{"error": {"message": "${'x'.repeat(200_000)}"}}` },
   ])('ends with an error when the answer is none: %#', async (misbehaviour) => {
-    const catalog = newStore({ catalog: { limits: { readMs: 300, tableBytes: 1_000_000 } } }).open()
-    await createEvents(catalog)
+    const where = { uri: server.uri, warehouse: server.addWarehouse(join(folder, 'warehouse')), folder }
+    await createEvents(restStore(where).open())
+    const catalog = restStore({ ...where, catalog: { limits: { readMs: 300, tableBytes: 1_000_000 } } }).open()
     for (let i = 0; i < CLIENT_REPEATS; i++) server.fail(LOAD, misbehaviour)
     const failure = await failureOf(catalog.loadTable(EVENTS))
     expect(isIcebergError(failure)).toBe(true)
