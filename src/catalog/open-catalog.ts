@@ -1,12 +1,16 @@
 import { Kysely, type Dialect } from 'kysely'
 import { IcebergError } from '../iceberg/errors.ts'
-import { LocalFileIO } from '../iceberg/io/local.ts'
+import { isS3Location } from '../iceberg/io/s3-location.ts'
 import type { CatalogSettings } from './catalog-settings.ts'
 import type { Catalog } from './catalog.ts'
 import { createHadoopCatalog } from './hadoop-catalog.ts'
+import { createRestCatalog } from './rest-catalog.ts'
+import { onlyStores } from './rest-file-io.ts'
+import { restSettings } from './rest-settings.ts'
 import { createSqlCatalog } from './sql-catalog.ts'
 import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql-postgres-address.ts'
 import type { SqlCatalogTables } from './sql-tables.ts'
+import { openTableFiles } from './table-files.ts'
 
 export interface OpenCatalogDeps {
   /** A dialect over an absolute path of a SQLite file, or one against the working directory. */
@@ -21,22 +25,33 @@ export interface OpenCatalogDeps {
 const ALLOWED_LOCATIONS = 'allowed-locations'
 
 /**
- * Opens the catalog that the settings describe, over files of this machine. Errors: `INVALID_ARGUMENT` for settings
- * that make no sense, `UNSUPPORTED` for catalogs and stores that are not supported yet, and those of `Catalog.ping`.
+ * Opens the catalog that the settings describe, over files of this machine or of an object store. Errors:
+ * `INVALID_ARGUMENT` for settings that make no sense, `UNSUPPORTED` for catalogs and stores that are not supported (yet),
+ * and those of `Catalog.ping`.
  */
 export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Catalog> {
   const { catalogName: name, warehouse } = settings
-  const io = new LocalFileIO({ roots: [localFolder(warehouse), ...allowedLocations(settings, deps)] })
+  const roots = [...warehouseRoots(settings), ...allowedLocations(settings, deps)]
+  const io = await openTableFiles(roots, (key) => readProperty(key, settings, deps))
   switch (settings.catalogType) {
     case 'hadoop':
+      if (isS3Location(warehouse)) throw notExclusive()
       return createHadoopCatalog({ name, warehouse, io })
     case 'sql': {
       const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings, deps) })
       return createSqlCatalog({ db, name, warehouse, io })
     }
-    case 'rest':
-      throw new IcebergError('UNSUPPORTED', 'catalog_type rest is not supported yet: use sql or hadoop')
+    case 'rest': {
+      const stores = roots.some(isS3Location) ? ['s3'] : []
+      return createRestCatalog({ settings: restSettings(settings, deps.readSecret), io: onlyStores(stores, io) })
+    }
   }
+}
+
+/** Its commit is the exclusive creation of a name, which not every object store keeps to. */
+function notExclusive(): IcebergError {
+  const message = 'a hadoop catalog in an object store can lose commits of other writers: use an sql or a rest catalog'
+  return new IcebergError('UNSUPPORTED', message)
 }
 
 async function sqlDialect(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Dialect> {
@@ -46,9 +61,14 @@ async function sqlDialect(settings: CatalogSettings, deps: OpenCatalogDeps): Pro
   return deps.openPostgres(parsePostgresUri(uri, { password, clients: readProperty('clients', settings, deps) }))
 }
 
+/** Where tables lie by the settings; a REST catalog may know its warehouse by a name, or keep it where we cannot look. */
+function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
+  return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isS3Location(warehouse) ? [warehouse] : []
+}
+
 function allowedLocations(settings: CatalogSettings, deps: OpenCatalogDeps): string[] {
   const text = readProperty(ALLOWED_LOCATIONS, settings, deps)
-  return text === undefined ? [] : text.split(',').map((location) => localFolder(location.trim()))
+  return text === undefined ? [] : text.split(',').map((location) => location.trim())
 }
 
 /** An extra property; an `env:NAME` value is looked up. */
@@ -62,20 +82,6 @@ function readProperty(
   const text = readSecret(value.slice('env:'.length))
   if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `extra_props.${key}: ${value} is not set`)
   return text
-}
-
-function localFolder(location: string): string {
-  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(location)?.[1]?.toLowerCase()
-  if (scheme !== undefined && scheme !== 'file') {
-    throw new IcebergError('UNSUPPORTED', `${scheme} locations are not supported yet: use a folder of this machine`)
-  }
-  if (scheme === undefined && !location.startsWith('/')) {
-    throw new IcebergError(
-      'INVALID_ARGUMENT',
-      `the location ${JSON.stringify(location)} must be an absolute path or file: URI`,
-    )
-  }
-  return location
 }
 
 /** The file of a `sqlite:///relative`, `sqlite:////absolute` (as SQLAlchemy reads them) or `jdbc:sqlite:path` URI. */

@@ -2,6 +2,7 @@ import type { CompiledQuery, Kysely } from 'kysely'
 
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
+import { folderNames } from '../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { compareText } from '../iceberg/values.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
@@ -83,6 +84,7 @@ class SqlCatalogImpl implements SqlCatalog {
   async ping(): Promise<void> {
     await this.#prepare()
     await query(() => this.#db.selectFrom('iceberg_tables').select('catalog_name').limit(1).execute())
+    await folderNames(this.#io, this.warehouse) // an object store that cannot be reached says so
   }
 
   async listCatalogNames(): Promise<readonly string[]> {

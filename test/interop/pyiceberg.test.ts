@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FilesAnswer, Health, RefsAnswer, SchemaAnswer, SnapshotsAnswer } from './harness/answers.ts'
 import { snapshotLines } from './harness/answers.ts'
 import { pyicebergAvailable } from './harness/environment.ts'
+import { ObjectStore } from './harness/object-store.ts'
 import { runPython } from './harness/python.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
 import { Service } from './harness/service.ts'
@@ -71,9 +72,17 @@ const TABLES: Readonly<Record<string, ColumnChange>> = {
 const NAMES = Object.keys(TABLES)
 const available = pyicebergAvailable('interop with PyIceberg')
 
-describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }, () => {
+const PLACES = ['on this machine', 'in an object store'] as const
+
+describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { timeout: 600_000 }, (place) => {
   const folder = available ? mkdtempSync(join(tmpdir(), 'interop-py-')) : ''
-  const catalog = { uri: `sqlite:///${folder}/catalog.db`, warehouse: `file://${folder}/warehouse`, name: 'lockhouse' }
+  let store: ObjectStore | undefined
+  const catalog = {
+    uri: `sqlite:///${folder}/catalog.db`,
+    warehouse: `file://${folder}/warehouse`,
+    name: 'lockhouse',
+    properties: {},
+  }
   const tables = NAMES.map((name) => `py.${name}`)
   let service: Service
   let before: Record<string, PyTable>
@@ -88,6 +97,11 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
 
   beforeAll(async () => {
     mkdirSync(`${folder}/warehouse`)
+    if (place === 'in an object store') {
+      store = await ObjectStore.start()
+      catalog.warehouse = `s3://${store.bucket}/warehouse`
+      catalog.properties = store.properties
+    }
     await runPython('pyiceberg_tables.py', { ...catalog, namespace: 'py', only: [...NAMES, 'fixed_type'] })
     before = await dump()
     service = await Service.start({ home: `${folder}/home` })
@@ -96,11 +110,13 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
       uri: catalog.uri,
       warehouse: catalog.warehouse,
       catalog_name: catalog.name,
+      extra_props: catalog.properties,
     })
-  }, 300_000)
+  }, 600_000)
 
   afterAll(async () => {
     await service?.stop()
+    await store?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 
@@ -125,7 +141,7 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
         rewritten[table] = Number(result.details['rewritten_data_files_count'])
       }
       after = await dump()
-    }, 300_000)
+    }, 600_000)
 
     it.each(tables)('%s has the same rows in fewer files', async (name) => {
       const was = before[name]
@@ -155,7 +171,7 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
     beforeAll(async () => {
       for (const name of NAMES) await changeColumns(service, `py.${name}`, TABLES[name] as ColumnChange)
       after = await dump()
-    }, 300_000)
+    }, 600_000)
 
     it.each(NAMES)('%s has the same values under the new names', (name) => {
       const change = TABLES[name] as ColumnChange
@@ -181,7 +197,7 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
         await service.operate('/api/expire', { table, older_than: new Date().toISOString(), retain_last: 1 })
       }
       after = await dump()
-    }, 300_000)
+    }, 600_000)
 
     it.each(tables)('%s has the same rows, one snapshot per reference, and no file too many', async (name) => {
       const is = after[name]
@@ -191,8 +207,9 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
       expect(is.snapshots).toHaveLength(new Set(Object.values(is.refs).map((ref) => ref.snapshot_id)).size)
       await expectSameInspection(service, name, is)
       if (name !== 'py.tagged') {
-        const onDisk = await dataFilesBelow(`${folder}/warehouse/${name.replace('.', '/')}/data`)
-        expect(onDisk).toEqual(is.files.map((file) => file.file_path.replace(/^file:\/\//, '')).sort())
+        const data = `/warehouse/${name.replace('.', '/')}/data`
+        const kept = store ? await store.list(`s3://${store.bucket}${data}/`) : await dataFilesBelow(folder + data)
+        expect(kept).toEqual(is.files.map((file) => file.file_path.replace(/^file:\/\//, '')).sort())
       }
     })
 
@@ -223,7 +240,7 @@ describe.skipIf(!available)('tables that PyIceberg writes', { timeout: 300_000 }
       written = await dump()
       for (const table of tables) await service.operate('/api/compact', { table, min_input_files: 2 })
       after = await dump()
-    }, 300_000)
+    }, 600_000)
 
     it.each(tables)('%s can be compacted again', async (name) => {
       expect(written[name]?.hash).not.toBe(before[name]?.hash)

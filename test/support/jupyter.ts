@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { notebookBasePath } from '../../src/notebooks/notebook-path.ts'
+import { freePort } from './free-port.ts'
 
 const START_LIMIT_MS = 60_000
 const STOP_LIMIT_MS = 10_000
@@ -83,16 +84,6 @@ async function end(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), STOP_LIMIT_MS)
   await exited
   clearTimeout(timer)
-}
-
-/** A port that nothing listens on now. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** A wire to a server that can be counted and cut. */

@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ApiObject } from '../../support/kubernetes-api/api-objects.ts'
 import type { ObjectStore } from '../../support/kubernetes-api/object-store.ts'
+import { freePort } from '../../support/free-port.ts'
 
 /** A pod's container as a process of this machine, for tests where nothing else would run it. */
 export interface PodProcess {
@@ -104,13 +103,4 @@ async function untilProbed(child: ChildProcess, url: string): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
   throw new Error(`the notebook did not answer ${url}:\n${log}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -1,12 +1,11 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { OutputTail } from './child-output.ts'
 import { REPOSITORY } from './environment.ts'
+import { freePort } from '../../support/free-port.ts'
 
 const TOKEN = 'lh_interop_0123456789abcdef0123456789abcdef'
 
@@ -30,6 +29,7 @@ export interface CatalogSettings {
   readonly warehouse: string
   readonly catalog_name: string
   readonly uri?: string
+  readonly extra_props?: Readonly<Record<string, string>>
 }
 
 /** The real service in a process of its own, used from outside over HTTP. */
@@ -178,13 +178,4 @@ export class Service {
       body: contentType.includes('json') && content ? JSON.parse(content) : { text: content },
     }
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

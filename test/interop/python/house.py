@@ -1,4 +1,4 @@
-"""The SQL catalog that PyIceberg and the service share: one SQLite file, one warehouse directory."""
+"""The SQL catalog that PyIceberg and the service share: one SQLite file, one warehouse."""
 
 import json
 import os
@@ -17,12 +17,13 @@ def arguments():
 
 
 def catalog(options):
-    """Opens (or makes) the catalog; `uri`, `warehouse`, `name` as the service is configured."""
+    """Opens (or makes) the catalog; `uri`, `warehouse`, `name`, `properties` as the service is configured."""
     return SqlCatalog(
         options.get("name", "lockhouse"),
         uri=options["uri"],
         warehouse=options["warehouse"],
         **{"downcast-ns-timestamp-to-us-on-write": "true"},
+        **options.get("properties", {}),
     )
 
 

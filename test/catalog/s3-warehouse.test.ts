@@ -1,0 +1,146 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
+import { FakeS3, type S3Fault } from '../support/fake-s3.ts'
+
+const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
+const ROUNDS = Number(process.env['S3_ROUNDS'] ?? 8)
+
+describe('a warehouse in an object store', { timeout: 120_000 }, () => {
+  let store: FakeS3
+  let lab: StreamLab
+  let settings: { extra_props: Record<string, string> } & Record<string, unknown>
+  beforeAll(async () => {
+    store = await FakeS3.start('lake')
+    lab = await openLab()
+    settings = {
+      catalog_type: 'sql',
+      catalog_name: 'house',
+      warehouse: 's3://lake/warehouse',
+      uri: `sqlite:///${lab.service.folder}/s3.db`,
+      extra_props: {
+        's3.endpoint': store.endpoint,
+        's3.access-key-id': store.credentials.accessKeyId,
+        's3.secret-access-key': store.credentials.secretAccessKey,
+      },
+    }
+    const answer = await configure()
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    await lab.catalog().createNamespace(['s'])
+  })
+  afterEach(() => {
+    store.fault = undefined
+  })
+  afterAll(async () => {
+    await lab.close()
+    await store.close()
+  })
+
+  const configure = (change: Record<string, unknown> = {}, properties: Record<string, string> = {}) =>
+    lab.service.call('PUT', '/api/config', {
+      body: { ...settings, ...change, extra_props: { ...settings.extra_props, ...properties } },
+    })
+
+  /** One request in so many fares badly, in every way in turn. */
+  function stormy(oneIn: number): void {
+    let count = 0
+    store.fault = () => {
+      count += 1
+      return count % oneIn === 0 ? PASSING[(count / oneIn) % PASSING.length] : undefined
+    }
+  }
+
+  /** The store carries out so many requests more, and does not say so of the last; then it is gone. */
+  function outageAfter(requests: number): void {
+    let count = 0
+    store.fault = () => {
+      count += 1
+      if (count < requests) return undefined
+      return count === requests ? 'cut-after' : 'cut-before'
+    }
+  }
+
+  it('shows where it is, and no secret', async () => {
+    const { body } = await lab.service.get('/api/config')
+    expect(body).toMatchObject({ warehouse: 's3://lake/warehouse', extra_props: { 's3.endpoint': store.endpoint } })
+    expect(JSON.stringify(body)).not.toContain(store.credentials.secretAccessKey)
+  })
+
+  it.each<[string, Record<string, unknown>, Record<string, string>, number, RegExp]>([
+    ['a hadoop catalog', { catalog_type: 'hadoop', uri: null }, {}, 422, /lose commits/],
+    ['another kind of store', { warehouse: 'gs://lake/warehouse' }, {}, 422, /gs locations are not supported/],
+    ['a bucket that is not there', { warehouse: 's3://pond/warehouse' }, {}, 503, /no such bucket/],
+    ['a key that nobody knows', {}, { 's3.access-key-id': 'AKIDOTHER' }, 503, /check the credentials/],
+    ['an endpoint that is none', {}, { 's3.endpoint': 'store:9000' }, 400, /s3\.endpoint/],
+    ['a secret that is not set', {}, { 's3.secret-access-key': 'env:NOWHERE' }, 400, /env:NOWHERE is not set/],
+  ])('is not left for %s', async (_, change, properties, status, message) => {
+    const answer = await configure(change, properties)
+    expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(message)])
+    expect((await lab.service.get('/api/config')).body.warehouse).toBe('s3://lake/warehouse')
+  })
+
+  it('takes no checkpoint of a pipeline', async () => {
+    await lab.createTable('s.plain', [['id', 'long']])
+    const answer = await lab.service.post('/api/pipeline/start', {
+      source_table: 's.plain',
+      sink_table: 's.plain_sink',
+      create_sink_table: true,
+      checkpoint_location: 's3://lake/checkpoints/plain',
+      trigger_interval: '1 second',
+    })
+    expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, 'checkpoint_location'])
+  })
+
+  it('keeps every row while the store misbehaves', async () => {
+    await lab.createTable('s.events', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    let next = 0
+    const outcomes: Record<string, number> = {}
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (let file = 0; file < 6; file += 1) await lab.append('s.events', numbered(next, (next += 10)))
+      await deleteRow(lab, 's.events', next - 1)
+      const before = await lab.rows('s.events')
+      if (round % 2 === 0) stormy(3 + round)
+      else outageAfter(round ** 2 * 3)
+      const operations: [string, object][] = [
+        ['compact', { min_input_files: 2 }],
+        ['expire', { older_than: new Date().toISOString(), retain_last: 1 }],
+      ]
+      for (const [operation, more] of operations) {
+        const { status } = await lab.service.post(`/api/${operation}`, { table: 's.events', ...more })
+        outcomes[`${operation} ${status}`] = (outcomes[`${operation} ${status}`] ?? 0) + 1
+      }
+      store.fault = undefined
+      expect(await lab.rows('s.events')).toEqual(before)
+    }
+    console.log(`operations in an object store that misbehaves: ${JSON.stringify(outcomes)}`)
+    expect(outcomes['compact 200']).toBeGreaterThan(0)
+    expect(outcomes['expire 200']).toBeGreaterThan(0)
+  })
+
+  it('streams every row once while the store misbehaves', async () => {
+    await lab.createTable('s.source', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    await lab.append('s.source', numbered(0, 100))
+    const started = await lab.service.post('/api/pipeline/start', {
+      source_table: 's.source',
+      sink_table: 's.sink',
+      create_sink_table: true,
+      checkpoint_location: 'checkpoints/s3-source',
+      trigger_interval: '100 ms',
+    })
+    expect(started.status, JSON.stringify(started.body)).toBe(200)
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      stormy(4 + round)
+      await new Promise((resolve) => setTimeout(resolve, 200))
+      store.fault = undefined
+      await lab.append('s.source', numbered(round * 100, round * 100 + 100))
+    }
+    const expected = await lab.rows('s.source')
+    await expect.poll(() => lab.rows('s.sink'), { timeout: 60_000, interval: 200 }).toEqual(expected)
+    await lab.service.post(`/api/pipeline/${started.body.pipeline.id}/stop`, {})
+  })
+})
