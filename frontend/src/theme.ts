@@ -78,7 +78,14 @@ export const theme = createTheme({
     },
   },
   components: {
-    Button: { defaultProps: { size: 'xs' }, styles: { label: { fontWeight: 500 } } },
+    Button: {
+      defaultProps: { size: 'xs' },
+      styles: { label: { fontWeight: 500 } },
+      // The smallest one is as high as a target has to be (WCAG 2.2, 2.5.8).
+      vars: (_theme: unknown, { size }: { readonly size?: unknown }) => ({
+        root: size === 'compact-xs' ? { '--button-height': '1.5rem' } : {},
+      }),
+    },
     TextInput: COMPACT,
     PasswordInput: COMPACT,
     NumberInput: COMPACT,
@@ -96,7 +103,6 @@ export const theme = createTheme({
     Drawer: { styles: TITLE },
     Menu: { defaultProps: { withInitialFocusPlaceholder: false } },
     Portal: { defaultProps: { target: '#overlays' } },
-    Alert: { defaultProps: { p: 'xs' } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': common.close } } },
   },
 })

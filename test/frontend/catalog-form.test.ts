@@ -59,22 +59,30 @@ describe('the catalog form', () => {
       uri: null,
       extra_props: {},
     })
-    expect([...checkDraft(empty, words).keys()]).toEqual(['catalog_name', 'warehouse', 'uri'])
+    expect([...checkDraft(empty, config, words).keys()]).toEqual(['catalog_name', 'warehouse', 'uri'])
     const rows = [
       { id: 1, key: 'a', value: '1' },
       { id: 2, key: 'a ', value: '2' },
       { id: 3, key: '', value: '3' },
     ]
-    const problems = checkDraft({ ...toDraft(config), properties: rows }, words)
+    const problems = checkDraft({ ...toDraft(config), properties: rows }, config, words)
     expect([...problems]).toEqual([
       ['property:2', 'twice'],
       ['property:3', 'no name'],
     ])
-    expect(checkDraft({ ...toDraft(config), catalogType: 'hadoop', uri: '' }, words).size).toBe(0)
+    expect(checkDraft({ ...toDraft(config), catalogType: 'hadoop', uri: '' }, config, words).size).toBe(0)
   })
 
-  it('does not send an address whose password the server had hidden', () => {
-    const draft = { ...toDraft(config), uri: 'postgresql://lake:***@db/catalog' }
-    expect(checkDraft(draft, words).get('uri')).toBe('password')
+  it('sends an address whose password is hidden as it was shown, and no other with the stars', () => {
+    const shown: CatalogConfig = { ...config, catalog_type: 'sql', uri: 'postgresql://lake:***@db/catalog' }
+    const draft = { ...toDraft(shown), catalogName: 'other' }
+    expect(checkDraft(draft, shown, words).size).toBe(0)
+    expect(toRequest(draft).uri).toBe(shown.uri)
+    expect(checkDraft({ ...draft, uri: ` ${shown.uri} ` }, shown, words).size).toBe(0)
+    for (const uri of ['postgresql://lake:***@elsewhere/catalog', 'postgresql://lake:***@db/catalog?sslmode=disable']) {
+      expect(checkDraft({ ...draft, uri }, shown, words).get('uri')).toBe('password')
+    }
+    const typed = { ...draft, uri: 'postgresql://lake:new@elsewhere/catalog' }
+    expect(checkDraft(typed, shown, words).size).toBe(0)
   })
 })

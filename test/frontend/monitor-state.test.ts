@@ -5,6 +5,7 @@ import { countByState, orderedIds } from '../../frontend/src/features/pipelines/
 import {
   applyMessages,
   EMPTY_MONITOR,
+  lastBatch,
   type MonitorState,
   SAMPLES_KEPT,
   withoutPipeline,
@@ -76,6 +77,14 @@ const news = (seq: number, id: string, at: number, dropped = 0): MonitorMessage 
   pipeline_id: id,
   progress: progress(at),
 })
+/** A trigger without rows. */
+const quiet = (seq: number, id: string, at: number): MonitorMessage => ({
+  type: 'progress',
+  seq,
+  dropped: 0,
+  pipeline_id: id,
+  progress: progress(at, 0),
+})
 const state = (seq: number, one: Pipeline): MonitorMessage => ({
   type: 'state',
   seq,
@@ -100,6 +109,15 @@ describe('what the monitor tells', () => {
     expect(second.rows.get('a')).toBe(first.rows.get('a'))
     expect(second.rows.get('b')).not.toBe(first.rows.get('b'))
     expect(second.rows.get('b')?.pipeline.last_progress?.batch_id).toBe(7)
+  })
+
+  it('knows the last batch through triggers without rows, and takes a trigger where there was no batch', () => {
+    const busy = after(hello(1, pipeline('a', { last_progress: progress(5) })), quiet(2, 'a', 6), quiet(3, 'a', 7))
+    expect([lastBatch(busy.rows.get('a'))?.batchId, busy.rows.get('a')?.samples.last?.batchId]).toEqual([5, 7])
+    const { state: greeted } = applyMessages(busy, [hello(1, pipeline('a', { last_progress: progress(8, 0) }))])
+    expect(lastBatch(greeted.rows.get('a'))?.batchId).toBe(5)
+    const idle = after(hello(1, pipeline('a')), quiet(2, 'a', 6))
+    expect(lastBatch(idle.rows.get('a'))?.batchId).toBe(6)
   })
 
   it('sums the lag of all sources and takes the time of the one furthest behind', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { fromLocalInput, readAuditSearch, toLocalInput } from '../../frontend/src/features/operations/audit-search.ts'
+import { fromTimeInput, readAuditSearch, toTimeInput } from '../../frontend/src/features/operations/audit-search.ts'
 import { healthChanges, humanKey, kindOf, viewResult } from '../../frontend/src/features/operations/result-figures.ts'
 import { listAuditQuery } from '../../src/schemas/governance.ts'
 
@@ -98,8 +98,8 @@ describe('the filters of the audit log', () => {
 
   it('go through a local time field and back', () => {
     const iso = '2026-11-20T10:05:00.000Z'
-    expect(fromLocalInput(toLocalInput(iso))).toBe(iso)
-    expect(toLocalInput(iso, -60)).toBe('2026-11-20T11:05')
-    expect([toLocalInput(undefined), fromLocalInput(''), fromLocalInput('soon')]).toEqual(['', undefined, undefined])
+    expect(fromTimeInput(toTimeInput(iso))).toBe(iso)
+    expect(toTimeInput(iso)).toBe('2026-11-20T10:05')
+    expect([toTimeInput(undefined), fromTimeInput(''), fromTimeInput('soon')]).toEqual(['', undefined, undefined])
   })
 })

@@ -29,7 +29,7 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
   it('is told of, not offered, to those who may not change it', async () => {
     const page = await journey.signIn(await journey.house.addUser('bo', 'Auditor'))
     await page.goto(`${journey.house.url}/settings/catalog`)
-    await page.getByText('Only a LeadDataEngineer can change this.').waitFor()
+    await page.getByText('Only a lead data engineer can change this.').waitFor()
     expect(await page.getByRole('button', { name: 'Review change' }).count()).toBe(0)
   })
 })

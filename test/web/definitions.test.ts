@@ -65,6 +65,28 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     expect((await definitions()).definitions ?? (await definitions())).toHaveLength(2)
   })
 
+  it('are not renamed over the words of somebody else unseen', async () => {
+    const { house } = journey
+    const { definition } = await house.call('POST', '/api/pipeline-defs', { name: 'Mine', description: '' })
+    const path = `/api/pipeline-defs/${definition.id}`
+    const page = await journey.signIn()
+    await page.goto(`${house.url}/definitions/${definition.id}`)
+    await page.getByRole('button', { name: 'Edit name and description' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('Ours')
+    await house.call('POST', `${path}/versions`, LARGE_ORDERS) // no reason to refuse a name
+    await house.call('PUT', path, { name: 'Theirs', description: 'Of another window' })
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.getByText('It is now “Theirs”, described as “Of another window”.').waitFor()
+    expect(await house.call('GET', path)).toMatchObject({ name: 'Theirs' })
+    expect(await dialog.getByLabel('Name').inputValue()).toBe('Ours')
+    await house.call('POST', `${path}/versions`, LARGE_ORDERS)
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await house.call('GET', path)).toMatchObject({ name: 'Ours', description: '' })
+    await house.call('DELETE', path)
+  })
+
   it('show on the canvas what a version changes', async () => {
     const page = await journey.signIn()
     const found = await definitions()

@@ -82,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
       await engineer.getByRole('dialog').getByRole('button', { name }).click()
       await engineer.getByRole('dialog').waitFor({ state: 'detached' })
     }
-    await move('Promote to qa')
+    await move('Promote to QA')
     await expect.poll(environments).toContain('qa')
     for (const to of ['uat', 'production']) {
       await move(`Request ${to}`)

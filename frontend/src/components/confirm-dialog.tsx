@@ -1,6 +1,7 @@
-import { Alert, Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { common } from '../strings/common.ts'
+import { Notice } from './notice.tsx'
 import { errorText } from './states.tsx'
 
 export interface ConfirmDialogProps {
@@ -81,11 +82,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
             data-autofocus
           />
         )}
-        {error !== undefined && error !== null && (
-          <Alert color="red" variant="light" role="alert">
-            {errorText(error)}
-          </Alert>
-        )}
+        {error !== undefined && error !== null && <Notice tone="bad">{errorText(error)}</Notice>}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} disabled={busy}>
             {cancelLabel}

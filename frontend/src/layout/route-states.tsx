@@ -9,8 +9,9 @@ import { states } from '../strings/common.ts'
 export function NotFound() {
   return (
     <Page title={states.notFoundTitle}>
-      <p>{states.notFound}</p>
-      <Link to="/tables">{states.backToTables}</Link>
+      <p>
+        {states.notFound} <Link to="/tables">{states.backToTables}</Link>
+      </p>
     </Page>
   )
 }

@@ -1,4 +1,4 @@
-import { Alert, Button, PasswordInput, Title } from '@mantine/core'
+import { Button, PasswordInput, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { getRouteApi, useRouter } from '@tanstack/react-router'
@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { signIn } from '../api/session.ts'
 import { LogoMark } from '../components/logo.tsx'
+import { Notice } from '../components/notice.tsx'
 import { errorText } from '../components/states.tsx'
 import { common } from '../strings/common.ts'
 import { signIn as words } from '../strings/shell.ts'
@@ -39,9 +40,7 @@ export function SignInPage() {
         </div>
         <p className={classes.intro}>{words.intro}</p>
         {why !== undefined && !enter.isError && (
-          <Alert variant="light" color="gray" role="status">
-            {why === 'link' ? words.linkRefused : words.ended}
-          </Alert>
+          <Notice tone="info">{why === 'link' ? words.linkRefused : words.ended}</Notice>
         )}
         <PasswordInput
           size="sm"

@@ -11,7 +11,7 @@ export const agentStrings = {
   title: 'Agent',
   forbidden: {
     title: 'The agent is for engineers',
-    text: 'It works with your role, and proposing changes needs the role DataEngineer.',
+    text: 'It works with your role, and proposing changes needs the role Data engineer.',
   },
   chats: {
     title: 'Past chats',
@@ -66,7 +66,8 @@ export const agentStrings = {
     failed: 'The question could not be answered',
     askAgain: 'Ask again',
     log: 'Conversation',
-    meta: (provider: string, model: string, tokens: string) => `${provider}, ${model}${tokens}`,
+    meta: (provider: string, model: string, tokens: string) =>
+      `${provider}${model === '' ? '' : `, ${model}`}${tokens}`,
     tokens: (input: string, output: string, isEstimated: boolean) =>
       `, ${isEstimated ? 'about ' : ''}${input} tokens in, ${output} out`,
     stops: {

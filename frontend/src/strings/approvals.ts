@@ -1,4 +1,5 @@
 import { formatPlural } from '../components/units.ts'
+import { inWords } from './environments.ts'
 
 /** Every visible string of the approvals inbox and of a request. */
 export const approvalStrings = {
@@ -6,7 +7,7 @@ export const approvalStrings = {
   request: 'Approval request',
   loadMore: 'Load older',
   none: '–',
-  lead: 'Moves of a pipeline version to uat and to production wait here until a lead decides.',
+  lead: 'Moves of a pipeline version to UAT and to production wait here until a lead decides.',
   filters: { all: 'All', pending: 'Pending', approved: 'Approved', rejected: 'Rejected' },
   filterLabel: 'Which requests',
   columns: {
@@ -23,34 +24,39 @@ export const approvalStrings = {
   empty: {
     all: {
       title: 'No approval requests yet',
-      text: 'Promoting a version from qa or uat makes one. It appears here at once.',
+      text: 'Promoting a version from QA or UAT makes one. It appears here at once.',
     },
     pending: { title: 'Nothing waits for a decision', text: 'New requests appear here at once.' },
     approved: { title: 'Nothing was approved yet', text: 'Approved requests stay here for the record.' },
     rejected: { title: 'Nothing was rejected yet', text: 'Rejected and withdrawn requests stay here for the record.' },
     own: {
       title: 'You have no approval requests',
-      text: 'Promote a version from qa or uat, and its request appears here.',
+      text: 'Promote a version from QA or UAT, and its request appears here.',
     },
   },
   forbidden: {
     title: 'Approvals are for engineers and leads',
     text:
-      'Your role, Auditor, reads tables, pipelines and definitions. Requests can be followed by a DataEngineer and ' +
-      'decided by a LeadDataEngineer. Which version is where is on the board of definitions.',
+      'Your role, Auditor, reads tables, pipelines and definitions. Requests can be followed by a data engineer and ' +
+      'decided by a lead data engineer. Which version is where is on the board of definitions.',
     link: 'Open definitions',
   },
   own: {
-    lead: 'Your own requests and those of other engineers. A LeadDataEngineer decides.',
+    lead: 'Your own requests and those of other engineers. A lead data engineer decides.',
     mine: 'Mine',
     everyone: 'Everyone',
     label: 'Whose requests',
   },
-  notFound: { title: 'No such approval request', text: 'It may have been removed with its pipeline definition.' },
-  move: (from: string, to: string) => `${from} to ${to}`,
+  notFound: {
+    title: 'No such approval request',
+    text: 'It may have been removed with its pipeline definition.',
+    link: 'All requests',
+  },
+  move: (from: string, to: string) => `${inWords(from)} to ${inWords(to)}`,
   version: (version: number) => `v${version}`,
   requestTitle: (name: string, version: number) => `${name} v${version}`,
-  asksToMove: (who: string, from: string, to: string) => `${who} asks to move it from ${from} to ${to}`,
+  asksToMove: (who: string, from: string, to: string) =>
+    `${who} asks to move it from ${inWords(from)} to ${inWords(to)}`,
   sections: {
     change: 'What changes',
     snapshot: 'The version',
@@ -70,11 +76,13 @@ export const approvalStrings = {
     definition: 'Definition',
   },
   change: {
-    against: (version: number, environment: string) => `Against v${version}, the newest in ${environment}`,
-    againstThen: (version: number, environment: string) => `Against v${version}, the newest in ${environment} then`,
-    first: (environment: string) => `Nothing of this pipeline is in ${environment} yet: all of it is new there.`,
+    against: (version: number, environment: string) => `Against v${version}, the newest in ${inWords(environment)}`,
+    againstThen: (version: number, environment: string) =>
+      `Against v${version}, the newest in ${inWords(environment)} then`,
+    first: (environment: string) =>
+      `Nothing of this pipeline is in ${inWords(environment)} yet: all of it is new there.`,
     identical: (version: number, environment: string) =>
-      `The content is the same as of v${version}, the newest in ${environment}.`,
+      `The content is the same as of v${version}, the newest in ${inWords(environment)}.`,
     onlyMoves: 'Only places on the canvas differ; what runs is the same.',
     added: 'Added',
     removed: 'Removed',
@@ -119,9 +127,9 @@ export const approvalStrings = {
     approve: 'Approve',
     reject: 'Reject',
     withdraw: 'Withdraw',
-    hint: (to: string) => `Approving moves the version to ${to} at once.`,
+    hint: (to: string) => `Approving moves the version to ${inWords(to)} at once.`,
     own: 'This is your own request.',
-    leadOnly: 'A LeadDataEngineer decides. You can comment.',
+    leadOnly: 'A lead data engineer decides. You can comment.',
     canWithdraw: 'You can withdraw your own request as long as nobody has decided.',
     done: { approved: 'Approved', rejected: 'Rejected', withdrawn: 'Withdrawn' },
     cancel: 'Cancel',
@@ -129,16 +137,17 @@ export const approvalStrings = {
   approveDialog: {
     title: (name: string, version: number) => `Approve ${name} v${version}?`,
     text: (from: string, to: string) =>
-      `The version moves from ${from} to ${to} at once. Pipelines that run are not touched.`,
+      `The version moves from ${inWords(from)} to ${inWords(to)} at once. Pipelines that run are not touched.`,
     replaces: (version: number, environment: string) =>
-      `v${version} stays in ${environment}; this one becomes the newest there.`,
+      `v${version} stays in ${inWords(environment)}; this one becomes the newest there.`,
     comment: 'Comment',
     commentHelp: 'Optional. It is added to the request.',
-    confirm: (to: string) => `Approve for ${to}`,
+    confirm: (to: string) => `Approve for ${inWords(to)}`,
   },
   rejectDialog: {
     title: (name: string, version: number) => `Reject ${name} v${version}?`,
-    text: (from: string) => `The version stays in ${from}. It can be promoted again, which makes a new request.`,
+    text: (from: string) =>
+      `The version stays in ${inWords(from)}. It can be promoted again, which makes a new request.`,
     reason: 'Reason',
     reasonHelp: 'Required. The requester reads it.',
     required: 'Say why, so that the requester knows what to change.',
@@ -146,7 +155,8 @@ export const approvalStrings = {
   },
   withdrawDialog: {
     title: (name: string, version: number) => `Withdraw the request for ${name} v${version}?`,
-    text: (from: string) => `The version stays in ${from}. The request ends as rejected, with the reason “withdrawn”.`,
+    text: (from: string) =>
+      `The version stays in ${inWords(from)}. The request ends as rejected, with the reason “withdrawn”.`,
     confirm: 'Withdraw',
   },
   problems: {

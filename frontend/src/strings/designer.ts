@@ -1,12 +1,5 @@
 import { formatPlural } from '../components/units.ts'
-
-const environments = {
-  development: 'Development',
-  qa: 'QA',
-  uat: 'UAT',
-  production: 'Production',
-  retired: 'Retired',
-} as const
+import { environments, inWords } from './environments.ts'
 
 /** Strings of the list of definitions, and of what all its pages share. */
 export const definitionStrings = {
@@ -21,7 +14,7 @@ export const definitionStrings = {
   columns: { name: 'Definition', updated: 'Changed' },
   more: (count: number) => `and ${formatPlural(count, 'older one')}`,
   waits: (version: number, to: string, who: string) =>
-    `v${version} waits for approval to go to ${to}, requested by ${who}`,
+    `v${version} waits for approval to go to ${inWords(to)}, requested by ${who}`,
   empty: {
     title: 'No definitions yet',
     text: 'A definition is a graph: tables, filters and SQL, drawn on a canvas. Its versions move to production through approvals.',
@@ -33,7 +26,7 @@ export const definitionStrings = {
     text: 'It may have been deleted. The list has those there are.',
     link: 'All definitions',
   },
-  newestIn: (version: number, environment: string) => `v${version} in ${environment}`,
+  newestIn: (version: number, environment: string) => `v${version} in ${inWords(environment)}`,
   waitingCount: (count: number) => (count === 1 ? '1 waits for approval' : `${count} wait for approval`),
   gateHelp: 'A closed gate: a version waits there for approval.',
   form: {
@@ -74,41 +67,45 @@ export const definitionPageStrings = {
     `Name and description are part of what was approved. They are fixed while a version is in ${places}.`,
   lockedDeleteTitle: 'This cannot be deleted',
   lockedDelete: (places: string) =>
-    `A definition can be deleted while all of its versions are in development or qa. A version of this one is in ${places}.`,
+    `A definition can be deleted while all of its versions are in development or QA. A version of this one is in ${places}.`,
   lockedWay: {
-    uat: 'A lead can demote the version in uat back to qa.',
+    uat: 'A lead can demote the version in UAT back to QA.',
     final: 'What has been in production stays on record: there is no way back from there.',
   },
   removeTitle: (name: string) => `Delete “${name}”?`,
   removeConsequences: (versions: string, pending: number) => [
     `It goes with ${versions}, all requests and all comments. It cannot be undone.`,
-    ...(pending > 0 ? [`${formatPlural(pending, 'request')} that waits for approval goes with it.`] : []),
+    ...(pending > 0 ? [`Waiting for approval, and gone with it: ${formatPlural(pending, 'request')}.`] : []),
     'Pipelines that run one of its versions fail at their next start. Tables and checkpoints stay.',
   ],
   removeType: (name: string) => `Type ${name} to confirm`,
   removed: 'The definition is gone',
   saved: 'Saved',
+  renamedMeanwhile: (name: string, description: string) =>
+    `Somebody else changed it meanwhile, and nothing was saved. It is now “${name}”, ` +
+    `${description === '' ? 'without a description' : `described as “${description}”`}. ` +
+    'Save again to put your words in place of theirs.',
   moves: {
-    promote: (to: string) => `Promote to ${to}`,
-    request: (to: string) => `Request ${to}`,
-    demote: 'Demote to qa',
+    promote: (to: string) => `Promote to ${inWords(to)}`,
+    request: (to: string) => `Request ${inWords(to)}`,
+    demote: 'Demote to QA',
     retire: 'Retire',
     needsRole: (role: string) => `needs the role ${role}`,
     waits: 'It waits for a decision and stays where it is until then.',
   },
   confirm: {
-    promoteTitle: (version: number, to: string) => `Promote v${version} to ${to}?`,
-    requestTitle: (version: number, to: string) => `Ask for v${version} to go to ${to}?`,
-    demoteTitle: (version: number) => `Demote v${version} to qa?`,
+    promoteTitle: (version: number, to: string) => `Promote v${version} to ${inWords(to)}?`,
+    requestTitle: (version: number, to: string) => `Ask for v${version} to go to ${inWords(to)}?`,
+    demoteTitle: (version: number) => `Demote v${version} to QA?`,
     retireTitle: (version: number) => `Retire v${version}?`,
-    direct: (version: number, to: string) => `v${version} is in ${to} at once.`,
+    direct: (version: number, to: string) => `v${version} is in ${inWords(to)} at once.`,
     request: (version: number, from: string) =>
-      `A lead has to approve. Until then v${version} stays in ${from} and moves nowhere else.`,
+      `A lead has to approve. Until then v${version} stays in ${inWords(from)} and moves nowhere else.`,
     approvedContent: 'What is approved is this content, by its hash. Later versions need requests of their own.',
-    locksUat: 'Once it is in uat, name and description of the definition are fixed and it cannot be deleted.',
-    besides: (version: number, to: string) => `v${version}, the newest in ${to} now, stays there beside it.`,
+    locksUat: 'Once it is in UAT, name and description of the definition are fixed and it cannot be deleted.',
+    besides: (version: number, to: string) => `v${version}, the newest in ${inWords(to)} now, stays there beside it.`,
     nothingStarts: 'Nothing starts by itself: pipelines go on with the versions that they run.',
-    demote: 'To come back to uat it needs another approval.',
+    demote: 'To come back to UAT it needs another approval.',
     retire: 'There is no way back from retired.',
     running: (count: number) =>
       count === 1
@@ -116,16 +113,17 @@ export const definitionPageStrings = {
         : `${count} pipelines run this version. They go on until they are stopped.`,
   },
   done: {
-    moved: (version: number, to: string) => `v${version} is in ${to}`,
+    moved: (version: number, to: string) => `v${version} is in ${inWords(to)}`,
     requested: (version: number) => `v${version} waits for approval`,
   },
   board: {
     label: 'Environments',
     gates: {
-      open: (to: string) => `Open gate: versions go to ${to} at once`,
-      approval: (to: string) => `Guarded gate: going to ${to} needs the approval of a lead`,
-      lead: (to: string) => `Guarded gate: a lead moves versions to ${to}`,
-      waiting: (to: string, count: number) => `Closed gate: ${formatPlural(count, 'version')} waiting to go to ${to}`,
+      open: (to: string) => `Open gate: versions go to ${inWords(to)} at once`,
+      approval: (to: string) => `Guarded gate: going to ${inWords(to)} needs the approval of a lead`,
+      lead: (to: string) => `Guarded gate: a lead moves versions to ${inWords(to)}`,
+      waiting: (to: string, count: number) =>
+        `Closed gate: ${formatPlural(count, 'version')} waiting to go to ${inWords(to)}`,
     },
     gateWords: { open: 'at once', approval: 'by approval', lead: 'by a lead' },
     empty: 'Nothing here',

@@ -8,7 +8,7 @@ export const notebookStrings = {
   },
   forbidden: {
     title: 'Notebooks are for engineers',
-    text: 'A notebook runs code on the cluster, which needs the role DataEngineer.',
+    text: 'A notebook runs code on the cluster, which needs the role Data engineer.',
   },
   statuses: { not_found: 'Not started', pending: 'Starting', running: 'Running', failed: 'Failed' },
   help: {

@@ -50,18 +50,6 @@ export const operationStrings = {
     addColumn: (name: string, type: string) => `${name} ${type}`,
     renameColumn: (name: string, next: string) => `${name} to ${next}`,
   },
-  measures: {
-    score: 'Score',
-    snapshot_count: 'Snapshots',
-    data_file_count: 'Data files',
-    total_size_bytes: 'Total size',
-    avg_file_size_bytes: 'Mean file size',
-    small_file_count: 'Small files',
-    delete_file_count: 'Delete files',
-    manifest_count: 'Manifests',
-    partition_count: 'Partitions',
-    record_count: 'Records',
-  } as Readonly<Record<string, string>>,
   detail: {
     health: 'Health before and after',
     measure: 'Measure',
@@ -98,7 +86,7 @@ export const operationStrings = {
     confirm: 'Cancel operation',
     keep: 'Let it run',
   },
-  notFound: { title: 'No such operation', text: 'The address may be mistyped.' },
+  notFound: { title: 'No such operation', text: 'The address may be mistyped.', link: 'All operations' },
 } as const
 
 /** Every visible string of the audit log. */
@@ -107,7 +95,7 @@ export const auditStrings = {
   lead: 'Every change and every refusal, chained so that nothing can be altered unnoticed.',
   forbidden: {
     title: 'The audit log is for leads',
-    text: 'It needs the role LeadDataEngineer. What ran on tables is under Operations, which every role can read.',
+    text: 'It needs the role Lead data engineer. What ran on tables is under Operations, which every role can read.',
     link: 'Open operations',
   },
   filters: {
@@ -117,8 +105,8 @@ export const auditStrings = {
     objectPlaceholder: 'Id or table name',
     action: 'Action',
     actionPlaceholder: 'Such as approval.approve',
-    from: 'From, local time',
-    to: 'Before, local time',
+    from: 'From, UTC',
+    to: 'Before, UTC',
     apply: 'Filter',
     clear: 'Clear filters',
   },

@@ -44,7 +44,7 @@ export const pipelines = {
       trend: 'Rate, recent',
       trigger: 'Every',
       started: 'Started',
-      last: 'Last trigger',
+      last: 'Last batch',
     },
     emptyTitle: 'No pipelines yet',
     emptyText: 'A pipeline copies what is appended to one table into another one, or runs a version of a definition.',
@@ -75,7 +75,6 @@ export const pipelines = {
     duration: 'Batch duration',
     durationHint: (trigger: string) => `a trigger every ${trigger}`,
     batch: 'Batch',
-    batchHint: (at: string) => `last trigger ${at}`,
     tabs: { charts: 'Charts', history: 'States', progress: 'Progress', settings: 'Settings' },
     charts: {
       rate: 'Rows per second',

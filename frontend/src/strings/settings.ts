@@ -6,11 +6,11 @@ export const settingsStrings = {
   leadOnly: {
     tokens: {
       title: 'Tokens are for leads',
-      text: 'Making, seeing and revoking tokens needs the role LeadDataEngineer. Ask a lead for one.',
+      text: 'Making, seeing and revoking tokens needs the role Lead data engineer. Ask a lead for one.',
     },
     webhooks: {
       title: 'Webhooks are for leads',
-      text: 'They send what happens here to other systems, which needs the role LeadDataEngineer.',
+      text: 'They send what happens here to other systems, which needs the role Lead data engineer.',
     },
   },
   cancel: 'Cancel',
@@ -20,7 +20,7 @@ export const settingsStrings = {
 export const catalogStrings = {
   lead: 'The catalog whose tables this service keeps in order.',
   notConfigured: 'No catalog is configured. Tables and pipelines need one.',
-  readOnly: 'Only a LeadDataEngineer can change this.',
+  readOnly: 'Only a lead data engineer can change this.',
   type: 'Type',
   types: { sql: 'SQL', rest: 'REST', hadoop: 'Hadoop' },
   typeHelp: {
@@ -33,7 +33,11 @@ export const catalogStrings = {
   warehouse: 'Warehouse',
   warehouseHelp: 'Folder or object-store prefix where new tables go.',
   uri: 'Address',
-  uriHelp: { sql: 'sqlite:///path or postgresql://…', rest: 'https://…', hadoop: 'Not used by this type.' },
+  uriHelp: {
+    sql: 'sqlite:///path or postgresql://user@host/database. A password is shown as ***, which keeps it for this address.',
+    rest: 'https://…',
+    hadoop: 'Not used by this type.',
+  },
   none: '–',
   properties: 'Further properties',
   propertiesHelp:
@@ -49,7 +53,7 @@ export const catalogStrings = {
   fieldError: (path: string, message: string) => `${path}: ${message}`,
   problems: {
     required: 'This is needed.',
-    password: 'The stored password is not shown. Type it again instead of ***.',
+    password: 'The stored password is kept only for the address as it was. Type it again instead of ***.',
     nameless: 'Give this property a name, or remove it.',
     twice: 'This property is there twice.',
   },

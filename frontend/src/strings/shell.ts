@@ -36,3 +36,8 @@ export const signIn = {
   ended: 'Your session has ended. Sign in again to go on where you were.',
   empty: 'Paste a token first.',
 } as const
+
+/** What people call a role; one that the page does not know keeps its name. */
+export function roleName(role: string): string {
+  return (shell.roles as Readonly<Record<string, string>>)[role] ?? role
+}

@@ -11,7 +11,8 @@ import { errorText } from '../../components/states.tsx'
 import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import { formatFigure } from '../operations/format-figure.ts'
-import { humanKey, viewResult } from '../operations/result-figures.ts'
+import { figureName } from '../operations/operation-words.ts'
+import { viewResult } from '../operations/result-figures.ts'
 import { actionQuery, confirmAction, dismissAction } from './api.ts'
 import classes from './agent.module.css'
 
@@ -84,7 +85,7 @@ function Plan({ plan }: { readonly plan: unknown }) {
       <h3>{strings.plan}</h3>
       <FigureRow>
         {shown.map(({ key, kind, value }) => (
-          <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+          <Figure key={key} label={figureName(key)} value={formatFigure(kind, value)} />
         ))}
       </FigureRow>
       <details>
@@ -153,7 +154,7 @@ function Outcome({ action: { state, error, result } }: { readonly action: AgentA
         {figures
           .filter(({ key, value }) => value !== 0 && !IDS.has(key))
           .map(({ key, kind, value }) => (
-            <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+            <Figure key={key} label={figureName(key)} value={formatFigure(kind, value)} />
           ))}
       </FigureRow>
       {id === undefined ? undefined : (

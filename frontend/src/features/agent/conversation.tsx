@@ -62,7 +62,9 @@ function StoredTurn({ turn }: { readonly turn: ChatTurn }) {
       {response !== '' && strings.stops[reason] !== undefined ? (
         <p className={classes.dimmed}>{strings.stops[reason]}</p>
       ) : undefined}
-      <p className={classes.meta}>{strings.meta(providerName(provider), model, hasTokens ? tokens : '')}</p>
+      <p className={classes.meta}>
+        {strings.meta(providerName(provider), provider === 'builtin' ? '' : model, hasTokens ? tokens : '')}
+      </p>
     </TurnFrame>
   )
 }

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
@@ -61,7 +61,13 @@ function RequestFrame({ isPending, error, onRetry }: RequestFrameProps) {
   return (
     <Page title={strings.request} crumbs={CRUMBS}>
       {isPending ? <Loading /> : undefined}
-      {isGone ? <Empty title={strings.notFound.title} detail={strings.notFound.text} /> : undefined}
+      {isGone ? (
+        <Empty
+          title={strings.notFound.title}
+          detail={strings.notFound.text}
+          action={<Link to="/approvals">{strings.notFound.link}</Link>}
+        />
+      ) : undefined}
       {isPending || isGone ? undefined : <ErrorState error={error} {...(onRetry ? { onRetry } : {})} />}
     </Page>
   )

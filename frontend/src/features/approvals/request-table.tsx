@@ -26,7 +26,9 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
     id: 'move',
     header: strings.columns.move,
     width: 'minmax(132px, 1fr)',
-    cell: ({ from_environment: from, to_environment: to }) => <span>{strings.move(from, to)}</span>,
+    cell: ({ from_environment: from, to_environment: to }) => (
+      <span title={strings.move(from, to)}>{strings.move(from, to)}</span>
+    ),
   },
   {
     id: 'requested_by',

@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import type { Transition } from '../../../../src/domain/environments.ts'
+import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type {
@@ -15,6 +16,7 @@ import type {
   VersionDiff,
   VersionSummary,
 } from '../../api/types.ts'
+import { definitionPageStrings } from '../../strings/designer.ts'
 import type { Graph, NodeTypeInfo, NodeTypes } from './graph.ts'
 
 const BASE = '/api/pipeline-defs'
@@ -105,11 +107,43 @@ export function useImportDefinition() {
   return useDefinitionsMutation((document: object) => api.post<CreatedDefinition>(`${BASE}/import`, document))
 }
 
-/** Changes name and description. */
-export function useUpdateDefinition(id: string) {
-  return useDefinitionsMutation((given: { readonly name: string; readonly description: string }) =>
-    api.put<Definition>(pathOf(id), given),
-  )
+/** What people call a definition, and what they say of it. */
+export type Naming = Pick<Definition, 'name' | 'description'>
+
+/** A change of name and description, by somebody who saw what they were. */
+export interface Renaming {
+  readonly seen: Naming
+  readonly given: Naming
+}
+
+/** Somebody else changed name or description since they were seen. */
+export class RenamedMeanwhile extends Error {
+  /** What they are now. */
+  readonly now: Naming
+
+  constructor(now: Naming) {
+    super(definitionPageStrings.renamedMeanwhile(now.name, now.description))
+    this.name = 'RenamedMeanwhile'
+    this.now = now
+  }
+}
+
+/** Changes name and description; throws {@link RenamedMeanwhile} when they are no longer what was seen. */
+export function useRename(id: string) {
+  return useDefinitionsMutation((renaming: Renaming) => rename(id, renaming))
+}
+
+async function rename(id: string, { seen, given }: Renaming): Promise<Definition> {
+  const { body: now, headers } = await api.send<Definition>('GET', pathOf(id))
+  if (now.name !== seen.name || now.description !== seen.description) throw new RenamedMeanwhile(now)
+  const tag = headers.get('ETag')
+  try {
+    return await api.put(pathOf(id), given, tag === null ? {} : { headers: { 'If-Match': tag } })
+  } catch (error) {
+    // A version that was saved meanwhile changes the tag too: only other words are a conflict.
+    if (hasCode(error, 'PRECONDITION_FAILED')) return rename(id, { seen, given })
+    throw error
+  }
 }
 
 /** Removes a definition with all that belongs to it. */

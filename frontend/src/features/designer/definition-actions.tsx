@@ -9,7 +9,8 @@ import { EditIcon, TrashIcon } from '../../components/icons.tsx'
 import { formatPlural } from '../../components/units.ts'
 import { common } from '../../strings/common.ts'
 import { definitionPageStrings as words, definitionStrings } from '../../strings/designer.ts'
-import { useDeleteDefinition, useUpdateDefinition } from './api.ts'
+import { inWords } from '../../strings/environments.ts'
+import { RenamedMeanwhile, useDeleteDefinition, useRename } from './api.ts'
 import { lockingEnvironments } from './board.ts'
 import { DefinitionFormDialog } from './definition-form-dialog.tsx'
 
@@ -54,7 +55,7 @@ interface LockedProps {
 }
 
 function LockedDialog({ what, locks, onClose }: LockedProps) {
-  const places = locks.join(', ')
+  const places = locks.map(inWords).join(', ')
   const isFinal = locks.some((one) => one !== 'uat')
   return (
     <Modal
@@ -78,24 +79,33 @@ interface DialogProps {
 }
 
 function EditDialog({ row, opened, onClose }: DialogProps) {
-  const update = useUpdateDefinition(row.id)
+  const rename = useRename(row.id)
+  const { error } = rename
+  const close = (): void => {
+    rename.reset()
+    onClose()
+  }
   return (
     <DefinitionFormDialog
       opened={opened}
-      onClose={onClose}
+      onClose={close}
       title={definitionStrings.form.editTitle}
       submit={definitionStrings.form.save}
       initial={{ name: row.name, description: row.description }}
-      busy={update.isPending}
-      error={update.error}
-      onSubmit={(given) =>
-        update.mutate(given, {
-          onSuccess: () => {
-            notifications.show({ message: words.saved })
-            onClose()
+      busy={rename.isPending}
+      error={error}
+      onSubmit={(given, initial) => {
+        const seen = error instanceof RenamedMeanwhile ? error.now : initial
+        rename.mutate(
+          { seen, given },
+          {
+            onSuccess: () => {
+              notifications.show({ message: words.saved })
+              close()
+            },
           },
-        })
-      }
+        )
+      }}
     />
   )
 }

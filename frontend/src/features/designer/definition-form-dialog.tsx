@@ -4,24 +4,21 @@ import { Note } from '../../components/note.tsx'
 import { errorText } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
 import { definitionStrings } from '../../strings/designer.ts'
+import type { Naming } from './api.ts'
 
 const words = definitionStrings.form
-
-export interface NameAndDescription {
-  readonly name: string
-  readonly description: string
-}
 
 interface FormDialogProps {
   readonly opened: boolean
   readonly onClose: () => void
   readonly title: string
   readonly submit: string
-  readonly initial: NameAndDescription
+  readonly initial: Naming
   readonly hint?: string
   readonly busy: boolean
   readonly error: unknown
-  readonly onSubmit: (given: NameAndDescription) => void
+  /** Gets what was written, and what stood in the form when it was opened. */
+  readonly onSubmit: (given: Naming, initial: Naming) => void
 }
 
 /** Asks for name and description. */
@@ -34,7 +31,8 @@ export function DefinitionFormDialog({ opened, onClose, title, ...form }: FormDi
 }
 
 function DefinitionForm(props: Omit<FormDialogProps, 'opened' | 'title'>) {
-  const { onClose, submit, initial, hint, busy, error, onSubmit } = props
+  const { onClose, submit, hint, busy, error, onSubmit } = props
+  const [initial] = useState(props.initial) // whatever comes in live
   const [name, setName] = useState(initial.name)
   const [description, setDescription] = useState(initial.description)
   const [isTried, setTried] = useState(false)
@@ -42,7 +40,7 @@ function DefinitionForm(props: Omit<FormDialogProps, 'opened' | 'title'>) {
   const send = (event: FormEvent): void => {
     event.preventDefault()
     setTried(true)
-    if (!isNameless) onSubmit({ name: name.trim(), description })
+    if (!isNameless && !busy) onSubmit({ name: name.trim(), description }, initial)
   }
   return (
     <form onSubmit={send} noValidate>

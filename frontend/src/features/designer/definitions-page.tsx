@@ -154,18 +154,23 @@ const NARROW_COLUMNS: readonly ColumnSpec<BoardRow>[] = [
         <Link to="/definitions/$id" params={{ id: row.id }} className={classes.name}>
           {row.name}
         </Link>
-        <span className={classes.hint}>
-          {ENVIRONMENTS.flatMap((environment) => {
-            const cell = row.environments[environment]
-            return cell ? [words.newestIn(cell.newest.version, environment)] : []
-          }).join(', ')}
-          {row.pending.length > 0 && `; ${words.waitingCount(row.pending.length)}`}
+        <span className={classes.hint} title={whereabouts(row)}>
+          {whereabouts(row)}
         </span>
       </div>
     ),
     sortValue: ({ name }) => name,
   },
 ]
+
+/** Where the versions of a definition are, and how many wait. */
+function whereabouts({ environments, pending }: BoardRow): string {
+  const places = ENVIRONMENTS.flatMap((environment) => {
+    const cell = environments[environment]
+    return cell ? [words.newestIn(cell.newest.version, environment)] : []
+  }).join(', ')
+  return pending.length > 0 ? `${places}; ${words.waitingCount(pending.length)}` : places
+}
 
 const NARROW = '(max-width: 48em)'
 const SORTABLE = COLUMNS.map(({ id }) => id)

@@ -1,7 +1,7 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { auditStrings } from '../../strings/operations.ts'
-import { type AuditSearch, fromLocalInput, readAuditSearch, toLocalInput } from './audit-search.ts'
+import { type AuditSearch, fromTimeInput, readAuditSearch, toTimeInput } from './audit-search.ts'
 import classes from './audit.module.css'
 
 const strings = auditStrings.filters
@@ -22,9 +22,9 @@ export function AuditFilters({ search, onApply, onClear }: AuditFiltersProps) {
   })
   const time = (name: 'from' | 'to') => ({
     type: 'datetime-local',
-    value: toLocalInput(draft[name]),
+    value: toTimeInput(draft[name]),
     onChange: (event: { readonly currentTarget: HTMLInputElement }) =>
-      set({ [name]: fromLocalInput(event.currentTarget.value) ?? '' }),
+      set({ [name]: fromTimeInput(event.currentTarget.value) ?? '' }),
   })
   return (
     <form

@@ -3,7 +3,7 @@ import { Scrollable } from '../../components/scrollable.tsx'
 import { formatDelta } from '../../components/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
 import { formatFigure } from './format-figure.ts'
-import { measureName } from './operation-words.ts'
+import { figureName } from './operation-words.ts'
 import { type HealthChange, healthChanges } from './result-figures.ts'
 import classes from './operations.module.css'
 
@@ -34,7 +34,7 @@ export function HealthTable({ before, after }: HealthTableProps) {
           <tbody>
             {changes.map((change) => (
               <tr key={change.key}>
-                <th scope="row">{measureName(change.key)}</th>
+                <th scope="row">{figureName(change.key)}</th>
                 <td>{figure(change, change.before)}</td>
                 <td>{figure(change, change.after)}</td>
                 <td data-verdict={change.verdict}>{delta(change)}</td>

@@ -16,7 +16,7 @@ import { HealthTable } from './health-table.tsx'
 import { LiveProgress } from './live-progress.tsx'
 import { OperationFacts } from './operation-facts.tsx'
 import { formatFigure } from './format-figure.ts'
-import { operationName, STATE_TONES } from './operation-words.ts'
+import { figureName, operationName, STATE_TONES } from './operation-words.ts'
 import { humanKey, viewResult } from './result-figures.ts'
 import classes from './operations.module.css'
 
@@ -31,7 +31,13 @@ export function OperationPage() {
   return (
     <Page title={strings.one} crumbs={CRUMBS}>
       {error === undefined ? <Loading /> : undefined}
-      {isGone ? <Empty title={strings.notFound.title} detail={strings.notFound.text} /> : undefined}
+      {isGone ? (
+        <Empty
+          title={strings.notFound.title}
+          detail={strings.notFound.text}
+          action={<Link to="/operations">{strings.notFound.link}</Link>}
+        />
+      ) : undefined}
       {error !== undefined && !isGone ? <ErrorState error={error} /> : undefined}
     </Page>
   )
@@ -88,7 +94,7 @@ function OperationResult({ operation: { result, state } }: { readonly operation:
   if (figures.length === 0 && parts.length === 0) {
     return state === 'succeeded' ? <p className={classes.dimmed}>{strings.detail.noResult}</p> : undefined
   }
-  const zeros = figures.filter(({ value }) => value === 0).map(({ key }) => humanKey(key).toLowerCase())
+  const zeros = figures.filter(({ value }) => value === 0).map(({ key }) => figureName(key).toLowerCase())
   return (
     <section className={classes.section}>
       <Title order={2}>{strings.detail.result}</Title>
@@ -96,7 +102,7 @@ function OperationResult({ operation: { result, state } }: { readonly operation:
         {figures
           .filter(({ value }) => value !== 0)
           .map(({ key, kind, value }) => (
-            <Figure key={key} label={humanKey(key)} value={formatFigure(kind, value)} />
+            <Figure key={key} label={figureName(key)} value={formatFigure(kind, value)} />
           ))}
       </FigureRow>
       {zeros.length > 0 ? <p className={classes.dimmed}>{strings.detail.zeros(zeros.join(', '))}</p> : undefined}

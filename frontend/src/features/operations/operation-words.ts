@@ -2,6 +2,7 @@ import type { Operation, OperationState } from '../../api/types.ts'
 import type { StatusTone } from '../../components/status-dot.tsx'
 import { operations as shared } from '../../strings/common.ts'
 import { operationStrings as strings } from '../../strings/operations.ts'
+import { details, digest } from '../../strings/table-actions.ts'
 import { humanKey } from './result-figures.ts'
 
 /** How each state is coloured. */
@@ -75,7 +76,9 @@ function textIn(object: unknown, key: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** The name of a measure of health; measures that the page does not know keep their own. */
-export function measureName(key: string): string {
-  return strings.measures[key] ?? humanKey(key)
+const FIGURES: Readonly<Record<string, string>> = { ...digest, ...details }
+
+/** The name of a figure of a result or of a health report; figures that the page does not know keep their own. */
+export function figureName(key: string): string {
+  return FIGURES[key] ?? humanKey(key)
 }

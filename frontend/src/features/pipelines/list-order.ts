@@ -1,5 +1,5 @@
 import type { Pipeline } from '../../api/types.ts'
-import type { LiveRow } from './monitor-state.ts'
+import { lastBatch, type LiveRow } from './monitor-state.ts'
 import { rateOf } from './sample.ts'
 
 export const STATES = [
@@ -65,11 +65,11 @@ function compare(key: SortKey, a: LiveRow, b: LiveRow): number {
   return figure(key, a) - figure(key, b)
 }
 
-function figure(key: 'rate' | 'lag' | 'duration', { samples }: LiveRow): number {
-  const { last } = samples
+function figure(key: 'rate' | 'lag' | 'duration', row: LiveRow): number {
+  const { last } = row.samples
   if (last === undefined) return -1
   if (key === 'rate') return rateOf(last) ?? 0
-  return key === 'lag' ? last.lagSeconds : last.durationMs
+  return key === 'lag' ? last.lagSeconds : (lastBatch(row) ?? last).durationMs
 }
 
 function byName(a: LiveRow, b: LiveRow): number {

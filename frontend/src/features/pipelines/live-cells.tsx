@@ -4,6 +4,7 @@ import { RelativeTime, useNow } from '../../components/relative-time.tsx'
 import { formatDuration } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
+import { lastBatch } from './monitor-state.ts'
 import { useLiveRow } from './monitor-store.ts'
 import { currentRate, isAlive } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
@@ -56,8 +57,8 @@ export function LagCell({ id }: CellProps) {
 }
 
 export function DurationCell({ id }: CellProps) {
-  const last = useLiveRow(id)?.samples.last
-  return <>{last ? formatDuration(last.durationMs) : words.none}</>
+  const batch = lastBatch(useLiveRow(id))
+  return <>{batch ? formatDuration(batch.durationMs) : words.none}</>
 }
 
 export function TrendCell({ id }: CellProps) {
@@ -77,6 +78,6 @@ export function TriggerCell({ id }: CellProps) {
 }
 
 export function LastCell({ id }: CellProps) {
-  const last = useLiveRow(id)?.samples.last
-  return last ? <RelativeTime at={new Date(last.atMs).toISOString()} /> : <>{words.list.never}</>
+  const batch = lastBatch(useLiveRow(id))
+  return batch ? <RelativeTime at={new Date(batch.atMs).toISOString()} /> : <>{words.list.never}</>
 }

@@ -10,6 +10,13 @@ export interface LiveRow {
   readonly pipeline: Pipeline
   /** Grows in place: what draws it looks again when the row is another one. */
   readonly samples: RingBuffer<Sample>
+  /** The newest trigger that had rows; undefined: none had yet. Triggers without rows come between batches. */
+  readonly batch: Sample | undefined
+}
+
+/** What its last batch was; of a pipeline that has had no rows, its last trigger. */
+export function lastBatch(row: LiveRow | undefined): Sample | undefined {
+  return row?.batch ?? row?.samples.last
 }
 
 /** What the monitor has told so far. */
@@ -66,8 +73,13 @@ function take(work: Work, message: MonitorMessage): void {
   const known = work.rows.get(message.pipeline_id)
   if (message.type === 'state') put(work, known, message.pipeline)
   else if (known) {
-    addSample(known.samples, sampleOf(message.progress))
-    work.rows.set(message.pipeline_id, { ...known, pipeline: { ...known.pipeline, last_progress: message.progress } })
+    const sample = sampleOf(message.progress)
+    addSample(known.samples, sample)
+    work.rows.set(message.pipeline_id, {
+      ...known,
+      pipeline: { ...known.pipeline, last_progress: message.progress },
+      batch: newestBatch(known.batch, sample),
+    })
     work.changed.add(message.pipeline_id)
   }
 }
@@ -85,9 +97,13 @@ function put(work: Work, known: LiveRow | undefined, pipeline: Pipeline): void {
   const samples = known?.samples ?? new RingBuffer<Sample>(SAMPLES_KEPT)
   const sample = lastSampleOf(pipeline)
   if (sample) addSample(samples, sample)
-  work.rows.set(pipeline.id, { pipeline, samples })
+  work.rows.set(pipeline.id, { pipeline, samples, batch: newestBatch(known?.batch, sample) })
   work.changed.add(pipeline.id)
   if (known?.pipeline.state !== pipeline.state) work.isListChanged = true
+}
+
+function newestBatch(known: Sample | undefined, sample: Sample | undefined): Sample | undefined {
+  return sample && sample.rows > 0 ? sample : known
 }
 
 /** Samples keep the order of time: one that is told twice counts once. */

@@ -18,7 +18,7 @@ import { formatLag, formatRate } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
 import { nameOf } from './live-cells.tsx'
 import { LiveDot, NotLiveNote } from './live-status.tsx'
-import type { LiveRow } from './monitor-state.ts'
+import { lastBatch, type LiveRow } from './monitor-state.ts'
 import { useLiveRow, useMonitor } from './monitor-store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isAlive } from './pipeline-life.ts'
@@ -60,7 +60,7 @@ export function PipelinePage() {
     >
       <NotLiveNote connection={connection} />
       <Troubles pipeline={pipeline} />
-      <Figures pipeline={pipeline} />
+      <Figures pipeline={pipeline} live={live} />
       <DetailTabs pipeline={pipeline} live={live} />
     </Page>
   )
@@ -69,7 +69,7 @@ export function PipelinePage() {
 /** Which version a pipeline runs, when it is no plain copy. */
 function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }: { readonly pipeline: Pipeline }) {
   const { data: row } = useQuery({ ...definitionQuery(id ?? ''), enabled: id !== null })
-  const { data: versions } = useQuery(versionsQuery(id ?? ''))
+  const { data: versions } = useQuery({ ...versionsQuery(id ?? ''), enabled: id !== null })
   if (id === null) return words.detail.copies
   const version = versions?.find((one) => one.id === versionId)
   return (
@@ -118,8 +118,9 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
   )
 }
 
-function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
+function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const last = lastSampleOf(pipeline)
+  const batch = lastBatch(live) ?? last
   const now = useNow()
   const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
   const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
@@ -129,7 +130,7 @@ function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
       <Figure
         label={detail.rate}
         value={formatRate(currentRate(pipeline, last, now.getTime()))}
-        hint={last && detail.rateHint(formatPlural(last.rows, 'row'))}
+        hint={batch && detail.rateHint(formatPlural(batch.rows, 'row'))}
       />
       <Figure
         label={detail.lag}
@@ -145,13 +146,13 @@ function Figures({ pipeline }: { readonly pipeline: Pipeline }) {
       />
       <Figure
         label={detail.duration}
-        value={last ? formatDuration(last.durationMs) : words.none}
+        value={batch ? formatDuration(batch.durationMs) : words.none}
         hint={detail.durationHint(pipeline.trigger_interval)}
       />
       <Figure
         label={detail.batch}
-        value={last ? formatCount(last.batchId) : words.none}
-        hint={last && <RelativeTime at={new Date(last.atMs).toISOString()} />}
+        value={batch ? formatCount(batch.batchId) : words.none}
+        hint={batch && <RelativeTime at={new Date(batch.atMs).toISOString()} />}
       />
     </FigureRow>
   )

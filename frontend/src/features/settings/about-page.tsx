@@ -6,6 +6,7 @@ import { ErrorState, Loading } from '../../components/states.tsx'
 import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
 import { formatDuration } from '../../components/units.ts'
 import { aboutStrings as strings } from '../../strings/settings.ts'
+import { roleName } from '../../strings/shell.ts'
 import { SettingsFrame } from './settings-frame.tsx'
 import classes from './settings.module.css'
 
@@ -45,7 +46,7 @@ function About({ health }: { readonly health: ServiceHealth }) {
         {me ? (
           <>
             <dt>{strings.you}</dt>
-            <dd>{strings.signedInAs(me.user, me.role)}</dd>
+            <dd>{strings.signedInAs(me.user, roleName(me.role))}</dd>
           </>
         ) : undefined}
         <dt>{strings.api}</dt>

@@ -21,7 +21,7 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
   const [isConfirming, setConfirming] = useState(false)
   const request = toRequest(draft)
   const changes = catalogChanges(base.config, request)
-  const problems = checkDraft(draft, strings.problems)
+  const problems = checkDraft(draft, base.config, strings.problems)
   const start = (from: TaggedConfig): void => {
     setBase(from)
     setDraft(toDraft(from.config))

@@ -1,11 +1,9 @@
+import { passwordIn, REDACTED } from '../../../../src/domain/uri-password.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../api/types.ts'
 
 export const CATALOG_TYPES = ['sql', 'rest', 'hadoop'] as const
 
 export type CatalogType = (typeof CATALOG_TYPES)[number]
-
-/** What the server shows instead of a secret, and takes as "keep what is there". */
-export const KEPT = '***'
 
 export interface PropertyRow {
   /** Of the row in the form, not of the property. */
@@ -46,13 +44,18 @@ export function toRequest(draft: CatalogDraft): SetCatalogConfigRequest {
   }
 }
 
-/** Problems of a form by field (`property:<row>` for rows), in words; empty when it can be sent. */
-export function checkDraft(draft: CatalogDraft, words: CatalogWords): ReadonlyMap<string, string> {
+/** Problems of a form for `config` by field (`property:<row>` for rows), in words; empty when it can be sent. */
+export function checkDraft(
+  draft: CatalogDraft,
+  config: CatalogConfig,
+  words: CatalogWords,
+): ReadonlyMap<string, string> {
   const problems = new Map<string, string>()
   if (draft.catalogName.trim() === '') problems.set('catalog_name', words.required)
   if (draft.warehouse.trim() === '') problems.set('warehouse', words.required)
   if (draft.catalogType !== 'hadoop' && draft.uri.trim() === '') problems.set('uri', words.required)
-  if (draft.uri.includes(`:${KEPT}@`)) problems.set('uri', words.password)
+  const uri = draft.uri.trim()
+  if (passwordIn(uri) === REDACTED && uri !== config.uri) problems.set('uri', words.password)
   const seen = new Set<string>()
   for (const { id, key, value } of draft.properties) {
     const name = key.trim()
@@ -65,7 +68,7 @@ export function checkDraft(draft: CatalogDraft, words: CatalogWords): ReadonlyMa
 
 interface CatalogWords {
   readonly required: string
-  /** The server shows an address without its password, and would take the stars for one. */
+  /** The server keeps the password of an address only with that address. */
   readonly password: string
   readonly nameless: string
   readonly twice: string

@@ -7,6 +7,7 @@ import { Notice } from '../../components/notice.tsx'
 import { errorText } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
 import { settingsStrings, tokenStrings } from '../../strings/settings.ts'
+import { roleName } from '../../strings/shell.ts'
 import { createToken, tokensQuery } from './api.ts'
 import { SecretField, SecretText } from './secret-field.tsx'
 import { EXPIRY_DAYS, type ExpiryDays, expiryOf, isUserName } from './token-state.ts'
@@ -90,7 +91,7 @@ function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
         <NativeSelect
           label={strings.role}
           description={strings.roles[role]}
-          data={[...ROLES]}
+          data={ROLES.map((value) => ({ value, label: roleName(value) }))}
           value={role}
           onChange={({ currentTarget }) => setRole(currentTarget.value as Role)}
         />
@@ -136,7 +137,7 @@ function MadeToken({ token, onDone }: MadeTokenProps) {
   const { made } = tokenStrings
   return (
     <Stack gap="sm">
-      <SecretText>{made.text(made.as(token.user, token.role))}</SecretText>
+      <SecretText>{made.text(made.as(token.user, roleName(token.role)))}</SecretText>
       <SecretField label={made.token} value={token.token} />
       <SecretField label={made.link} description={made.linkHelp} value={`${location.origin}/#token=${token.token}`} />
       <Group justify="flex-end">

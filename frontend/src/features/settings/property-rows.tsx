@@ -1,7 +1,8 @@
 import { ActionIcon, Button, Text, TextInput } from '@mantine/core'
+import { REDACTED } from '../../../../src/domain/uri-password.ts'
 import { PlusIcon, TrashIcon } from '../../components/icons.tsx'
 import { catalogStrings as strings } from '../../strings/settings.ts'
-import { KEPT, type PropertyRow } from './catalog-form.ts'
+import type { PropertyRow } from './catalog-form.ts'
 import classes from './settings.module.css'
 
 interface PropertyRowsProps {
@@ -39,7 +40,7 @@ export function PropertyRows({ rows, problems, onChange }: PropertyRowsProps) {
             aria-label={`${strings.value}: ${row.key}`}
             placeholder={strings.value}
             value={row.value}
-            description={row.value === KEPT ? strings.kept : undefined}
+            description={row.value === REDACTED ? strings.kept : undefined}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
             onChange={({ currentTarget }) => change(row.id, { value: currentTarget.value })}
           />

@@ -9,6 +9,7 @@ import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
 import { RelativeTime } from '../../components/relative-time.tsx'
 import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
 import { tokenStrings as strings } from '../../strings/settings.ts'
+import { roleName } from '../../strings/shell.ts'
 import { revokeToken, tokensQuery } from './api.ts'
 import { tokenState, type TokenState } from './token-state.ts'
 
@@ -50,7 +51,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
       id: 'role',
       header: columns.role,
       width: 'minmax(120px, 1fr)',
-      cell: ({ role }) => <span>{role}</span>,
+      cell: ({ role }) => <span>{roleName(role)}</span>,
       hideOnPhone: true,
     },
     {

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Modal, Stack, TextInput } from '@mantine/core'
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -8,6 +8,7 @@ import { api } from '../../api/client.ts'
 import { queryClient } from '../../api/query-client.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { RegisterRequest, TableOverview } from '../../api/types.ts'
+import { Notice } from '../../components/notice.tsx'
 import { errorText } from '../../components/states.tsx'
 import { common } from '../../strings/common.ts'
 import { register as words } from '../../strings/table-actions.ts'
@@ -67,11 +68,7 @@ function RegisterForm({ onClose }: { readonly onClose: () => void }) {
           error={fieldError('metadata_location')}
           required
         />
-        {unplaced && (
-          <Alert color="red" variant="light" role="alert">
-            {errorText(register.error)}
-          </Alert>
-        )}
+        {unplaced && <Notice tone="bad">{errorText(register.error)}</Notice>}
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose}>
             {common.cancel}

@@ -68,8 +68,10 @@ function RowsChart({ snapshots }: { readonly snapshots: readonly Snapshot[] }) {
     formatCount(points.at(-1)?.rows ?? 0),
     formatPlural(points.length, 'snapshot'),
   )
-  return <Chart x={x} series={series} format={formatCount} whole summary={summary} height={120} />
+  return <Chart x={x} series={series} format={formatRows} whole summary={summary} height={120} />
 }
+
+const formatRows = (rows: number): string => formatPlural(rows, 'row')
 
 interface SnapshotColumnsOptions {
   readonly current: string | null | undefined

@@ -51,7 +51,7 @@ export function TablePage() {
       title={table}
       aside={<CopyIconButton text={table} what={words.name} />}
       crumbs={[{ label: tables.title, to: '/tables' }]}
-      actions={<ActionsMenu onChoose={(kind) => change({ ...ACTION_CLOSED, action: kind })} />}
+      actions={!overview.isError && <ActionsMenu onChoose={(kind) => change({ ...ACTION_CLOSED, action: kind })} />}
       fill={!FLOWING.includes(tab)}
     >
       {overview.isError ? (
@@ -84,7 +84,7 @@ export function TablePage() {
           </Tabs.Panel>
         </Tabs>
       )}
-      {isActionKind(action) && (
+      {isActionKind(action) && !overview.isError && (
         <Suspense fallback={null}>
           <ActionDrawer
             key={`${action} ${search.target ?? ''} ${search.recommended ?? ''}`}

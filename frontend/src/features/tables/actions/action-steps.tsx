@@ -1,7 +1,8 @@
-import { Alert, Button, Stack } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { ApiError, hasCode } from '../../../api/api-error.ts'
+import { Notice } from '../../../components/notice.tsx'
 import { errorText } from '../../../components/states.tsx'
 import { operations } from '../../../strings/common.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
@@ -54,7 +55,7 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
         }}
       >
         <Stack gap="sm">
-          {note !== undefined && <Alert color="gray">{note}</Alert>}
+          {note !== undefined && <Notice tone="info">{note}</Notice>}
           <ActionForm
             table={table}
             fields={spec.fields}
@@ -65,11 +66,7 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
               setFound(stillWrong(found, values, next))
             }}
           />
-          {preview.isError && (
-            <Alert color="red" variant="light" role="alert">
-              {errorText(preview.error)}
-            </Alert>
-          )}
+          {preview.isError && <Notice tone="bad">{errorText(preview.error)}</Notice>}
           <div className={classes.buttons}>
             <Button type="submit" loading={preview.isPending}>
               {words.preview}
@@ -86,9 +83,9 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
     <Stack gap="sm">
       <PreviewView kind={kind} details={details} nothing={nothing} />
       {apply.isError && (
-        <Alert color={stale ? 'yellow' : 'red'} variant="light" role="alert">
+        <Notice tone={stale ? 'warn' : 'bad'} role="alert">
           {stale ? words.stale : errorText(apply.error)}
-        </Alert>
+        </Notice>
       )}
       <div className={classes.buttons}>
         <Button variant="default" onClick={preview.reset} disabled={apply.isPending}>

@@ -1,4 +1,4 @@
-import { Alert, Button, Stack } from '@mantine/core'
+import { Button, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useEffect, useState } from 'react'
@@ -6,6 +6,7 @@ import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
 import type { Operation } from '../../../api/types.ts'
+import { Notice } from '../../../components/notice.tsx'
 import { OperationProgress } from '../../../components/operation-progress.tsx'
 import { ErrorState, Loading } from '../../../components/states.tsx'
 import { formatDuration } from '../../../components/units.ts'
@@ -103,19 +104,15 @@ function Outcome({ operation }: { readonly operation: Operation }) {
 function OutcomeLine({ operation }: { readonly operation: Operation }) {
   const { state, error, duration_ms } = operation
   if (state === 'succeeded') {
-    return (
-      <Alert color="green" variant="light" role="status">
-        {words.succeeded(formatDuration(duration_ms ?? 0))}
-      </Alert>
-    )
+    return <Notice tone="ok">{words.succeeded(formatDuration(duration_ms ?? 0))}</Notice>
   }
   const stale = error?.code === 'PLAN_STALE'
   const text = { running: '', failed: words.failed, cancelled: words.cancelled, unknown: words.unknown }[state]
   return (
-    <Alert color={state === 'failed' && !stale ? 'red' : 'yellow'} variant="light" role="alert">
+    <Notice tone={state === 'failed' && !stale ? 'bad' : 'warn'} role="alert">
       {stale ? words.stale : text}
       {error !== null && !stale && <div>{error.message}</div>}
-    </Alert>
+    </Notice>
   )
 }
 

@@ -1,5 +1,5 @@
-import { Alert } from '@mantine/core'
 import { formatCount, formatPlural } from '../../../components/units.ts'
+import { Notice } from '../../../components/notice.tsx'
 import { RelativeTime } from '../../../components/relative-time.tsx'
 import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
@@ -18,9 +18,7 @@ export interface PreviewViewProps {
 export function PreviewView({ kind, details, nothing }: PreviewViewProps) {
   return (
     <>
-      <Alert color="gray" variant="light" role="status">
-        {nothing ? words.nothingToDo : words.planned}
-      </Alert>
+      <Notice tone="info">{nothing ? words.nothingToDo : words.planned}</Notice>
       <DetailFigures kind={kind} details={details} />
       <Specifics kind={kind} details={details} />
     </>
@@ -58,9 +56,9 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
   return (
     <>
       {pins.map((pin) => (
-        <Alert key={textOf(pin, 'pipeline_id')} color="gray">
+        <Notice key={textOf(pin, 'pipeline_id')} tone="info">
           {previews.pinned(textOf(pin, 'pipeline_id'), formatPlural(numberOf(pin, 'kept_snapshots_count'), 'snapshot'))}
-        </Alert>
+        </Notice>
       ))}
       {refs.length > 0 && <p className={classes.about}>{previews.removedRefs(refs.join(', '))}</p>}
       {expired.length > 0 && (
