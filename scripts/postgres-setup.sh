@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Starts a PostgreSQL server of its own for the tests: loopback only, on a free port, in a temporary folder, without
-# fsync (it holds nothing of value). Installs PostgreSQL through apt where it is missing. Prints the environment on
-# standard output, with the command that stops and removes it:
+# fsync (it holds nothing of value). It trusts everybody but the role with_password, and takes TLS with a certificate of
+# its own for "localhost". Installs PostgreSQL through apt where it is missing. Prints the environment on standard
+# output, with the command that stops and removes it:
 #   eval "$(scripts/postgres-setup.sh)"; …; eval "$LOCKHOUSE_TEST_POSTGRES_STOP"
 set -euo pipefail
 
@@ -26,10 +27,16 @@ fi
 
 port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
 as_owner "$bin/initdb" -D "$folder/data" -U lockhouse -A trust -E UTF8 --locale=C.UTF-8 --no-sync >&2
-as_owner "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w \
-  -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off -c max_connections=200" start >&2
+as_owner sed -i '1i host all with_password all scram-sha-256' "$folder/data/pg_hba.conf"
+as_owner openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 30 -subj /CN=localhost \
+  -addext subjectAltName=DNS:localhost -keyout "$folder/data/server.key" -out "$folder/data/server.crt" >&2
+chmod 755 "$folder"
+cp "$folder/data/server.crt" "$folder/server.crt"
+as_owner "$bin/pg_ctl" -D "$folder/data" -l "$folder/log" -w -o "-p $port -c listen_addresses=127.0.0.1 -c ssl=on \
+  -c unix_socket_directories='' -c fsync=off -c max_connections=200" start >&2
 
 stop="$bin/pg_ctl -D $folder/data -m immediate stop"
 if [ "$(id -u)" -eq 0 ]; then stop="(cd / && setpriv --reuid=postgres --regid=postgres --clear-groups -- $stop)"; fi
 printf 'export LOCKHOUSE_TEST_POSTGRES=%q\n' "postgres://lockhouse@127.0.0.1:$port/postgres"
+printf 'export LOCKHOUSE_TEST_POSTGRES_CA=%q\n' "$folder/server.crt"
 printf 'export LOCKHOUSE_TEST_POSTGRES_STOP=%q\n' "$stop >&2; rm -rf $folder"

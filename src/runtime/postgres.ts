@@ -53,12 +53,28 @@ async function addressConfig(address: PostgresAddress): Promise<pg.PoolConfig> {
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({ ...config, types: { getTypeParser: typeParser } })
+  const pool = new pg.Pool({ ...config, Client, types: { getTypeParser: typeParser } })
   // A connection that breaks is replaced at the next query, and a query on it rejects; without listeners for idle ones
   // and for those in use it would end the process too.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   return pool
+}
+
+type OnConnected = ((error: Error) => void) | ((error: null, client: pg.Client) => void)
+
+/** Left to itself, the driver keeps a connection open with which it could not sign in for want of a password. */
+class Client extends pg.Client {
+  override connect(): Promise<pg.Client>
+  override connect(callback: OnConnected): void
+  override connect(callback?: OnConnected): Promise<pg.Client> | void {
+    if (callback === undefined) return super.connect()
+    super.connect((error: Error | null) => {
+      if (error) void this.end()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes what it is given
+      ;(callback as (error: Error | null, client: pg.Client) => void)(error, this)
+    })
+  }
 }
 
 function typeParser(id: number): (text: string) => unknown {
