@@ -22,6 +22,7 @@ import type { Backoff } from '../streaming/pipeline-runner.ts'
 import { createPinKeeper } from '../streaming/pin-keeper.ts'
 import { guardRestingPins } from '../streaming/resting-pins.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
+import { isTableFolder } from '../streaming/table-folder.ts'
 import { createTableWatch } from '../streaming/table-watch.ts'
 
 export interface StreamingParts {
@@ -75,6 +76,7 @@ export function openStreaming(parts: StreamingParts): Streaming {
   const home = parts.home.scratch.slice(0, parts.home.scratch.lastIndexOf('/'))
   const store = createPipelineStore(state.db)
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
+  const isTable = (folder: string) => isTableFolder(checkpointIo, folder)
   const current = () => catalog.current()
   const tables = createTableWatch(current)
   const pins = createPinKeeper({
@@ -102,7 +104,7 @@ export function openStreaming(parts: StreamingParts): Streaming {
     hub,
     history: createPipelineHistory(hub, now),
     checkpointIo,
-    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder }),
+    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable }),
     inTransaction,
     audit,
     events,

@@ -8,17 +8,20 @@ export interface CheckpointRoots {
   readonly warehouse: string
   /** Follows every link of a path; the part that does not exist yet stays. */
   readonly realFolder: (path: string) => Promise<string>
+  /** Whether a folder is that of a table. */
+  readonly isTable: (path: string) => Promise<boolean>
 }
 
 const FIELD = 'checkpoint_location'
+const APART = 'must lie apart from the folders of tables, whose clean-up would remove it'
 /** Folders of the service itself in its home. */
 const RESERVED = ['scratch']
 const ESCAPES = /%(?:2e|2f|5c|25|00)|\\|\p{Cc}/iu
 
 /**
  * The checkpoint folder that a request names, as a `file:` URI: a path or URI strictly inside the warehouse or
- * `LOCKHOUSE_HOME`, links followed, and neither in the folder of a table nor around one. `INVALID_REQUEST` naming the
- * field for everything else.
+ * `LOCKHOUSE_HOME`, links followed, not in the folder of any table, nor around one of those at `tableLocations`.
+ * `INVALID_REQUEST` naming the field for everything else.
  */
 export async function resolveCheckpointLocation(
   text: string,
@@ -33,7 +36,11 @@ export async function resolveCheckpointLocation(
   }
   const real = await follow(path, roots)
   const realRoots = await Promise.all(allowed.map((root) => roots.realFolder(root)))
-  if (!realRoots.some((root) => isInside(real, root))) throw refuse('leads outside the warehouse and LOCKHOUSE_HOME')
+  const realRoot = realRoots.find((root) => isInside(real, root))
+  if (realRoot === undefined) throw refuse('leads outside the warehouse and LOCKHOUSE_HOME')
+  for (let folder = real; folder !== realRoot; folder = parentOf(folder)) {
+    if (await roots.isTable(folder)) throw refuse(APART)
+  }
   for (const location of tableLocations) await requireApart(real, location, roots)
   return `file://${path}`
 }
@@ -51,7 +58,7 @@ async function requireApart(real: string, location: string, { realFolder }: Chec
   if (table === undefined) return
   const realTable = await realFolder(table)
   if (real === realTable || isInside(real, realTable) || isInside(realTable, real)) {
-    throw refuse('must lie apart from the folders of the tables, whose clean-up would remove it')
+    throw refuse(APART)
   }
 }
 
@@ -81,6 +88,10 @@ function pathOf(location: string): string | undefined {
   if (path === undefined || /^file:\/\/[^/]/i.test(location.replace(/^file:\/\/localhost\//i, 'file:///')))
     return undefined
   return path.replace(/\/+$/, '') || '/'
+}
+
+function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('/'))
 }
 
 function isInside(path: string, folder: string): boolean {

@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { numbered, openLab, type StreamLab, until } from '../streaming/support.ts'
 
@@ -129,14 +129,24 @@ describe('streaming pipelines through the interface', () => {
       'warehouse/s',
       'warehouse',
       'link/cp',
+      'dangling/cp',
+      'dangling',
+      'warehouse/s/other',
+      'warehouse/s/other/cp',
+      'warehouse/s/other/data/deep/cp',
+      'inner/cp',
     ]
 
     it.each(escapes)('checkpoint_location %j', async (checkpoint_location) => {
       mkdirSync(`${lab.service.folder}/outside`, { recursive: true })
-      try {
-        symlinkSync(`${lab.service.folder}/outside`, `${home}/link`)
-      } catch {
-        // there from the case before
+      const links = [
+        ['link', `${lab.service.folder}/outside`],
+        ['dangling', `${lab.service.folder}/not-yet`],
+        ['inner', `${home}/warehouse/s/other`],
+      ] as const
+      for (const [name, target] of links) {
+        rmSync(`${home}/${name}`, { force: true })
+        symlinkSync(target, `${home}/${name}`)
       }
       const { status, body } = await start({ checkpoint_location })
       expect(status, JSON.stringify(body)).toBe(400)
