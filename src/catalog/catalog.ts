@@ -21,7 +21,7 @@ export interface CommitRequest {
   /**
    * Called with the location of the new metadata file before it is written, so that a crash after it can be told from
    * a finished commit and cleaned up. Where the file is the pointer (hadoop), it may turn out to be somebody else's:
-   * look for the snapshot.
+   * look for the snapshot. Where a server names the file (rest), it is a {@link ServedCommit} instead, as text.
    */
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }

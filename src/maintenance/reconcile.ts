@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { isVersionFile } from '../catalog/hadoop-version.ts'
+import { isOvertaken, parseServedCommit, type ServedCommit } from '../catalog/served-commit.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
 import { isBelow } from '../iceberg/location-identity.ts'
@@ -27,7 +28,7 @@ export interface ReconcileInput {
 export type ReconciledOutcome =
   | 'committed'
   | 'not-committed'
-  | 'unknown' // the table's log does not reach back far enough; nothing was deleted
+  | 'unknown' // the table does not tell (any more, or yet); nothing was deleted
   | 'no-such-table' // nothing was deleted
 
 export interface ReconcileResult {
@@ -56,14 +57,48 @@ export async function reconcileOperation(input: ReconcileInput): Promise<Reconci
   const table = await loadIfPresent(input)
   if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
   const snapshotId = snapshotOf(table.metadata, input.operationId)
+  const served = parseServedCommit(input.stagedMetadataLocation ?? '')
+  if (served !== undefined) return reconcileServed(table, input, { served, snapshotId })
   const pointer = await judgePointer(table, input)
   const outcome = snapshotId === undefined ? await disprove(pointer, table, input) : 'committed'
   const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
-  if (outcome === 'unknown') return { ...known, deletedFiles: [], failedDeletions: [] }
+  if (outcome === 'unknown') return { ...known, ...UNKNOWN }
   const leftovers = await findLeftovers(table, input, pointer)
-  const unreachable = leftovers.length === 0 ? [] : await findUnreachable(table, leftovers)
-  const { deleted, failures } = await deleteFiles(table.io, await existing(table, unreachable))
-  return { ...known, deletedFiles: deleted, failedDeletions: failures }
+  return { ...known, ...(await deleteLost(table, await lostOf(table, leftovers))) }
+}
+
+/**
+ * What a server was asked to commit, it may still do, unless others have gone on from the state that the commit requires:
+ * until then nothing that the operation wrote is deleted. An expiry is known by what it made unreachable.
+ */
+async function reconcileServed(table: Table, { cleanup }: ReconcileInput, known: ServedOperation) {
+  const expired = cleanup?.files ?? []
+  if (expired.length > 0) {
+    const lost = await lostOf(table, ownFiles(table, expired))
+    return lost.length === 0 ? UNKNOWN : { outcome: 'committed' as const, ...(await deleteLost(table, lost)) }
+  }
+  if (!isOvertaken(known.served, table.metadata)) return UNKNOWN
+  const lost = await lostOf(table, await listByPrefix(table, cleanup?.prefixes ?? []))
+  const { snapshotId } = known
+  const outcome =
+    snapshotId === undefined ? { outcome: 'not-committed' as const } : { outcome: 'committed' as const, snapshotId }
+  return { ...outcome, ...(await deleteLost(table, lost)) }
+}
+
+interface ServedOperation {
+  readonly served: ServedCommit
+  readonly snapshotId: bigint | undefined
+}
+
+const UNKNOWN: ReconcileResult = { outcome: 'unknown', deletedFiles: [], failedDeletions: [] }
+
+async function lostOf(table: Table, files: readonly string[]): Promise<readonly string[]> {
+  return files.length === 0 ? [] : findUnreachable(table, files)
+}
+
+async function deleteLost(table: Table, lost: readonly string[]) {
+  const { deleted, failures } = await deleteFiles(table.io, await existing(table, lost))
+  return { deletedFiles: deleted, failedDeletions: failures }
 }
 
 async function loadIfPresent({ catalog, identifier }: ReconcileInput): Promise<Table | undefined> {
@@ -145,10 +180,14 @@ async function findLeftovers(
     return ownName ? [...leftovers, stagedMetadataLocation] : leftovers
   }
   const expired = cleanup?.files ?? []
-  if (expired.length === 0) return leftovers
-  requireGcEnabled(table.metadata, 'finish an expiry')
-  const folders = ownedFolders(table.metadata)
-  return [...leftovers, ...expired.filter((file) => folders.some((folder) => isBelow(file, folder)))]
+  return expired.length === 0 ? leftovers : [...leftovers, ...ownFiles(table, expired)]
+}
+
+/** Those of the files of an expiry that surely are the table's. */
+function ownFiles({ metadata }: Table, expired: readonly string[]): readonly string[] {
+  requireGcEnabled(metadata, 'finish an expiry')
+  const folders = ownedFolders(metadata)
+  return expired.filter((file) => folders.some((folder) => isBelow(file, folder)))
 }
 
 /** Files of the table whose names begin with one of the prefixes, wherever its layout puts them. */
