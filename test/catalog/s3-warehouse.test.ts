@@ -65,14 +65,14 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     expect(JSON.stringify(body)).not.toContain(store.credentials.secretAccessKey)
   })
 
-  it.each<[string, Record<string, unknown>, Record<string, string>, number, RegExp]>([
-    ['a hadoop catalog', { catalog_type: 'hadoop', uri: null }, {}, 422, /lose commits/],
-    ['another kind of store', { warehouse: 'gs://lake/warehouse' }, {}, 422, /gs locations are not supported/],
-    ['a bucket that is not there', { warehouse: 's3://pond/warehouse' }, {}, 503, /no such bucket/],
-    ['a key that nobody knows', {}, { 's3.access-key-id': 'AKIDOTHER' }, 503, /check the credentials/],
-    ['an endpoint that is none', {}, { 's3.endpoint': 'store:9000' }, 400, /s3\.endpoint/],
-    ['a secret that is not set', {}, { 's3.secret-access-key': 'env:NOWHERE' }, 400, /env:NOWHERE is not set/],
-  ])('is not left for %s', async (_, change, properties, status, message) => {
+  it.each<[string, { change?: Record<string, unknown>; properties?: Record<string, string> }, number, RegExp]>([
+    ['a hadoop catalog', { change: { catalog_type: 'hadoop', uri: null } }, 422, /lose commits/],
+    ['another kind of store', { change: { warehouse: 'gs://lake/warehouse' } }, 422, /gs locations are not supported/],
+    ['a bucket that is not there', { change: { warehouse: 's3://pond/warehouse' } }, 503, /no such bucket/],
+    ['a key that nobody knows', { properties: { 's3.access-key-id': 'AKIDOTHER' } }, 503, /check the credentials/],
+    ['an endpoint that is none', { properties: { 's3.endpoint': 'store:9000' } }, 400, /s3\.endpoint/],
+    ['a secret that is not set', { properties: { 's3.secret-access-key': 'env:NO' } }, 400, /env:NO is not set/],
+  ])('is not left for %s', async (_, { change, properties }, status, message) => {
     const answer = await configure(change, properties)
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(message)])
     expect((await lab.service.get('/api/config')).body.warehouse).toBe('s3://lake/warehouse')

@@ -55,7 +55,7 @@ export async function connectRaw(options: RawSocketClientOptions): Promise<RawSo
       if (end < 0) return
       onHead(rest.toString('latin1', 0, end))
       onHead = undefined
-      isOpen = /^HTTP\/1\.1 101 /.test(rest.toString('latin1', 0, end))
+      isOpen = rest.toString('latin1', 0, end).startsWith('HTTP/1.1 101 ')
       rest = rest.subarray(end + 4)
     }
     if (!isOpen) return // the body of a refusal holds no frames

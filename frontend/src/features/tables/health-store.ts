@@ -93,7 +93,7 @@ class HealthStore {
     if (this.#settling.has(table)) return
     this.#lastCameAt = performance.now()
     this.#settling.set(table, this.#lastCameAt)
-    this.#settleTimer ??= setTimeout(() => this.#startSettled(), SETTLE_MS)
+    if (this.#settleTimer === undefined) this.#startSettledIn(SETTLE_MS)
   }
 
   #startSettled(): void {
@@ -104,8 +104,12 @@ class HealthStore {
       const watched = this.#watched.get(table)
       if (watched) this.#start(table, watched)
     }
-    const wait = isQuiet ? SETTLE_MS : SETTLE_MS - (now - this.#lastCameAt)
-    this.#settleTimer = this.#settling.size > 0 ? setTimeout(() => this.#startSettled(), wait) : undefined
+    this.#settleTimer = undefined
+    if (this.#settling.size > 0) this.#startSettledIn(SETTLE_MS - (now - this.#lastCameAt))
+  }
+
+  #startSettledIn(ms: number): void {
+    this.#settleTimer = setTimeout(() => this.#startSettled(), ms)
   }
 
   #start(table: string, watched: Watched): void {
