@@ -5,7 +5,13 @@ import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { asCertainFailure, conflict, deleteTrimmedMetadata, nextMetadata } from './commit-swap.ts'
-import { findHadoopVersion, followHadoopVersion, hintLocation, type HadoopVersion, versionFile } from './hadoop-version.ts'
+import {
+  findHadoopVersion,
+  followHadoopVersion,
+  hintLocation,
+  type HadoopVersion,
+  versionFile,
+} from './hadoop-version.ts'
 import { loadTableAt, metadataFileBytes, metadataFileSuffix } from './metadata-file.ts'
 import { newTableMetadata } from './new-table.ts'
 import {
