@@ -4,14 +4,17 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
 
-import { sql } from 'kysely'
+import { Kysely } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
 import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
+import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
+import { postgresDialect } from '../../src/runtime/postgres.ts'
 import { PYTHON, pyicebergAvailable } from '../interop/harness/environment.ts'
+import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { createEvents, EVENTS, SCHEMA, setProperty } from './support-files.ts'
 import { openSqlDatabase, temporaryFolders } from './support.ts'
 
@@ -25,13 +28,38 @@ interface TableState {
 
 const newFolder = temporaryFolders()
 const open: Catalog[] = []
+const removals: (() => Promise<void>)[] = []
 
 afterEach(async () => {
   await Promise.all(open.splice(0).map((catalog) => catalog.close()))
+  for (const remove of removals.splice(0)) await remove()
 })
 
-function openCatalog(folder: string): Catalog {
-  const db = openSqlDatabase(join(folder, 'catalog.db'))
+/** A database and a warehouse that both sides open. */
+interface House {
+  readonly folder: string
+  /** As SQLAlchemy writes it. */
+  readonly uri: string
+  readonly database: () => Kysely<SqlCatalogTables>
+}
+
+async function newHouse(kind: string): Promise<House> {
+  const folder = newFolder()
+  if (kind === 'SQLite') {
+    return {
+      folder,
+      uri: `sqlite:///${folder}/catalog.db`,
+      database: () => openSqlDatabase(join(folder, 'catalog.db')),
+    }
+  }
+  const { place, remove } = await postgresPlace()
+  removals.push(remove)
+  const database = () => new Kysely<SqlCatalogTables>({ dialect: postgresDialect(place) })
+  return { folder, uri: place.replace(/^postgres:/, 'postgresql+psycopg2:'), database }
+}
+
+function openCatalog({ folder, database }: House): Catalog {
+  const db = database()
   const catalog = createSqlCatalog({
     db,
     name: 'shared',
@@ -42,18 +70,18 @@ function openCatalog(folder: string): Catalog {
   return catalog
 }
 
-/** Starts PyIceberg on the catalog in `folder`. */
-function start(folder: string, action: string, args: readonly string[]): ChildProcessWithoutNullStreams {
+/** Starts PyIceberg on the catalog. */
+function start({ folder, uri }: House, action: string, args: readonly string[]): ChildProcessWithoutNullStreams {
   const child = spawn(PYTHON ?? 'python3', [join(import.meta.dirname, 'pyiceberg_catalog.py')], {
     env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' },
   })
-  const files = { uri: `sqlite:///${folder}/catalog.db`, warehouse: `file://${folder}/warehouse` }
+  const files = { uri, warehouse: `file://${folder}/warehouse` }
   child.stdin.write(`${JSON.stringify({ catalog: 'shared', ...files, action, arguments: args })}\n`)
   return child
 }
 
-async function pyiceberg<T>(folder: string, action: string, ...args: string[]): Promise<T> {
-  const child = start(folder, action, args)
+async function pyiceberg<T>(house: House, action: string, ...args: string[]): Promise<T> {
+  const child = start(house, action, args)
   child.stdin.end()
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   if (code !== 0) throw new Error(`PyIceberg failed (${String(code)}):\n${errors}`)
@@ -61,78 +89,85 @@ async function pyiceberg<T>(folder: string, action: string, ...args: string[]): 
   return answer
 }
 
-describe.skipIf(!pyicebergAvailable('SQL catalog with PyIceberg'))('one SQLite file with PyIceberg', () => {
-  it('that we made: it lists, loads and commits, and so do we again', async () => {
-    const folder = newFolder()
-    const catalog = openCatalog(folder)
-    const created = await createEvents(catalog)
-    await catalog.createNamespace(['db', 'sub'])
-    await catalog.createTable({ namespace: ['db', 'sub'], name: 'inner' }, { schema: SCHEMA })
-    expect(await pyiceberg(folder, 'listing')).toMatchObject({ tables: expect.arrayContaining(['db.events']) })
-    expect(await pyiceberg<TableState>(folder, 'state', 'db.sub.inner')).toMatchObject({ columns: ['id', 'name'] })
-    expect(await pyiceberg<TableState>(folder, 'state', 'db.events')).toMatchObject({
-      metadata_location: created.metadataLocation,
-      uuid: created.metadata.tableUuid,
-      columns: ['id', 'name'],
+const KINDS = postgresServer === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL']
+
+describe.skipIf(!pyicebergAvailable('SQL catalog with PyIceberg')).each(KINDS)(
+  'one %s database with PyIceberg',
+  (kind) => {
+    it('that we made: it lists, loads and commits, and so do we again', async () => {
+      const house = await newHouse(kind)
+      const catalog = openCatalog(house)
+      const created = await createEvents(catalog)
+      await catalog.createNamespace(['db', 'sub'])
+      await catalog.createTable({ namespace: ['db', 'sub'], name: 'inner' }, { schema: SCHEMA })
+      expect(await pyiceberg(house, 'listing')).toMatchObject({ tables: expect.arrayContaining(['db.events']) })
+      expect(await pyiceberg<TableState>(house, 'state', 'db.sub.inner')).toMatchObject({ columns: ['id', 'name'] })
+      expect(await pyiceberg<TableState>(house, 'state', 'db.events')).toMatchObject({
+        metadata_location: created.metadataLocation,
+        uuid: created.metadata.tableUuid,
+        columns: ['id', 'name'],
+      })
+
+      const theirs = await pyiceberg<TableState>(house, 'set_property', 'db.events', 'theirs', '1')
+      const loaded = await catalog.loadTable(EVENTS)
+      expect(loaded.metadataLocation).toBe(theirs.metadata_location)
+      expect(loaded.metadata.properties).toMatchObject({ theirs: '1' })
+
+      const { table } = await commitTable(catalog, EVENTS, setProperty('ours', '2'))
+      const seen = await pyiceberg<TableState>(house, 'state', 'db.events')
+      expect(seen.metadata_location).toBe(table.metadataLocation)
+      expect(seen.properties).toMatchObject({ theirs: '1', ours: '2' })
+      expect(seen.log).toEqual([created.metadataLocation, theirs.metadata_location])
+
+      await catalog.dropTable(EVENTS)
+      expect(await pyiceberg(house, 'exists', 'db.events')).toBe(false)
     })
 
-    const theirs = await pyiceberg<TableState>(folder, 'set_property', 'db.events', 'theirs', '1')
-    const loaded = await catalog.loadTable(EVENTS)
-    expect(loaded.metadataLocation).toBe(theirs.metadata_location)
-    expect(loaded.metadata.properties).toMatchObject({ theirs: '1' })
+    it('that it made: we list, load and commit, alter nothing, and so does it again', async () => {
+      const house = await newHouse(kind)
+      const theirs = await pyiceberg<TableState>(house, 'create', 'their.level.t')
+      const columnsBefore = await columns(house)
+      const catalog = openCatalog(house)
+      const identifier = { namespace: ['their', 'level'], name: 't' }
+      expect(await catalog.listNamespaces()).toEqual([['their'], ['their', 'level']])
+      expect(await catalog.listTables()).toEqual([identifier])
+      const loaded = await catalog.loadTable(identifier)
+      expect(loaded.metadataLocation).toBe(theirs.metadata_location)
+      expect(loaded.metadata.tableUuid).toBe(theirs.uuid)
 
-    const { table } = await commitTable(catalog, EVENTS, setProperty('ours', '2'))
-    const seen = await pyiceberg<TableState>(folder, 'state', 'db.events')
-    expect(seen.metadata_location).toBe(table.metadataLocation)
-    expect(seen.properties).toMatchObject({ theirs: '1', ours: '2' })
-    expect(seen.log).toEqual([created.metadataLocation, theirs.metadata_location])
+      await commitTable(catalog, identifier, setProperty('ours', '1'))
+      const again = await pyiceberg<TableState>(house, 'set_property', 'their.level.t', 'theirs', '2')
+      expect(again.properties).toMatchObject({ ours: '1', theirs: '2' })
+      expect((await catalog.loadTable(identifier)).metadata.properties).toMatchObject({ ours: '1', theirs: '2' })
+      await createEvents(catalog)
+      expect(await pyiceberg<TableState>(house, 'state', 'db.events')).toMatchObject({ columns: ['id', 'name'] })
 
-    await catalog.dropTable(EVENTS)
-    expect(await pyiceberg(folder, 'exists', 'db.events')).toBe(false)
-  })
+      expect(await columns(house)).toEqual(columnsBefore)
+    })
 
-  it('that it made: we list, load and commit, alter nothing, and so does it again', async () => {
-    const folder = newFolder()
-    const theirs = await pyiceberg<TableState>(folder, 'create', 'their.level.t')
-    const columnsBefore = await columns(folder)
-    const catalog = openCatalog(folder)
-    const identifier = { namespace: ['their', 'level'], name: 't' }
-    expect(await catalog.listNamespaces()).toEqual([['their'], ['their', 'level']])
-    expect(await catalog.listTables()).toEqual([identifier])
-    const loaded = await catalog.loadTable(identifier)
-    expect(loaded.metadataLocation).toBe(theirs.metadata_location)
-    expect(loaded.metadata.tableUuid).toBe(theirs.uuid)
+    it('its commit on a table that it loaded before ours keeps ours', async () => {
+      const house = await newHouse(kind)
+      const catalog = openCatalog(house)
+      await createEvents(catalog)
+      const child = start(house, 'late_commit', ['db.events'])
+      const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+      expect((await lines.next()).value).toBe('loaded')
+      const { table } = await commitTable(catalog, EVENTS, setProperty('ours', '1'))
+      child.stdin.end('go on\n')
+      const outcome = (await lines.next()).value
+      expect(outcome).toBe('"committed"')
+      const loaded = await catalog.loadTable(EVENTS)
+      expect(loaded.metadata.properties).toMatchObject({ ours: '1', late: 'yes' })
+      expect(loaded.metadata.metadataLog.at(-1)?.metadataFile).toBe(table.metadataLocation)
+    })
+  },
+)
 
-    await commitTable(catalog, identifier, setProperty('ours', '1'))
-    const again = await pyiceberg<TableState>(folder, 'set_property', 'their.level.t', 'theirs', '2')
-    expect(again.properties).toMatchObject({ ours: '1', theirs: '2' })
-    expect((await catalog.loadTable(identifier)).metadata.properties).toMatchObject({ ours: '1', theirs: '2' })
-    await createEvents(catalog)
-    expect(await pyiceberg<TableState>(folder, 'state', 'db.events')).toMatchObject({ columns: ['id', 'name'] })
-
-    expect(await columns(folder)).toEqual(columnsBefore)
-  })
-
-  it('its commit on a table that it loaded before ours keeps ours', async () => {
-    const folder = newFolder()
-    const catalog = openCatalog(folder)
-    await createEvents(catalog)
-    const child = start(folder, 'late_commit', ['db.events'])
-    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
-    expect((await lines.next()).value).toBe('loaded')
-    const { table } = await commitTable(catalog, EVENTS, setProperty('ours', '1'))
-    child.stdin.end('go on\n')
-    const outcome = (await lines.next()).value
-    expect(outcome).toBe('"committed"')
-    const loaded = await catalog.loadTable(EVENTS)
-    expect(loaded.metadata.properties).toMatchObject({ ours: '1', late: 'yes' })
-    expect(loaded.metadata.metadataLog.at(-1)?.metadataFile).toBe(table.metadataLocation)
-  })
-})
-
-async function columns(folder: string): Promise<readonly string[]> {
-  const db = openSqlDatabase(join(folder, 'catalog.db'))
-  const { rows } = await sql<{ name: string }>`select name from pragma_table_info('iceberg_tables')`.execute(db)
+async function columns({ database }: House): Promise<readonly string[]> {
+  const db = database()
+  const tables = await db.introspection.getTables()
   await db.destroy()
-  return rows.map((row) => row.name)
+  return tables
+    .filter(({ name }) => name === 'iceberg_tables')
+    .flatMap((table) => table.columns.map(({ name }) => name))
 }

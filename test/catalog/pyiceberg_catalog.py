@@ -1,4 +1,4 @@
-"""Works on a SQLite catalog with PyIceberg: one JSON request on standard input, one JSON answer on standard output."""
+"""Works on a SQL catalog with PyIceberg: one JSON request on standard input, one JSON answer on standard output."""
 
 import json
 import sys
