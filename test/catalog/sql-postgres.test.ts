@@ -225,6 +225,10 @@ describe.skipIf(postgresServer === undefined)('a PostgreSQL server', () => {
 
 const ca = process.env['LOCKHOUSE_TEST_POSTGRES_CA']
 
+if (postgresServer !== undefined && ca === undefined) {
+  console.warn('Tests of encrypted connections are skipped: LOCKHOUSE_TEST_POSTGRES_CA names no certificate')
+}
+
 describe.skipIf(ca === undefined)('an encrypted connection to PostgreSQL', () => {
   const isEncrypted = `select ssl from pg_stat_ssl join pg_stat_activity using (pid)
     where application_name = 'tls-test' and datname = current_database()`

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { postgresDialect } from '../../src/runtime/postgres.ts'
+import { Relay, type Verdict } from '../support/relay.ts'
 import { type Place, postgresPlace, postgresServer } from '../storage/open.ts'
 import type { Health, SchemaAnswer } from './harness/answers.ts'
 import { pyicebergAvailable } from './harness/environment.ts'
@@ -145,6 +146,47 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       expect(outcomes.filter((status) => status !== 409)).toContain(200)
       expect(outcomes.every((status) => status === 200 || status === 409)).toBe(true)
       expect(ids(await python.change('p.both', 'rows'))).toEqual(range(0, appended))
+    })
+
+    it('carries every row once, and loses none, while its connections are cut at their commits', async () => {
+      const direct = new URL(database.place)
+      const relay = await Relay.start({ host: direct.hostname, port: Number(direct.port) })
+      const uri = settings.uri?.replace(`:${direct.port}/`, `:${relay.port}/`)
+      await service.configure({ ...settings, ...(uri !== undefined && { uri }) })
+      await python.change('p.cut', 'create')
+      await python.change('p.cut', 'append', { first: 0, count: 10 })
+      const { pipeline } = await start('cut_sink', 'p.cut')
+      await untilRows('p.cut_sink', 10)
+      const faults: readonly Verdict[] = ['cut', 'cut after', 'late', 'pass', 'pass']
+      let swaps = 0
+      relay.judge = (piece) => {
+        if (!piece.includes('update "iceberg_tables"')) return 'pass'
+        setTimeout(() => relay.deliver(), 300)
+        return faults[swaps++ % faults.length] ?? 'pass'
+      }
+      const outcomes = new Set<number>()
+      for (let at = 1; at < 12; at++) {
+        await python.change('p.cut', 'append', { first: at * 10, count: 10 })
+        outcomes.add((await service.post('/api/compact', { table: 'p.cut', min_input_files: 2 })).status)
+        outcomes.add((await service.post('/api/compact', { table: 'p.cut_sink', min_input_files: 2 })).status)
+      }
+      expect(ids(await untilRows('p.cut_sink', 120))).toEqual(range(0, 120))
+      expect(ids(await python.change('p.cut', 'rows'))).toEqual(range(0, 120))
+      expect(swaps).toBeGreaterThan(faults.length * 2)
+      for (const status of outcomes) expect([200, 409, 503]).toContain(status)
+      relay.judge = () => 'pass'
+      const { id } = pipeline as { readonly id: string }
+      await service.post(`/api/pipeline/${id}/stop`, {})
+      await service.stop()
+      service = await Service.start({ home: `${folder}/home` }) // settles what was unknown
+      expect(ids(await python.change('p.cut_sink', 'rows'))).toEqual(range(0, 120))
+      expect(ids(await python.change('p.cut', 'rows'))).toEqual(range(0, 120))
+      await relay.close()
+      const away = await service.get('/api/table/p.cut/schema')
+      expect(away).toMatchObject({ status: 503, body: { code: 'IO_FAILED' } })
+      expect(await service.read('/api/health')).toMatchObject({ status: 'degraded' })
+      await service.configure(settings)
+      await service.read('/api/table/p.cut/schema')
     })
 
     it('has rows that others understand, in tables that nobody altered', async () => {
