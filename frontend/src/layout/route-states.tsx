@@ -1,9 +1,10 @@
+import { Button } from '@mantine/core'
 import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-router'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { Page } from '../components/page.tsx'
-import { ErrorState } from '../components/states.tsx'
-import { states } from '../strings/common.ts'
+import { Empty, ErrorState } from '../components/states.tsx'
+import { common, states } from '../strings/common.ts'
 
 /** What stands at an address that leads nowhere. */
 export function NotFound() {
@@ -17,7 +18,43 @@ export function NotFound() {
 }
 
 /** What stands where a page could not be loaded or broke. */
-export function RouteError({ error, reset }: ErrorComponentProps) {
+export function RouteError(props: ErrorComponentProps) {
+  return isPartMissing(props.error) ? <PartMissing /> : <Broken {...props} />
+}
+
+/** A part of the page that is loaded when it is first needed did not come: an error of the browser or of Vite's loader. */
+function isPartMissing(error: unknown): boolean {
+  return error instanceof Error && /dynamically imported module|module script|preload CSS/i.test(error.message)
+}
+
+/** The service is away, or has been replaced by a newer one with other parts: all of the page is loaded again. */
+function PartMissing() {
+  const [isTrying, setTrying] = useState(false)
+  const again = async (): Promise<void> => {
+    setTrying(true)
+    const isThere = await fetch('/api/health/live').then(
+      ({ ok }) => ok,
+      () => false,
+    )
+    if (isThere) location.reload()
+    else setTrying(false)
+  }
+  return (
+    <Page title={states.partMissingTitle}>
+      <Empty
+        title={states.unreachableTitle}
+        detail={states.partMissing}
+        action={
+          <Button variant="default" loading={isTrying} onClick={() => void again()}>
+            {common.retry}
+          </Button>
+        }
+      />
+    </Page>
+  )
+}
+
+function Broken({ error, reset }: ErrorComponentProps) {
   const router = useRouter()
   useEffect(() => {
     if (!(error instanceof ApiError)) console.error(error)

@@ -30,6 +30,8 @@ export const states = {
   notFound: 'This address leads nowhere. It may have been moved or removed.',
   backToTables: 'Go to the tables',
   requestId: (id: string) => `Request ${id}`,
+  partMissingTitle: 'This page could not be loaded',
+  partMissing: 'It may be starting, be down, or have been replaced by a newer version. Try again in a moment.',
   renderTitle: 'This page broke',
   render: 'Something in the page itself went wrong. Loading it again may help.',
 } as const

@@ -1,6 +1,6 @@
 import { Drawer, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { type RefObject, useRef, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/states.tsx'
 import { common, operations } from '../../../strings/common.ts'
@@ -10,6 +10,7 @@ import type { TableSearch } from '../search.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
 import classes from './action-drawer.module.css'
 import { ActionSteps } from './action-steps.tsx'
+import { useFocusReturned } from './drawer-focus.ts'
 import { fillForm, type FormValues } from './form-values.ts'
 import { OperationOutcome } from './operation-outcome.tsx'
 
@@ -24,6 +25,8 @@ export interface ActionDrawerProps {
 /** A form at the side: options, preview, live progress, and what came of it; the address holds where it stands. */
 export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
   const name = operations.names[kind] ?? kind
+  const drawer = useRef<HTMLDivElement>(null)
+  useFocusReturned()
   return (
     <Drawer
       opened
@@ -33,15 +36,19 @@ export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionD
       title={words.title(name, table)}
       closeButtonProps={{ 'aria-label': common.close }}
     >
-      <Stack gap="md" tabIndex={-1} data-autofocus className={classes.body}>
+      <Stack gap="md" ref={drawer} tabIndex={-1} data-autofocus className={classes.body}>
         <p className={classes.about}>{about[kind]}</p>
-        <DrawerBody table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
+        <DrawerBody drawer={drawer} table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
       </Stack>
     </Drawer>
   )
 }
 
-function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
+interface DrawerBodyProps extends ActionDrawerProps {
+  readonly drawer: RefObject<HTMLElement | null>
+}
+
+function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBodyProps) {
   const spec = ACTIONS[kind]
   const allowed = useCan(spec.minRole)
   const wantsRecommended = search.recommended !== undefined
@@ -52,7 +59,9 @@ function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProp
       setAgain(fillForm(spec, request))
       onChange({ op: '' })
     }
-    return <OperationOutcome table={table} operationId={search.op} onAgain={askAgain} onClose={onClose} />
+    return (
+      <OperationOutcome drawer={drawer} table={table} operationId={search.op} onAgain={askAgain} onClose={onClose} />
+    )
   }
   if (!allowed) return <Forbidden role={spec.minRole} />
   if (wantsRecommended && health.isPending) return <Loading lines={4} />
@@ -60,6 +69,7 @@ function DrawerBody({ table, kind, search, onChange, onClose }: ActionDrawerProp
   const recommended = actions.find(({ operation }) => operation === kind)
   return (
     <ActionSteps
+      drawer={drawer}
       table={table}
       kind={kind}
       initial={again ?? initialValues(kind, search.target, recommended?.request.body)}

@@ -1,6 +1,6 @@
 import { Button, Stack } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { type RefObject, useEffect, useRef, useState } from 'react'
 import { ApiError, hasCode } from '../../../api/api-error.ts'
 import { Notice } from '../../../components/notice.tsx'
 import { errorText } from '../../../components/states.tsx'
@@ -11,10 +11,12 @@ import classes from './action-drawer.module.css'
 import { ActionForm } from './action-form.tsx'
 import { isNothingToDo, parseDetails } from './action-figures.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { useFocusAtStep } from './drawer-focus.ts'
 import { type FormErrors, type FormValues, readForm } from './form-values.ts'
 import { PreviewView } from './preview-view.tsx'
 
 export interface ActionStepsProps {
+  readonly drawer: RefObject<HTMLElement | null>
   readonly table: string
   readonly kind: ActionKind
   readonly initial: FormValues
@@ -25,7 +27,7 @@ export interface ActionStepsProps {
 }
 
 /** Options, then what they would do, then the start of exactly that. */
-export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
+export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
   const spec = ACTIONS[kind]
   const [values, setValues] = useState(initial)
   const [found, setFound] = useState<FormErrors>({})
@@ -43,6 +45,7 @@ export function ActionSteps({ table, kind, initial, previewAtOnce, note, onStart
     if (Object.keys(errors).length === 0) preview.mutate(request)
   }
   useAskOnce(previewAtOnce, ask)
+  useFocusAtStep(drawer, `${preview.status} ${apply.status}`)
   const planned = preview.data
   if (planned === undefined) {
     const refused = preview.error instanceof ApiError ? placeErrors(preview.error, spec.fields) : undefined

@@ -1,7 +1,7 @@
 import { Button, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { type RefObject, useEffect, useState } from 'react'
 import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
@@ -10,14 +10,19 @@ import { Notice } from '../../../components/notice.tsx'
 import { OperationProgress } from '../../../components/operation-progress.tsx'
 import { ErrorState, Loading } from '../../../components/states.tsx'
 import { formatDuration } from '../../../components/units.ts'
+import { operationStrings } from '../../../strings/operations.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { forgetTable } from '../api.ts'
 import classes from './action-drawer.module.css'
 import { compareHealth, type Details, isDetails } from './action-figures.ts'
 import { isActionKind } from './action-specs.ts'
+import { useFocusAtStep } from './drawer-focus.ts'
 import { ColumnSpecifics, DetailFigures } from './preview-view.tsx'
 
+const verdicts = operationStrings.detail
+
 export interface OperationOutcomeProps {
+  readonly drawer: RefObject<HTMLElement | null>
   readonly table: string
   readonly operationId: string
   /** Goes back to the preview of the same request, after it failed or was cancelled. */
@@ -28,7 +33,7 @@ export interface OperationOutcomeProps {
 type EndHandlers = Pick<OperationOutcomeProps, 'onAgain' | 'onClose'>
 
 /** An operation while it runs and after: progress, then health before and after. */
-export function OperationOutcome({ table, operationId, onAgain, onClose }: OperationOutcomeProps) {
+export function OperationOutcome({ drawer, table, operationId, onAgain, onClose }: OperationOutcomeProps) {
   const first = useQuery({
     queryKey: ['operation', operationId, 'outcome'],
     queryFn: ({ signal }) => api.get<Operation>(`/api/operations/${encodeURIComponent(operationId)}`, { signal }),
@@ -36,6 +41,7 @@ export function OperationOutcome({ table, operationId, onAgain, onClose }: Opera
   })
   const [ended, setEnded] = useState<Operation>()
   const state = (ended ?? first.data)?.state
+  useFocusAtStep(drawer, state ?? 'unread')
   useForgetAtEnd(table, state !== undefined && state !== 'running')
   if (first.isPending) return <Loading lines={3} />
   if (first.isError) return <ErrorState error={first.error} onRetry={() => void first.refetch()} />
@@ -142,7 +148,7 @@ export function BeforeAfter({ before, after }: BeforeAfterProps) {
             <td>{row.before}</td>
             <td>{row.after}</td>
             <td className={row.better === undefined ? undefined : classes[row.better ? 'better' : 'worse']}>
-              {row.delta}
+              {row.delta} {row.better !== undefined && verdicts[row.better ? 'better' : 'worse']}
             </td>
           </tr>
         ))}

@@ -1,0 +1,77 @@
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, openBrowser, visit } from './support/browser.ts'
+import { type House, startHouse } from './support/house.ts'
+
+describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a service, the web page', () => {
+  let house: House
+  let browser: Browser
+  beforeAll(async () => {
+    house = await startHouse()
+    browser = await openBrowser()
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await house?.close()
+  })
+
+  async function arrive(path: string): Promise<Page> {
+    const { page } = await visit(browser)
+    await page.goto(house.link)
+    await page.waitForURL(`${house.url}/tables`)
+    await page.goto(house.url + path)
+    return page
+  }
+
+  it('takes a double click for one order', async () => {
+    const page = await arrive('/tables/demo.events?action=compact&recommended=1')
+    const drawer = page.getByRole('dialog')
+    await drawer.getByRole('button', { name: 'Apply: Compact' }).dblclick()
+    await drawer.getByText(/^Done in/).waitFor()
+    const { operations } = await house.call('GET', '/api/operations')
+    expect(operations.map(({ state }: { state: string }) => state)).toEqual(['succeeded'])
+
+    await page.goto(`${house.url}/settings/tokens`)
+    await page.getByRole('button', { name: 'New token' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByRole('textbox', { name: 'User' }).fill('zoe')
+    await dialog.getByRole('textbox', { name: 'What for' }).fill('laptop')
+    await dialog.getByRole('button', { name: 'Make token' }).dblclick()
+    await page.getByText('Copy the token now').waitFor()
+    const tokens: { user: string }[] = await house.call('GET', '/api/auth/tokens')
+    expect(tokens.filter(({ user }) => user === 'zoe')).toHaveLength(1)
+    await page.context().close()
+  })
+
+  it('keeps the focus in a form from step to step, and gives it back', async () => {
+    const page = await arrive('/tables/demo.orders')
+    const isFocusIn = (selector: string) =>
+      page.evaluate((within) => document.activeElement?.closest(within) != null, selector)
+    await page.getByRole('button', { name: 'Actions' }).press('Enter')
+    await page.getByRole('menuitem', { name: 'Expire snapshots' }).press('Enter')
+    const drawer = page.getByRole('dialog')
+    await drawer.getByRole('button', { name: 'Preview' }).press('Enter')
+    await drawer.getByRole('button', { name: 'Change options' }).waitFor()
+    await expect.poll(() => isFocusIn('[role="dialog"]')).toBe(true)
+    await page.keyboard.press('Tab')
+    expect(await isFocusIn('[role="dialog"]')).toBe(true)
+    await page.keyboard.press('Escape')
+    await drawer.waitFor({ state: 'detached' })
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Actions')
+    await page.context().close()
+  })
+
+  it('says when a part of it cannot be loaded, and goes on when the service is there again', async () => {
+    const page = await arrive('/tables')
+    await page.getByRole('link', { name: 'demo.events' }).waitFor()
+    await page.context().setOffline(true)
+    await page.getByRole('link', { name: 'Operations', exact: true }).click()
+    await page.getByText('The service does not answer').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('The service does not answer').waitFor()
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('heading', { name: 'Operations' }).waitFor()
+    await page.context().close()
+  })
+})
