@@ -17,7 +17,8 @@ import { FOLLOWS_SOURCE } from './pipeline-spec.ts'
 import { backfillOffset } from './recover.ts'
 import { type KnownProgress, listProgress, type SinkProgress } from './sink-progress.ts'
 import { compileProblem } from './sink-schema.ts'
-import { hasWholeHistory, type ReadPosition, unreadHistory } from './source-history.ts'
+import { type ReadPosition, unreadHistory } from './source-history.ts'
+import { historyWarnings, repeatWarnings } from './start-warnings.ts'
 
 /** A start as it was asked for. */
 export interface StartRequest {
@@ -64,14 +65,15 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   requireOwn(state, { sources, sinkName: request.sink, sink })
   if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
   else await requireCopyable(deps.engine, sources)
-  const lost = lostQuery(sink, sources, checkpointLocation)
+  const known = sink ? progressIn(sink) : []
+  const lost = lostQuery(known, sources, checkpointLocation)
   return {
     sources,
     sink,
     checkpointLocation,
     queryId: state.queryId ?? lost?.queryId,
     positions: beginning(state, sources, lost?.progress),
-    warnings: state.latest === undefined ? historyWarnings(sources) : [],
+    warnings: state.latest ? [] : [...historyWarnings(sources), ...(lost ? [] : repeatWarnings(sources, known))],
   }
 }
 
@@ -197,9 +199,12 @@ async function requireWritable(
 }
 
 /** The query whose checkpoint was at this place, as the sink remembers it: when its folder is gone, nothing is read twice. */
-function lostQuery(sink: Table | undefined, sources: readonly Table[], location: string): KnownProgress | undefined {
-  if (sink === undefined) return undefined
-  const found = progressIn(sink).filter(
+function lostQuery(
+  known: readonly KnownProgress[],
+  sources: readonly Table[],
+  location: string,
+): KnownProgress | undefined {
+  const found = known.filter(
     ({ progress }) =>
       progress.checkpointLocation === location &&
       progress.sources.length === sources.length &&
@@ -225,16 +230,6 @@ function beginning(state: CheckpointState, sources: readonly Table[], lost: Sink
     const known = logged === undefined ? lost?.positions[at] : { offset: logged, isComplete: false }
     return known ?? { offset: backfillOffset(table), isComplete: false }
   })
-}
-
-function historyWarnings(sources: readonly Table[]): string[] {
-  return sources
-    .filter(({ metadata }) => !hasWholeHistory(metadata))
-    .map(
-      ({ identifier }) =>
-        `the first snapshots of ${formatIdentifier(identifier)} have expired: reading begins with the rows that it holds ` +
-        'now, and rows that were deleted before are not in the sink',
-    )
 }
 
 /** Makes the sink of a checked start from the schema of its source, partitioned as the source is. */
