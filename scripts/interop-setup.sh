@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what the interop tests and benches compare us with: PyIceberg and PySpark in a virtual environment, the
-# Iceberg runtime for Spark and the SQLite driver for its JDBC catalog. Needs Python 3.11, a JDK 17 and Maven, and uses
-# the package registries that pip and Maven are configured with. Prints the environment on standard output:
+# Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, and Iceberg's own REST catalog server. Needs Python
+# 3.11, a JDK 17 and Maven, and uses the package registries that pip and Maven are configured with. Prints the
+# environment on standard output:
 #   eval "$(scripts/interop-setup.sh)"
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -36,6 +37,17 @@ jar() {
 jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_version.jar"
 jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
 
+# The jars that a pom names, with all that they need.
+rest_pom="test/interop/rest-server/pom.xml"
+rest_jars="$cache/rest-server"
+if ! cmp -s "$rest_pom" "$rest_jars/pom.installed"; then
+  rm -rf "$rest_jars"
+  mvn --quiet --batch-mode --file "$rest_pom" dependency:copy-dependencies -DincludeScope=runtime \
+    "-DoutputDirectory=$rest_jars" >&2
+  cp "$rest_pom" "$rest_jars/pom.installed"
+fi
+
 printf 'export LOCKHOUSE_PYTHON=%q\n' "$cache/venv/bin/python"
 printf 'export ICEBERG_SPARK_JAR=%q\n' "$cache/$runtime-$iceberg_version.jar"
 printf 'export SQLITE_JDBC_JAR=%q\n' "$cache/sqlite-jdbc-$sqlite_version.jar"
+printf 'export ICEBERG_REST_JARS=%q\n' "$rest_jars"

@@ -114,6 +114,7 @@ class RestCatalog implements Catalog {
     checkNewIdentifier(identifier)
     const { namespace, name } = identifier
     const path = (await this.#prepare()).tables(namespace)
+    await this.#requireNamespace(namespace)
     try {
       const body = createTableBody(name, options)
       const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
@@ -126,12 +127,11 @@ class RestCatalog implements Catalog {
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
     checkNewIdentifier(identifier)
     const { namespace, name } = identifier
-    const routes = await this.#prepare()
-    if (!(await this.#exists(routes.namespace(namespace)))) throw noSuchNamespace(namespace)
+    const path = (await this.#prepare()).register(namespace)
+    await this.#requireNamespace(namespace)
     await loadTableAt(this.#io, identifier, metadataLocation) // refused here when it is no metadata of a table
     await this.#requireUnregistered(metadataLocation)
     try {
-      const path = routes.register(namespace)
       const body = { name, 'metadata-location': metadataLocation }
       const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
       return this.#table(identifier, answerJson(answer))
@@ -193,6 +193,12 @@ class RestCatalog implements Catalog {
       if (hasStatus(error, 404)) return false
       throw error
     }
+  }
+
+  /** Some servers put tables anywhere. */
+  async #requireNamespace(namespace: readonly string[]): Promise<void> {
+    const routes = await this.#prepare()
+    if (!(await this.#exists(routes.namespace(namespace)))) throw noSuchNamespace(namespace)
   }
 
   /** The namespaces right below one; none where the catalog has a single level of them, or the parent is gone. */

@@ -19,10 +19,11 @@ export interface BehaviourOptions {
   /** Whether tables can be registered and dropped, and lie where their creator says. */
   readonly movable: boolean
   /**
-   * A server applies commits: it names the metadata files, and what is not required may have changed. `foreignKeys`:
-   * whether it keeps keys of metadata that it does not know.
+   * A server applies commits: it names the metadata files, and what is not required may have changed. `java`: Iceberg's
+   * own drops keys that it does not know, writes where nothing changes, keeps the files of those that lost, and looks for
+   * minutes for metadata that it cannot read.
    */
-  readonly served?: { readonly foreignKeys: boolean }
+  readonly served?: { readonly java: boolean }
 }
 
 /** What every catalog does. */
@@ -72,7 +73,7 @@ function namespaces({ create }: BehaviourOptions): void {
   })
 }
 
-function tables({ create }: BehaviourOptions): void {
+function tables({ create, served }: BehaviourOptions): void {
   it('creates a table that another instance loads', async () => {
     const store = create()
     const created = await createEvents(store.open(), { owner: 'me' })
@@ -123,6 +124,7 @@ function tables({ create }: BehaviourOptions): void {
     for (const result of settled) {
       if (result.status === 'rejected') expect(result.reason).toMatchObject({ code: 'TABLE_EXISTS' })
     }
+    if (served?.java) return
     expect((await filesBelow(store.io, store.warehouse)).filter((file) => file.endsWith('.json'))).toHaveLength(1)
   })
 
@@ -140,7 +142,7 @@ function tables({ create }: BehaviourOptions): void {
     }
   })
 
-  it('tells damaged metadata without changing it', async () => {
+  it.skipIf(served?.java)('tells damaged metadata without changing it', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -263,7 +265,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(metadata.tableUuid).toBe(base.metadata.tableUuid)
   })
 
-  it('writes nothing when nothing changes', async () => {
+  it.skipIf(served?.java)('writes nothing when nothing changes', async () => {
     const store = create()
     const catalog = store.open()
     const base = await createEvents(catalog, { a: '1' })
@@ -273,7 +275,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
   })
 
-  it.skipIf(served?.foreignKeys === false)('keeps keys that it does not know, and 64-bit numbers', async () => {
+  it.skipIf(served?.java)('keeps keys that it does not know, and 64-bit numbers', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -333,6 +335,7 @@ function rivals({ create, served }: BehaviourOptions): void {
     expect(metadata.properties).toMatchObject(expected)
     expect(metadata.metadataLog).toHaveLength(20)
     expect(new Set(results.map(({ table }) => table.metadataLocation)).size).toBe(20)
+    if (served?.java) return
     // Attempts that lost left nothing behind.
     const files = (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.json'))
     expect(files.sort()).toEqual([...metadata.metadataLog.map((entry) => entry.metadataFile), metadataLocation].sort())

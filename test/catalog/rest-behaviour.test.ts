@@ -21,7 +21,7 @@ afterAll(async () => {
 
 catalogBehaviour('rest', {
   movable: true,
-  served: { foreignKeys: true },
+  served: { java: false },
   create: () => {
     const folder = join(root, String(stores++))
     const warehouse = server.addWarehouse(join(folder, 'warehouse'))

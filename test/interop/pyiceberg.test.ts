@@ -5,9 +5,10 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { FilesAnswer, Health, RefsAnswer, SchemaAnswer, SnapshotsAnswer } from './harness/answers.ts'
 import { snapshotLines } from './harness/answers.ts'
-import { pyicebergAvailable } from './harness/environment.ts'
+import { pyicebergAvailable, restServerAvailable } from './harness/environment.ts'
 import { ObjectStore } from './harness/object-store.ts'
 import { runPython } from './harness/python.ts'
+import { RestServer } from './harness/rest-server.ts'
 import { changedRow, sortedRows, type ColumnChange, type Rows } from './harness/rows.ts'
 import { Service } from './harness/service.ts'
 
@@ -72,11 +73,16 @@ const TABLES: Readonly<Record<string, ColumnChange>> = {
 const NAMES = Object.keys(TABLES)
 const available = pyicebergAvailable('interop with PyIceberg')
 
-const PLACES = ['on this machine', 'in an object store'] as const
+const PLACES = [
+  'on this machine',
+  'in an object store',
+  ...(restServerAvailable('tables that PyIceberg writes behind a REST server') ? ['behind a REST server'] : []),
+]
 
 describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { timeout: 600_000 }, (place) => {
   const folder = available ? mkdtempSync(join(tmpdir(), 'interop-py-')) : ''
   let store: ObjectStore | undefined
+  let rest: RestServer | undefined
   const catalog = {
     uri: `sqlite:///${folder}/catalog.db`,
     warehouse: `file://${folder}/warehouse`,
@@ -102,11 +108,15 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
       catalog.warehouse = `s3://${store.bucket}/warehouse`
       catalog.properties = store.properties
     }
+    if (place === 'behind a REST server') {
+      rest = await RestServer.start()
+      catalog.uri = rest.uri(folder)
+    }
     await runPython('pyiceberg_tables.py', { ...catalog, namespace: 'py', only: [...NAMES, 'fixed_type'] })
     before = await dump()
     service = await Service.start({ home: `${folder}/home` })
     await service.configure({
-      catalog_type: 'sql',
+      catalog_type: rest === undefined ? 'sql' : 'rest',
       uri: catalog.uri,
       warehouse: catalog.warehouse,
       catalog_name: catalog.name,
@@ -117,6 +127,7 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
   afterAll(async () => {
     await service?.stop()
     await store?.stop()
+    await rest?.stop()
     rmSync(folder, { recursive: true, force: true })
   })
 

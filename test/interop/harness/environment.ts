@@ -13,6 +13,9 @@ export const SPARK_JAR = existing('ICEBERG_SPARK_JAR')
 /** The SQLite driver with which Spark opens the service's own catalog, or undefined. */
 export const SQLITE_JDBC_JAR = existing('SQLITE_JDBC_JAR')
 
+/** Jars of Iceberg's REST catalog server, or undefined. */
+export const REST_JARS = existing('ICEBERG_REST_JARS')
+
 function existing(name: string): string | undefined {
   const path = process.env[name]
   if (!path) return undefined
@@ -31,6 +34,13 @@ export function pyicebergAvailable(suite: string): boolean {
 export function sparkAvailable(suite: string): boolean {
   if (PYTHON && SPARK_JAR) return true
   skipLoudly(suite, PYTHON ? 'ICEBERG_SPARK_JAR' : 'LOCKHOUSE_PYTHON')
+  return false
+}
+
+/** Whether Iceberg's REST catalog server can run here; says so when it cannot. */
+export function restServerAvailable(suite: string): boolean {
+  if (REST_JARS) return true
+  skipLoudly(suite, 'ICEBERG_REST_JARS')
   return false
 }
 

@@ -25,7 +25,7 @@ export interface Answer {
 
 /** Catalog settings as PUT /api/config takes them. */
 export interface CatalogSettings {
-  readonly catalog_type: 'sql' | 'hadoop'
+  readonly catalog_type: 'sql' | 'rest' | 'hadoop'
   readonly warehouse: string
   readonly catalog_name: string
   readonly uri?: string

@@ -11,6 +11,8 @@ export interface SparkOptions {
   readonly warehouse: string
   /** SQLite file and warehouse of the JDBC catalog `lockhouse`; needs SQLITE_JDBC_JAR. */
   readonly sqlCatalog?: { readonly path: string; readonly warehouse: string }
+  /** Address of the REST catalog `served`. */
+  readonly restUri?: string
   readonly driverMemory?: string
 }
 
@@ -76,7 +78,8 @@ export class SparkSession {
 
 function settings(options: SparkOptions): Record<string, string> {
   const memory = options.driverMemory ? { SPARK_DRIVER_MEMORY: options.driverMemory } : {}
-  const common = { SPARK_SCRATCH: options.scratch, SPARK_WAREHOUSE: options.warehouse, ...memory }
+  const rest = { SPARK_REST_URI: options.restUri ?? '' }
+  const common = { SPARK_SCRATCH: options.scratch, SPARK_WAREHOUSE: options.warehouse, ...memory, ...rest }
   if (!options.sqlCatalog || !SQLITE_JDBC_JAR) return { ...common, SQLITE_JDBC_JAR: '', SPARK_CATALOG_URI: '' }
   return {
     ...common,

@@ -1,4 +1,4 @@
-"""The SQL catalog that PyIceberg and the service share: one SQLite file, one warehouse."""
+"""The catalog that PyIceberg and the service share: a SQL database or a REST server, and one warehouse."""
 
 import json
 import os
@@ -8,6 +8,7 @@ import warnings
 os.environ.setdefault("TZ", "UTC")
 warnings.filterwarnings("ignore")
 
+from pyiceberg.catalog.rest import RestCatalog  # noqa: E402
 from pyiceberg.catalog.sql import SqlCatalog  # noqa: E402
 
 
@@ -18,7 +19,8 @@ def arguments():
 
 def catalog(options):
     """Opens (or makes) the catalog; `uri`, `warehouse`, `name`, `properties` as the service is configured."""
-    return SqlCatalog(
+    kind = RestCatalog if options["uri"].startswith("http") else SqlCatalog
+    return kind(
         options.get("name", "lockhouse"),
         uri=options["uri"],
         warehouse=options["warehouse"],
