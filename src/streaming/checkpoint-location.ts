@@ -49,7 +49,7 @@ async function follow(path: string, { realFolder }: CheckpointRoots): Promise<st
   try {
     return await realFolder(path)
   } catch {
-    throw refuse('cannot be followed: a part of it is a file, or must not be looked into')
+    throw refuse('cannot be followed: a part of it is a file, a link to nowhere, or must not be looked into')
   }
 }
 

@@ -50,8 +50,9 @@ export interface CheckedStart {
 }
 
 /**
- * Checks everything about a start that can be known before; changes nothing. `DomainError` with the field in
- * `fields`: unknown tables, a checkpoint that escapes, is damaged or another pipeline's, schemas that do not fit.
+ * Checks everything about a start that can be known before; changes nothing. `DomainError` with the field in `fields`:
+ * tables that are unknown or cannot be read, a checkpoint that escapes, is damaged or another pipeline's, schemas that do
+ * not fit.
  */
 export async function checkStart(deps: StartCheckDeps, request: StartRequest): Promise<CheckedStart> {
   const sources: Table[] = []
@@ -77,6 +78,9 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   }
 }
 
+/** What keeps a table in the catalog from being read, whoever asks and whenever. */
+const UNREADABLE: ReadonlySet<string> = new Set(['FILE_NOT_FOUND', 'CORRUPT_FILE', 'INVALID_METADATA', 'UNSUPPORTED'])
+
 async function loadTable(catalog: Catalog, field: string, name: string): Promise<Table> {
   try {
     return await catalog.loadTable(parseIdentifier(name))
@@ -85,6 +89,7 @@ async function loadTable(catalog: Catalog, field: string, name: string): Promise
       throw refuse('NOT_FOUND', field, `there is no table ${name}`, error)
     }
     if (isIcebergError(error, 'INVALID_ARGUMENT')) throw refuse('INVALID_REQUEST', field, error.message, error)
+    if (isIcebergError(error) && UNREADABLE.has(error.code)) throw refuse('UNPROCESSABLE', field, error.message, error)
     throw error
   }
 }
@@ -232,17 +237,25 @@ function beginning(state: CheckpointState, sources: readonly Table[], lost: Sink
   })
 }
 
-/** Makes the sink of a checked start from the schema of its source, partitioned as the source is. */
-export async function createSink(catalog: Catalog, source: Table, sink: TableIdentifier): Promise<Table> {
+/**
+ * Makes the sink of a checked start from the schema of its source, partitioned as the source is. `CONFLICT` with the
+ * field when there is something of this name now, or a view.
+ */
+export async function createSink(catalog: Catalog, source: Table, sink: TableIdentifier): Promise<void> {
   const { metadata } = source
   const spec = portableSpec(source)
   await catalog.createNamespace(sink.namespace)
-  return catalog.createTable(sink, {
-    schema: currentSchema(metadata),
-    ...(spec === undefined ? {} : { partitionSpec: spec }),
-    formatVersion: metadata.formatVersion === 3 ? 3 : 2,
-    properties: { [FOLLOWS_SOURCE]: 'true' },
-  })
+  try {
+    await catalog.createTable(sink, {
+      schema: currentSchema(metadata),
+      ...(spec === undefined ? {} : { partitionSpec: spec }),
+      formatVersion: metadata.formatVersion === 3 ? 3 : 2,
+      properties: { [FOLLOWS_SOURCE]: 'true' },
+    })
+  } catch (error) {
+    if (isIcebergError(error, 'TABLE_EXISTS')) throw refuse('CONFLICT', 'sink_table', error.message, error)
+    throw error
+  }
 }
 
 /** The source's partition spec without what only its past explains; undefined when nothing is left. */

@@ -1,5 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sqliteDialect } from '../../src/runtime/sqlite.ts'
 import { numbered, openLab, type StreamLab, until } from '../streaming/support.ts'
 
 describe('streaming pipelines through the interface', () => {
@@ -31,6 +33,12 @@ describe('streaming pipelines through the interface', () => {
       ['id', 'long'],
       ['name', { kind: 'fixed', length: 4 }],
     ])
+    const { metadataLocation } = await lab.createTable('s.dangling', [['id', 'long']])
+    rmSync(metadataLocation.replace('file://', ''))
+    await lab.createTable('s.view', [['id', 'long']])
+    const db = new Kysely({ dialect: sqliteDialect(`${home}/catalog.db`) })
+    await sql`update iceberg_tables set iceberg_type = 'VIEW' where table_name = 'view'`.execute(db)
+    await db.destroy()
     await lab.append('s.src', numbered(0, 10))
     for (const role of ['Auditor', 'DataEngineer']) {
       const answer = await lab.service.post('/api/auth/tokens', { user: role, role, name: role })
@@ -174,6 +182,9 @@ describe('streaming pipelines through the interface', () => {
       [{ sink_table: 's.wrong' }, 422, 'sink_table'],
       [{ sink_table: 's.fixed' }, 422, 'sink_table'],
       [{ source_table: 's.fixed', sink_table: 's.made', create_sink_table: true }, 422, 'source_table'],
+      [{ source_table: 's.dangling' }, 422, 'source_table'],
+      [{ sink_table: 's.dangling' }, 422, 'sink_table'],
+      [{ sink_table: 's.view', create_sink_table: true }, 409, 'sink_table'],
       [{ on_delete: 'maybe' }, 400, 'on_delete'],
       [{ max_files_per_batch: 0 }, 400, 'max_files_per_batch'],
       [{ max_bytes_per_batch: 1.5 }, 400, 'max_bytes_per_batch'],

@@ -136,8 +136,10 @@ function isRefusal({ code }: ToolError): boolean {
 
 function describeError(error: unknown, tool: AgentTool, { services, requestId }: ToolRun): ToolError {
   if (error instanceof DomainError) {
-    const { code, message, fields } = error
-    return { code, message, ...(fields.length === 0 ? {} : { errors: fields.slice(0, 10) }) }
+    const { code, message, fields, cause } = error
+    const shown = isIcebergError(cause) ? withoutPaths : (text: string) => text
+    const errors = fields.slice(0, 10).map((field) => ({ ...field, message: shown(field.message) }))
+    return { code, message: shown(message), ...(errors.length === 0 ? {} : { errors }) }
   }
   if (isIcebergError(error)) {
     const message = withoutPaths(error.message)
