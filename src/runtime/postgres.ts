@@ -126,6 +126,7 @@ const STATES: ReadonlyMap<string, readonly [DatabaseErrorCode, string]> = new Ma
   ['08', ['CANNOT_OPEN', 'the connection failed']],
   ['28', ['CANNOT_OPEN', 'the server refuses the credentials']],
   ['3D', ['CANNOT_OPEN', 'there is no such database']],
+  ['3F', ['CANNOT_OPEN', 'there is no such schema']],
   ['57P', ['CANNOT_OPEN', 'the server is stopping']],
 ])
 

@@ -20,7 +20,10 @@ export const setCatalogConfigRequest = z.strictObject({
   catalog_type: z.enum(['sql', 'rest', 'hadoop']),
   warehouse: z.string().min(1).max(4000),
   catalog_name: name,
-  uri: z.string().max(4000).nullable().optional(),
+  uri: z.string().max(4000).nullable().optional().meta({
+    description:
+      'sqlite:///path, postgresql://…, or that of a REST catalog. As GET shows it, with ***, it keeps its password',
+  }),
   extra_props: z.record(z.string().max(500), z.string().max(10_000)).optional(),
 })
 

@@ -125,6 +125,8 @@ describe.skipIf(postgresServer === undefined)('the JDBC catalog tables in Postgr
     const commit = commitTable(readOnly, EVENTS, setProperty('a', '1'))
     await expect(commit).rejects.toMatchObject({ code: 'IO_FAILED', message: expect.stringContaining('read-only') })
     expect((await catalog.loadTable(EVENTS)).metadataLocation).toBe(base.metadataLocation)
+    const nowhere = await openAs(lab, `${lab.uri}?currentSchema=nowhere`)
+    await expect(nowhere.ping()).rejects.toThrow('there is no such schema')
     await lab.run('create schema empty')
     const empty = await openAs(lab, `${lab.uri}?options=-cdefault_transaction_read_only%3Don%20-csearch_path%3Dempty`)
     await expect(empty.ping()).rejects.toMatchObject({ code: 'IO_FAILED' })
@@ -156,7 +158,7 @@ describe.skipIf(postgresServer === undefined)('a PostgreSQL server', () => {
     const lab = await newLab()
     const catalog = lab.open({ maxConnections: 1 })
     await createEvents(catalog)
-    await lab.run(`select pg_terminate_backend(pid) from pg_stat_activity
+    await lab.run(`select pg_terminate_backend(pid, 10000) from pg_stat_activity
       where datname = current_database() and pid <> pg_backend_pid()`)
     // A session's end may be heard only when it is used.
     await catalog.ping().catch(() => catalog.ping())
