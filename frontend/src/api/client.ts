@@ -33,11 +33,27 @@ async function bodyOf<T>(method: string, path: string, body: unknown, options: R
   return (await send<T>(method, path, { ...options, body })).body
 }
 
-async function send<T>(
-  method: string,
-  path: string,
-  options: RequestOptions & { readonly body?: unknown } = {},
-): Promise<ApiAnswer<T>> {
+type SendOptions = RequestOptions & { readonly body?: unknown }
+
+const ordersUnderWay = new Map<string, Promise<ApiAnswer<unknown>>>()
+
+/** A double click is one order: what is ordered again before it is answered is not sent again, and gets that answer. */
+async function send<T>(method: string, path: string, options: SendOptions = {}): Promise<ApiAnswer<T>> {
+  if (method === 'GET') return sendOnce<T>(method, path, options)
+  const { query, headers, body } = options
+  const order = JSON.stringify([method, path, query, headers, body])
+  const known = ordersUnderWay.get(order)
+  if (known) return known as Promise<ApiAnswer<T>>
+  const answer = sendOnce<T>(method, path, options)
+  ordersUnderWay.set(order, answer)
+  try {
+    return await answer
+  } finally {
+    ordersUnderWay.delete(order)
+  }
+}
+
+async function sendOnce<T>(method: string, path: string, options: SendOptions): Promise<ApiAnswer<T>> {
   const response = await fetchAnswer(method, path, options)
   if (!response.ok) throw await toApiError(response)
   return { status: response.status, headers: response.headers, body: (await readBody(response)) as T }

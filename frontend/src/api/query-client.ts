@@ -1,4 +1,4 @@
-import { MutationCache, notifyManager, QueryCache, QueryClient } from '@tanstack/react-query'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { ApiError } from './api-error.ts'
 
 type Listener = () => void
@@ -12,9 +12,6 @@ export function onSessionEnded(listener: Listener): void {
 function noteError(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) sessionEnded()
 }
-
-// A button that was pressed is drawn as busy before the next click can reach it: a double click is one order.
-notifyManager.setScheduler(queueMicrotask)
 
 /** All answers of the service that the page holds. */
 export const queryClient = new QueryClient({

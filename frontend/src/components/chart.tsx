@@ -114,7 +114,7 @@ function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries
     label,
     stroke,
     width: kind === 'bars' ? 0 : 1.5,
-    points: { show: false },
+    points: { show: ({ data }: UPlot) => data[0].length === 1 },
     value: (_plot: UPlot, value: number | null) => (value === null ? '–' : format(value)),
     ...(fill === true || bars ? { fill: `color-mix(in srgb, ${stroke} ${bars ? 80 : 15}%, transparent)` } : {}),
     ...(bars ? { paths: bars } : {}),
@@ -124,9 +124,9 @@ function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries
 /** At least so much time, s: the labels of less would all be the same. */
 const MIN_SPAN_S = 10
 
-/** All of the time that there are values for, with the newest at the end. */
-function timeRange(_plot: UPlot, min: number | null, max: number | null): [number, number] {
-  const end = max ?? Date.now() / 1000
+/** All of the time that there are values for, with the newest at the end; of one value uPlot would make years. */
+function timeRange({ data }: UPlot, min: number | null, max: number | null): [number, number] {
+  const end = (data[0].length === 1 ? min : max) ?? Date.now() / 1000
   return [Math.min(min ?? end, end - MIN_SPAN_S), end]
 }
 

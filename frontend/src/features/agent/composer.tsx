@@ -51,7 +51,8 @@ export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: 
         <ModelFields choice={choice} />
         <VisuallyHidden>{strings.hint}</VisuallyHidden>
         {isRunning ? (
-          <Button variant="default" onClick={onStop}>
+          // It stands where Send was: the second click of a double click is not meant for it.
+          <Button variant="default" onClick={({ detail }) => detail < 2 && onStop()}>
             {strings.stop}
           </Button>
         ) : (

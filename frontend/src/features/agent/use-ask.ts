@@ -6,6 +6,9 @@ import { agentStrings } from '../../strings/agent.ts'
 import { ask, chatQuery, chatsQuery } from './api.ts'
 import { type AgentStreamEvent, askedTurn, followTurn, type LiveTurn, stopTurn } from './live-turn.ts'
 
+/** The service stores what was said before a stop once it has noticed that nobody listens. */
+const STORED_AFTER_MS = 1000
+
 interface Asking {
   /** The question under way, or the last one when it was not answered. */
   readonly live: LiveTurn | undefined
@@ -23,7 +26,8 @@ export function useAsk(onAnswered: (chatId: string) => void): Asking {
   const stop = useCallback(() => {
     running.current?.abort()
     setLive((turn) => turn && stopTurn(turn))
-  }, [])
+    setTimeout(() => void client.invalidateQueries({ queryKey: chatsQuery.queryKey }), STORED_AFTER_MS)
+  }, [client])
 
   const start = (request: ChatRequest): void => {
     running.current?.abort()

@@ -61,13 +61,14 @@ function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
   const [user, setUser] = useState('')
   const [name, setName] = useState('')
   const [role, setRole] = useState<Role>('DataEngineer')
+  const [openedAt] = useState(() => new Date()) // one form is one order, however often it is sent
   const [days, setDays] = useState<ExpiryDays>('90')
   const [isChecked, setChecked] = useState(false)
   const isUserGood = isUserName(user)
   const isNameGood = name.trim() !== ''
   const submit = (): void => {
     setChecked(true)
-    if (isUserGood && isNameGood) onSubmit({ user, role, name: name.trim(), expires_at: expiryOf(days, new Date()) })
+    if (isUserGood && isNameGood) onSubmit({ user, role, name: name.trim(), expires_at: expiryOf(days, openedAt) })
   }
   return (
     <form
