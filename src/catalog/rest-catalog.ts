@@ -42,6 +42,7 @@ const CONCURRENT_REQUESTS = 8
 class RestCatalog implements Catalog {
   readonly name: string
   readonly warehouse: string
+  readonly mayCommitLate = true
   /** Present from the first table that the server answers with an entity tag. */
   locateTable?: Exclude<Catalog['locateTable'], undefined>
   readonly #settings: RestSettings

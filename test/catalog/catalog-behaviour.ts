@@ -20,8 +20,8 @@ export interface BehaviourOptions {
   readonly movable: boolean
   /**
    * A server applies commits: it names the metadata files, and what is not required may have changed. `java`: Iceberg's
-   * own drops keys that it does not know, writes where nothing changes, keeps the files of those that lost, and looks for
-   * minutes for metadata that it cannot read.
+   * own, over a JDBC catalog, drops keys that it does not know, writes where nothing changes, keeps the files of those that
+   * lost, and looks for minutes for metadata that it cannot read.
    */
   readonly served?: { readonly java: boolean }
 }
@@ -39,7 +39,7 @@ export function catalogBehaviour(name: string, options: BehaviourOptions): void 
   })
 }
 
-function namespaces({ create }: BehaviourOptions): void {
+function namespaces({ create, served }: BehaviourOptions): void {
   it('is empty at first and answers', async () => {
     const catalog = create().open()
     await catalog.ping()
@@ -63,7 +63,8 @@ function namespaces({ create }: BehaviourOptions): void {
     const catalog = create().open()
     await catalog.createNamespace(['n_s', 'x'])
     await catalog.createNamespace(['Upper', 'x'])
-    for (const missing of ['nope', 'nas', 'n%', 'upper', 'n_s.y', 'n']) {
+    const alike = served?.java ? [] : ['nas', 'n%', 'upper'] // it compares by LIKE
+    for (const missing of ['nope', 'n_s.y', 'n', ...alike]) {
       const namespace = missing.split('.')
       await expect(catalog.listTables(namespace)).rejects.toMatchObject({ code: 'NO_SUCH_NAMESPACE' })
       const creation = catalog.createTable({ namespace, name: 't' }, { schema: SCHEMA })
@@ -334,8 +335,8 @@ function rivals({ create, served }: BehaviourOptions): void {
     const expected = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`p${i}`, `${i}`]))
     expect(metadata.properties).toMatchObject(expected)
     expect(metadata.metadataLog).toHaveLength(20)
+    if (served?.java) return // it answers the state after the last of those that commit at the same time
     expect(new Set(results.map(({ table }) => table.metadataLocation)).size).toBe(20)
-    if (served?.java) return
     // Attempts that lost left nothing behind.
     const files = (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.json'))
     expect(files.sort()).toEqual([...metadata.metadataLog.map((entry) => entry.metadataFile), metadataLocation].sort())
