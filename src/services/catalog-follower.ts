@@ -19,15 +19,18 @@ export function followCatalogChanges({ catalog, feed, log }: CatalogFollowerDeps
   const refresh = (): Promise<void> =>
     catalog.refresh().catch((error: unknown) => log.error('the new catalog could not be opened', { error }))
 
+  /** What was stored before there was anybody to follow it is taken over, too. */
   async function follow(): Promise<void> {
-    for await (const { type } of feed.follow(undefined, stop.signal)) if (type === 'config.changed') await refresh()
+    const since = await feed.lastSeq()
+    await refresh()
+    for await (const { type } of feed.follow(since, stop.signal)) if (type === 'config.changed') await refresh()
   }
 
   /** Goes on when the database was away for a while. */
   function begin(): void {
     follow().catch((error: unknown) => {
       log.warn('the event log could not be read', { error })
-      const again = setTimeout(() => void refresh().then(begin), RETRY_MS)
+      const again = setTimeout(begin, RETRY_MS)
       stop.signal.addEventListener('abort', () => clearTimeout(again))
     })
   }

@@ -16,6 +16,8 @@ export interface EventView {
 export interface EventFeed {
   /** Up to `limit` events after `since`, oldest first; with a wish (`approval.*`) only those that it names. */
   after(since: number, limit: number, wish?: string): Promise<readonly EventView[]>
+  /** The number of the newest event. */
+  lastSeq(): Promise<number>
   /** Every event after `since` (default: from now on), in order, until the signal is aborted. */
   follow(since: number | undefined, signal: AbortSignal): AsyncGenerator<EventView>
   /** Ends all who follow. */
@@ -38,6 +40,7 @@ export function createEventFeed(deps: EventFeedDeps): EventFeed {
   const closing = new AbortController()
   return {
     after: async (since, limit, wish) => (await store.after(since, limit, wish)).map(toEventView),
+    lastSeq: () => store.lastSeq(),
     async *follow(since, followerSignal) {
       const signal = AbortSignal.any([followerSignal, closing.signal])
       let last = since ?? (await store.lastSeq())
