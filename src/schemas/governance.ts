@@ -46,7 +46,9 @@ export const auditVerification = z
 export const listEventsQuery = z.strictObject({
   since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   limit: z.coerce.number().int().min(1).max(1000).optional(),
-  type: eventTypeWish.optional().meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
+  type: eventTypeWish
+    .optional()
+    .meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
 })
 
 const event = z

@@ -45,19 +45,18 @@ describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a
 
   it('keeps the focus in a form from step to step, and gives it back', async () => {
     const page = await arrive('/tables/demo.orders')
-    const isFocusIn = (selector: string) =>
-      page.evaluate((within) => document.activeElement?.closest(within) != null, selector)
+    const isFocusInDrawer = () => page.evaluate<boolean>('document.activeElement.closest("[role=dialog]") !== null')
     await page.getByRole('button', { name: 'Actions' }).press('Enter')
     await page.getByRole('menuitem', { name: 'Expire snapshots' }).press('Enter')
     const drawer = page.getByRole('dialog')
     await drawer.getByRole('button', { name: 'Preview' }).press('Enter')
     await drawer.getByRole('button', { name: 'Change options' }).waitFor()
-    await expect.poll(() => isFocusIn('[role="dialog"]')).toBe(true)
+    await expect.poll(isFocusInDrawer).toBe(true)
     await page.keyboard.press('Tab')
-    expect(await isFocusIn('[role="dialog"]')).toBe(true)
+    expect(await isFocusInDrawer()).toBe(true)
     await page.keyboard.press('Escape')
     await drawer.waitFor({ state: 'detached' })
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Actions')
+    await expect.poll(() => page.evaluate<string>('document.activeElement.textContent')).toBe('Actions')
     await page.context().close()
   })
 
