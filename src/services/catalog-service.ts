@@ -42,7 +42,7 @@ export interface ConfigureDemand {
 }
 
 const HARMLESS =
-  /^(allowed-locations|clients|io-impl|s3\.(region|endpoint|path-style-access)|client\.region|header\.accept)$/
+  /^(allowed-locations|scope|oauth2-server-uri|clients|io-impl|s3\.(region|endpoint|path-style-access)|client\.region|header\.accept)$/
 
 /** A catalog service over the stored settings; call `openStored` before use. */
 export function createCatalogService(deps: CatalogServiceDeps): CatalogService {

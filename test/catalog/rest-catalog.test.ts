@@ -6,9 +6,11 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
+import { onlyStores } from '../../src/catalog/rest-file-io.ts'
 import { restSettings } from '../../src/catalog/rest-settings.ts'
 import { isIcebergError } from '../../src/iceberg/errors.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
+import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 import { planFiles } from '../../src/iceberg/scan.ts'
 import type { Table } from '../../src/iceberg/table.ts'
 import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
@@ -127,21 +129,29 @@ describe('a commit without a usable answer', () => {
     const store = newStore()
     const [catalog, rival] = [store.open(), store.open()]
     await createEvents(catalog)
-    const first = await commitTable(catalog, EVENTS, append('op-0'))
-    server.fail(COMMIT, { kind: 'run', work: async () => void (await commitTable(rival, EVENTS, append('op-2'))) })
-    let failed = false
-    const { attempts, table } = await commitTable(catalog, EVENTS, async (fresh) => {
-      if (!failed) server.fail(/never/, { kind: 'cut' })
-      failed = true
-      return append('op-1')(fresh)
-    })
+    await commitTable(catalog, EVENTS, append('op-0'))
+    const overtake = async (): Promise<void> => void (await commitTable(rival, EVENTS, append('op-2')))
+    server.fail(COMMIT, { kind: 'run', work: overtake, cut: true })
+    const { attempts, table } = await commitTable(catalog, EVENTS, append('op-1'))
     expect(attempts).toBe(2)
-    expect(table.metadata.snapshots.map(({ summary }) => summary['lockhouse.operation-id'])).toEqual([
-      'op-0',
-      'op-2',
-      'op-1',
-    ])
-    expect(table.metadata.snapshots[0]?.snapshotId).toBe(first.table.metadata.currentSnapshotId)
+    const operations = table.metadata.snapshots.map(({ summary }) => summary['lockhouse.operation-id'])
+    expect(operations).toEqual(['op-0', 'op-2', 'op-1'])
+  })
+
+  it('stays unknown when what others left does not tell where they came from', async () => {
+    const store = newStore()
+    const [catalog, rival] = [store.open(), store.open()]
+    await createEvents(catalog)
+    const { table } = await commitTable(catalog, EVENTS, append('op-0'))
+    const base = table.metadata.currentSnapshotId ?? 0n
+    const overtake = async (): Promise<void> => {
+      await commitTable(rival, EVENTS, append('op-2'))
+      const removal = { action: 'remove-snapshots', 'snapshot-ids': [base] } as const
+      await rival.commit(EVENTS, { requirements: [], updates: [removal] })
+    }
+    server.fail(COMMIT, { kind: 'run', work: overtake, cut: true })
+    const failure = await failureOf(commitTable(catalog, EVENTS, append('op-1')))
+    expect(failure).toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
   })
 
   it('that adds no snapshot is known by its effect', async () => {
@@ -260,7 +270,7 @@ describe('reading', () => {
   it('speaks with the separator of namespaces that the server names', async () => {
     server.options = { separator: '%2E' }
     const catalog = newStore().open()
-    await catalog.createNamespace(['a b', 'ü/'.slice(0, 1)])
+    await catalog.createNamespace(['a b', 'ü'])
     const table = await catalog.createTable({ namespace: ['a b', 'ü'], name: 't' }, { schema: SCHEMA })
     expect((await catalog.loadTable(table.identifier)).metadataLocation).toBe(table.metadataLocation)
     expect(server.seen(/GET .*\/namespaces\/a%20b%2E%C3%BC\/tables\/t$/)).toHaveLength(1)
@@ -318,8 +328,21 @@ describe('a table whose files are elsewhere', () => {
     await expect(table.io.read(table.metadataLocation)).rejects.toMatchObject(refusal)
     await expect(table.io.list(location)[Symbol.asyncIterator]().next()).rejects.toMatchObject(refusal)
     expect(() => table.io.localPath(location)).toThrow('s3:')
-    const [outside] = [join(tmpdir(), 'elsewhere.avro')]
-    await expect(table.io.read(outside)).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+    await expect(table.io.read(join(tmpdir(), 'elsewhere.avro'))).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
+  })
+})
+
+describe('files', () => {
+  it('are served from the stores that there are, by every spelling, and from no other', async () => {
+    const io = onlyStores(['s3'], new MemoryFileIO())
+    for (const location of ['s3://b/x', 's3a://b/y', 'file:///tmp/z', '/tmp/u']) {
+      await io.write(location, new Uint8Array(1))
+      expect(await io.stat(location)).toMatchObject({ sizeBytes: 1 })
+      await io.delete(location)
+    }
+    for (const location of ['gs://b/x', 'abfss://c@a/x', 'hdfs://h/x']) {
+      await expect(io.read(location)).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    }
   })
 })
 

@@ -39,7 +39,8 @@ export type Misbehaviour =
   /** Begins an answer that does not end. */
   | { readonly kind: 'hang' }
   | { readonly kind: 'huge' }
-  | { readonly kind: 'run'; readonly work: () => Promise<void> }
+  /** Something else comes first; `cut`: and then the connection goes. */
+  | { readonly kind: 'run'; readonly work: () => Promise<void>; readonly cut?: boolean }
 
 interface Fault {
   readonly matches: RegExp
@@ -152,6 +153,7 @@ export class FakeRestServer {
         break
       case 'run':
         await fault.work()
+        if (fault.cut === true) return void response.socket?.destroy()
     }
     const { status, json, headers } = await this.#handle(seen)
     if (fault?.kind === 'apply-then-cut') return void response.socket?.destroy()

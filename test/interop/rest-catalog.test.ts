@@ -13,6 +13,8 @@ import { SparkSession } from './harness/spark.ts'
 const suite = 'the service on a REST catalog, beside PyIceberg and Spark'
 const available = restServerAvailable(suite) && pyicebergAvailable(suite) && sparkAvailable(suite)
 
+const SECRET = 'a-word-for-nobody-else'
+
 interface Pipeline {
   readonly id: string
   readonly state: string
@@ -31,7 +33,13 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     mkdirSync(`${folder}/warehouse`)
     server = await RestServer.start()
     const uri = server.uri(folder)
-    settings = { catalog_type: 'rest', warehouse: `${folder}/warehouse`, catalog_name: 'house', uri }
+    settings = {
+      catalog_type: 'rest',
+      warehouse: `${folder}/warehouse`,
+      catalog_name: 'house',
+      uri,
+      extra_props: { credential: `keeper:${SECRET}`, scope: 'catalog' },
+    }
     python = new PyIceberg(settings)
     spark = await SparkSession.start({ scratch: `${folder}/spark`, warehouse: `${folder}/other`, restUri: uri })
     service = await Service.start({ home: `${folder}/home` })
@@ -67,7 +75,9 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     const health = await service.read<{ checks: { catalog: { status: string } } }>('/api/health')
     expect(JSON.stringify(health.checks.catalog)).toContain('ok')
     const config = await service.read<Record<string, unknown>>('/api/config')
-    expect(config).toMatchObject({ catalog_type: 'rest', uri: settings.uri, configured: true })
+    const extra_props = { credential: '***', scope: 'catalog' }
+    expect(config).toMatchObject({ catalog_type: 'rest', uri: settings.uri, configured: true, extra_props })
+    expect((await service.put('/api/config', { ...settings, extra_props })).status).toBe(200)
   })
 
   it('is kept in order while both others read and write: compaction, expiry, columns', async () => {
@@ -156,5 +166,6 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
       expect(JSON.stringify(answer.body)).not.toContain('word@')
     }
     await service.read('/api/table/db.events')
+    expect(service.log).not.toContain(SECRET)
   })
 })
