@@ -45,9 +45,9 @@ export function restError({ status, headers, bytes }: RestAnswer, hide: (text: s
     return new RestError('IO_FAILED', message, { status, type: headers.has('location') ? 'Redirect' : '' })
   }
   const { type, message } = errorModel(bytes)
-  const said = message === '' ? '' : `: ${hide(message).slice(0, MAX_MESSAGE)}`
+  const said = message === '' ? '' : `: ${hide(message).slice(0, MAX_MESSAGE).replace(/\.$/, '')}`
   const text = `The catalog refused with status ${status}${said}.${ADVICE[status] ?? ''}`
-  return new RestError(CODES[status] ?? 'IO_FAILED', text.replace('..', '.'), { status, type })
+  return new RestError(CODES[status] ?? 'IO_FAILED', text, { status, type })
 }
 
 /** Whether `error` is a refusal with this status. */
