@@ -173,7 +173,9 @@ describe('a client that goes away', () => {
       if (heard.includes('four')) break
     }
     leave.abort()
-    await expect.poll(async () => (await lastTurn('half an answer'))?.stop_reason, { timeout: 10_000 }).toBe('cancelled')
+    await expect
+      .poll(async () => (await lastTurn('half an answer'))?.stop_reason, { timeout: 10_000 })
+      .toBe('cancelled')
     const stored = (await lastTurn('half an answer')).response
     expect(stored.startsWith(heard)).toBe(true)
     expect(stored).not.toContain('eight')
