@@ -118,9 +118,9 @@ describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
     expect(await dialog.getByRole('button', { name: 'Reject' }).isEnabled()).toBe(false)
     await dialog.getByLabel('Reason').fill('The threshold is too low')
     await dialog.getByRole('button', { name: 'Reject' }).click()
-    await lead.getByText('The threshold is too low').waitFor()
+    await lead.getByText('The threshold is too low').first().waitFor()
     await engineer.goto(`${house.url}/approvals/${request.id}`)
-    await engineer.getByText('The threshold is too low').waitFor()
+    await engineer.getByText('The threshold is too low').first().waitFor()
     expect((await house.call('GET', path)).environment).toBe('qa')
   })
 
