@@ -1,14 +1,13 @@
 // Reading a version of a pipeline definition by id, as the service does it (identity, role, checks, headers, log)
 // against a bare Hono route that does the same read. Both in a process of their own, over HTTP, in turns.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Load, requestsPerSecond } from './support/http-load.ts'
 import { processCpuSeconds } from './support/process-cpu.ts'
 import { median, note, printTable } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
+import { freePort } from '../test/support/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BUN = `${ROOT}node_modules/.bin/bun`
@@ -129,13 +128,4 @@ async function makeDefinitions(port: number): Promise<readonly [string, string]>
     ids = [definition.id, version.id]
   }
   return ids
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

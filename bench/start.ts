@@ -2,12 +2,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { createServer, type AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, megabytes, note, printTable, ratio, seconds } from './support/report.ts'
 import { processMemory } from './support/process-memory.ts'
 import { withWorkFolder } from './support/work-folder.ts'
+import { freePort } from '../test/support/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BUN = `${ROOT}node_modules/.bin/bun`
@@ -83,13 +83,4 @@ async function firstOk(port: number, started: number): Promise<void> {
     await sleep(2)
   }
   throw new Error('no 200 within 30 s')
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }
