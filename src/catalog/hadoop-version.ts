@@ -40,9 +40,11 @@ export async function findHadoopVersion(io: FileIO, metadataFolder: string): Pro
 export async function followHadoopVersion(io: FileIO, location: string): Promise<HadoopVersion | undefined> {
   const slash = location.lastIndexOf('/')
   const version = VERSION_NAME.exec(location.slice(slash + 1))?.[1]
-  if (version === undefined || (await io.stat(location)) === undefined) return undefined
+  if (version === undefined) return undefined
   const known = { location, version: Number(version) }
-  return (await probeFrom(io, location.slice(0, slash), known.version + 1)) ?? known
+  const looks = [io.stat(location), probeFrom(io, location.slice(0, slash), known.version + 1)] as const
+  const [status, next] = await Promise.all(looks)
+  return status && (next ?? known)
 }
 
 /**
@@ -81,11 +83,9 @@ async function probeFrom(io: FileIO, folder: string, start: number): Promise<Had
 
 /** The metadata file of a version, under any of its names. */
 export async function versionFile(io: FileIO, folder: string, version: number): Promise<string | undefined> {
-  for (const suffix of SUFFIXES) {
-    const location = `${folder}/v${version}${suffix}`
-    if ((await io.stat(location)) !== undefined) return location
-  }
-  return undefined
+  const names = SUFFIXES.map((suffix) => `${folder}/v${version}${suffix}`)
+  const found = await Promise.all(names.map((name) => io.stat(name)))
+  return names.find((_, at) => found[at] !== undefined)
 }
 
 /** Some writers put the name of the metadata file, without its ending, into the hint. */
