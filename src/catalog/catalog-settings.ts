@@ -1,3 +1,5 @@
+import { IcebergError } from '../iceberg/errors.ts'
+
 /** How a catalog is configured (spec, section 2, "Catalog configuration"); values may be `env:NAME` references. */
 export interface CatalogSettings {
   readonly catalogType: 'sql' | 'rest' | 'hadoop'
@@ -7,4 +9,21 @@ export interface CatalogSettings {
   /** `sql`: `sqlite:///path` or `postgresql://…`; `rest`: `https://…`; otherwise unused. */
   readonly uri: string | null
   readonly extraProps: Readonly<Record<string, string>>
+}
+
+/** An extra property with its `env:NAME` looked up; undefined when it is not set. `INVALID_ARGUMENT` when the name is not. */
+export type ReadProperty = (key: string) => string | undefined
+
+/** Reads the extra properties of these settings; what nobody asks for may name anything. */
+export function propertyReader(
+  { extraProps }: CatalogSettings,
+  readSecret: (name: string) => string | undefined,
+): ReadProperty {
+  return (key) => {
+    const value = extraProps[key]
+    if (value?.startsWith('env:') !== true) return value
+    const text = readSecret(value.slice('env:'.length))
+    if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `extra_props.${key}: ${value} is not set`)
+    return text
+  }
 }

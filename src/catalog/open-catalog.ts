@@ -1,7 +1,7 @@
 import { Kysely, type Dialect } from 'kysely'
 import { IcebergError } from '../iceberg/errors.ts'
 import { isS3Location } from '../iceberg/io/s3-location.ts'
-import type { CatalogSettings } from './catalog-settings.ts'
+import { type CatalogSettings, propertyReader, type ReadProperty } from './catalog-settings.ts'
 import type { Catalog } from './catalog.ts'
 import { createHadoopCatalog } from './hadoop-catalog.ts'
 import { createRestCatalog } from './rest-catalog.ts'
@@ -31,14 +31,15 @@ const ALLOWED_LOCATIONS = 'allowed-locations'
  */
 export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Catalog> {
   const { catalogName: name, warehouse } = settings
-  const roots = [...warehouseRoots(settings), ...allowedLocations(settings, deps)]
-  const io = await openTableFiles(roots, (key) => readProperty(key, settings, deps))
+  const property = propertyReader(settings, deps.readSecret)
+  const roots = [...warehouseRoots(settings), ...allowedLocations(property)]
+  const io = await openTableFiles(roots, property)
   switch (settings.catalogType) {
     case 'hadoop':
       if (isS3Location(warehouse)) throw notExclusive()
       return createHadoopCatalog({ name, warehouse, io })
     case 'sql': {
-      const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings, deps) })
+      const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings.uri, property, deps) })
       return createSqlCatalog({ db, name, warehouse, io })
     }
     case 'rest': {
@@ -54,11 +55,9 @@ function notExclusive(): IcebergError {
   return new IcebergError('UNSUPPORTED', message)
 }
 
-async function sqlDialect(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Dialect> {
-  const { uri } = settings
+async function sqlDialect(uri: string | null, property: ReadProperty, deps: OpenCatalogDeps): Promise<Dialect> {
   if (uri === null || !isPostgresUri(uri)) return deps.openSqlite(sqlitePath(uri))
-  const password = readProperty('password', settings, deps)
-  return deps.openPostgres(parsePostgresUri(uri, { password, clients: readProperty('clients', settings, deps) }))
+  return deps.openPostgres(parsePostgresUri(uri, { password: property('password'), clients: property('clients') }))
 }
 
 /** Where tables lie by the settings; a REST catalog may know its warehouse by a name, or keep it where we cannot look. */
@@ -66,22 +65,9 @@ function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
   return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isS3Location(warehouse) ? [warehouse] : []
 }
 
-function allowedLocations(settings: CatalogSettings, deps: OpenCatalogDeps): string[] {
-  const text = readProperty(ALLOWED_LOCATIONS, settings, deps)
+function allowedLocations(property: ReadProperty): string[] {
+  const text = property(ALLOWED_LOCATIONS)
   return text === undefined ? [] : text.split(',').map((location) => location.trim())
-}
-
-/** An extra property; an `env:NAME` value is looked up. */
-function readProperty(
-  key: string,
-  { extraProps }: CatalogSettings,
-  { readSecret }: OpenCatalogDeps,
-): string | undefined {
-  const value = extraProps[key]
-  if (value?.startsWith('env:') !== true) return value
-  const text = readSecret(value.slice('env:'.length))
-  if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `extra_props.${key}: ${value} is not set`)
-  return text
 }
 
 /** The file of a `sqlite:///relative`, `sqlite:////absolute` (as SQLAlchemy reads them) or `jdbc:sqlite:path` URI. */

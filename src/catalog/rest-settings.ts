@@ -1,5 +1,5 @@
 import { IcebergError } from '../iceberg/errors.ts'
-import type { CatalogSettings } from './catalog-settings.ts'
+import { type CatalogSettings, propertyReader, type ReadProperty } from './catalog-settings.ts'
 
 /** How an Iceberg REST catalog is reached; values of `env:NAME` are those of the environment by now. */
 export interface RestSettings {
@@ -47,9 +47,10 @@ export function restSettings(
   settings: CatalogSettings,
   readSecret: (name: string) => string | undefined,
 ): RestSettings {
-  const properties = resolveProperties(settings.extraProps, readSecret)
+  const property = propertyReader(settings, readSecret)
   const uri = checkUri(settings.uri ?? '', 'uri')
-  const { [TOKEN]: token, [CREDENTIAL]: credential } = properties
+  const token = property(TOKEN)
+  const credential = property(CREDENTIAL)
   if (token !== undefined && !isToken(token)) throw refused(TOKEN, 'holds characters that no token has')
   return {
     name: settings.catalogName,
@@ -57,9 +58,9 @@ export function restSettings(
     uri,
     auth: {
       ...(token === undefined ? {} : { token }),
-      ...(credential === undefined ? {} : { credential: credentialOf(credential, properties, uri) }),
+      ...(credential === undefined ? {} : { credential: credentialOf(credential, property, uri) }),
     },
-    headers: headersOf(properties),
+    headers: headersOf(Object.keys(settings.extraProps), property),
   }
 }
 
@@ -77,35 +78,24 @@ export function isToken(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
-function resolveProperties(
-  given: Readonly<Record<string, string>>,
-  readSecret: (name: string) => string | undefined,
-): Readonly<Record<string, string>> {
-  const resolved = Object.entries(given).map(([key, value]) => {
-    const text = value.startsWith('env:') ? readSecret(value.slice('env:'.length)) : value
-    if (text === undefined) throw refused(key, `${value} is not set`)
-    return [key, text]
-  })
-  return Object.fromEntries(resolved)
-}
-
-function credentialOf(credential: string, properties: Readonly<Record<string, string>>, uri: string) {
+function credentialOf(credential: string, property: ReadProperty, uri: string) {
   const colon = credential.indexOf(':')
   const clientSecret = credential.slice(colon + 1)
   if (clientSecret === '') throw refused(CREDENTIAL, 'must be <client id>:<client secret>')
-  const tokenUri = properties[TOKEN_URI]
+  const tokenUri = property(TOKEN_URI)
   return {
     ...(colon < 0 ? {} : { clientId: credential.slice(0, colon) }),
     clientSecret,
-    scope: properties[SCOPE] ?? DEFAULT_SCOPE,
+    scope: property(SCOPE) ?? DEFAULT_SCOPE,
     tokenUri: tokenUri === undefined ? `${uri}/v1/oauth/tokens` : checkUri(tokenUri, `extra_props.${TOKEN_URI}`),
   }
 }
 
-function headersOf(properties: Readonly<Record<string, string>>): Record<string, string> {
-  const headers = Object.entries(properties).filter(([key]) => key.startsWith(HEADER))
+function headersOf(keys: readonly string[], property: ReadProperty): Record<string, string> {
+  const headers = keys.filter((key) => key.startsWith(HEADER))
   return Object.fromEntries(
-    headers.map(([key, value]) => {
+    headers.map((key) => {
+      const value = property(key) ?? ''
       const name = key.slice(HEADER.length)
       if (!HEADER_NAME.test(name)) throw refused(key, 'is no name of a header')
       if (RESERVED_HEADER.test(name)) throw refused(key, 'is set by the protocol')

@@ -4,9 +4,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
 import type { S3Settings } from '../iceberg/io/s3.ts'
 import { isS3Location } from '../iceberg/io/s3-location.ts'
-
-/** An extra property of a catalog's settings, with its `env:NAME` looked up; undefined when it is not set. */
-export type ReadProperty = (key: string) => string | undefined
+import type { ReadProperty } from './catalog-settings.ts'
 
 /**
  * The files below `roots`: folders of this machine, and `s3:` locations of the object store that the properties `s3.…`

@@ -48,8 +48,6 @@ export class FakeS3 {
   readonly calls: string[] = []
   /** Says what happens to a request; undefined: it is answered well. */
   fault: ((call: Call) => S3Fault | undefined) | undefined
-  /** A store of an older kind does not know conditional writes. */
-  heedsConditions = true
   readonly #buckets: ReadonlySet<string>
   readonly #uploads = new Map<string, { readonly name: string; readonly parts: Map<number, Buffer> }>()
   readonly #server: Server
@@ -124,7 +122,7 @@ export class FakeS3 {
   }
 
   #put(name: string, bytes: Buffer, headers: IncomingMessage['headers']): Answer {
-    if (this.heedsConditions && headers['if-none-match'] === '*' && this.objects.has(name)) {
+    if (headers['if-none-match'] === '*' && this.objects.has(name)) {
       return fail(412, 'PreconditionFailed')
     }
     this.objects.set(name, { bytes, modifiedAt: new Date() })

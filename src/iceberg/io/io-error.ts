@@ -27,6 +27,15 @@ export function toIoError(error: unknown, { action, location }: IoAttempt): Iceb
   }
 }
 
+/** The outcome of work of the operating system, its errors as {@link toIoError} has them. */
+export async function attempt<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw toIoError(error, what)
+  }
+}
+
 /** The `code` of a Node-style system error (`ENOENT`, …), or undefined. */
 export function errnoCode(error: unknown): string | undefined {
   if (typeof error !== 'object' || error === null || !('code' in error)) return undefined

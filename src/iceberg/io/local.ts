@@ -4,8 +4,7 @@ import { basename, dirname, join } from 'node:path'
 
 import { IcebergError } from '../errors.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
-import { errnoCode, toIoError } from './io-error.ts'
-import type { IoAttempt } from './io-error.ts'
+import { attempt, errnoCode, toIoError } from './io-error.ts'
 import { isWithin, pathOfLocation } from './local-location.ts'
 import { assertRange } from './read-range.ts'
 
@@ -89,14 +88,6 @@ export class LocalFileIO implements FileIO {
       throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
     }
     return path
-  }
-}
-
-async function attempt<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw toIoError(error, what)
   }
 }
 

@@ -17,7 +17,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
-import { type IoAttempt, toIoError } from './io-error.ts'
+import { attempt, type IoAttempt } from './io-error.ts'
 import { assertRange } from './read-range.ts'
 import { isTransient, statusOf, toS3Error } from './s3-error.ts'
 import { isBelow, type S3Object, s3ObjectOf } from './s3-location.ts'
@@ -147,11 +147,11 @@ export class S3FileIO implements FileIO {
 
   async moveIn(localPath: string, location: string): Promise<void> {
     this.#object(location)
-    const { size } = await local({ action: 'read', location: localPath }, stat(localPath))
+    const { size } = await attempt({ action: 'read', location: localPath }, stat(localPath))
     if (size <= this.#partBytes) {
-      await this.create(location, await local({ action: 'read', location: localPath }, readFile(localPath)))
+      await this.create(location, await attempt({ action: 'read', location: localPath }, readFile(localPath)))
     } else await this.#upload(localPath, location, size)
-    await local({ action: 'delete', location: localPath }, unlink(localPath))
+    await attempt({ action: 'delete', location: localPath }, unlink(localPath))
   }
 
   async #upload(localPath: string, location: string, size: number): Promise<void> {
@@ -181,7 +181,7 @@ export class S3FileIO implements FileIO {
   ): Promise<CompletedPart[]> {
     const partBytes = Math.max(this.#partBytes, Math.ceil(size / MAX_PARTS))
     const parts: CompletedPart[] = []
-    const file = await local({ action: 'read', location: localPath }, open(localPath, 'r'))
+    const file = await attempt({ action: 'read', location: localPath }, open(localPath, 'r'))
     try {
       for (let offset = 0; offset < size; offset += partBytes) {
         const Body = new Uint8Array(Math.min(partBytes, size - offset))
@@ -299,14 +299,6 @@ async function repeated<T>(what: IoAttempt, send: () => Promise<T>): Promise<T> 
       if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, what)
       await sleep(pauseMs(sent))
     }
-  }
-}
-
-async function local<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw toIoError(error, what)
   }
 }
 

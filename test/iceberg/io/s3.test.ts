@@ -28,7 +28,6 @@ describe('an object store that misbehaves', () => {
   })
   beforeEach(() => {
     store.fault = undefined
-    store.heedsConditions = true
     store.objects.clear()
     store.calls.length = 0
   })
