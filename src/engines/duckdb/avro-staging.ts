@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-import type { AvroRecordValue, AvroValue } from '../../iceberg/avro/avro-records.ts'
+import type { AvroEntries, AvroRecordValue, AvroValue } from '../../iceberg/avro/avro-records.ts'
 import { readAvroRecords } from '../../iceberg/avro/avro-records.ts'
 import type { AvroRecord, AvroSchema } from '../../iceberg/avro/avro-schema.ts'
 import { nullableOf } from '../../iceberg/avro/avro-schema.ts'
@@ -58,7 +58,9 @@ async function stageFile({ run, io, metadata }: StageContext, { location, path, 
       if (turn) await turn
     }
   })
-  await run.execute(`COPY ${table} TO ${quoteText(path)} (FORMAT parquet, FIELD_IDS ${fieldIdsOption(fields)})`)
+  // no dictionaries: they would make one value of 0.0 and -0.0
+  const options = `FORMAT parquet, DICTIONARY_SIZE_LIMIT 0, FIELD_IDS ${fieldIdsOption(fields)}`
+  await run.execute(`COPY ${table} TO ${quoteText(path)} (${options})`)
   await run.execute(`DROP TABLE ${table}`)
 }
 
@@ -136,15 +138,13 @@ function toEngine(factory: EngineValueFactory, type: Type, value: AvroValue): En
       return factory.listValue(
         (value as readonly AvroValue[]).map((element) => toEngine(factory, type.element, element)),
       )
-    case 'map': {
-      const entries = [...(value as ReadonlyMap<AvroValue, AvroValue>)]
+    case 'map':
       return factory.mapValue(
-        entries.map(([key, item]) => ({
+        [...(value as AvroEntries | ReadonlyMap<string, AvroValue>)].map(([key, item]) => ({
           key: toEngine(factory, type.key, key),
           value: toEngine(factory, type.value, item),
         })),
       )
-    }
     default:
       if (typeof value === 'object' && !(value instanceof Uint8Array)) {
         throw new IcebergError('CORRUPT_FILE', `an Avro value is not a ${formatType(type)}`)

@@ -64,7 +64,7 @@ async function orderBy(run: DuckDbRun, { output, rows, sortOrder }: RowsToWrite)
   const joins: string[] = []
   const terms: string[] = []
   for (const [at, { sourceId, transform, direction, nullOrder }] of sortOrder.fields.entries()) {
-    const { sql, join } = await transformSql(run, {
+    const { sql, join, type } = await transformSql(run, {
       schema: output.schema,
       sourceId,
       transform,
@@ -73,7 +73,10 @@ async function orderBy(run: DuckDbRun, { output, rows, sortOrder }: RowsToWrite)
     })
     columns.push(`${sql} AS o${at}`)
     if (join !== '') joins.push(join)
-    terms.push(`s.o${at} ${direction.toUpperCase()} ${nullOrder === 'nulls-first' ? 'NULLS FIRST' : 'NULLS LAST'}`)
+    const rule = `${direction.toUpperCase()} ${nullOrder === 'nulls-first' ? 'NULLS FIRST' : 'NULLS LAST'}`
+    terms.push(`s.o${at} ${rule}`)
+    // the engine takes both zeros for equal; the spec puts -0.0 first
+    if (isFloating(type)) terms.push(`(isnan(s.o${at}) OR NOT signbit(s.o${at})) ${rule}`)
   }
   return { over: (plain) => withJoins(plain, joins, columns), clause: `ORDER BY ${terms.join(', ')}` }
 }
@@ -124,7 +127,11 @@ async function findPartitions(run: DuckDbRun, request: RowsToWrite): Promise<Par
 
 /** What rows of one partition have in common; the two zeros are two partitions (trap 30). */
 function keySql({ sql, type }: TransformSql): string[] {
-  return type.kind === 'float' || type.kind === 'double' ? [sql, `(signbit(${sql}) AND NOT isnan(${sql}))`] : [sql]
+  return isFloating(type) ? [sql, `(signbit(${sql}) AND NOT isnan(${sql}))`] : [sql]
+}
+
+function isFloating({ kind }: TransformSql['type']): boolean {
+  return kind === 'float' || kind === 'double'
 }
 
 function withJoins(rows: string, joins: readonly string[], extra: readonly string[]): string {

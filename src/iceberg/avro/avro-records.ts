@@ -10,8 +10,17 @@ import { scalarReader } from './scalar-reader.ts'
 /** A record: values by Iceberg field id, or by name where a field has no id. */
 export type AvroRecordValue = ReadonlyMap<number | string, AvroValue>
 
-/** Any value of an Avro file; Iceberg's maps (arrays of key-value records) are maps here too. */
-export type AvroValue = Value | null | readonly AvroValue[] | AvroRecordValue | ReadonlyMap<AvroValue, AvroValue>
+/** Any value of an Avro file. */
+export type AvroValue =
+  | Value
+  | null
+  | readonly AvroValue[]
+  | AvroRecordValue
+  | ReadonlyMap<string, AvroValue>
+  | AvroEntries
+
+/** A map of Iceberg, which Avro stores as an array of key-value records. Not a `Map`, which takes -0.0 for 0.0. */
+export type AvroEntries = readonly (readonly [key: AvroValue, value: AvroValue])[]
 
 /** The contents of an Avro file. */
 export interface AvroRecords {
@@ -74,17 +83,20 @@ function pairsReader(schema: AvroArray): Reader<AvroValue> {
   if (items.kind !== 'record' || items.fields.length !== 2 || key === undefined || value === undefined) {
     throw wrongType(items, 'a record of key and value')
   }
-  return entriesReader(valueReader(key.schema), valueReader(value.schema), minimumSize(items))
+  const [readKey, readValue, minimum] = [valueReader(key.schema), valueReader(value.schema), minimumSize(items)]
+  return (cursor) => {
+    const entries: (readonly [AvroValue, AvroValue])[] = []
+    forEachItem(cursor, minimum, () => entries.push([readKey(cursor), readValue(cursor)]))
+    return entries
+  }
 }
 
 function mapReader(schema: AvroMap): Reader<AvroValue> {
-  return entriesReader((cursor) => cursor.readString(), valueReader(schema.values), 1 + minimumSize(schema.values))
-}
-
-function entriesReader(readKey: Reader<AvroValue>, readValue: Reader<AvroValue>, minimum: number): Reader<AvroValue> {
+  const read = valueReader(schema.values)
+  const minimum = 1 + minimumSize(schema.values)
   return (cursor) => {
-    const map = new Map<AvroValue, AvroValue>()
-    forEachItem(cursor, minimum, () => map.set(readKey(cursor), readValue(cursor)))
+    const map = new Map<string, AvroValue>()
+    forEachItem(cursor, minimum, () => map.set(cursor.readString(), read(cursor)))
     return map
   }
 }
