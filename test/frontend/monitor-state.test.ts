@@ -10,7 +10,9 @@ import {
   SAMPLES_KEPT,
   withoutPipeline,
 } from '../../frontend/src/features/pipelines/monitor-state.ts'
-import { currentRate } from '../../frontend/src/features/pipelines/pipeline-life.ts'
+import { chartPoints } from '../../frontend/src/features/pipelines/chart-points.ts'
+import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
+import { isIdle } from '../../frontend/src/features/pipelines/sample.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/ring-buffer.ts'
 import { sparklinePath } from '../../frontend/src/features/pipelines/sparkline-path.ts'
 
@@ -83,7 +85,7 @@ const quiet = (seq: number, id: string, at: number): MonitorMessage => ({
   seq,
   dropped: 0,
   pipeline_id: id,
-  progress: progress(at, 0),
+  progress: { ...progress(at, 0), batch_duration_ms: 0 },
 })
 const state = (seq: number, one: Pipeline): MonitorMessage => ({
   type: 'state',
@@ -111,13 +113,15 @@ describe('what the monitor tells', () => {
     expect(second.rows.get('b')?.pipeline.last_progress?.batch_id).toBe(7)
   })
 
-  it('knows the last batch through triggers without rows, and takes a trigger where there was no batch', () => {
+  it('knows the last batch through idle triggers, and has none before the first batch', () => {
     const busy = after(hello(1, pipeline('a', { last_progress: progress(5) })), quiet(2, 'a', 6), quiet(3, 'a', 7))
     expect([lastBatch(busy.rows.get('a'))?.batchId, busy.rows.get('a')?.samples.last?.batchId]).toEqual([5, 7])
-    const { state: greeted } = applyMessages(busy, [hello(1, pipeline('a', { last_progress: progress(8, 0) }))])
+    const { state: greeted } = applyMessages(busy, [
+      hello(1, pipeline('a', { last_progress: { ...progress(8, 0), batch_duration_ms: 0 } })),
+    ])
     expect(lastBatch(greeted.rows.get('a'))?.batchId).toBe(5)
     const idle = after(hello(1, pipeline('a')), quiet(2, 'a', 6))
-    expect(lastBatch(idle.rows.get('a'))?.batchId).toBe(6)
+    expect(lastBatch(idle.rows.get('a'))).toBeUndefined()
   })
 
   it('sums the lag of all sources and takes the time of the one furthest behind', () => {
@@ -262,5 +266,49 @@ describe('a sparkline', () => {
     expect(sparklinePath([0, 10, 5], 100, 20)).toBe('M0,20L50,0L100,10')
     expect(sparklinePath([0, 0], 10, 4)).toBe('M0,4L10,4')
     expect(sparklinePath([1], 10, 4)).toBe('')
+  })
+
+  it('has gaps where nothing was read, and dots for what stands alone', () => {
+    expect(sparklinePath([null, 10, null, 5, 10], 100, 20)).toBe('M25,0h0M75,10L100,0')
+    expect(sparklinePath([null, null], 10, 4)).toBe('')
+  })
+})
+
+describe('the points of the charts', () => {
+  const sample = (second: number, rows = 10) => ({
+    atMs: second * 1000,
+    batchId: second,
+    rows,
+    inputRate: 5,
+    processedRate: 50,
+    durationMs: rows === 0 ? 0 : 1000,
+    lagRows: 0,
+    lagSeconds: 0,
+  })
+
+  it('have a gap where nothing was reported, counted from the end of the batch before', () => {
+    const points = chartPoints([sample(0), sample(20), sample(60)], 1000)
+    expect(points.x).toEqual([0, 20, 21.001, 60])
+    expect(points.samples.map((one) => one?.batchId)).toEqual([0, 20, undefined, 60])
+  })
+
+  it('have no gap between triggers that are far apart by their interval', () => {
+    expect(chartPoints([sample(0), sample(120)], 60_000).x).toEqual([0, 120])
+    expect(chartPoints([], 1000)).toEqual({ x: [], samples: [] })
+  })
+
+  it('tell an idle trigger from a batch that read no row', () => {
+    expect(isIdle(sample(1, 0))).toBe(true)
+    expect(isIdle({ rows: 0, durationMs: 80 })).toBe(false)
+    expect(isIdle(sample(1))).toBe(false)
+  })
+})
+
+describe('the lag of a pipeline', () => {
+  it('is known only of one that looks at its source', () => {
+    const known = (['running', 'stopping', 'starting', 'degraded', 'stopped', 'failed'] as const).filter((one) =>
+      isLagKnown(pipeline('a', { state: one })),
+    )
+    expect(known).toEqual(['running', 'stopping'])
   })
 })

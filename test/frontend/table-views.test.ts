@@ -7,7 +7,6 @@ import {
 } from '../../frontend/src/features/tables/field-text.ts'
 import { schemaRows, shortType, shownRows } from '../../frontend/src/features/tables/schema-tree.ts'
 import { parseListSearch, parseTableSearch } from '../../frontend/src/features/tables/search.ts'
-import { snapshotDelta } from '../../frontend/src/features/tables/snapshot-deltas.ts'
 
 const column = (id: number, path: string, type = 'string', comment: string | null = null): Column => ({
   id,
@@ -93,19 +92,6 @@ describe('partitioning and order in words', () => {
     expect(describePartition({ day: '2026-03-11', region: null })).toBe('day=2026-03-11, region=null')
     expect(describePartition({})).toBe('')
   })
-})
-
-test('what a snapshot changed, by its summary', () => {
-  const summary = {
-    'added-records': '5000',
-    'deleted-records': '20',
-    'total-records': '35000',
-    'added-data-files': '11',
-    'removed-files-size': 'lots',
-  }
-  expect(snapshotDelta({ summary }, 'rows')).toEqual({ added: 5000, removed: 20, total: 35_000 })
-  expect(snapshotDelta({ summary }, 'files')).toEqual({ added: 11, removed: 0, total: undefined })
-  expect(snapshotDelta({ summary }, 'bytes')).toEqual({ added: 0, removed: 0, total: undefined })
 })
 
 describe('addresses of tables', () => {

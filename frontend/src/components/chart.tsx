@@ -12,8 +12,8 @@ export interface ChartSeries {
   /** A colour or custom property of the page; default the accent. */
   readonly color?: string
   readonly fill?: boolean
-  /** `line` (default) or `bars`. */
-  readonly kind?: 'line' | 'bars'
+  /** `line` (default); `steps`: a value holds until the next one; `bars`. */
+  readonly kind?: 'line' | 'steps' | 'bars'
 }
 
 export interface ChartProps {
@@ -110,15 +110,32 @@ function chartOptions(props: ChartProps, width: number, height: number): UPlot.O
 function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries, format: ChartProps['format']) {
   const stroke = color.startsWith('--') ? cssColor(color) : color
   const bars = kind === 'bars' ? UPlot.paths.bars?.({ size: [0.7, 40] }) : undefined
+  const steps = kind === 'steps' ? UPlot.paths.stepped?.({ align: 1 }) : undefined
   return {
     label,
     stroke,
     width: kind === 'bars' ? 0 : 1.5,
-    points: { show: ({ data }: UPlot) => data[0].length === 1 },
+    spanGaps: false,
+    points: { show: false, size: 5, fill: stroke, filter: lonePoints },
     value: (_plot: UPlot, value: number | null) => (value === null ? '–' : format(value)),
     ...(fill === true || bars ? { fill: `color-mix(in srgb, ${stroke} ${bars ? 80 : 15}%, transparent)` } : {}),
     ...(bars ? { paths: bars } : {}),
+    ...(steps ? { paths: steps } : {}),
   }
+}
+
+/** Values with a gap on both sides: no line leads to them, so that they are drawn as points. */
+function lonePoints({ data }: UPlot, series: number): number[] | null {
+  const values = data[series] ?? []
+  const lone: number[] = []
+  for (let at = 0; at < values.length; at++) {
+    if (hasValue(values[at]) && !hasValue(values[at - 1]) && !hasValue(values[at + 1])) lone.push(at)
+  }
+  return lone.length > 0 ? lone : null
+}
+
+function hasValue(value: number | null | undefined): boolean {
+  return value !== null && value !== undefined
 }
 
 /** At least so much time, s: the labels of less would all be the same. */

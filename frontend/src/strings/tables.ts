@@ -129,6 +129,7 @@ export const snapshots = {
     committed: 'Committed',
     operation: 'Operation',
     rows: 'Rows',
+    rowChange: 'Row changes',
     files: 'Data files',
     size: 'Size',
     refs: 'Refs',
@@ -141,10 +142,22 @@ export const snapshots = {
   chart: 'Rows over time',
   chartSummary: (first: string, last: string, count: string) =>
     `Rows in the table over ${count}: from ${first} at first to ${last} now.`,
-  empty: 'No snapshots: nothing was ever written to this table.',
+  chartUpperBound: 'Rows removed by equality deletes are still counted.',
+  chartExpired: 'Starts at the oldest snapshot that has not expired.',
+  chartMore: 'Starts at the oldest snapshot that is loaded.',
+  replaceHelp:
+    '“replace” snapshots only reorganize files, for example after a compaction. They change no row: deleted rows that were still stored are left out of the new files.',
+  noChange: 'no change',
+  rewritten: 'Same rows in new files.',
+  rewrittenApplied: (rows: string) => `Same rows in new files. ${rows} that were already deleted are no longer stored.`,
+  key: 'key',
+  keys: 'keys',
+  equalityTitle: (count: string) =>
+    `equality deletes: ${count}. Rows that match them are deleted; the snapshot does not say how many`,
+  empty: 'No snapshots yet. Nothing has been written to this table.',
   id: 'snapshot id',
   deltaTitle: (added: string, removed: string) => `${added} added, ${removed} removed`,
-  totalAfter: (total: string) => `${total} in all afterwards`,
+  totalAfter: (total: string) => `${total} in total afterwards`,
 } as const
 
 export const files = {

@@ -1,40 +1,50 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
+import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts'
+import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart.tsx'
 import { useNow } from '../../components/relative-time.tsx'
 import { formatCount, formatDuration, formatPlural, formatRelative, formatTime } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { pipelineHistoryQuery } from './api.ts'
+import { type ChartPoints, chartPoints } from './chart-points.ts'
 import { formatRate } from './figures.ts'
 import type { LiveRow } from './monitor-state.ts'
 import classes from './pipelines.module.css'
-import { rateOf, type Sample } from './sample.ts'
+import { isIdle, rateOf, type Sample } from './sample.ts'
 import { joinedSamples } from './samples-of.ts'
 
 const charts = words.detail.charts
 
 interface ChartSpec {
   readonly title: string
+  readonly kind: 'line' | 'steps'
   readonly valueOf: (sample: Sample) => number | null
   readonly format: (value: number) => string
   readonly whole?: boolean
 }
 
 const CHARTS: readonly ChartSpec[] = [
-  { title: charts.rate, valueOf: rateOf, format: formatRate },
+  { title: charts.rate, kind: 'line', valueOf: (one) => (isIdle(one) ? null : rateOf(one)), format: formatRate },
   {
     title: charts.lag,
+    kind: 'steps',
     valueOf: ({ lagRows }) => lagRows,
     format: (rows) => formatPlural(Math.round(rows), 'row'),
     whole: true,
   },
-  { title: charts.duration, valueOf: ({ durationMs }) => durationMs, format: formatDuration },
+  {
+    title: charts.duration,
+    kind: 'line',
+    valueOf: (one) => (isIdle(one) ? null : one.durationMs),
+    format: formatDuration,
+  },
 ]
 
 /** Rate, lag and batch duration over the last triggers, as charts or as a table. */
-export function ChartsTab({ id, live }: { readonly id: string; readonly live: LiveRow | undefined }) {
-  const { data: history } = useQuery(pipelineHistoryQuery(id))
+export function ChartsTab({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
+  const { data: history } = useQuery(pipelineHistoryQuery(pipeline.id))
   const [isTable, setTable] = useState(false)
   const now = useNow()
   // oxlint-disable-next-line react-hooks/exhaustive-deps -- the row is another one whenever its samples are
@@ -42,7 +52,11 @@ export function ChartsTab({ id, live }: { readonly id: string; readonly live: Li
   if (samples.length === 0) return <p className={classes.note}>{charts.nothing}</p>
   return (
     <>
-      {isTable ? <SampleTable samples={samples} /> : <SampleCharts samples={samples} />}
+      {isTable ? (
+        <SampleTable samples={samples} />
+      ) : (
+        <SampleCharts samples={samples} triggerMs={parseTriggerInterval(pipeline.trigger_interval) ?? 0} />
+      )}
       <div className={classes.tools}>
         <Button variant="default" size="compact-xs" onClick={() => setTable(!isTable)}>
           {isTable ? charts.asCharts : charts.asTable}
@@ -53,12 +67,17 @@ export function ChartsTab({ id, live }: { readonly id: string; readonly live: Li
   )
 }
 
-function SampleCharts({ samples }: { readonly samples: readonly Sample[] }) {
-  const x = useMemo(() => samples.map(({ atMs }) => atMs / 1000), [samples])
+interface SampleChartsProps {
+  readonly samples: readonly Sample[]
+  readonly triggerMs: number
+}
+
+function SampleCharts({ samples, triggerMs }: SampleChartsProps) {
+  const points = useMemo(() => chartPoints(samples, triggerMs), [samples, triggerMs])
   return (
     <div className={classes.charts}>
       {CHARTS.map((spec) => (
-        <SampleChart key={spec.title} spec={spec} x={x} samples={samples} />
+        <SampleChart key={spec.title} spec={spec} points={points} />
       ))}
     </div>
   )
@@ -66,14 +85,21 @@ function SampleCharts({ samples }: { readonly samples: readonly Sample[] }) {
 
 interface SampleChartProps {
   readonly spec: ChartSpec
-  readonly x: readonly number[]
-  readonly samples: readonly Sample[]
+  readonly points: ChartPoints
 }
 
-function SampleChart({ spec: { title, valueOf, format, whole = false }, x, samples }: SampleChartProps) {
-  const series = useMemo(() => [{ label: title, values: samples.map(valueOf), fill: true }], [title, valueOf, samples])
+function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, points }: SampleChartProps) {
+  const { x, samples } = points
+  const series = useMemo(
+    () => [{ label: title, values: samples.map((one) => one && valueOf(one)), kind, fill: true }],
+    [title, kind, valueOf, samples],
+  )
   const values = series[0]?.values.filter((value) => value !== null) ?? []
-  const summary = charts.summary(title, format(values.at(-1) ?? 0), format(Math.max(0, ...values)), samples.length)
+  const last = values.at(-1)
+  const summary =
+    last === undefined
+      ? charts.noValues(title)
+      : charts.summary(title, format(last), format(Math.max(...values)), samples.length)
   return (
     <section className={classes.chart}>
       <h2>{title}</h2>
@@ -113,8 +139,8 @@ function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
               <td>{formatTime(new Date(sample.atMs))}</td>
               <td className={classes.num}>{formatCount(sample.batchId)}</td>
               <td className={classes.num}>{formatCount(sample.rows)}</td>
-              <td className={classes.num}>{formatRate(rateOf(sample))}</td>
-              <td className={classes.num}>{formatDuration(sample.durationMs)}</td>
+              <td className={classes.num}>{isIdle(sample) ? words.none : formatRate(rateOf(sample))}</td>
+              <td className={classes.num}>{isIdle(sample) ? words.none : formatDuration(sample.durationMs)}</td>
               <td className={classes.num}>{formatPlural(sample.lagRows, 'row')}</td>
             </tr>
           ))}

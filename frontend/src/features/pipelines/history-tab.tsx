@@ -52,7 +52,7 @@ function StateTable({ states }: { readonly states: PipelineHistory['states'] }) 
                 <td>
                   <RelativeTime at={change.at} />
                 </td>
-                <td>{spanOf(change.at, next?.at, now)}</td>
+                <td>{spanOf(change, next?.at, now)}</td>
                 <td className={classes.reason}>
                   {change.error ? `${change.error.code}: ${change.error.message}` : words.none}
                 </td>
@@ -64,8 +64,12 @@ function StateTable({ states }: { readonly states: PipelineHistory['states'] }) 
   )
 }
 
-function spanOf(from: string, to: string | undefined, now: Date): string {
-  const end = to === undefined ? now.getTime() : Date.parse(to)
-  const span = formatDuration(Math.max(0, end - Date.parse(from)))
-  return to === undefined ? history.untilNow(span) : span
+function spanOf({ at, state }: PipelineHistory['states'][number], to: string | undefined, now: Date): string {
+  if (to !== undefined) return formatDuration(Math.max(0, Date.parse(to) - Date.parse(at)))
+  if (state === 'stopped' || state === 'failed') return history.current
+  // The clock of the page ticks every 15 s and may differ from that of the server.
+  const span = now.getTime() - Date.parse(at)
+  return span < MINUTE_MS ? history.justNow : history.untilNow(formatDuration(span))
 }
+
+const MINUTE_MS = 60_000

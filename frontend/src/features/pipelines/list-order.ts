@@ -69,7 +69,7 @@ function figure(key: 'rate' | 'lag' | 'duration', row: LiveRow): number {
   const { last } = row.samples
   if (last === undefined) return -1
   if (key === 'rate') return rateOf(last) ?? 0
-  return key === 'lag' ? last.lagSeconds : (lastBatch(row) ?? last).durationMs
+  return key === 'lag' ? last.lagSeconds : (lastBatch(row)?.durationMs ?? -1)
 }
 
 function byName(a: LiveRow, b: LiveRow): number {

@@ -6,9 +6,9 @@ import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'
 import { lastBatch } from './monitor-state.ts'
 import { useLiveRow } from './monitor-store.ts'
-import { currentRate, isAlive } from './pipeline-life.ts'
+import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
-import { rateOf } from './sample.ts'
+import { isIdle, rateOf } from './sample.ts'
 import classes from './pipelines.module.css'
 import { Sparkline } from './sparkline.tsx'
 
@@ -53,7 +53,7 @@ export function RateCell({ id }: CellProps) {
 
 export function LagCell({ id }: CellProps) {
   const row = useLiveRow(id)
-  return <>{row && isAlive(row.pipeline) ? formatLag(row.samples.last) : words.none}</>
+  return <>{row && isLagKnown(row.pipeline) ? formatLag(row.samples.last) : words.none}</>
 }
 
 export function DurationCell({ id }: CellProps) {
@@ -64,12 +64,14 @@ export function DurationCell({ id }: CellProps) {
 export function TrendCell({ id }: CellProps) {
   const row = useLiveRow(id)
   if (!row || row.samples.length < 2) return <span className={classes.noSpark}>{words.none}</span>
-  const rates: number[] = []
+  const rates: (number | null)[] = []
   for (let at = Math.max(0, row.samples.length - SPARK_SAMPLES); at < row.samples.length; at++) {
     const sample = row.samples.at(at)
-    rates.push((sample && rateOf(sample)) ?? 0)
+    rates.push(sample === undefined || isIdle(sample) ? null : rateOf(sample))
   }
-  const label = words.spark(row.pipeline.sink_table, formatRate(rates.at(-1)), formatRate(Math.max(...rates)))
+  const known = rates.filter((rate) => rate !== null)
+  if (known.length === 0) return <span className={classes.noSpark}>{words.none}</span>
+  const label = words.spark(row.pipeline.sink_table, formatRate(rates.at(-1)), formatRate(Math.max(...known)))
   return <Sparkline values={rates} label={label} />
 }
 

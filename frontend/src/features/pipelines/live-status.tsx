@@ -5,9 +5,9 @@ import { formatRelative } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import type { Connection } from './monitor-store.ts'
 
-/** Whether the figures are live, as a dot and a word. */
+/** Whether the page gets live updates, as a dot and a word; it says nothing about the state of a pipeline. */
 export function LiveDot({ connection }: { readonly connection: Connection }) {
-  if (connection.kind === 'live') return <StatusDot tone="ok" label={words.live.live} />
+  if (connection.kind === 'live') return <StatusDot tone="idle" label={words.live.live} />
   if (connection.kind === 'connecting') return <StatusDot tone="idle" label={words.live.connecting} />
   return <StatusDot tone="warn" label={words.live.notLive} />
 }

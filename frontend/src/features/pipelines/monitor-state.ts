@@ -1,6 +1,6 @@
 import type { MonitorMessage, Pipeline } from '../../api/types.ts'
 import { RingBuffer } from './ring-buffer.ts'
-import { lastSampleOf, type Sample, sampleOf } from './sample.ts'
+import { isIdle, lastSampleOf, type Sample, sampleOf } from './sample.ts'
 
 /** Triggers that are kept of each pipeline for its sparkline and charts. */
 export const SAMPLES_KEPT = 300
@@ -10,13 +10,13 @@ export interface LiveRow {
   readonly pipeline: Pipeline
   /** Grows in place: what draws it looks again when the row is another one. */
   readonly samples: RingBuffer<Sample>
-  /** The newest trigger that had rows; undefined: none had yet. Triggers without rows come between batches. */
+  /** The newest trigger that ran a batch; undefined: none yet. Idle triggers come between batches. */
   readonly batch: Sample | undefined
 }
 
-/** What its last batch was; of a pipeline that has had no rows, its last trigger. */
+/** The last batch of a pipeline; undefined when it has had none that this page knows of. */
 export function lastBatch(row: LiveRow | undefined): Sample | undefined {
-  return row?.batch ?? row?.samples.last
+  return row?.batch
 }
 
 /** What the monitor has told so far. */
@@ -103,7 +103,7 @@ function put(work: Work, known: LiveRow | undefined, pipeline: Pipeline): void {
 }
 
 function newestBatch(known: Sample | undefined, sample: Sample | undefined): Sample | undefined {
-  return sample && sample.rows > 0 ? sample : known
+  return sample && !isIdle(sample) ? sample : known
 }
 
 /** Samples keep the order of time: one that is told twice counts once. */

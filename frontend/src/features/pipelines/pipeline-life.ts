@@ -7,6 +7,11 @@ export function isAlive({ state }: Pipeline): boolean {
   return state !== 'stopped' && state !== 'failed'
 }
 
+/** Whether the lag of the last trigger still holds: a pipeline that starts or retries after an error has not looked. */
+export function isLagKnown({ state }: Pipeline): boolean {
+  return state === 'running' || state === 'stopping'
+}
+
 /** Triggers without rows are told every 10 s to those who watch: what is older is over. */
 const QUIET_MS = 20_000
 

@@ -21,10 +21,10 @@ import { LiveDot, NotLiveNote } from './live-status.tsx'
 import { lastBatch, type LiveRow } from './monitor-state.ts'
 import { useLiveRow, useMonitor } from './monitor-store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
-import { currentRate, isAlive } from './pipeline-life.ts'
+import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { lastSampleOf } from './sample.ts'
+import { isIdle, lastSampleOf } from './sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -120,11 +120,11 @@ function Troubles({ pipeline: { error, state, warnings } }: { readonly pipeline:
 
 function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {
   const last = lastSampleOf(pipeline)
-  const batch = lastBatch(live) ?? last
+  const batch = lastBatch(live) ?? (last && !isIdle(last) ? last : undefined)
   const now = useNow()
   const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
   const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
-  const isBehind = last !== undefined && last.lagRows > 0
+  const isBehind = isLagKnown(pipeline) && last !== undefined && last.lagRows > 0
   return (
     <FigureRow>
       <Figure
@@ -134,7 +134,7 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
       />
       <Figure
         label={detail.lag}
-        value={isAlive(pipeline) ? formatLag(last) : words.none}
+        value={isLagKnown(pipeline) ? formatLag(last) : words.none}
         hint={
           isBehind &&
           detail.lagHint(
@@ -172,7 +172,7 @@ function DetailTabs({ pipeline, live }: { readonly pipeline: Pipeline; readonly 
         ))}
       </Tabs.List>
       <Tabs.Panel value="charts">
-        <ChartsTab id={pipeline.id} live={live} />
+        <ChartsTab pipeline={pipeline} live={live} />
       </Tabs.Panel>
       <Tabs.Panel value="history">
         <HistoryTab pipeline={pipeline} />

@@ -41,6 +41,11 @@ export function rateOf({ rows, inputRate, processedRate }: Sample): number | nul
   return rows === 0 ? 0 : (inputRate ?? processedRate)
 }
 
+/** Whether a trigger found nothing to read, so that it ran no batch: its rate and duration say nothing. */
+export function isIdle({ rows, durationMs }: Pick<Sample, 'rows' | 'durationMs'>): boolean {
+  return rows === 0 && durationMs === 0
+}
+
 /** The newest trigger of a pipeline, unless it has had none. */
 export function lastSampleOf({ last_progress: last }: Pipeline): Sample | undefined {
   return last ? sampleOf(last) : undefined

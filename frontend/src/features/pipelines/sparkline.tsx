@@ -5,7 +5,7 @@ const WIDTH = 120
 const HEIGHT = 20
 
 /** A small line of figures; `label` says what it shows and how it stands. */
-export function Sparkline({ values, label }: { readonly values: readonly number[]; readonly label: string }) {
+export function Sparkline({ values, label }: { readonly values: readonly (number | null)[]; readonly label: string }) {
   return (
     <svg
       className={classes.spark}

@@ -22,7 +22,7 @@ const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
   overview: OverviewTab,
   schema: lazy(async () => ({ default: (await import('./schema-tab.tsx')).SchemaTab })),
   health: lazy(async () => ({ default: (await import('./health-tab.tsx')).HealthTab })),
-  snapshots: lazy(async () => ({ default: (await import('./snapshots-tab.tsx')).SnapshotsTab })),
+  snapshots: lazy(async () => ({ default: (await import('./snapshots/snapshots-tab.tsx')).SnapshotsTab })),
   files: lazy(async () => ({ default: (await import('./files-tab.tsx')).FilesTab })),
   partitions: lazy(async () => ({ default: (await import('./partitions-tab.tsx')).PartitionsTab })),
   refs: lazy(async () => ({ default: (await import('./refs-tab.tsx')).RefsTab })),
