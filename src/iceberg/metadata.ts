@@ -2,7 +2,7 @@ import { gunzipSync } from 'node:zlib'
 
 import { IcebergError } from './errors.ts'
 import { asObject, invalid, optionalArray, optionalCount, requireCount, requireInt } from './json/json-fields.ts'
-import { optionalString, requireLong, requireString, stringMap } from './json/json-fields.ts'
+import { optionalString, requireLong, requireString, requireTime, stringMap } from './json/json-fields.ts'
 import { parseJson, stringifyJson } from './json/lossless-json.ts'
 import type { JsonObject, JsonValue } from './json/lossless-json.ts'
 import { readHistory, readPartitionSpecs, readSchemas, readSortOrders } from './metadata-parts.ts'
@@ -105,7 +105,7 @@ export function tableMetadataFromJson(json: JsonObject): TableMetadata {
     tableUuid: readUuid(json, formatVersion),
     location: requireString(json, 'location', where),
     lastSequenceNumber,
-    lastUpdatedMs: requireCount(json, 'last-updated-ms', where),
+    lastUpdatedMs: requireTime(json, 'last-updated-ms', where),
     lastColumnId: requireInt(json, 'last-column-id', where),
     ...readSchemas(json, formatVersion),
     ...readPartitionSpecs(json, formatVersion),
@@ -153,14 +153,14 @@ function readList<T>(json: JsonObject, key: string, read: (entry: JsonObject, wh
 function readSnapshotLogEntry(entry: JsonObject, place: string): SnapshotLogEntry {
   return {
     snapshotId: requireLong(entry, 'snapshot-id', place),
-    timestampMs: requireCount(entry, 'timestamp-ms', place),
+    timestampMs: requireTime(entry, 'timestamp-ms', place),
   }
 }
 
 function readMetadataLogEntry(entry: JsonObject, place: string): MetadataLogEntry {
   return {
     metadataFile: requireString(entry, 'metadata-file', place),
-    timestampMs: requireCount(entry, 'timestamp-ms', place),
+    timestampMs: requireTime(entry, 'timestamp-ms', place),
   }
 }
 
@@ -228,12 +228,26 @@ export function currentSnapshot(metadata: TableMetadata): Snapshot | undefined {
   return metadata.currentSnapshotId === undefined ? undefined : snapshotById(metadata, metadata.currentSnapshotId)
 }
 
-/** A table property as a number; `INVALID_METADATA` naming the property when it is none. */
-export function propertyLong(metadata: TableMetadata, name: string, defaultValue: number): number {
+type WithProperties = Pick<TableMetadata, 'properties'>
+
+/** A table property as a 64-bit integer; `INVALID_METADATA` naming the property when it is none. */
+export function propertyLong(metadata: WithProperties, name: string, defaultValue: bigint): bigint {
   const text = propertyText(metadata, name)
   if (text === undefined) return defaultValue
-  if (!/^\s*[+-]?\d{1,19}\s*$/.test(text)) throw invalid(`table property "${name}"`, `"${text}" is not an integer`)
-  return Number(text)
+  const value = /^\s*[+-]?\d{1,19}\s*$/.test(text) ? BigInt(text.trim().replace(/^\+/, '')) : undefined
+  if (value === undefined || BigInt.asIntN(64, value) !== value) {
+    throw invalid(`table property "${name}"`, `"${text}" is not a 64-bit integer`)
+  }
+  return value
+}
+
+/**
+ * A table property that counts something or is a size in bytes. Values above 2^53-1 are limited to it: no table has as
+ * much. Errors as {@link propertyLong}.
+ */
+export function propertyCount(metadata: WithProperties, name: string, defaultValue: number): number {
+  const value = propertyLong(metadata, name, BigInt(defaultValue))
+  return Math.max(-Number.MAX_SAFE_INTEGER, Math.min(Number(value), Number.MAX_SAFE_INTEGER))
 }
 
 /** A table property as a fraction; `INVALID_METADATA` naming the property when it is no number. */
@@ -252,7 +266,7 @@ export function propertyBool(metadata: TableMetadata, name: string, defaultValue
 }
 
 /** A table property, or undefined. */
-export function propertyText(metadata: TableMetadata, name: string): string | undefined {
+export function propertyText(metadata: WithProperties, name: string): string | undefined {
   return Object.hasOwn(metadata.properties, name) ? metadata.properties[name] : undefined
 }
 

@@ -1,7 +1,6 @@
-import { IcebergError } from './errors.ts'
 import { asObject, emptyRecord, has, invalid, isJsonObject, jsonInteger, requireObject } from './json/json-fields.ts'
 import { optionalArray, optionalCount, optionalInt, optionalLong, optionalString } from './json/json-fields.ts'
-import { requireCount, requireLong, requireString } from './json/json-fields.ts'
+import { requireLong, requireString, requireTime } from './json/json-fields.ts'
 import type { JsonObject, JsonValue } from './json/lossless-json.ts'
 
 /** A snapshot of a table (Iceberg spec, "Snapshots"); times in ms since the epoch. */
@@ -27,9 +26,14 @@ export interface SnapshotRef {
   readonly snapshotId: bigint
   readonly type: 'branch' | 'tag'
   readonly minSnapshotsToKeep?: number
-  readonly maxSnapshotAgeMs?: number
-  readonly maxRefAgeMs?: number
+  /** {@link FOREVER_MS}: never. */
+  readonly maxSnapshotAgeMs?: bigint
+  /** {@link FOREVER_MS}: never. */
+  readonly maxRefAgeMs?: bigint
 }
+
+/** The longest age that metadata can state, 2^63-1 ms; writers use it for "never expires". */
+export const FOREVER_MS = 2n ** 63n - 1n
 
 /** Name of the branch that a table's current snapshot belongs to. */
 export const mainBranch = 'main'
@@ -47,7 +51,7 @@ export function parseSnapshot(json: JsonValue, where = 'snapshot'): Snapshot {
     snapshotId: requireLong(object, 'snapshot-id', where),
     ...(parent === undefined ? {} : { parentSnapshotId: parent }),
     sequenceNumber: nonNegative(optionalCount(object, 'sequence-number', where) ?? 0, `${where}: "sequence-number"`),
-    timestampMs: requireCount(object, 'timestamp-ms', where),
+    timestampMs: requireTime(object, 'timestamp-ms', where),
     ...(manifestList === undefined ? {} : { manifestList }),
     ...(manifests === undefined ? {} : { manifests }),
     summary: readSummary(object, where),
@@ -104,8 +108,8 @@ export function parseSnapshotRef(json: JsonValue, where = 'snapshot reference'):
   const type = requireString(object, 'type', where).toLowerCase()
   if (type !== 'branch' && type !== 'tag') throw invalid(where, `key "type" must be "branch" or "tag"`)
   const minSnapshotsToKeep = optionalInt(object, 'min-snapshots-to-keep', where)
-  const maxSnapshotAgeMs = optionalAge(object, 'max-snapshot-age-ms', where)
-  const maxRefAgeMs = optionalAge(object, 'max-ref-age-ms', where)
+  const maxSnapshotAgeMs = optionalLong(object, 'max-snapshot-age-ms', where)
+  const maxRefAgeMs = optionalLong(object, 'max-ref-age-ms', where)
   return {
     snapshotId: requireLong(object, 'snapshot-id', where),
     type,
@@ -115,26 +119,15 @@ export function parseSnapshotRef(json: JsonValue, where = 'snapshot reference'):
   }
 }
 
-/** "Forever" is written as 2^63-1, which is more than a number holds exactly and needs no exactness. */
-function optionalAge(object: JsonObject, key: string, where: string): number | undefined {
-  const age = optionalLong(object, key, where)
-  return age === undefined ? undefined : Number(age)
-}
-
 /** Writes a snapshot reference in its JSON form. */
 export function snapshotRefToJson(ref: SnapshotRef): JsonObject {
   return {
     'snapshot-id': jsonInteger(ref.snapshotId),
     type: ref.type,
     ...(ref.minSnapshotsToKeep === undefined ? {} : { 'min-snapshots-to-keep': ref.minSnapshotsToKeep }),
-    ...(ref.maxSnapshotAgeMs === undefined ? {} : { 'max-snapshot-age-ms': ageToJson(ref.maxSnapshotAgeMs) }),
-    ...(ref.maxRefAgeMs === undefined ? {} : { 'max-ref-age-ms': ageToJson(ref.maxRefAgeMs) }),
+    ...(ref.maxSnapshotAgeMs === undefined ? {} : { 'max-snapshot-age-ms': jsonInteger(ref.maxSnapshotAgeMs) }),
+    ...(ref.maxRefAgeMs === undefined ? {} : { 'max-ref-age-ms': jsonInteger(ref.maxRefAgeMs) }),
   }
-}
-
-function ageToJson(ageMs: number): number | bigint {
-  if (!Number.isInteger(ageMs)) throw new IcebergError('INVALID_ARGUMENT', `an age of ${ageMs} ms is not an integer`)
-  return ageMs >= 2 ** 63 ? 2n ** 63n - 1n : jsonInteger(BigInt(ageMs))
 }
 
 function nonNegative(value: number, where: string): number {

@@ -1,4 +1,5 @@
 import { IcebergError } from '../iceberg/errors.ts'
+import { propertyCount } from '../iceberg/metadata.ts'
 
 /** How rows are laid out in new files: as they come, or sorted. */
 export type CompactionStrategy = 'binpack' | 'sort'
@@ -26,7 +27,10 @@ export interface CompactionOptions {
 }
 
 /** Target size of data files when neither the request nor the table says one. */
-export const DEFAULT_TARGET_FILE_SIZE_BYTES = 536_870_912
+export const TARGET_PROPERTY = 'write.target-file-size-bytes'
+/** No file is as large; the largest size that compaction selects, 1.8 times as much, is still an exact number. */
+const MAX_TARGET_FILE_SIZE_BYTES = 2 ** 52
+const DEFAULT_TARGET_FILE_SIZE_BYTES = 536_870_912
 /** Share of the target size under which a file is small, and over which it is large. */
 export const MIN_FILE_SIZE_RATIO = 0.75
 const MAX_FILE_SIZE_RATIO = 1.8
@@ -83,20 +87,16 @@ export function parseCompactionOptions(
 }
 
 /**
- * The size that the table wants its data files to have, in bytes (`write.target-file-size-bytes`).
+ * The size that the table wants its data files to have, in bytes (`write.target-file-size-bytes`), at most 4 PiB.
  * Throws `INVALID_METADATA` when the property is not a positive integer.
  */
 export function targetFileSizeBytes(properties: Readonly<Record<string, string>>): number {
-  const text = properties['write.target-file-size-bytes']
-  if (text === undefined) return DEFAULT_TARGET_FILE_SIZE_BYTES
-  const bytes = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(bytes) || bytes <= 0) {
-    throw new IcebergError(
-      'INVALID_METADATA',
-      `table property write.target-file-size-bytes is "${text}"; set it to a positive number of bytes`,
-    )
-  }
-  return bytes
+  const bytes = propertyCount({ properties }, TARGET_PROPERTY, DEFAULT_TARGET_FILE_SIZE_BYTES)
+  if (bytes > 0) return Math.min(bytes, MAX_TARGET_FILE_SIZE_BYTES)
+  throw new IcebergError(
+    'INVALID_METADATA',
+    `table property ${TARGET_PROPERTY} is "${bytes}"; set it to a positive number of bytes`,
+  )
 }
 
 function readSizes(request: Request, properties: Readonly<Record<string, string>>) {

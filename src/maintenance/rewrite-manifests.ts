@@ -5,7 +5,7 @@ import { PartitionScopes } from '../iceberg/file-scope.ts'
 import { loadEntries, loadManifests } from '../iceberg/manifest-cache.ts'
 import type { ManifestEntryInput } from '../iceberg/manifest-writer.ts'
 import type { ManifestEntry, ManifestFile } from '../iceberg/manifest.ts'
-import { currentSnapshot, propertyLong } from '../iceberg/metadata.ts'
+import { currentSnapshot, propertyCount } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import { isLive } from '../iceberg/scan.ts'
 import { SnapshotSummaryBuilder } from '../iceberg/snapshot-summary.ts'
@@ -98,7 +98,7 @@ export async function runRewriteManifests(input: RunRewriteManifestsInput): Prom
 
 /** Which manifests to merge: per spec and content, those under 75 % of the target, when that saves some. Pure. */
 export function planManifestRewrite(metadata: TableMetadata, manifests: readonly ManifestFile[]): ManifestGroup[] {
-  const target = propertyLong(metadata, 'commit.manifest.target-size-bytes', DEFAULT_TARGET_BYTES)
+  const target = propertyCount(metadata, 'commit.manifest.target-size-bytes', DEFAULT_TARGET_BYTES)
   const groups = new Map<string, ManifestFile[]>()
   for (const manifest of manifests) {
     if (manifest.manifestLength >= target * FULL_RATIO) continue

@@ -3,6 +3,7 @@ import { commitTable } from '../catalog/commit-table.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
+import { mainBranch, snapshotRefToJson } from '../iceberg/snapshots.ts'
 import type { TableIdentifier } from '../iceberg/table.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
@@ -69,7 +70,6 @@ function planRollback(metadata: TableMetadata, snapshotId: bigint): RollbackPlan
   if (current === undefined || snapshotById(metadata, snapshotId) === undefined) {
     throw new IcebergError('NO_SUCH_SNAPSHOT', `the table has no snapshot ${snapshotId}`)
   }
-  const main = metadata.refs['main']
   return {
     details: {
       previous_snapshot_id: current.toString(),
@@ -80,17 +80,13 @@ function planRollback(metadata: TableMetadata, snapshotId: bigint): RollbackPlan
     },
     requirements: [
       { type: 'assert-table-uuid', uuid: metadata.tableUuid },
-      { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': current },
+      { type: 'assert-ref-snapshot-id', ref: mainBranch, 'snapshot-id': current },
     ],
     updates: [
       {
         action: 'set-snapshot-ref',
-        'ref-name': 'main',
-        type: 'branch',
-        'snapshot-id': snapshotId,
-        ...(main?.minSnapshotsToKeep === undefined ? {} : { 'min-snapshots-to-keep': main.minSnapshotsToKeep }),
-        ...(main?.maxSnapshotAgeMs === undefined ? {} : { 'max-snapshot-age-ms': main.maxSnapshotAgeMs }),
-        ...(main?.maxRefAgeMs === undefined ? {} : { 'max-ref-age-ms': main.maxRefAgeMs }),
+        'ref-name': mainBranch,
+        ...snapshotRefToJson({ ...metadata.refs[mainBranch], type: 'branch', snapshotId }),
       },
     ],
   }

@@ -31,8 +31,9 @@ export interface RefRow {
   readonly type: 'branch' | 'tag'
   readonly snapshot_id: string
   readonly min_snapshots_to_keep: number | null
-  readonly max_snapshot_age_ms: number | null
-  readonly max_ref_age_ms: number | null
+  /** Text, as it may be 2^63-1 ("never"). */
+  readonly max_snapshot_age_ms: string | null
+  readonly max_ref_age_ms: string | null
 }
 
 /** A live data or delete file of the current snapshot. */
@@ -95,8 +96,8 @@ export function listRefs(metadata: TableMetadata): RefRow[] {
       type: ref.type,
       snapshot_id: ref.snapshotId.toString(),
       min_snapshots_to_keep: ref.minSnapshotsToKeep ?? null,
-      max_snapshot_age_ms: ref.maxSnapshotAgeMs ?? null,
-      max_ref_age_ms: ref.maxRefAgeMs ?? null,
+      max_snapshot_age_ms: ref.maxSnapshotAgeMs?.toString() ?? null,
+      max_ref_age_ms: ref.maxRefAgeMs?.toString() ?? null,
     }))
 }
 

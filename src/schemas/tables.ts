@@ -16,13 +16,18 @@ export const tableList = z
 const sortField = z.object({ source_id: z.int(), transform: z.string(), direction: z.string(), null_order: z.string() })
 const partitionField = z.object({ field_id: z.int(), source_id: z.int(), name: z.string(), transform: z.string() })
 
+const ageMs = z
+  .string()
+  .regex(/^-?\d{1,19}$/)
+  .meta({ description: 'Milliseconds, as text; 9223372036854775807: never', example: '432000000' })
+
 const ref = z.object({
   name: z.string(),
   type: z.enum(['branch', 'tag']),
   snapshot_id: snapshotId,
   min_snapshots_to_keep: z.int().nullable(),
-  max_snapshot_age_ms: z.number().nullable(),
-  max_ref_age_ms: z.number().nullable(),
+  max_snapshot_age_ms: ageMs.nullable(),
+  max_ref_age_ms: ageMs.nullable(),
 })
 
 export const tableOverview = z

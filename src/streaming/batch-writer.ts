@@ -3,7 +3,7 @@ import type { Engine, OutputSpec } from '../engines/engine.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { newDataLocation } from '../iceberg/locations.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
-import { currentSchema, currentSpec, propertyLong } from '../iceberg/metadata.ts'
+import { currentSchema, currentSpec, propertyCount } from '../iceberg/metadata.ts'
 import { partitionPath, partitionType } from '../iceberg/partitioning.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
 import type { Table } from '../iceberg/table.ts'
@@ -71,7 +71,7 @@ function outputOf({ metadata }: Table, filePrefix: string): OutputSpec {
     schema: currentSchema(metadata),
     partitionSpec,
     formatVersion: metadata.formatVersion,
-    targetFileSizeBytes: propertyLong(metadata, 'write.target-file-size-bytes', DEFAULT_FILE_BYTES),
+    targetFileSizeBytes: propertyCount(metadata, 'write.target-file-size-bytes', DEFAULT_FILE_BYTES),
     properties: metadata.properties,
     newDataLocation: (partition) => {
       written += 1

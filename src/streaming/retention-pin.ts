@@ -1,10 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { commitTable } from '../catalog/commit-table.ts'
-import { asObject, optionalArray, optionalCount } from '../iceberg/json/json-fields.ts'
+import { asObject, jsonInteger, optionalArray, optionalLong } from '../iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../iceberg/json/lossless-json.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
-import { mainBranch, snapshotRefToJson } from '../iceberg/snapshots.ts'
+import { FOREVER_MS, mainBranch, snapshotRefToJson } from '../iceberg/snapshots.ts'
 import type { SnapshotRef } from '../iceberg/snapshots.ts'
 import type { TableIdentifier } from '../iceberg/table.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
@@ -12,13 +12,11 @@ import type { TableRequirement, TableUpdate } from '../iceberg/update/table-upda
 /** Table property of a source: the pipelines that it is pinned for, and the retention that `main` had before. */
 const PINS_PROPERTY = 'lockhouse.pins'
 const TAG_PREFIX = 'lockhouse-pipeline-'
-/** As long as the format can say. */
-const FOREVER_MS = 2 ** 63
 
 /** What {@link PINS_PROPERTY} says. */
 interface Pins {
   readonly pipelines: readonly string[]
-  readonly mainMaxSnapshotAgeMs: number | undefined
+  readonly mainMaxSnapshotAgeMs: bigint | undefined
 }
 
 /** The tag that keeps the snapshot up to which a pipeline has read. */
@@ -131,7 +129,7 @@ function setRef(name: string, ref: SnapshotRef): TableUpdate {
   return { action: 'set-snapshot-ref', 'ref-name': name, ...snapshotRefToJson(ref) }
 }
 
-function withAge(ref: SnapshotRef, ageMs: number | undefined): SnapshotRef {
+function withAge(ref: SnapshotRef, ageMs: bigint | undefined): SnapshotRef {
   const { snapshotId, type, minSnapshotsToKeep, maxRefAgeMs } = ref
   return {
     snapshotId,
@@ -143,7 +141,8 @@ function withAge(ref: SnapshotRef, ageMs: number | undefined): SnapshotRef {
 }
 
 function formatPins({ pipelines, mainMaxSnapshotAgeMs }: Pins): string {
-  return stringifyJson({ pipelines: [...pipelines], 'main-max-snapshot-age-ms': mainMaxSnapshotAgeMs ?? null })
+  const ageMs = mainMaxSnapshotAgeMs === undefined ? null : jsonInteger(mainMaxSnapshotAgeMs)
+  return stringifyJson({ pipelines: [...pipelines], 'main-max-snapshot-age-ms': ageMs })
 }
 
 /** Undefined when nothing is pinned; a property that somebody has spoilt is as good as none. */
@@ -155,7 +154,7 @@ function readPins({ properties }: TableMetadata): Pins | undefined {
     const pipelines = optionalArray(json, 'pipelines', PINS_PROPERTY) ?? []
     return {
       pipelines: pipelines.filter((id) => typeof id === 'string'),
-      mainMaxSnapshotAgeMs: optionalCount(json, 'main-max-snapshot-age-ms', PINS_PROPERTY),
+      mainMaxSnapshotAgeMs: optionalLong(json, 'main-max-snapshot-age-ms', PINS_PROPERTY),
     }
   } catch {
     return undefined

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import {
+  formatAge,
   formatBytes,
   formatCount,
   formatDelta,
@@ -9,6 +10,14 @@ import {
   formatRelative,
   formatTime,
 } from '../../frontend/src/components/units.ts'
+
+test.each([
+  ['432000000', '5 d'],
+  ['9223372036854775806', '106751991167 d 7 h'],
+  ['9223372036854775807', 'Never'],
+])('%s ms of retention are %s', (ms, text) => {
+  expect(formatAge(ms)).toBe(text)
+})
 
 test.each([
   [0, '0 B'],

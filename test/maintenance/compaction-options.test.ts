@@ -57,6 +57,9 @@ describe('options of a compaction', () => {
     expect(() => parseCompactionOptions({ sort_order: 'zorder(a, b)' }, {})).toThrow(
       expect.objectContaining({ code: 'UNSUPPORTED' }),
     )
+    const huge = parseCompactionOptions({}, { 'write.target-file-size-bytes': '9223372036854775807' })
+    expect(huge.targetFileSizeBytes).toBe(2 ** 52)
+    expect(Number.isSafeInteger(huge.maxFileSizeBytes)).toBe(true)
     expect(() => parseCompactionOptions({}, { 'write.target-file-size-bytes': '12 MB' })).toThrow(
       expect.objectContaining({ code: 'INVALID_METADATA' }),
     )

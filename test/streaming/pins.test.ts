@@ -82,7 +82,26 @@ describe('what pipelines have still to read', () => {
     const { metadata } = await lab.load('s.src')
     const oldest = (await snapshots()).at(-1)
     expect(metadata.refs[`lockhouse-pipeline-${id}`]?.snapshotId.toString()).toBe(oldest)
-    expect(metadata.refs['main']?.maxSnapshotAgeMs).toBe(2 ** 63)
+    expect(metadata.refs['main']?.maxSnapshotAgeMs).toBe(2n ** 63n - 1n)
+  })
+
+  it('shows the retention of main exactly, as text', async () => {
+    const { body } = await lab.service.get('/api/table/s.src/refs')
+    const forever = '9223372036854775807'
+    expect(body.refs.find((ref: { name: string }) => ref.name === 'main').max_snapshot_age_ms).toBe(forever)
+    expect(body.refs.find((ref: { type: string }) => ref.type === 'tag').max_ref_age_ms).toBe(forever)
+  })
+
+  it('does not keep the source from being rolled back, and main keeps its retention', async () => {
+    const [, snapshot_id] = await snapshots()
+    const request = { table: 's.src', snapshot_id }
+    expect((await lab.service.post('/api/rollback', { ...request, dry_run: true })).status).toBe(200)
+    const answer = await lab.service.post('/api/rollback', request)
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    const { metadata } = await lab.load('s.src')
+    expect(String(metadata.currentSnapshotId)).toBe(snapshot_id)
+    expect(metadata.refs['main']?.maxSnapshotAgeMs).toBe(2n ** 63n - 1n)
+    await lab.append('s.src', numbered(50, 60)) // the rows that the rollback took away
   })
 
   it('is kept again after a writer that knows nothing of retention took it away with its commit', async () => {
@@ -93,7 +112,7 @@ describe('what pipelines have still to read', () => {
     })
     const { metadata } = await until(async () => {
       const table = await lab.load('s.src')
-      return table.metadata.refs['main']?.maxSnapshotAgeMs === 2 ** 63 ? table : undefined
+      return table.metadata.refs['main']?.maxSnapshotAgeMs === 2n ** 63n - 1n ? table : undefined
     }, 'the retention to come back')
     expect(metadata.refs[`lockhouse-pipeline-${id}`]?.snapshotId.toString()).toBe((await snapshots()).at(-1))
   })
@@ -130,7 +149,7 @@ describe('what pipelines have still to read', () => {
     expect(metadata.refs['main']?.maxSnapshotAgeMs).toBeUndefined()
     expect(metadata.properties).toEqual({ unrelated: 'yes' })
     const details = JSON.parse((await expire()).body.details_json)
-    expect(details).toMatchObject({ expired_snapshots_count: 5, kept_snapshots_count: 0 })
+    expect(details).toMatchObject({ expired_snapshots_count: 6, kept_snapshots_count: 0 })
     await lab.append('s.src', numbered(60, 70))
     await untilSame()
   })

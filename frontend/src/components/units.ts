@@ -57,6 +57,14 @@ export function formatDuration(ms: number): string {
   return pair(Math.floor(hours / 24), 'd', hours % 24, 'h')
 }
 
+/** The longest age that table metadata can state, 2^63-1 ms: never. */
+const FOREVER_MS = '9223372036854775807'
+
+/** A retention age, which the interface states as text in ms: `5 d`, `Never`. */
+export function formatAge(ms: string): string {
+  return ms === FOREVER_MS ? common.never : formatDuration(Number(ms))
+}
+
 function pair(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small === 0 ? `${large} ${largeUnit}` : `${large} ${largeUnit} ${small} ${smallUnit}`
 }

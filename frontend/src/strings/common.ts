@@ -9,6 +9,7 @@ export const common = {
   loading: 'Loading …',
   unknown: '–',
   none: 'none',
+  never: 'Never',
   justNow: 'just now',
   ago: (span: string) => `${span} ago`,
   ahead: (span: string) => `in ${span}`,

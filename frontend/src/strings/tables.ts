@@ -198,14 +198,13 @@ export const refs = {
     name: 'Name',
     type: 'Type',
     snapshot: 'Snapshot',
-    keep: 'Keeps at least',
-    age: 'Keeps for',
+    keep: 'Min snapshots',
+    age: 'Max snapshot age',
     expires: 'Ref expires after',
   },
   types: { branch: 'branch', tag: 'tag' },
   empty: 'No branches or tags.',
-  forever: 'for ever',
-  byTable: 'as the table',
+  byTable: 'Table default',
 } as const
 
 export const history = {

@@ -87,7 +87,7 @@ export function optionalLong(object: JsonObject, key: string, where: string): bi
   return has(object, key) ? requireLong(object, key, where) : undefined
 }
 
-/** A count, size or time in ms under a required key: an integer that a number holds exactly. */
+/** A count or size under a required key: an integer that a number holds exactly. */
 export function requireCount(object: JsonObject, key: string, where: string): number {
   const value = required(object, key, where)
   if (typeof value !== 'number' || !Number.isSafeInteger(value)) {
@@ -96,7 +96,17 @@ export function requireCount(object: JsonObject, key: string, where: string): nu
   return value
 }
 
-/** A count, size or time in ms, or undefined when the key is absent or null. */
+/** The furthest from the epoch that a `Date` can be, in ms (ECMA-262, "Time Values and Time Range"). */
+const MAX_TIME_MS = 8.64e15
+
+/** A time in ms since the epoch under a required key, within what a `Date` can show. */
+export function requireTime(object: JsonObject, key: string, where: string): number {
+  const value = requireCount(object, key, where)
+  if (Math.abs(value) > MAX_TIME_MS) throw wrongType({ key, where, value }, 'a time in milliseconds since 1970')
+  return value
+}
+
+/** A count or size, or undefined when the key is absent or null. */
 export function optionalCount(object: JsonObject, key: string, where: string): number | undefined {
   return has(object, key) ? requireCount(object, key, where) : undefined
 }

@@ -79,7 +79,9 @@ function advanceNextRowId(draft: MetadataDraft, snapshot: Snapshot): void {
       `snapshot ${snapshot.snapshotId} assigns row ids from ${firstRowId}, but the table is at ${nextRowId}`,
     )
   }
-  setDraftKey(draft, 'next-row-id', firstRowId + addedRows)
+  const next = firstRowId + addedRows
+  if (!Number.isSafeInteger(next)) throw refuseUpdate(`snapshot ${snapshot.snapshotId} assigns row ids up to ${next}`)
+  setDraftKey(draft, 'next-row-id', next)
 }
 
 /** `set-snapshot-ref`: moves or makes a branch or tag; moving `main` changes the current snapshot and the history. */

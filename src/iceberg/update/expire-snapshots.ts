@@ -1,8 +1,8 @@
 import { IcebergError } from '../errors.ts'
-import { propertyBool, propertyLong } from '../metadata.ts'
+import { propertyBool, propertyCount, propertyLong } from '../metadata.ts'
 import type { TableMetadata } from '../metadata.ts'
 import { ancestorsIn, snapshotsById } from '../snapshot-ancestry.ts'
-import { mainBranch } from '../snapshots.ts'
+import { FOREVER_MS, mainBranch } from '../snapshots.ts'
 import type { Snapshot, SnapshotRef } from '../snapshots.ts'
 import type { Table } from '../table.ts'
 import { findUsedMetadata, unusedMetadata } from './unused-metadata.ts'
@@ -35,7 +35,7 @@ export interface ExpiryPlan {
   readonly removedSpecIds: readonly number[]
 }
 
-const DEFAULT_MAX_SNAPSHOT_AGE_MS = 432_000_000
+const DEFAULT_MAX_SNAPSHOT_AGE_MS = 432_000_000n
 const DEFAULT_MIN_SNAPSHOTS = 1
 
 /**
@@ -87,9 +87,10 @@ function chooseSnapshots(metadata: TableMetadata, request: ExpiryRequest): Choic
   }
 }
 
+/** Times in ms since the epoch: exact, as an age can be as long as {@link FOREVER_MS}. */
 interface Retention {
-  readonly nowMs: number
-  readonly olderThanMs: number
+  readonly nowMs: bigint
+  readonly olderThanMs: bigint
   readonly minSnapshots: number
 }
 
@@ -97,12 +98,20 @@ function retentionOf(metadata: TableMetadata, { nowMs, olderThanMs, retainLast }
   if (retainLast !== undefined && !(Number.isSafeInteger(retainLast) && retainLast >= 1)) {
     throw new IcebergError('INVALID_ARGUMENT', `At least one snapshot must be retained, not ${retainLast}`)
   }
-  const maxAgeMs = propertyLong(metadata, 'history.expire.max-snapshot-age-ms', DEFAULT_MAX_SNAPSHOT_AGE_MS)
+  const maxAgeMs = propertyAge(metadata, 'history.expire.max-snapshot-age-ms', DEFAULT_MAX_SNAPSHOT_AGE_MS)
+  const now = BigInt(nowMs)
   return {
-    nowMs,
-    olderThanMs: olderThanMs ?? nowMs - maxAgeMs,
-    minSnapshots: retainLast ?? propertyLong(metadata, 'history.expire.min-snapshots-to-keep', DEFAULT_MIN_SNAPSHOTS),
+    nowMs: now,
+    olderThanMs: olderThanMs === undefined ? now - maxAgeMs : BigInt(olderThanMs),
+    minSnapshots: retainLast ?? propertyCount(metadata, 'history.expire.min-snapshots-to-keep', DEFAULT_MIN_SNAPSHOTS),
   }
+}
+
+/** A negative age would expire what has just been committed. */
+function propertyAge(metadata: TableMetadata, name: string, defaultMs: bigint): bigint {
+  const ageMs = propertyLong(metadata, name, defaultMs)
+  if (ageMs >= 0n) return ageMs
+  throw new IcebergError('INVALID_METADATA', `table property "${name}" is ${ageMs}; an age cannot be negative`)
 }
 
 function refuseWithoutGc(metadata: TableMetadata): void {
@@ -118,7 +127,7 @@ function keptRefs(
   snapshots: ReadonlyMap<bigint, Snapshot>,
   nowMs: number,
 ): ReadonlyMap<string, SnapshotRef> {
-  const defaultMaxAgeMs = propertyLong(metadata, 'history.expire.max-ref-age-ms', Infinity)
+  const defaultMaxAgeMs = propertyAge(metadata, 'history.expire.max-ref-age-ms', FOREVER_MS)
   const kept = new Map<string, SnapshotRef>()
   for (const [name, ref] of Object.entries(metadata.refs)) {
     const snapshot = snapshots.get(ref.snapshotId)

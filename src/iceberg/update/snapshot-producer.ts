@@ -5,7 +5,7 @@ import { writeManifestList } from '../manifest-list.ts'
 import { writeManifest } from '../manifest-writer.ts'
 import type { ManifestEntryInput } from '../manifest-writer.ts'
 import type { ManifestFile } from '../manifest.ts'
-import { currentSchema, currentSnapshot, propertyLong, snapshotById } from '../metadata.ts'
+import { currentSchema, currentSnapshot, propertyCount, snapshotById } from '../metadata.ts'
 import type { TableMetadata } from '../metadata.ts'
 import { sourceIdsOf } from '../partitioning.ts'
 import type { PartitionSpec } from '../partitioning.ts'
@@ -221,7 +221,7 @@ export class SnapshotProducer {
       path: metadata.location,
       entries: entries.slice(0, SAMPLE_ENTRIES),
     })
-    const target = propertyLong(metadata, 'commit.manifest.target-size-bytes', DEFAULT_MANIFEST_BYTES)
+    const target = propertyCount(metadata, 'commit.manifest.target-size-bytes', DEFAULT_MANIFEST_BYTES)
     const fitting = Math.floor((target / sample.bytes.length) * SAMPLE_ENTRIES)
     return Math.max(SAMPLE_ENTRIES, fitting)
   }

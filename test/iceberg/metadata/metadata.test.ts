@@ -13,7 +13,14 @@ import {
   currentSpec,
   parseTableMetadata,
 } from '../../../src/iceberg/metadata.ts'
-import { propertyBool, propertyDouble, propertyLong, schemaOf, snapshotById } from '../../../src/iceberg/metadata.ts'
+import {
+  propertyBool,
+  propertyCount,
+  propertyDouble,
+  propertyLong,
+  schemaOf,
+  snapshotById,
+} from '../../../src/iceberg/metadata.ts'
 import { serializeTableMetadata, tableMetadataFromJson } from '../../../src/iceberg/metadata.ts'
 import { caught } from '../../support/caught.ts'
 import { firstSnapshotId, secondSnapshotId, snapshot, v1Document, v2Document, v3Document } from './documents.ts'
@@ -30,7 +37,7 @@ describe('reading table metadata', () => {
     expect(schemaOf(metadata, secondSnapshotId).schemaId).toBe(1)
     expect(currentSpec(metadata).fields[0]?.fieldId).toBe(1000)
     expect(currentSortOrder(metadata).orderId).toBe(3)
-    expect(metadata.refs['audit']).toEqual({ snapshotId: firstSnapshotId, type: 'tag', maxRefAgeMs: 10_000_000 })
+    expect(metadata.refs['audit']).toEqual({ snapshotId: firstSnapshotId, type: 'tag', maxRefAgeMs: 10_000_000n })
     expect(metadata.statistics).toEqual([
       { snapshotId: firstSnapshotId, statisticsPath: 's3://a/1.puffin', fileSizeInBytes: 413 },
     ])
@@ -182,6 +189,7 @@ describe('broken table metadata', () => {
   })
 
   it.each<[JsonObject, RegExp]>([
+    [{ 'last-updated-ms': 9_000_000_000_000_000 }, /"last-updated-ms" must be a time in milliseconds/],
     [{ 'format-version': 0 }, /"format-version" 0 does not exist/],
     [{ 'format-version': '2' }, /"format-version" must be a 32-bit integer/],
     [{ 'current-schema-id': 9 }, /"current-schema-id" is 9/],
@@ -281,15 +289,24 @@ function replaceSomewhere(document: JsonObject, choices: Iterator<number>, value
 describe('table properties', () => {
   const metadata = parse({
     ...v2Document(),
-    properties: { n: '12', big: '9223372036854775807', bad: 'x', t: 'True', f: 'no', d: '0.25' },
+    properties: {
+      n: '12',
+      big: '9223372036854775807',
+      above: '9223372036854775808',
+      bad: 'x',
+      t: 'True',
+      f: 'no',
+      d: '0.25',
+    },
   })
 
   it('are read as numbers and booleans with defaults', () => {
     expect([
-      propertyLong(metadata, 'n', 1),
-      propertyLong(metadata, 'none', 1),
-      propertyLong(metadata, 'big', 1),
-    ]).toEqual([12, 1, 2 ** 63])
+      propertyLong(metadata, 'n', 1n),
+      propertyLong(metadata, 'none', 1n),
+      propertyLong(metadata, 'big', 1n),
+    ]).toEqual([12n, 1n, 2n ** 63n - 1n])
+    expect(propertyCount(metadata, 'big', 1)).toBe(Number.MAX_SAFE_INTEGER)
     expect([
       propertyBool(metadata, 't', false),
       propertyBool(metadata, 'f', true),
@@ -299,8 +316,9 @@ describe('table properties', () => {
   })
 
   it('that are wrong are named', () => {
-    expect(() => propertyLong(metadata, 'bad', 1)).toThrow(/table property "bad": "x" is not an integer/)
+    expect(() => propertyLong(metadata, 'bad', 1n)).toThrow(/table property "bad": "x" is not a 64-bit integer/)
     expect(() => propertyDouble(metadata, 'bad', 1)).toThrow(/"bad"/)
-    expect(propertyLong(metadata, 'constructor', 5)).toBe(5)
+    expect(propertyLong(metadata, 'constructor', 5n)).toBe(5n)
+    expect(() => propertyLong(metadata, 'above', 1n)).toThrow(/"9223372036854775808" is not a 64-bit integer/)
   })
 })

@@ -89,6 +89,21 @@ describe('planExpiry on one branch', () => {
     expect(expired(history(line, { main: at(4) }, properties))).toEqual([1, 2])
   })
 
+  it('keeps everything under ages of 2^63-1 ms, of the table or of main', () => {
+    const forever = '9223372036854775807'
+    const properties = { 'history.expire.max-snapshot-age-ms': forever, 'history.expire.max-ref-age-ms': forever }
+    expect(expired(history(line, { main: at(4), t: at(1, 'tag') }, properties))).toEqual([])
+    const main = at(4, 'branch', { 'max-snapshot-age-ms': 2n ** 63n - 1n })
+    expect(expired(history(line, { main }), { olderThanMs: NOW })).toEqual([])
+  })
+
+  it('refuses a negative age, which would expire everything', () => {
+    for (const name of ['max-snapshot-age-ms', 'max-ref-age-ms']) {
+      const table = history(line, { main: at(4) }, { [`history.expire.${name}`]: '-9223372036854775808' })
+      expect(() => expired(table)).toThrow(expect.objectContaining({ code: 'INVALID_METADATA' }))
+    }
+  })
+
   it('takes named snapshots beside the old ones', () => {
     expect(expired(table, { snapshotIds: [3n] })).toEqual([1, 2, 3])
     expect(expired(table, { snapshotIds: [2n], olderThanMs: 0 })).toEqual([2])

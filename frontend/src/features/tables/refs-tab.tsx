@@ -3,7 +3,8 @@ import type { TableRef } from '../../api/types.ts'
 import { Copyable } from '../../components/copyable.tsx'
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
 import { Empty, ErrorState, Loading } from '../../components/states.tsx'
-import { formatDuration, formatPlural } from '../../components/units.ts'
+import { formatAge, formatPlural } from '../../components/units.ts'
+import { common } from '../../strings/common.ts'
 import { refs as words, snapshots } from '../../strings/tables.ts'
 import { overviewQuery } from './api.ts'
 import type { TabProps } from './tab-props.ts'
@@ -45,7 +46,7 @@ const columns: readonly ColumnSpec<TableRef>[] = [
     header: words.columns.age,
     width: 'minmax(110px, 1fr)',
     hideOnPhone: true,
-    cell: ({ max_snapshot_age_ms: age }) => <span>{age === null ? words.byTable : formatDuration(age)}</span>,
+    cell: ({ max_snapshot_age_ms: age }) => <span>{age === null ? words.byTable : formatAge(age)}</span>,
   },
   {
     id: 'expires',
@@ -57,7 +58,7 @@ const columns: readonly ColumnSpec<TableRef>[] = [
 ]
 
 /** The main branch never goes, whatever the table says. */
-function refAge(name: string, age: number | null): string {
-  if (name === 'main') return words.forever
-  return age === null ? words.byTable : formatDuration(age)
+function refAge(name: string, age: string | null): string {
+  if (name === 'main') return common.never
+  return age === null ? words.byTable : formatAge(age)
 }
