@@ -41,6 +41,19 @@ export function formatIdentifier(identifier: TableIdentifier): string {
   return formatNamespace([...identifier.namespace, identifier.name])
 }
 
+/**
+ * Whether two texts may name one table: in any case, as some catalogs ignore it, and with or without the quotes of SQL
+ * around the levels.
+ */
+export function mayBeSameTable(a: string, b: string): boolean {
+  return comparable(a) === comparable(b)
+}
+
+function comparable(name: string): string {
+  const levels = name.split('.').map((level) => /^(["`])(.*)\1$/.exec(level.trim())?.[2] ?? level.trim())
+  return levels.join('.').toLowerCase()
+}
+
 /** Throws `INVALID_ARGUMENT` unless every level and the name are legal. */
 export function checkIdentifier(identifier: TableIdentifier): void {
   for (const level of identifier.namespace) checkName(level)

@@ -31,17 +31,24 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
   const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
   const tables = createTableService({ catalog, inTransaction, audit, events, now })
   const operations = createOperationService({ operations: store, ledger, newId, now, log })
+  const pipelines = createPipelineGuard({
+    store: createPipelineStore(db),
+    catalog: () => catalog.current(),
+    queryOf: (record) => graphs.queryOf(record),
+  })
   const maintenance = createMaintenanceService({
     catalog,
     engine,
     operations,
     tables,
     plans: createPlanStore(db),
-    guard: createPipelineGuard({
-      store: createPipelineStore(db),
-      catalog: () => catalog.current(),
-      queryOf: (record) => graphs.queryOf(record),
-    }),
+    guard: {
+      ...pipelines,
+      usersOf: async (table, column) => [
+        ...(await pipelines.usersOf(table, column)),
+        ...(await graphs.columnUsers({ table, path: column.path })),
+      ],
+    },
     newId,
     now,
   })

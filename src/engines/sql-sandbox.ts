@@ -9,6 +9,14 @@ export interface UserSql {
   readonly relations: readonly string[]
 }
 
+/** Which columns an SQL text needs, as far as its syntax tells. */
+export interface ColumnReferences {
+  /** Each reference as its dotted parts, as written: relation, column and members of a struct. */
+  readonly names: readonly (readonly string[])[]
+  /** Whether it may need columns that it does not name: `*`, a natural join, a whole row, columns by position. */
+  readonly all: boolean
+}
+
 /** A column of a relation or of a result. */
 export interface QueryColumn {
   readonly name: string
@@ -37,6 +45,8 @@ export interface SqlSandbox {
    * view of files, network, settings or other tables. The text is then safe to stand in parentheses in a larger query.
    */
   check(sql: UserSql): Promise<void>
+  /** The columns that a text needs. Refuses as {@link check} does. */
+  references(sql: UserSql): Promise<ColumnReferences>
   /** The columns of a query's result, found without running it. The query must have been made of checked parts. */
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]>
   /** The columns of a table as a query reads them. */

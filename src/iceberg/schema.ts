@@ -95,6 +95,17 @@ export function fieldPath(schema: Schema, id: number): string | undefined {
   return indexOf(schema).byId.get(id)?.path
 }
 
+/** A field and those that enclose it, outermost first; empty when there is none with this id. */
+export function fieldChain(schema: Schema, id: number): readonly NestedField[] {
+  const { byId } = indexOf(schema)
+  const chain: NestedField[] = []
+  for (let entry = byId.get(id); entry !== undefined;) {
+    chain.unshift(entry.field)
+    entry = entry.parentId === undefined ? undefined : byId.get(entry.parentId)
+  }
+  return chain
+}
+
 /** The id of the field that encloses a field, or undefined for top-level columns and unknown ids. */
 export function parentFieldId(schema: Schema, id: number): number | undefined {
   return indexOf(schema).byId.get(id)?.parentId

@@ -3,7 +3,7 @@ import { commitTable } from '../catalog/commit-table.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { currentSchema } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
-import { walkFields } from '../iceberg/schema.ts'
+import { fieldChain, walkFields } from '../iceberg/schema.ts'
 import type { Schema } from '../iceberg/schema.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { parseTypeText } from '../iceberg/type-text.ts'
@@ -28,15 +28,19 @@ export type ColumnChange =
   | { readonly kind: 'rename_column'; readonly name: string; readonly newName: string }
   | { readonly kind: 'drop_column'; readonly name: string }
 
-/** A column that an evolution is about to touch. */
+/** A column that is about to be renamed or dropped. */
 export interface TouchedColumn {
   readonly kind: ColumnChange['kind']
   readonly name: string
   readonly fieldId: number
+  /** Id of the top-level column that it is in, or that it is itself. */
+  readonly topLevelId: number
+  /** Names of the enclosing columns and of the column itself, outermost first; it ends at the first list or map. */
+  readonly path: readonly string[]
 }
 
 export interface EvolveHooks extends OperationHooks {
-  /** Before every attempt; throws when somebody depends on the column. */
+  /** Before every attempt to rename or drop; throws when somebody depends on the column. */
   readonly checkUsers?: (column: TouchedColumn) => Promise<void>
 }
 
@@ -105,8 +109,17 @@ export async function runEvolve(input: EvolveInput): Promise<EvolveDetails> {
 
 async function stageColumnChange(table: Table, { change, hooks }: EvolveInput): Promise<SchemaChange> {
   const staged = planColumnChange(table.metadata, change)
-  await hooks?.checkUsers?.({ kind: change.kind, name: change.name, fieldId: staged.fieldId })
+  if (change.kind !== 'add_column') {
+    await hooks?.checkUsers?.(touchedColumn(currentSchema(table.metadata), change, staged.fieldId))
+  }
   return staged
+}
+
+function touchedColumn(schema: Schema, { kind, name }: ColumnChange, fieldId: number): TouchedColumn {
+  const chain = fieldChain(schema, fieldId)
+  const end = chain.findIndex(({ type }) => type.kind === 'list' || type.kind === 'map')
+  const path = chain.slice(0, end < 0 ? chain.length : end + 1).map((field) => field.name)
+  return { kind, name, fieldId, topLevelId: chain[0]?.id ?? fieldId, path }
 }
 
 function planColumnChange(metadata: TableMetadata, change: ColumnChange): SchemaChange {

@@ -20,12 +20,23 @@ export interface PinnedHistory {
   readonly unpinned: TableMetadata
 }
 
-/** Somebody who reads or writes a column. */
-export interface ColumnUser {
-  /** `pipeline` or whatever else names columns. */
-  readonly kind: string
-  readonly id: string
-}
+/** Who would be broken when a column is renamed or dropped. */
+export type ColumnUser =
+  | {
+      /** A pipeline that runs, or is wanted to. */
+      readonly kind: 'pipeline'
+      readonly id: string
+    }
+  | {
+      /** A version of a pipeline definition in uat or production. */
+      readonly kind: 'version'
+      readonly id: string
+      readonly definition: string
+      readonly version: number
+      readonly environment: string
+      /** The nodes that need the column. */
+      readonly nodeIds: readonly string[]
+    }
 
 /** Knows who depends on tables; maintenance asks it before it takes anything away. */
 export interface TableGuard {

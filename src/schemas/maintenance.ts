@@ -38,7 +38,13 @@ export const expireRequest = z.strictObject({
 
 const columnName = z.string().min(1).max(1000)
 
-export const addColumnRequest = z.strictObject({
+const force = z.boolean().optional().meta({
+  description:
+    'LeadDataEngineer only: even if versions in uat or production use the column. Running pipelines always refuse it',
+})
+
+/** What a new column is. */
+export const addColumnFields = z.strictObject({
   ...preview,
   name: columnName.meta({ description: 'A dotted name adds into a struct' }),
   type: z.string().min(1).max(10_000).meta({ example: 'STRING' }),
@@ -47,9 +53,31 @@ export const addColumnRequest = z.strictObject({
   comment: z.string().max(10_000).nullable().optional(),
 })
 
-export const renameColumnRequest = z.strictObject({ ...preview, name: columnName, new_name: columnName })
+/** Which column gets which name. */
+export const renameColumnFields = z.strictObject({ ...preview, name: columnName, new_name: columnName, force })
 
-export const dropColumnRequest = z.strictObject({ ...preview, name: columnName })
+/** Which column goes. */
+export const dropColumnFields = z.strictObject({ ...preview, name: columnName, force })
+
+export const addColumnRequest = orPlan(addColumnFields.partial({ name: true, type: true }), ['name', 'type'])
+export const renameColumnRequest = orPlan(renameColumnFields.partial({ name: true, new_name: true }), [
+  'name',
+  'new_name',
+])
+export const dropColumnRequest = orPlan(dropColumnFields.partial({ name: true }), ['name'])
+
+/** Fields that may be left out when the request names the plan that has them. */
+function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]): T {
+  return request
+    .superRefine((body, context) => {
+      const given: Readonly<Record<string, unknown>> = { ...body }
+      if (given['plan_id'] !== undefined) return
+      for (const name of required) {
+        if (given[name] === undefined) context.addIssue({ code: 'custom', path: [name], message: 'is required' })
+      }
+    })
+    .meta({ anyOf: [{ required: [...required] }, { required: ['plan_id'] }] })
+}
 
 /** Options of Iceberg's `rewrite_manifests`. */
 export const rewriteManifestsRequest = z.strictObject({ ...preview })
@@ -58,7 +86,9 @@ export const rewriteManifestsRequest = z.strictObject({ ...preview })
 export const removeOrphansRequest = z.strictObject({ ...preview, older_than: timestamp.optional() })
 
 /** Iceberg's `rollback_to_snapshot`. */
-export const rollbackRequest = z.strictObject({ ...preview, snapshot_id: snapshotId })
+export const rollbackRequest = orPlan(z.strictObject({ ...preview, snapshot_id: snapshotId.optional() }), [
+  'snapshot_id',
+])
 
 export const operationResult = z
   .object({
@@ -71,6 +101,6 @@ export const operationResult = z
   })
   .meta({ id: 'TableOperationResult' })
 
-export type AddColumnRequest = z.infer<typeof addColumnRequest>
-export type RenameColumnRequest = z.infer<typeof renameColumnRequest>
-export type DropColumnRequest = z.infer<typeof dropColumnRequest>
+export type AddColumnRequest = z.infer<typeof addColumnFields>
+export type RenameColumnRequest = z.infer<typeof renameColumnFields>
+export type DropColumnRequest = z.infer<typeof dropColumnFields>

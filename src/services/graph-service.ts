@@ -9,7 +9,9 @@ import type { Schema } from '../iceberg/schema.ts'
 import { NODE_TYPE_INFO, NODE_TYPES, nodeConfigs } from '../schemas/node-types.ts'
 import type { LifecycleStores } from '../storage/lifecycle-stores.ts'
 import type { VersionRecord } from '../storage/version-store.ts'
+import type { ColumnUser } from '../maintenance/table-guard.ts'
 import type { BatchQuery } from '../streaming/batch-query.ts'
+import type { AskedColumn } from '../streaming/graph/column-uses.ts'
 import { createGraphQuery } from '../streaming/graph/graph-query.ts'
 import { type GraphPlan, planGraph } from '../streaming/graph/graph-plan.ts'
 import { graphError, type GraphProblem, isRunnable } from '../streaming/graph/graph-problem.ts'
@@ -20,6 +22,7 @@ import type { RequestContext } from '../domain/audit.ts'
 import type { CatalogService } from './catalog-service.ts'
 import { createSinkTable, type SinkColumnView, sinkColumnViews, type SinkTableDeps } from './create-sink-table.ts'
 import { requireGraph } from './lifecycle/require-graph.ts'
+import { versionsUsing } from './lifecycle/versions-using.ts'
 import type { CompiledVersion } from './pipeline-service.ts'
 
 export interface GraphServiceDeps extends SinkTableDeps {
@@ -72,6 +75,8 @@ export interface GraphService {
   createSink(definitionId: string, versionId: string, context: RequestContext): Promise<CreatedSink>
   /** A version, ready to run. Throws `NOT_FOUND`, and `UNPROCESSABLE` with the problems by node. */
   compileVersion(versionId: string): Promise<CompiledVersion>
+  /** Versions in uat and production that would break when the column is renamed or dropped. */
+  columnUsers(column: AskedColumn): Promise<readonly ColumnUser[]>
   /** What a pipeline runs that was started from a version; undefined for one that copies. */
   queryOf(pipeline: { readonly versionId?: string }): Promise<BatchQuery | undefined>
 }
@@ -111,14 +116,25 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
         versionId: id,
         sources: plan.sources,
         sink: plan.sink,
-        query: createGraphQuery(plan, sandbox),
+        query: createGraphQuery(version.graph, plan, sandbox),
       }
     },
+    columnUsers: (column) =>
+      versionsUsing(column, {
+        stores,
+        sandbox,
+        loadSchema: async (table) => {
+          const schema = await loadSchema(deps, table)
+          return typeof schema === 'string' ? undefined : schema
+        },
+      }),
     async queryOf({ versionId }) {
       if (versionId === undefined) return undefined
       const version = await stores.versions.findById(versionId)
       const plan = version && planGraph(version.graph).plan
-      return plan === undefined ? lostQuery(versionId) : createGraphQuery(plan, sandbox)
+      return version === undefined || plan === undefined
+        ? lostQuery(versionId)
+        : createGraphQuery(version.graph, plan, sandbox)
     },
   }
 }

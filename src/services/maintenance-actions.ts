@@ -142,22 +142,35 @@ function pinHooks({ guard }: ActionInput): Pick<ExpiryHooks, 'pinsOf'> {
   return guard === undefined ? {} : { pinsOf: (table) => guard.pinsOf(table) }
 }
 
-/** A column that somebody uses is neither renamed nor dropped. */
-function userHooks({ guard, identifier }: ActionInput): EvolveHooks {
+/** A column that somebody uses is neither renamed nor dropped; `force` breaks versions, never pipelines that run. */
+function userHooks({ guard, identifier, request }: ActionInput): EvolveHooks {
   if (guard === undefined) return {}
   return {
     async checkUsers(column) {
-      if (column.kind === 'add_column') return
       const users = await guard.usersOf(formatIdentifier(identifier), column)
-      if (users.length > 0) throw columnInUse(column.name, users)
+      const kept = request['force'] === true ? users.filter(({ kind }) => kind === 'pipeline') : users
+      if (kept.length > 0) throw columnInUse(column.name, kept)
     },
   }
 }
 
+const MAX_LISTED_USERS = 20
+
 function columnInUse(name: string, users: readonly ColumnUser[]): DomainError {
-  const names = users.map(({ kind, id }) => `${kind} ${id}`)
-  const fields = names.map((user) => ({ path: 'name', message: `used by ${user}` }))
-  return new DomainError('CONFLICT', `name: column ${name} is used by ${names.join(', ')}`, { fields })
+  const listed = users.slice(0, MAX_LISTED_USERS).map(describeUser)
+  const more = users.length > listed.length ? ` and ${users.length - listed.length} more` : ''
+  const advice = users.some(({ kind }) => kind === 'pipeline')
+    ? 'stop the pipelines first'
+    : 'retire the versions first, or let a LeadDataEngineer send force: true'
+  const fields = listed.map((user) => ({ path: 'name', message: `used by ${user}` }))
+  const message = `name: column ${name} is used by ${listed.join(', ')}${more}; ${advice}`
+  return new DomainError('CONFLICT', message, { fields })
+}
+
+function describeUser(user: ColumnUser): string {
+  if (user.kind === 'pipeline') return `pipeline ${user.id}`
+  const { definition, environment, id, nodeIds, version } = user
+  return `version ${version} of ${definition} (${environment}, ${id}, node ${nodeIds.join(', ')})`
 }
 
 /** Records in the ledger what a restart after a crash must know. */

@@ -1,6 +1,7 @@
 import { formatIdentifier, parseIdentifier } from '../catalog/table-identifier.ts'
 import { DomainError } from '../domain/errors.ts'
 import type { IdSource } from '../domain/ids.ts'
+import { hasRole } from '../domain/roles.ts'
 import type { RequestContext } from '../domain/audit.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Table } from '../iceberg/table.ts'
@@ -75,8 +76,9 @@ interface Call {
   readonly context: RequestContext
 }
 
-async function preview(deps: MaintenanceServiceDeps, { kind, request, context }: Call): Promise<OperationAnswer> {
-  const input = await actionInput(deps, kind, request)
+async function preview(deps: MaintenanceServiceDeps, call: Call): Promise<OperationAnswer> {
+  const { kind, request, context } = call
+  const input = await actionInput(deps, call)
   const catalog = deps.catalog.current()
   const { metadataLocation } = await catalog.loadTable(input.identifier)
   const pinned = { ...input, expectedMetadataLocation: input.expectedMetadataLocation ?? metadataLocation }
@@ -99,7 +101,7 @@ async function preview(deps: MaintenanceServiceDeps, { kind, request, context }:
 
 async function start(deps: MaintenanceServiceDeps, call: Call): Promise<StartedOperation<OperationAnswer>> {
   const { kind, request, context } = call
-  const input = await actionInput(deps, kind, request)
+  const input = await actionInput(deps, call)
   const { id, done } = await deps.operations.start({
     kind,
     table: formatIdentifier(input.identifier),
@@ -177,11 +179,15 @@ function guardOf({ guard }: MaintenanceServiceDeps): Pick<ActionInput, 'guard'> 
 }
 
 /** The action's input: from the request, or from the plan that it names. */
-async function actionInput(
-  deps: MaintenanceServiceDeps,
-  kind: MaintenanceKind,
-  request: MaintenanceRequest,
-): Promise<ActionInput> {
+async function actionInput(deps: MaintenanceServiceDeps, call: Call): Promise<ActionInput> {
+  const input = await requestedInput(deps, call)
+  if (input.request['force'] === true && !hasRole(call.context.caller.role, 'LeadDataEngineer')) {
+    throw new DomainError('FORBIDDEN', 'force: needs the role LeadDataEngineer')
+  }
+  return input
+}
+
+async function requestedInput(deps: MaintenanceServiceDeps, { kind, request }: Call): Promise<ActionInput> {
   const { table, dry_run: _, plan_id: planId, ...options } = request
   const common = {
     catalog: deps.catalog.current(),

@@ -35,6 +35,10 @@ export interface VersionRecord extends VersionSummary {
   readonly graph: PipelineGraph
 }
 
+export interface DeployedVersion extends VersionRecord {
+  readonly definitionName: string
+}
+
 /** A version to be made; its number is the next one. */
 export type NewVersion = Omit<VersionRecord, 'version' | 'contentHash' | 'nodeCount' | 'edgeCount' | 'updatedAt'>
 
@@ -61,6 +65,8 @@ export interface VersionStore {
   whereabouts(definitionId: string): Promise<readonly Pick<VersionSummary, 'version' | 'environment'>[]>
   /** The newest version in each environment of each of these definitions, and how many are there. */
   newestOfEach(definitionIds: readonly string[]): Promise<readonly EnvironmentSummary[]>
+  /** All versions there, whichever definition they belong to; a page of them at a time is in memory. */
+  inEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
   /** The newest version in an environment. */
   newestIn(definitionId: string, environment: Environment): Promise<{ readonly id: string } | undefined>
   /** Moves a version; false when it is not in `from`, or not the one with this content. */
@@ -144,6 +150,7 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
       return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
     },
+    inEnvironments: (environments) => inEnvironments(db, environments),
     newestOfEach: (definitionIds) => newestOfEach(db, definitionIds),
     async newestIn(definitionId, environment) {
       return (await findNewest(db, { definition_id: definitionId, environment })).rows[0]
@@ -160,6 +167,30 @@ function newestPerEnvironment(db: Kysely<StateTables>, definitionId: string) {
     .select((select) => ['environment', select.fn.max('version').as('version')])
     .where('definition_id', '=', definitionId)
     .groupBy('environment')
+}
+
+const PAGE_OF_GRAPHS = 100
+
+async function* inEnvironments(
+  db: Kysely<StateTables>,
+  environments: readonly Environment[],
+): AsyncGenerator<DeployedVersion, void, undefined> {
+  for (let after = ''; ;) {
+    const rows = await db
+      .selectFrom('pipeline_versions')
+      .innerJoin('pipeline_definitions', 'pipeline_definitions.id', 'pipeline_versions.definition_id')
+      .selectAll('pipeline_versions')
+      .select('pipeline_definitions.name as definition_name')
+      .where('pipeline_versions.environment', 'in', environments)
+      .where('pipeline_versions.id', '>', after)
+      .orderBy('pipeline_versions.id')
+      .limit(PAGE_OF_GRAPHS)
+      .execute()
+    for (const row of rows) yield { ...fromRow(row), definitionName: row.definition_name }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE_OF_GRAPHS) return
+    after = last.id
+  }
 }
 
 async function newestOfEach(

@@ -2,6 +2,7 @@ import type { Schema } from '../iceberg/schema.ts'
 import type { NestedField } from '../iceberg/types.ts'
 import { mapColumns } from './column-mapping.ts'
 import type { ColumnPair, SourceColumn } from './column-mapping.ts'
+import type { AskedColumn } from './graph/column-uses.ts'
 
 /** One source of a batch as the query reads it. */
 export interface CompiledInput {
@@ -42,8 +43,8 @@ export interface BatchSchemas {
 /** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */
 export interface BatchQuery {
   compile(schemas: BatchSchemas): CompiledBatch | Promise<CompiledBatch>
-  /** Whether the query reads a column of the n-th source; it must not be renamed or dropped while the pipeline lives. */
-  usesSourceColumn?(source: number, field: NestedField): boolean
+  /** Whether the query reads a column of a source; it must not be renamed or dropped while the pipeline lives. */
+  usesColumn?(column: AskedColumn): Promise<boolean>
 }
 
 const INPUT = 'source_rows'

@@ -1,10 +1,9 @@
-import { formatIdentifier } from '../catalog/table-identifier.ts'
 import type { Catalog } from '../catalog/catalog.ts'
-import { parseIdentifier } from '../catalog/table-identifier.ts'
-import { currentSchema, snapshotById } from '../iceberg/metadata.ts'
+import { formatIdentifier, mayBeSameTable, parseIdentifier } from '../catalog/table-identifier.ts'
+import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
-import { fieldById } from '../iceberg/schema.ts'
 import { ancestorsOf } from '../iceberg/snapshot-ancestry.ts'
+import type { TouchedColumn } from '../maintenance/evolve.ts'
 import type { SnapshotPin, TableGuard } from '../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../storage/pipeline-store.ts'
 import type { BatchQuery } from './batch-query.ts'
@@ -34,9 +33,7 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
     async usersOf(table, column) {
       const users = []
       for (const record of await deps.store.listLive()) {
-        if (await usesColumn(deps, record, { table, fieldId: column.fieldId })) {
-          users.push({ kind: 'pipeline', id: record.id })
-        }
+        if (await usesColumn(deps, record, { table, column })) users.push({ kind: 'pipeline' as const, id: record.id })
       }
       return users
     },
@@ -73,27 +70,24 @@ function unread(metadata: TableMetadata, from: bigint | undefined): ReadonlySet<
   return ids
 }
 
-interface AskedColumn {
+interface Asked {
   readonly table: string
-  readonly fieldId: number
+  readonly column: TouchedColumn
 }
 
 async function usesColumn(
   { catalog, queryOf }: PipelineGuardDeps,
   record: PipelineRecord,
-  { table, fieldId }: AskedColumn,
+  { table, column }: Asked,
 ): Promise<boolean> {
-  const source = record.sources.indexOf(table)
-  if (source < 0 && record.sinkTable !== table) return false
-  const { metadata } = await catalog().loadTable(parseIdentifier(table))
-  const field = fieldById(currentSchema(metadata), fieldId)
-  if (source >= 0 && field !== undefined) {
+  if (record.sources.some((source) => mayBeSameTable(source, table))) {
     const query = await queryOf?.(record)
-    return query?.usesSourceColumn?.(source, field) ?? true
+    return (await query?.usesColumn?.({ table, path: column.path })) ?? true
   }
+  if (!mayBeSameTable(record.sinkTable, table)) return false
+  const { metadata } = await catalog().loadTable(parseIdentifier(table))
   const { progress } = readSinkState(metadata, record.queryId)
   // before the first batch it is not known which columns of the sink will be filled
-  return (
-    progress === undefined || progress.pairs.length === 0 || progress.pairs.some(([, sinkId]) => sinkId === fieldId)
-  )
+  if (progress === undefined || progress.pairs.length === 0) return true
+  return progress.pairs.some(([, sinkId]) => sinkId === column.fieldId || sinkId === column.topLevelId)
 }

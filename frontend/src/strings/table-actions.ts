@@ -92,6 +92,8 @@ export const fields = {
   comment: 'Comment',
   column: 'Column',
   new_name: 'New name',
+  force: 'Even if versions in uat or production use it',
+  forceHint: 'Leads only. Those versions fail until they are changed. Running pipelines always refuse it.',
   snapshot_id: 'Snapshot',
   snapshot_idHint: 'An ancestor of the current snapshot; the Snapshots tab has a button for each.',
   optional: 'optional',

@@ -1,11 +1,11 @@
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
 import {
-  addColumnRequest,
+  addColumnFields,
   compactRequest,
-  dropColumnRequest,
+  dropColumnFields,
   expireRequest,
-  renameColumnRequest,
+  renameColumnFields,
   rewriteManifestsRequest,
 } from '../../schemas/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -15,6 +15,8 @@ import { type AgentTool, changeTool, readTool, type ToolPlan, type ToolRun } fro
 import { toStoredJson } from './stored-value.ts'
 
 const service = { dry_run: true, plan_id: true } as const
+/** Breaking versions in uat or production is for a person to decide. */
+const forced = { ...service, force: true } as const
 const compactInput = compactRequest.omit({ ...service, partial_progress: true, max_files_to_rewrite: true })
 const expireInput = expireRequest.omit(service)
 const AFTERWARDS = 'Only plans: the user has to confirm before anything is changed.'
@@ -69,21 +71,21 @@ export const maintenanceTools: readonly AgentTool[] = [
     title: 'Add a column',
     description: `Proposes to add an optional column, or with a dotted name a field of a struct. ${AFTERWARDS}`,
     risk: 'change',
-    input: addColumnRequest.omit(service),
+    input: addColumnFields.omit(service),
   }),
   maintenanceTool('rename_column', {
     name: 'rename_column',
     title: 'Rename a column',
     description: `Proposes to rename a column; its data stays. ${AFTERWARDS}`,
     risk: 'change',
-    input: renameColumnRequest.omit(service),
+    input: renameColumnFields.omit(forced),
   }),
   maintenanceTool('drop_column', {
     name: 'drop_column',
     title: 'Drop a column',
     description: `Proposes to drop a column that nothing depends on. ${AFTERWARDS}`,
     risk: 'destructive',
-    input: dropColumnRequest.omit(service),
+    input: dropColumnFields.omit(forced),
   }),
 ]
 

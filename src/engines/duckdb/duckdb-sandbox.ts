@@ -2,11 +2,12 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { NestedField } from '../../iceberg/types.ts'
-import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
+import type { ColumnReferences, QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
 
 import { isFatal } from './engine-errors.ts'
 import { textOf } from './result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
+import { referencesIn } from './sql-references.ts'
 import { quoteName } from './sql-text.ts'
 import { duckType, structMembers } from './type-mapping.ts'
 import { type KnownFunctions, requireHarmless } from './user-sql.ts'
@@ -27,6 +28,15 @@ class DuckDbSandbox implements SqlSandbox {
   #functions: Promise<KnownFunctions> | undefined
 
   async check(sql: UserSql): Promise<void> {
+    await this.#parse(sql)
+  }
+
+  async references(sql: UserSql): Promise<ColumnReferences> {
+    return referencesIn(await this.#parse(sql))
+  }
+
+  /** The tree of a text that may be run. */
+  async #parse(sql: UserSql): Promise<unknown> {
     if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
     if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
     const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
@@ -38,6 +48,7 @@ class DuckDbSandbox implements SqlSandbox {
       return JSON.parse(textOf(row?.['tree'])) as unknown
     })
     requireHarmless(sql, serialized, functions)
+    return serialized
   }
 
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {

@@ -94,8 +94,11 @@ export function checkOutsideMapKey(schema: Schema, fieldId: number, verb: string
 export function checkUnused(metadata: TableMetadata, schema: Schema, field: NestedField): void {
   const dropped = new Set([field.id, ...[...walkFields({ fields: [field] })].map((entry) => entry.field.id)])
   const name = (id: number): string => fieldPath(schema, id) ?? String(id)
-  for (const id of schema.identifierFieldIds) {
-    if (dropped.has(id)) throw refused(`cannot drop "${name(field.id)}": "${name(id)}" is an identifier field`)
+  for (const { schemaId, identifierFieldIds } of metadata.schemas) {
+    const id = identifierFieldIds.find((fieldId) => dropped.has(fieldId))
+    if (id === undefined) continue
+    const when = schemaId === schema.schemaId ? 'is' : `was, in schema ${schemaId},`
+    throw refused(`cannot drop "${name(field.id)}": "${name(id)}" ${when} an identifier field`)
   }
   for (const spec of metadata.partitionSpecs) {
     const user = spec.fields.find((entry) => sourceIdsOf(entry).some((id) => dropped.has(id)))

@@ -335,6 +335,22 @@ describe('dropping a column', () => {
     expect(refusal(() => dropColumn(table(), { name }), code)).toMatch(message)
   })
 
+  it('refuses an identifier field of an earlier schema', () => {
+    const now = table()
+    const schemas = now.json['schemas']
+    if (!Array.isArray(schemas)) throw new Error('the table has no schemas')
+    const earlier = {
+      type: 'struct',
+      'schema-id': 7,
+      'identifier-field-ids': [20],
+      fields: [{ ...column(20, 'spare', 'int'), required: true }],
+    }
+    const before = table({ schemas: [...schemas, earlier] })
+    const message = refusal(() => dropColumn(before, { name: 'spare' }), 'SCHEMA_CHANGE_REFUSED')
+    expect(message).toMatch(/"spare" was, in schema 7, an identifier field/)
+    expect(refusal(() => dropColumn(now, { name: 'id' }), 'SCHEMA_CHANGE_REFUSED')).toMatch(/"id" is an identifier/)
+  })
+
   it('refuses the last column of the table', () => {
     const one = parseTableMetadata(
       stringifyJson({ ...v1Document(), schema: struct(column(1, 'x', 'long')), 'partition-spec': [] }),

@@ -107,6 +107,8 @@ const ADD_COLUMN: readonly FieldSpec[] = [
   { name: 'comment', type: 'text', label: words.comment },
 ]
 
+const FORCE: FieldSpec = { name: 'force', type: 'flag', label: words.force, hint: words.forceHint, advanced: true }
+
 /** The one table of actions: where they go, who may, and what they take. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
   compact: { endpoint: '/api/compact', minRole: 'DataEngineer', fields: COMPACT },
@@ -124,6 +126,7 @@ export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
     fields: [
       { name: 'name', type: 'column', label: words.column, required: true },
       { name: 'new_name', type: 'text', label: words.new_name, required: true },
+      FORCE,
     ],
     targetField: 'name',
   },
@@ -131,7 +134,7 @@ export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
     endpoint: '/api/evolve/drop-column',
     minRole: 'DataEngineer',
     destructive: true,
-    fields: [{ name: 'name', type: 'column', label: words.column, required: true }],
+    fields: [{ name: 'name', type: 'column', label: words.column, required: true }, FORCE],
     targetField: 'name',
   },
   rewrite_manifests: { endpoint: '/api/rewrite-manifests', minRole: 'DataEngineer', fields: [] },
