@@ -42,6 +42,8 @@ export interface Home {
   readonly stateDatabase: string
   /** The embedded catalog, which other systems may open too. */
   readonly catalogDatabase: string
+  /** SQLite files that no catalog may be: the state, and the lock. */
+  readonly ownDatabases: readonly string[]
   /** The embedded warehouse, as a URI. */
   readonly warehouse: string
   readonly scratch: string
@@ -96,7 +98,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const idempotencyStore = createIdempotencyStore(db, instance)
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
-  const catalog = await openCatalogService({ home, env: options.env, runtime, log, state, now })
+  const catalog = await openCatalogService({ config, home, env: options.env, runtime, log, state, now })
   const common = { state, catalog, newId, now, log, randomBytes }
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })

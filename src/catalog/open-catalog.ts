@@ -14,7 +14,7 @@ import { openTableFiles } from './table-files.ts'
 
 export interface OpenCatalogDeps {
   /** A dialect over an absolute path of a SQLite file, or one against the working directory. */
-  readonly openSqlite: (path: string) => Dialect
+  readonly openSqlite: (path: string) => Dialect | Promise<Dialect>
   /** A dialect over a PostgreSQL server; the first query connects. */
   readonly openPostgres: (address: PostgresAddress) => Promise<Dialect>
   /** Looks up an `env:NAME` value. */

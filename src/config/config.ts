@@ -19,6 +19,8 @@ export interface Config {
   /** As set, against the working directory; undefined: the built frontend beside `src`. */
   readonly frontendDir: string | undefined
   readonly allowedOrigins: readonly string[]
+  /** Names that `env:NAME` in settings may have beside `LAKE_…`. */
+  readonly configEnvAllow: readonly string[]
   readonly logLevel: LogLevel
   readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
   /** Whether the first start makes a demo lakehouse. */
@@ -60,6 +62,7 @@ export function parseConfig(env: Env): Config {
     jwt: jwtConfig(env),
     frontendDir: env['FRONTEND_DIR'],
     allowedOrigins: (env['ALLOWED_ORIGINS'] ?? 'http://localhost:5173').split(',').map((origin) => origin.trim()),
+    configEnvAllow: names(env, 'CONFIG_ENV_ALLOW'),
     logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
     engine: {
       memoryLimitBytes: byteSize(env, 'ENGINE_MEMORY_LIMIT', DEFAULT_MEMORY_LIMIT),
@@ -121,6 +124,14 @@ function auditKey(env: Env): string | undefined {
   const key = env['AUDIT_KEY']
   if (key === undefined || key.length >= 32) return key
   throw new ConfigError('AUDIT_KEY must have at least 32 characters')
+}
+
+function names(env: Env, setting: string): readonly string[] {
+  const list = (env[setting] ?? '').split(',').map((name) => name.trim())
+  const given = list.filter((name) => name !== '')
+  const wrong = given.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
+  if (wrong === undefined) return given
+  throw new ConfigError(`${setting} must be names of variables with commas between them, not ${JSON.stringify(wrong)}`)
 }
 
 function integer(env: Env, name: string, rule: { fallback: number; min: number; max: number }): number {

@@ -1,10 +1,18 @@
 import { catalogConfig, setCatalogConfigRequest, setCatalogConfigResult } from '../schemas/catalog-config.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
+import { switchCatalog } from '../services/catalogs/switch-catalog.ts'
+import type { PipelineService } from '../services/pipeline-service.ts'
 import { entityTag, ifMatch } from './entity-tag.ts'
 import { requestContext, type Route, route } from './route.ts'
 
+interface ConfigRouteDeps {
+  readonly catalog: CatalogService
+  readonly pipelines: PipelineService
+}
+
 /** Catalog configuration (spec, section 4, "Configuration"). */
-export function configRoutes({ catalog }: { readonly catalog: CatalogService }): Route[] {
+export function configRoutes(deps: ConfigRouteDeps): Route[] {
+  const { catalog } = deps
   return [
     route({
       method: 'get',
@@ -25,8 +33,9 @@ export function configRoutes({ catalog }: { readonly catalog: CatalogService }):
       responses: { 200: { description: 'The new configuration', schema: setCatalogConfigResult } },
       handle: async (input) => {
         const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
-        const config = await catalog.configure(input.body, demand)
-        return { status: 200, body: { success: true, config }, headers: entityTag(catalog.version()) }
+        const { affected, config } = await switchCatalog(deps, input.body, demand)
+        const body = { success: true, config, affected_pipelines: affected }
+        return { status: 200, body, headers: entityTag(catalog.version()) }
       },
     }),
   ]

@@ -24,11 +24,13 @@ export async function prepareHome(folder: string): Promise<Home> {
   } catch (cause) {
     throw new ConfigError(`LOCKHOUSE_HOME ${folder} cannot be written`, { cause })
   }
-  const release = holdLock(join(root, 'lock.db'), folder)
+  const lock = join(root, 'lock.db')
+  const release = holdLock(lock, folder)
   return {
     isNew,
     stateDatabase,
     catalogDatabase: join(root, 'catalog.db'),
+    ownDatabases: [stateDatabase, lock],
     warehouse: pathToFileURL(warehouse).href,
     scratch,
     auditKey: await auditKey(join(root, 'audit.key')),

@@ -14,7 +14,10 @@ export const catalogConfig = z
   })
   .meta({ id: 'CatalogConfig' })
 
-/** `"***"` keeps the stored value of an extra property; `env:NAME` is read from the server's environment when opened. */
+/**
+ * `"***"` keeps the stored value of an extra property, while all addresses stay the same; `env:NAME` is read from the
+ * server's environment when opened, for names that start with `LAKE_` or stand in `CONFIG_ENV_ALLOW`.
+ */
 export const setCatalogConfigRequest = z.strictObject({
   configured: z.boolean().optional().meta({ description: 'Ignored: an answer of GET can be sent back as it is' }),
   catalog_type: z.enum(['sql', 'rest', 'hadoop']),
@@ -25,10 +28,19 @@ export const setCatalogConfigRequest = z.strictObject({
       'sqlite:///path, postgresql://…, or that of a REST catalog. As GET shows it, with ***, it keeps its password',
   }),
   extra_props: z.record(z.string().max(500), z.string().max(10_000)).optional(),
+  create: z.boolean().optional().meta({
+    description: 'Makes the SQLite file of an sql catalog, or the tables in it, when they are missing; default false',
+  }),
 })
 
 export const setCatalogConfigResult = z
-  .object({ success: z.literal(true), config: catalogConfig })
+  .object({
+    success: z.literal(true),
+    config: catalogConfig,
+    affected_pipelines: z
+      .array(z.object({ id: z.string(), tables: z.array(z.object({ table: z.string(), problem: z.string() })) }))
+      .meta({ description: 'Running pipelines whose tables are missing or are other tables in the new catalog' }),
+  })
   .meta({ id: 'CatalogConfigResult' })
 
 export type CatalogConfig = z.infer<typeof catalogConfig>

@@ -6,10 +6,11 @@ import { type Precondition, requireVersion } from '../domain/precondition.ts'
 import { hidePassword, passwordIn, REDACTED } from '../domain/uri-password.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../schemas/catalog-config.ts'
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
+import { requireSameAddresses } from './catalogs/kept-secrets.ts'
 
 export interface CatalogServiceDeps {
-  /** Opens a catalog; throws `IcebergError` when it cannot be used. */
-  readonly openCatalog: (settings: CatalogSettings) => Promise<Catalog>
+  /** Opens a catalog, making its file and tables only with `create`; throws `IcebergError` when it cannot be used. */
+  readonly openCatalog: (settings: CatalogSettings, options: { readonly create: boolean }) => Promise<Catalog>
   readonly store: CatalogSettingsStore
   /** What the very first start works on. */
   readonly initial: CatalogSettings
@@ -70,7 +71,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       ;({ settings, revision } = await deps.store.load(deps.initial))
       secrets = secretsOf(settings)
       try {
-        catalog = await deps.openCatalog(settings)
+        catalog = await deps.openCatalog(settings, { create: false })
       } catch (error) {
         problem = error
       }
@@ -82,13 +83,13 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     async refresh() {
       const stored = await deps.store.load(deps.initial)
       if (stored.revision <= revision) return
-      replace({ catalog: await deps.openCatalog(stored.settings), ...stored })
+      replace({ catalog: await deps.openCatalog(stored.settings, { create: false }), ...stored })
     },
     async configure(request, { context, precondition }) {
       requireVersion(precondition, revision)
       const next = merge(request, settings)
       const expected = revision
-      const opened = await deps.openCatalog(next)
+      const opened = await deps.openCatalog(next, { create: request.create ?? false })
       try {
         await opened.ping()
         replace({ catalog: opened, settings: next, revision: await deps.store.save(next, expected, context) })
@@ -107,19 +108,23 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
 }
 
 function merge(request: SetCatalogConfigRequest, previous: CatalogSettings | undefined): CatalogSettings {
+  const kept: string[] = []
   const extraProps = Object.entries(request.extra_props ?? {}).map(([key, value]) => {
     if (value !== REDACTED) return [key, value]
-    const kept = previous?.extraProps[key]
-    if (kept !== undefined) return [key, kept]
-    throw nothingToKeep(`extra_props.${key}`)
+    const stored = previous?.extraProps[key]
+    if (stored === undefined) throw nothingToKeep(`extra_props.${key}`)
+    kept.push(`extra_props.${key}`)
+    return [key, stored]
   })
-  return {
+  const next: CatalogSettings = {
     catalogType: request.catalog_type,
     warehouse: request.warehouse,
     catalogName: request.catalog_name,
     uri: keptUri(request.uri ?? null, previous?.uri ?? null),
     extraProps: Object.fromEntries(extraProps),
   }
+  if (previous !== undefined) requireSameAddresses(next, previous, kept)
+  return next
 }
 
 /** An address as it was shown stands for the stored one; a password is kept for no other address. */

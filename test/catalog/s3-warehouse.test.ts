@@ -17,6 +17,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
       catalog_name: 'house',
       warehouse: 's3://lake/warehouse',
       uri: `sqlite:///${lab.service.folder}/s3.db`,
+      create: true,
       extra_props: {
         's3.endpoint': store.endpoint,
         's3.access-key-id': store.credentials.accessKeyId,
@@ -71,7 +72,12 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     ['a bucket that is not there', { change: { warehouse: 's3://pond/warehouse' } }, 503, /no such bucket/],
     ['a key that nobody knows', { properties: { 's3.access-key-id': 'AKIDOTHER' } }, 503, /check the credentials/],
     ['an endpoint that is none', { properties: { 's3.endpoint': 'store:9000' } }, 400, /s3\.endpoint/],
-    ['a secret that is not set', { properties: { 's3.secret-access-key': 'env:NO' } }, 400, /env:NO is not set/],
+    [
+      'a secret that is not set',
+      { properties: { 's3.secret-access-key': 'env:LAKE_NO' } },
+      400,
+      /env:LAKE_NO is not set/,
+    ],
   ])('is not left for %s', async (_, { change, properties }, status, message) => {
     const answer = await configure(change, properties)
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(message)])

@@ -87,7 +87,7 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
   async function start(): Promise<{ service: TestService; uri: string; put: (change: object) => Promise<unknown> }> {
     const { place, remove } = await postgresPlace()
     closings.push(remove)
-    const service = await startTestService({ env: { CATALOG_PASSWORD: 'hunter2' } })
+    const service = await startTestService({ env: { LAKE_PASSWORD: 'hunter2' } })
     closings.push(() => service.close())
     const warehouse = `${service.folder}/pg-warehouse`
     mkdirSync(warehouse)
@@ -115,9 +115,9 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
       body: { config: { uri: bare, extra_props: { password: '***', clients: '2' } } },
     })
     expect(await put({ uri: bare, extra_props: { password: '***' } })).toMatchObject({ status: 200 })
-    expect(await put({ uri: bare, extra_props: { password: 'env:CATALOG_PASSWORD' } })).toMatchObject({
+    expect(await put({ uri: bare, extra_props: { password: 'env:LAKE_PASSWORD' } })).toMatchObject({
       status: 200,
-      body: { config: { extra_props: { password: 'env:CATALOG_PASSWORD' } } },
+      body: { config: { extra_props: { password: 'env:LAKE_PASSWORD' } } },
     })
   })
 

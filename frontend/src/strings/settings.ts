@@ -38,6 +38,8 @@ export const catalogStrings = {
     rest: 'https://host/path, what comes before /v1.',
     hadoop: 'Not used by this type.',
   },
+  create: 'Create if missing',
+  createHelp: 'Creates the file, or the catalog tables in an existing database.',
   none: '–',
   properties: 'Further properties',
   propertiesHelp:
@@ -72,6 +74,7 @@ export const catalogStrings = {
     action: 'Open and use it',
   },
   saved: 'The new catalog is in use',
+  affected: (ids: string) => `Running pipelines whose tables are not in this catalog: ${ids}`,
   failedTitle: 'The catalog could not be opened; the old one stays in use',
   changedTitle: 'Somebody else changed the catalog meanwhile',
   changedText: 'What is in use now was loaded again. Look at it before you send your change.',

@@ -23,6 +23,12 @@ export interface TaggedConfig {
   readonly tag: string | null
 }
 
+/** A configuration that was set, and the running pipelines that do not find their tables in it. */
+export interface SavedConfig {
+  readonly saved: TaggedConfig
+  readonly affected: readonly string[]
+}
+
 /** The catalog in use; secrets are shown as `***`. */
 export const configQuery = queryOptions({
   queryKey: ['config'],
@@ -33,10 +39,11 @@ export const configQuery = queryOptions({
 })
 
 /** Has another catalog opened and used; refused with 412 when it is not any more the one that was seen. */
-export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<TaggedConfig> {
+export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
   const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
   const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG, { body, headers })
-  return { config: answer.body.config, tag: answer.headers.get('ETag') }
+  const { affected_pipelines: affected, config } = answer.body
+  return { saved: { config, tag: answer.headers.get('ETag') }, affected: affected.map(({ id }) => id) }
 }
 
 /** Tokens, newest first, page by page; for leads. */

@@ -29,9 +29,12 @@ export function CatalogEditor({ current }: { readonly current: TaggedConfig }) {
   }
   const save = useMutation({
     mutationFn: () => setConfig(request, base.tag),
-    onSuccess: (saved) => {
+    onSuccess: ({ affected, saved }) => {
       start(saved)
       notifications.show({ message: strings.saved })
+      if (affected.length > 0) {
+        notifications.show({ color: 'yellow', autoClose: false, message: strings.affected(affected.join(', ')) })
+      }
       client.clear()
       client.setQueryData(configQuery.queryKey, saved)
       void client.refetchQueries()

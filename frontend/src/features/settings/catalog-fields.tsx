@@ -1,6 +1,6 @@
-import { NativeSelect, TextInput } from '@mantine/core'
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
 import { catalogStrings as strings } from '../../strings/settings.ts'
-import { CATALOG_TYPES, type CatalogDraft, type CatalogType } from './catalog-form.ts'
+import { CATALOG_TYPES, type CatalogDraft, type CatalogType, isSqlite } from './catalog-form.ts'
 import { PropertyRows } from './property-rows.tsx'
 import classes from './settings.module.css'
 
@@ -39,6 +39,14 @@ export function CatalogFields({ draft, problems, onChange }: CatalogFieldsProps)
         error={problems.get('uri')}
         onChange={({ currentTarget }) => set({ uri: currentTarget.value })}
       />
+      {isSqlite(draft) && (
+        <Checkbox
+          label={strings.create}
+          description={strings.createHelp}
+          checked={draft.create}
+          onChange={({ currentTarget }) => set({ create: currentTarget.checked })}
+        />
+      )}
       <TextInput
         label={strings.warehouse}
         description={strings.warehouseHelp}

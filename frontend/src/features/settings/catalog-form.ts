@@ -19,6 +19,8 @@ export interface CatalogDraft {
   readonly warehouse: string
   readonly uri: string
   readonly properties: readonly PropertyRow[]
+  /** Whether a missing SQLite file, or the tables in it, are made. */
+  readonly create: boolean
 }
 
 /** The form for what is configured now, or an empty one. */
@@ -28,6 +30,7 @@ export function toDraft(config: CatalogConfig): CatalogDraft {
     catalogName: config.catalog_name ?? '',
     warehouse: config.warehouse ?? '',
     uri: config.uri ?? '',
+    create: false,
     properties: Object.entries(config.extra_props).map(([key, value], id) => ({ id, key, value })),
   }
 }
@@ -41,7 +44,13 @@ export function toRequest(draft: CatalogDraft): SetCatalogConfigRequest {
     warehouse: draft.warehouse.trim(),
     uri: draft.uri.trim() === '' ? null : draft.uri.trim(),
     extra_props: Object.fromEntries(named.map(({ key, value }) => [key.trim(), value])),
+    ...(draft.create && isSqlite(draft) ? { create: true } : {}),
   }
+}
+
+/** Whether the form is for a catalog in a SQLite file. */
+export function isSqlite({ catalogType, uri }: CatalogDraft): boolean {
+  return catalogType === 'sql' && /^(jdbc:)?sqlite:/i.test(uri.trim())
 }
 
 /** Problems of a form for `config` by field (`property:<row>` for rows), in words; empty when it can be sent. */

@@ -1,0 +1,70 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catalog-config.ts'
+import type { PipelineView } from '../../streaming/pipeline-view.ts'
+import type { CatalogService, ConfigureDemand } from '../catalog-service.ts'
+import type { PipelineService } from '../pipeline-service.ts'
+
+/** A running pipeline whose tables are not the same in the new catalog. */
+export interface AffectedPipeline {
+  readonly id: string
+  readonly tables: readonly { readonly table: string; readonly problem: string }[]
+}
+
+interface SwitchDeps {
+  readonly catalog: CatalogService
+  readonly pipelines: Pick<PipelineService, 'describeAll'>
+}
+
+/**
+ * Works on another catalog, and tells which running pipelines will not find the tables there on which they have worked:
+ * those are degraded or fail from then on. Errors as {@link CatalogService.configure}.
+ */
+export async function switchCatalog(
+  { catalog, pipelines }: SwitchDeps,
+  request: SetCatalogConfigRequest,
+  demand: ConfigureDemand,
+): Promise<{ readonly config: CatalogConfig; readonly affected: readonly AffectedPipeline[] }> {
+  const running = (await pipelines.describeAll()).filter(({ state }) => state !== 'stopped' && state !== 'failed')
+  const names = [...new Set(running.flatMap(tablesOf))]
+  const before = catalog.problem() === undefined ? await identities(catalog, names) : new Map<string, string>()
+  const config = await catalog.configure(request, demand)
+  const after = names.length === 0 ? before : await identities(catalog, names)
+  return { config, affected: running.flatMap((pipeline) => affectedBy(pipeline, before, after)) }
+}
+
+function tablesOf({ sink_table: sink, source_tables: sources }: PipelineView): readonly string[] {
+  return [...sources, sink]
+}
+
+type Identities = ReadonlyMap<string, string>
+
+function affectedBy(pipeline: PipelineView, before: Identities, after: Identities): AffectedPipeline[] {
+  const tables = tablesOf(pipeline).flatMap((table) => {
+    const found = after.get(table)
+    if (found === undefined) return [{ table, problem: 'is not in the new catalog, or cannot be read there' }]
+    const known = before.get(table)
+    return known === undefined || known === found ? [] : [{ table, problem: 'is another table in the new catalog' }]
+  })
+  return tables.length === 0 ? [] : [{ id: pipeline.id, tables }]
+}
+
+/** UUIDs of the tables that can be loaded. */
+async function identities(service: CatalogService, names: readonly string[]): Promise<Identities> {
+  const found = new Map<string, string>()
+  const catalog = service.current()
+  for (const name of names) {
+    const uuid = await identityOf(catalog, name)
+    if (uuid !== undefined) found.set(name, uuid)
+  }
+  return found
+}
+
+async function identityOf(catalog: Catalog, name: string): Promise<string | undefined> {
+  try {
+    const { metadata } = await catalog.loadTable(parseIdentifier(name))
+    return metadata.tableUuid === '' ? metadata.location : metadata.tableUuid
+  } catch {
+    return undefined // a catalog that does not answer is a reason to switch, not a reason against it
+  }
+}
