@@ -45,6 +45,7 @@ function chatRoutes({ agent, agentTranscripts, agentModels }: AgentRouteDeps): R
       minRole: 'DataEngineer',
       body: chatRequest,
       responses: { 200: { description: 'The answer, and the tool calls that led to it', schema: chatAnswer } },
+      refuses: [404, 502, 504],
       handle: async (input): Promise<RouteAnswer | Response> => {
         const { headers, body: request, signal } = input
         const callerKey = headers.get('x-model-api-key') ?? undefined
@@ -136,6 +137,7 @@ function actionRoutes({ agentActions }: AgentRouteDeps): Route[] {
       minRole: 'DataEngineer',
       params: actionParams,
       body: emptyRequest,
+      headers: ['Prefer'],
       responses: {
         200: { description: 'The action, done; again for who asks again', schema: agentAction },
         202: { description: 'It runs (`Prefer: respond-async`); `Location` is the action', schema: agentAction },

@@ -13,6 +13,7 @@ export function boardRoutes({ board: boards }: { readonly board: BoardService })
       minRole: 'Auditor',
       query: boardQuery,
       responses: { 200: { description: 'A page of definitions', schema: board } },
+      refuses: [404],
       handle: async ({ query: { definition_id: id, ...page } }) => {
         const { items, next_page_token } = await boards.list(id, page)
         return { status: 200, body: { success: true, definitions: items, next_page_token } }

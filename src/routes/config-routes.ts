@@ -30,7 +30,9 @@ export function configRoutes(deps: ConfigRouteDeps): Route[] {
       summary: 'Work on another catalog; it is opened before it replaces the old one',
       minRole: 'LeadDataEngineer',
       body: setCatalogConfigRequest,
+      headers: ['If-Match'],
       responses: { 200: { description: 'The new configuration', schema: setCatalogConfigResult } },
+      refuses: [404, 409, 422],
       handle: async (input) => {
         const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
         const { affected, config } = await switchCatalog(deps, input.body, demand)

@@ -73,7 +73,9 @@ export function definitionRoutes({ definitions }: { readonly definitions: Defini
       minRole: 'DataEngineer',
       params: definitionParams,
       body: updateDefinitionRequest,
+      headers: ['If-Match'],
       responses: { 200: { description: 'The definition', schema: definition } },
+      refuses: [409],
       handle: async (input) => {
         const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
         const { value, tag } = await definitions.update(input.params.def_id, input.body, demand)
@@ -87,7 +89,9 @@ export function definitionRoutes({ definitions }: { readonly definitions: Defini
       summary: 'Remove a definition with all that belongs to it, while all versions are in development or qa',
       minRole: 'DataEngineer',
       params: definitionParams,
+      headers: ['If-Match'],
       responses: { 204: { description: 'It is gone' } },
+      refuses: [409],
       handle: async (input) => {
         const demand = { context: requestContext(input), precondition: ifMatch(input.headers) }
         await definitions.delete(input.params.def_id, demand)

@@ -103,7 +103,9 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
     route({
       method: 'post',
       ...endpoint,
+      headers: ['Prefer'],
       responses: RESPONSES,
+      refuses: [404],
       handle: (input) => runMaintenance(maintenance, kind, input),
     }),
   )

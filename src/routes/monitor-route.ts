@@ -36,6 +36,7 @@ export function monitorRoutes({ monitor, log }: MonitorRouteDeps): Route[] {
       minRole: 'Auditor',
       query: monitorQuery,
       responses: { 101: { description: 'A WebSocket with these text frames', schema: monitorMessage } },
+      refuses: [426],
       handle: async (input) => {
         if (input.upgrade === undefined) {
           const headers = { Upgrade: 'websocket', Connection: 'Upgrade' }

@@ -16,6 +16,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       available,
       body: startNotebookRequest,
       responses: { 200: { description: 'The notebook; it may be pending for a while', schema: notebookStatus } },
+      refuses: [422, 504],
       handle: async (input) => ({ status: 200, body: await notebooks.start(input.body, requestContext(input)) }),
     }),
     route({
@@ -27,6 +28,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       available,
       body: emptyRequest,
       responses: { 204: { description: 'There is no notebook any more' } },
+      refuses: [422, 504],
       handle: async (input) => {
         await notebooks.stop(requestContext(input))
         return { status: 204 }
@@ -40,6 +42,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       minRole: 'DataEngineer',
       available,
       responses: { 200: { description: 'The notebook', schema: notebookStatus } },
+      refuses: [422, 504],
       handle: async (input) => ({ status: 200, body: await notebooks.status(requestContext(input)) }),
     }),
   ]

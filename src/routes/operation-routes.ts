@@ -39,6 +39,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       minRole: 'DataEngineer',
       params: operationParams,
       responses: { 200: { description: 'The operation, ended', schema: operation } },
+      refuses: [409],
       handle: async (input) => {
         const cancelled = await operations.cancel(input.params.operation_id, requestContext(input))
         return { status: 200, body: toOperation(cancelled) }

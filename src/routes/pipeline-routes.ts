@@ -21,6 +21,7 @@ export function pipelineRoutes({ pipelines }: { readonly pipelines: PipelineServ
       minRole: 'DataEngineer',
       body: startPipelineRequest,
       responses: { 200: { description: 'The pipeline', schema: pipelineAnswer } },
+      refuses: [404],
       handle: async (input) => {
         const pipeline = await pipelines.start(input.body, requestContext(input))
         return { status: 200, body: { success: true, pipeline } }
@@ -89,6 +90,7 @@ export function pipelineRoutes({ pipelines }: { readonly pipelines: PipelineServ
       minRole: 'DataEngineer',
       params: pipelineParams,
       responses: { 204: { description: 'Forgotten' } },
+      refuses: [409],
       handle: async (input) => {
         await pipelines.forget(input.params.pipeline_id, requestContext(input))
         return { status: 204 }

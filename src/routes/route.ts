@@ -51,6 +51,9 @@ export interface RouteAnswer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
+/** Request headers beyond the usual ones that a route takes into account. */
+export type RequestHeader = 'If-Match' | 'Prefer'
+
 interface ResponseSpec {
   readonly description: string
   readonly schema?: z.ZodType
@@ -72,7 +75,10 @@ export interface RouteSpec<Params, Query, Body> {
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
+  readonly headers?: readonly RequestHeader[]
   readonly responses: Readonly<Record<number, ResponseSpec>>
+  /** Statuses of its own refusals, beyond those that follow from its shape and role (`openapi/refusals.ts`). */
+  readonly refuses?: readonly number[]
   readonly handle: (input: RouteInput<Params, Query, Body>) => Promise<RouteAnswer | Response>
 }
 

@@ -108,6 +108,7 @@ export function tableRoutes({ tables }: { readonly tables: TableService }): Rout
         minRole: 'Auditor',
         params: tableParams,
         responses: { 200: { description: summary, schema } },
+        refuses: [422],
         handle: async ({ params }) => ({ status: 200, body: await read(tables, params.table_name) }),
       }),
     ),
@@ -121,6 +122,7 @@ export function tableRoutes({ tables }: { readonly tables: TableService }): Rout
         params: tableParams,
         query: pageQuery,
         responses: { 200: { description: summary, schema } },
+        refuses: [422],
         handle: async ({ params, query }) => ({ status: 200, body: await read(tables, params.table_name, query) }),
       }),
     ),
@@ -137,6 +139,7 @@ function catalogRoutes(tables: TableService): Route[] {
       minRole: 'Auditor',
       query: listTablesQuery,
       responses: { 200: { description: 'A page of tables', schema: tableList } },
+      refuses: [404, 422],
       handle: async ({ query: { namespace, ...page } }) => ({ status: 200, body: await tables.list(namespace, page) }),
     }),
     route({
@@ -147,6 +150,7 @@ function catalogRoutes(tables: TableService): Route[] {
       minRole: 'DataEngineer',
       body: registerRequest,
       responses: { 201: { description: 'The table', schema: tableOverview } },
+      refuses: [404],
       handle: async (input) => ({
         status: 201,
         body: await tables.register(input.body.table, input.body.metadata_location, requestContext(input)),

@@ -10,7 +10,7 @@ export const openSessionRequest = z.strictObject({
   token: z.string().min(1).meta({ description: 'A Lockhouse token or a JWT of the configured issuer' }),
 })
 
-const userName = z.string().regex(/^[\w.@+-]{1,200}$/, 'must be 1 to 200 letters, digits or . @ + - _')
+const userName = z.string().regex(/^[A-Za-z0-9_.@+-]{1,200}$/, 'must be 1 to 200 letters, digits or . @ + - _')
 
 export const createTokenRequest = z.strictObject({
   user: userName,

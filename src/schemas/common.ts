@@ -1,12 +1,20 @@
 import { z } from 'zod'
 import { EVENT_TYPE_WISH } from '../domain/event-type.ts'
 
+// Patterns name control characters as ranges: clients compile them in languages that lack `\p{Cc}`.
+// oxlint-disable-next-line no-control-regex -- control characters are what they refuse
+const TABLE_NAME = /^[^./\\\u0000-\u001f\u007f-\u009f]+(\.[^./\\\u0000-\u001f\u007f-\u009f]+)+$/
+
+/** Text without control characters. */
+// oxlint-disable-next-line no-control-regex -- as above
+export const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/
+
 /** Qualified table name: namespace levels and name joined by dots, such as `sales.orders`. */
 export const tableName = z
   .string()
   .min(3)
   .max(1000)
-  .regex(/^[^./\\\p{Cc}]+(\.[^./\\\p{Cc}]+)+$/u, 'must be namespace.name, levels joined by dots')
+  .regex(TABLE_NAME, 'must be namespace.name, levels joined by dots')
   .meta({ description: 'Qualified table name, namespace levels joined by dots', example: 'demo.orders' })
 
 /** RFC 3339 time in UTC with milliseconds. */

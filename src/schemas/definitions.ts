@@ -1,13 +1,10 @@
 import { z } from 'zod'
 import { ENVIRONMENTS } from '../domain/environments.ts'
 import { FORMAT_VERSION } from '../domain/graph.ts'
-import { count, pageQuery, timestamp } from './common.ts'
+import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
 /** An id in a path. An unknown one is not found, whatever it looks like; only what no database stores is malformed. */
-export const resourceId = z
-  .string()
-  .max(200)
-  .regex(/^\P{Cc}*$/u, 'must not have control characters')
+export const resourceId = z.string().max(200).regex(NO_CONTROL_CHARACTERS, 'must not have control characters')
 
 const notBlank = (max: number) => z.string().max(max).regex(/\S/, 'must not be blank')
 

@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { createOpenApiDocument } from '../../src/routes/openapi-document.ts'
+import { createOpenApiDocument } from '../../src/routes/openapi/openapi-document.ts'
 import type { Route } from '../../src/routes/route.ts'
 
 /** A real answer, to be held against the document. */
@@ -12,11 +12,17 @@ export interface AnswerToCheck {
   readonly body: unknown
 }
 
+/** The part of the document that leads to the schema of an answer. */
+interface Document {
+  readonly paths: Record<string, Record<string, { responses: Record<string, { $ref?: string }> }>>
+}
+
 /** Returns a check that throws when a JSON answer is not what the OpenAPI document of the routes promises. */
 export function createOpenApiCheck(routes: readonly Route[]): (answer: AnswerToCheck) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
-  ajv.addSchema(createOpenApiDocument(routes, 'test'), 'openapi')
+  const document = createOpenApiDocument(routes, 'test') as unknown as Document
+  ajv.addSchema(document, 'openapi')
   const patterns = routes.map(({ path, method }) => ({
     method: method.toUpperCase(),
     path,
@@ -31,16 +37,12 @@ export function createOpenApiCheck(routes: readonly Route[]): (answer: AnswerToC
     if (route === undefined || !contentType.includes('json') || route.path === '/api/openapi.json') return
     const isProblem = contentType.includes('problem+json')
     const type = isProblem ? 'application/problem+json' : 'application/json'
-    const pointer = [
-      'paths',
-      route.path,
-      method.toLowerCase(),
-      'responses',
-      isProblem ? 'default' : String(status),
-      'content',
-      type,
-      'schema',
-    ]
+    const promised = document.paths[route.path]?.[method.toLowerCase()]?.responses[String(status)]
+    if (promised === undefined) throw new Error(`${method} ${path} → ${status} is not in the OpenAPI document`)
+    const pointer =
+      promised.$ref === undefined
+        ? ['paths', route.path, method.toLowerCase(), 'responses', String(status), 'content', type, 'schema']
+        : [...promised.$ref.slice(2).split('/'), 'content', type, 'schema']
     const reference = `openapi#/${pointer.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
     const validate = compiled.get(reference) ?? ajv.compile({ $ref: reference })
     compiled.set(reference, validate)
