@@ -6,6 +6,7 @@ import { auditRefusals } from './middleware/audit-refusals.ts'
 import { authenticate } from './middleware/authenticate.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
+import { limitHeaders } from './middleware/header-limit.ts'
 import { HttpError } from './middleware/http-error.ts'
 import { idempotency } from './middleware/idempotency.ts'
 import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './middleware/notebook-mount.ts'
@@ -46,6 +47,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use(requestLog(context))
   app.use(securityHeaders())
   app.use(auditRefusals(context.refusals))
+  app.use(limitHeaders())
   const { authMode: mode, identity, allowedOrigins, log } = context
   const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
   mountNotebookHosts(app, notebooks)

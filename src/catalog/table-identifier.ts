@@ -54,11 +54,13 @@ function comparable(name: string): string {
   return levels.join('.').toLowerCase()
 }
 
-/** Throws `INVALID_ARGUMENT` unless every level and the name are legal. */
+/** Throws `INVALID_ARGUMENT` unless every level and the name are legal, `NO_SUCH_NAMESPACE` for a namespace that is too long. */
 export function checkIdentifier(identifier: TableIdentifier): void {
   for (const level of identifier.namespace) checkName(level)
   checkName(identifier.name)
-  if (formatNamespace(identifier.namespace).length > MAX_LENGTH) throw invalid('A namespace', 'is too long')
+  if (formatNamespace(identifier.namespace).length > MAX_LENGTH) {
+    throw new IcebergError('NO_SUCH_NAMESPACE', `A namespace has at most ${MAX_LENGTH} characters.`)
+  }
 }
 
 /** Throws `INVALID_ARGUMENT` unless the namespace has a level and all are legal. */

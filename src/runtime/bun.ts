@@ -1,6 +1,9 @@
+import http from 'node:http'
+
 import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
+  MAX_HEADER_BYTES,
   MAX_SOCKET_MESSAGE_BYTES,
   type RunningServer,
   type Runtime,
@@ -84,6 +87,8 @@ export const bunRuntime: Runtime = {
 
 async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
   const sockets = new OpenSockets(options.onError)
+  // Bun.serve takes its limit from here; the types of Node say that it cannot be set.
+  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
   const server = Bun.serve({
     fetch: (request, self) => answer(options, request, self),
     websocket: socketHandler(sockets, options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES),

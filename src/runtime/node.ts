@@ -8,6 +8,7 @@ import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
 import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
+  MAX_HEADER_BYTES,
   MAX_SOCKET_MESSAGE_BYTES,
   type RunningServer,
   type Runtime,
@@ -39,9 +40,12 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
     maxPayload: options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES,
     onError: options.onError,
   })
-  const server = createServer({ shouldUpgradeCallback: asksForWebSocket }, (incoming, outgoing) => {
-    void listener(incoming, outgoing)
-  })
+  const server = createServer(
+    { maxHeaderSize: MAX_HEADER_BYTES, shouldUpgradeCallback: asksForWebSocket },
+    (incoming, outgoing) => {
+      void listener(incoming, outgoing)
+    },
+  )
   // The default of 5 min would cut long uploads; headers keep a limit of their own.
   server.requestTimeout = 0
   server.on('upgrade', (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }))

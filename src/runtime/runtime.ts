@@ -26,6 +26,12 @@ export interface ServeOptions {
   readonly maxSocketMessageBytes?: number
 }
 
+/**
+ * Request line and headers that a server reads, in bytes: more than the app accepts (`middleware/header-limit.ts`), so that
+ * its refusal has a body. Beyond it a server answers a bare 431.
+ */
+export const MAX_HEADER_BYTES = 64 * 1024
+
 /** Default of {@link ServeOptions.maxSocketMessageBytes}. */
 export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { PROVIDER_NAMES } from '../domain/model-providers.ts'
-import { count, nextPageToken, pageQuery, timestamp } from './common.ts'
+import { count, nextPageToken, pageQuery, pageToken, timestamp } from './common.ts'
 import { resourceId } from './definitions.ts'
 
 /** Request of POST /api/agent/chat (spec, section 2; contract, section 8). */
@@ -13,7 +13,7 @@ export const chatRequest = z
       .meta({ description: 'Default: the first that is configured, else `builtin`' }),
     model: z
       .string()
-      .regex(/^[\x21-\x7e]{1,200}$/, 'must be 1 to 200 printable characters without spaces')
+      .regex(/^[!-~]{1,200}$/, 'must be 1 to 200 printable characters without spaces')
       .optional()
       .meta({ description: "Default: the provider's usual one" }),
     api_base: z
@@ -118,7 +118,7 @@ export const chatParams = z.strictObject({ chat_id: resourceId })
 /** Turns carry the results of their tools, so pages of them are small. */
 export const chatQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(20),
-  page_token: z.string().max(2000).optional(),
+  page_token: pageToken,
 })
 
 export const chatDetail = z

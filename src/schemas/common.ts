@@ -2,11 +2,14 @@ import { z } from 'zod'
 import { EVENT_TYPE_WISH } from '../domain/event-type.ts'
 
 // Patterns name control characters as ranges: clients compile them in languages that lack `\p{Cc}`.
-// oxlint-disable-next-line no-control-regex -- control characters are what they refuse
-const TABLE_NAME = /^[^./\\\u0000-\u001f\u007f-\u009f]+(\.[^./\\\u0000-\u001f\u007f-\u009f]+)+$/
+const EDGE = String.raw`[^./\\\s\u0000-\u001f\u007f-\u009f]`
+const INNER = String.raw`[^./\\\u0000-\u001f\u007f-\u009f]`
+const LEVEL = `${EDGE}(${INNER}{0,253}${EDGE})?`
+const NAMESPACE = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})*$`)
+const TABLE_NAME = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})+$`)
 
 /** Text without control characters. */
-// oxlint-disable-next-line no-control-regex -- as above
+// oxlint-disable-next-line no-control-regex -- control characters are what it refuses
 export const NO_CONTROL_CHARACTERS = /^[^\u0000-\u001f\u007f-\u009f]*$/
 
 /** Qualified table name: namespace levels and name joined by dots, such as `sales.orders`. */
@@ -14,8 +17,11 @@ export const tableName = z
   .string()
   .min(3)
   .max(1000)
-  .regex(TABLE_NAME, 'must be namespace.name, levels joined by dots')
+  .regex(TABLE_NAME, 'must be namespace.name: levels joined by dots, none empty or with a space at an end')
   .meta({ description: 'Qualified table name, namespace levels joined by dots', example: 'demo.orders' })
+
+/** Namespace levels joined by dots. */
+export const namespaceName = z.string().max(255).regex(NAMESPACE, 'must be a namespace, levels joined by dots')
 
 /** RFC 3339 time in UTC with milliseconds. */
 export const timestamp = z.iso.datetime().meta({ example: '2026-11-20T10:00:00.000Z' })
@@ -35,10 +41,17 @@ export const eventTypeWish = z
 export const count = z.int().min(0)
 export const bytes = z.int().min(0)
 
+/** The token of a page; an empty one means the first page. */
+export const pageToken = z
+  .string()
+  .max(2000)
+  .transform((token) => (token === '' ? undefined : token))
+  .optional()
+
 /** Query of a paged list (contract, section 1). */
 export const pageQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(1000).optional(),
-  page_token: z.string().max(2000).optional(),
+  page_token: pageToken,
 })
 
 export const nextPageToken = z.string().nullable()
@@ -54,6 +67,7 @@ export const ERROR_CODES = [
   'CONFLICT',
   'PLAN_STALE',
   'PAYLOAD_TOO_LARGE',
+  'HEADERS_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
   'UNPROCESSABLE',
   'PRECONDITION_FAILED',

@@ -47,6 +47,7 @@ export const createDefinitionRequest = z.strictObject({
 export const updateDefinitionRequest = z
   .strictObject({ name: name.optional(), description: description.optional() })
   .refine((change) => Object.keys(change).length > 0, 'give name, description or both')
+  .meta({ minProperties: 1 })
 
 /** A document of a newer system may look like anything, so its version is judged before its fields. */
 const formatVersion = z

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import { bytes, count, namespaceName, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
 
 export const tableParams = z.strictObject({ table_name: tableName })
 
-export const listTablesQuery = pageQuery.extend({ namespace: z.string().min(1).max(1000).optional() })
+export const listTablesQuery = pageQuery.extend({ namespace: namespaceName.optional() })
 
 export const tableList = z
   .object({

@@ -21,8 +21,8 @@ export function pageLimit(query: PageQuery): number {
 
 /** Throws the refusal of a page token that was not given out by the list it came with. */
 export function refusePageToken(): never {
-  throw new DomainError('INVALID_REQUEST', 'page_token: not a token of this list', {
-    fields: [{ path: 'page_token', message: 'not a token of this list' }],
+  throw new DomainError('INVALID_REQUEST', 'invalid page_token', {
+    fields: [{ path: 'page_token', message: 'invalid page_token' }],
   })
 }
 

@@ -26,8 +26,12 @@ describe('table identifiers', () => {
     'a.b\u0085',
     'a. b',
     `a.${'x'.repeat(256)}`,
-    `${'a.'.repeat(200)}b`,
   ])('refuses %j', (text) => {
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
+  })
+
+  it('says of a namespace that no catalog can have that there is none', () => {
+    const text = `${'a.'.repeat(200)}b`
+    expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'NO_SUCH_NAMESPACE' }))
   })
 })
