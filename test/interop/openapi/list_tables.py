@@ -15,7 +15,7 @@ with AuthenticatedClient(base_url=base_url, token=token) as client:
     preview = compact_table.sync(client=client, body=CompactTableBody(table="demo.events", dry_run=True))
     missing = compact_table.sync(client=client, body=CompactTableBody(table="demo.missing"))
 print(json.dumps({
-    "tables": [f"{table.namespace}.{table.table}" if isinstance(table.namespace, str) else table.name for table in tables.tables],
+    "tables": [entry.table for entry in tables.tables],
     "operation": preview.operation,
     "code": str(missing.code),
 }))
