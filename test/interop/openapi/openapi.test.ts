@@ -98,11 +98,26 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     const reports = join(folder, `schemathesis-${role}`)
     await mkdir(reports)
     const args = [
-      ...['--config-file', join(HERE, 'schemathesis.toml'), 'run', `${url}/api/openapi.json`],
-      ...['--header', `Authorization: Bearer ${await tokenOf(role)}`, '--phases', 'examples,coverage,fuzzing,stateful'],
-      ...['--max-examples', '10', '--seed', '1', '--no-shrink', '--continue-on-failure', '--request-timeout', '60'],
-      // What never ends: a WebSocket and streams of events.
-      ...['--exclude-operation-id', 'monitorPipelines', '--exclude-operation-id', 'watchOperation'],
+      '--config-file',
+      join(HERE, 'schemathesis.toml'),
+      'run',
+      `${url}/api/openapi.json`,
+      '--header',
+      `Authorization: Bearer ${await tokenOf(role)}`,
+      '--phases',
+      'examples,coverage,fuzzing,stateful',
+      '--max-examples',
+      '10',
+      '--seed',
+      '1',
+      '--no-shrink',
+      '--continue-on-failure',
+      '--request-timeout',
+      '60',
+      '--exclude-operation-id',
+      'monitorPipelines',
+      '--exclude-operation-id',
+      'watchOperation',
     ]
     const outcome = await run(join(python, 'schemathesis'), args, { cwd: reports, maxBuffer: 2 ** 26 }).catch(
       (error) => error as { stdout: string; stderr: string },
