@@ -1,5 +1,5 @@
 import { MantineProvider } from '@mantine/core'
-import { Notifications } from '@mantine/notifications'
+import { notifications, Notifications } from '@mantine/notifications'
 import '@mantine/core/styles.css'
 import '@mantine/notifications/styles.css'
 import { QueryClientProvider } from '@tanstack/react-query'
@@ -7,15 +7,17 @@ import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { onSessionEnded, queryClient } from './api/query-client.ts'
-import { meQuery, signInFromLink } from './api/session.ts'
+import { followLink, meQuery } from './api/session.ts'
 import './global.css'
+import { LinkDialog } from './layout/link-dialog.tsx'
 import { createPageRouter } from './router.tsx'
+import { signIn as words } from './strings/shell.ts'
 import { cssVariables, theme } from './theme.ts'
 
 const root = document.querySelector('#root')
 if (root === null) throw new Error('index.html has no #root')
 
-const linkError = await signInFromLink()
+const link = await followLink()
 const router = createPageRouter()
 onSessionEnded(() => {
   // Who was never signed in is led to sign-in by the root route, without a word about a session.
@@ -25,8 +27,10 @@ onSessionEnded(() => {
   queryClient.clear()
   void router.navigate({ to: '/sign-in', search: { next, why: 'ended' } })
 })
-if (linkError)
-  void router.navigate({ to: '/sign-in', search: { next: location.pathname + location.search, why: 'link' } })
+if (link.kind === 'refused') {
+  if (link.current) notifications.show({ color: 'red', message: words.linkIgnored(link.current.user) })
+  else void router.navigate({ to: '/sign-in', search: { next: location.pathname + location.search, why: 'link' } })
+}
 
 createRoot(root).render(
   <StrictMode>
@@ -34,6 +38,7 @@ createRoot(root).render(
       <Notifications position="bottom-right" limit={4} />
       <QueryClientProvider client={queryClient}>
         <RouterProvider router={router} />
+        {link.kind === 'ask' && <LinkDialog link={link} />}
       </QueryClientProvider>
     </MantineProvider>
   </StrictMode>,

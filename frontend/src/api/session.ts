@@ -41,19 +41,46 @@ export async function signOut(): Promise<void> {
   queryClient.clear()
 }
 
+/** What opening the page by a link with a token leads to. */
+export type LinkOutcome =
+  /** There was no token, or there is nothing left to do. */
+  | { readonly kind: 'done' }
+  /** The token is of no use, or the service did not answer; `current` stays signed in. */
+  | { readonly kind: 'refused'; readonly current: WhoAmI | undefined }
+  /** Somebody else is signed in: the session is only replaced when they say so. */
+  | { readonly kind: 'ask'; readonly token: string; readonly current: WhoAmI; readonly offered: WhoAmI }
+
 /**
- * Signs in with the token of a link `…/#token=…`, the one that the first start prints, and removes it from the address
- * and the history. Answers what went wrong, if anything did.
+ * Follows a link `…/#token=…`, such as the one that the first start prints, and removes the token from the address and
+ * the history. It signs in when nobody is; a session of somebody else, or in another role, is not replaced here.
  */
-export async function signInFromLink(): Promise<ApiError | undefined> {
+export async function followLink(): Promise<LinkOutcome> {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
-  if (token === null) return undefined
+  if (token === null) return { kind: 'done' }
   history.replaceState(null, '', location.pathname + location.search)
+  let current: WhoAmI | undefined
   try {
-    await signIn(token)
-    return undefined
+    current = await whoIs({})
+    if (current === undefined) {
+      await signIn(token)
+      return { kind: 'done' }
+    }
+    const offered = await whoIs({ Authorization: `Bearer ${token.trim()}` })
+    if (offered === undefined) return { kind: 'refused', current }
+    const isSame = offered.user === current.user && offered.role === current.role
+    return isSame ? { kind: 'done' } : { kind: 'ask', token, current, offered }
   } catch (error) {
-    if (error instanceof ApiError) return error
+    if (error instanceof ApiError) return { kind: 'refused', current }
+    throw error
+  }
+}
+
+/** Who a credential, or without one the session, belongs to; undefined when it is not valid. */
+async function whoIs(headers: Readonly<Record<string, string>>): Promise<WhoAmI | undefined> {
+  try {
+    return (await api.send<WhoAmI>('GET', '/api/auth/me', { headers })).body
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) return undefined
     throw error
   }
 }

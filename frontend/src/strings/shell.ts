@@ -32,9 +32,17 @@ export const signIn = {
   submit: 'Sign in',
   refused: 'This token is not valid: it may have been revoked, or it has expired.',
   linkRefused: 'The token of this link is not valid any more. Paste another one.',
+  linkIgnored: (user: string) => `The token of this link is not valid. You are still signed in as ${user}.`,
   throttled: 'Too many tries. Wait a minute.',
   ended: 'Your session has ended. Sign in again to go on where you were.',
   empty: 'Paste a token first.',
+  switch: {
+    title: 'Switch user?',
+    consequence: (current: string, offered: string) =>
+      `You are signed in as ${current}. This link signs you in as ${offered} and ends the current session.`,
+    stay: (user: string) => `Stay signed in as ${user}`,
+    go: (user: string) => `Sign in as ${user}`,
+  },
 } as const
 
 /** What people call a role; one that the page does not know keeps its name. */

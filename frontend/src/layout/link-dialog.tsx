@@ -1,0 +1,36 @@
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { type LinkOutcome, signIn } from '../api/session.ts'
+import type { WhoAmI } from '../api/types.ts'
+import { ConfirmDialog } from '../components/confirm-dialog.tsx'
+import { roleName, signIn as strings } from '../strings/shell.ts'
+
+const words = strings.switch
+
+/** Asks whether a link with somebody else's token may replace the session; closing the dialog in any way keeps it. */
+export function LinkDialog({ link }: { readonly link: Extract<LinkOutcome, { kind: 'ask' }> }) {
+  const { current, offered, token } = link
+  const [opened, setOpened] = useState(true)
+  const replace = useMutation({
+    mutationFn: () => signIn(token),
+    // nothing that was read or typed in the old session stays
+    onSuccess: () => location.reload(),
+  })
+  return (
+    <ConfirmDialog
+      opened={opened}
+      onClose={() => setOpened(false)}
+      title={words.title}
+      consequences={[words.consequence(nameOf(current), nameOf(offered))]}
+      cancelLabel={words.stay(current.user)}
+      confirmLabel={words.go(offered.user)}
+      onConfirm={() => replace.mutate()}
+      busy={replace.isPending || replace.isSuccess}
+      error={replace.error}
+    />
+  )
+}
+
+function nameOf({ role, user }: WhoAmI): string {
+  return `${user} (${roleName(role)})`
+}
