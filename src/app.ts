@@ -4,6 +4,7 @@ import { DomainError } from './domain/errors.ts'
 import type { AppEnv } from './middleware/app-env.ts'
 import { auditRefusals } from './middleware/audit-refusals.ts'
 import { authenticate } from './middleware/authenticate.ts'
+import { crossOrigin } from './middleware/cross-origin.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { limitHeaders } from './middleware/header-limit.ts'
@@ -52,6 +53,8 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
   mountNotebookHosts(app, notebooks)
   app.use(frontend(context.staticFiles))
+  app.use('/api/*', crossOrigin(allowedOrigins))
+  app.use('/mcp', crossOrigin(allowedOrigins))
   app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
   app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
   const limitBody = limitBodyTo(MAX_BODY_BYTES)

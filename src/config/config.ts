@@ -61,7 +61,7 @@ export function parseConfig(env: Env): Config {
     authMode: oneOf(env, 'AUTH_MODE', { values: ['token', 'off'], fallback: 'token' }),
     jwt: jwtConfig(env),
     frontendDir: env['FRONTEND_DIR'],
-    allowedOrigins: (env['ALLOWED_ORIGINS'] ?? 'http://localhost:5173').split(',').map((origin) => origin.trim()),
+    allowedOrigins: origins(env, 'ALLOWED_ORIGINS', 'http://localhost:5173'),
     configEnvAllow: names(env, 'CONFIG_ENV_ALLOW'),
     logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
     engine: {
@@ -124,6 +124,14 @@ function auditKey(env: Env): string | undefined {
   const key = env['AUDIT_KEY']
   if (key === undefined || key.length >= 32) return key
   throw new ConfigError('AUDIT_KEY must have at least 32 characters')
+}
+
+function origins(env: Env, setting: string, fallback: string): readonly string[] {
+  const given = (env[setting] ?? fallback).split(',').map((origin) => origin.trim())
+  const wrong = given.find((origin) => !/^https?:/.test(origin) || URL.parse(origin)?.origin !== origin)
+  if (wrong === undefined) return given
+  const example = 'https://app.example.com, with commas between them and without a path'
+  throw new ConfigError(`${setting} must be origins such as ${example}, not ${JSON.stringify(wrong)}`)
 }
 
 function names(env: Env, setting: string): readonly string[] {

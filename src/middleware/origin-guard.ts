@@ -20,7 +20,7 @@ export function isLoopbackHost(host: string): boolean {
 /**
  * Keeps other web sites from acting through a visitor's browser (contract, section 3). What the browser adds by itself,
  * a cookie or its place on this machine, proves nothing: an unsafe request that stands on that alone, whatever its
- * content type, and every WebSocket upgrade must say that it comes from this page or an allowed origin.
+ * content type, and every WebSocket upgrade of a browser must say that it comes from this page or an allowed origin.
  */
 export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
   const allowed = new Set(allowedOrigins)
@@ -37,9 +37,10 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
 }
 
 function mustProveOrigin(c: Context<AppEnv>): boolean {
-  if (isUpgrade(c)) return true
-  if (SAFE_METHODS.has(c.req.method)) return false
   const via = c.get('caller')?.via
+  // A browser says in every upgrade where it comes from: what does not, and brings a token of its own, is a program.
+  if (isUpgrade(c)) return via === 'session' || via === 'off' || comesFromBrowser(c)
+  if (SAFE_METHODS.has(c.req.method)) return false
   if (via === 'session') return true
   // Without a token, a request is only let through for what no browser has sent: a program on this machine, or a sign-in.
   return via !== 'token' && via !== 'jwt' && comesFromBrowser(c)

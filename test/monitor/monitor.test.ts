@@ -188,6 +188,16 @@ describe('who may watch', () => {
     }
   })
 
+  it('opens for programs with a token, which do not say where they come from', async () => {
+    await start()
+    const bearer = { Authorization: `Bearer ${ADMIN_TOKEN}` }
+    const protocol = { 'Sec-WebSocket-Protocol': `lockhouse.v1, bearer.${ADMIN_TOKEN}` }
+    const session = await cookie(ADMIN_TOKEN)
+    for (const headers of [bearer, protocol, { ...bearer, Cookie: session }]) {
+      expect(await upgradeStatus(headers)).toBe(101)
+    }
+  })
+
   it('selects lockhouse.v1 and never the token', async () => {
     await start()
     const both = await watch({ protocols: ['lockhouse.v1', `bearer.${ADMIN_TOKEN}`] })
@@ -211,6 +221,11 @@ describe('who may watch', () => {
     const session = await cookie(ADMIN_TOKEN)
     const expected: [string, Record<string, string>, number][] = [
       ['nobody', origin, 401],
+      ['a program without a token', {}, 401],
+      ['a program with a wrong token', { Authorization: 'Bearer lh_wrong' }, 401],
+      ['a browser that hides its origin', { 'Sec-Fetch-Site': 'cross-site', ...bearer }, 403],
+      ['a token from a sandboxed frame', { Origin: 'null', ...bearer }, 403],
+      ['a session beside the token of nobody', { Cookie: session, 'Sec-WebSocket-Protocol': 'lockhouse.v1' }, 403],
       ['a wrong token', { ...origin, Authorization: 'Bearer lh_wrong' }, 401],
       ['a wrong token as subprotocol', { ...origin, 'Sec-WebSocket-Protocol': 'lockhouse.v1, bearer.lh_wrong' }, 401],
       ['an empty token', { ...origin, 'Sec-WebSocket-Protocol': 'lockhouse.v1, bearer.' }, 401],
@@ -276,6 +291,7 @@ describe('who may watch', () => {
     expect(await upgradeStatus({ Origin: `http://${served.host}` })).toBe(101)
     expect(await upgradeStatus({ Origin: 'https://evil.example' })).toBe(403)
     expect(await upgradeStatus({ Host: 'evil.example', Origin: 'http://evil.example' })).toBe(403)
+    expect(await upgradeStatus({})).toBe(403)
   })
 })
 
