@@ -19,9 +19,20 @@ const REQUESTS: Readonly<Record<ActionKind, z.ZodObject>> = {
   rollback: schemas.rollbackRequest,
 }
 
+const ZONE = 'Europe/Berlin'
+
 const COMMON: readonly string[] = ['table', 'dry_run', 'plan_id']
 
 describe('forms and requests of the service', () => {
+  test('times of a form are those of the zone that the page shows', () => {
+    expect(readForm(ACTIONS.expire, { older_than: '2026-11-20T10:00:05' }, ZONE).request).toEqual({
+      older_than: '2026-11-20T09:00:05.000Z',
+    })
+    expect(fillForm(ACTIONS.expire, { older_than: '2026-11-20T09:00:05.000Z' }, 'UTC')).toEqual({
+      older_than: '2026-11-20T09:00:05',
+    })
+  })
+
   test.each(ACTION_KINDS)('%s: the form has every option of the request, and no other', (kind) => {
     const options = Object.keys(REQUESTS[kind].shape).filter((name) => !COMMON.includes(name))
     const fields = ACTIONS[kind].fields.filter(({ local }) => local !== true).map(({ name }) => name)
@@ -61,25 +72,25 @@ describe('forms and requests of the service', () => {
   test.each(ACTION_KINDS)(
     '%s: a filled form is a request that the service accepts, and fills the form again',
     (kind) => {
-      const { request, errors } = readForm(ACTIONS[kind], FILLED[kind])
+      const { request, errors } = readForm(ACTIONS[kind], FILLED[kind], ZONE)
       expect(errors).toEqual({})
       expect(REQUESTS[kind].parse({ table: 'demo.orders', ...request })).toEqual({ table: 'demo.orders', ...request })
-      expect(readForm(ACTIONS[kind], fillForm(ACTIONS[kind], request)).request).toEqual(request)
+      expect(readForm(ACTIONS[kind], fillForm(ACTIONS[kind], request, ZONE), ZONE).request).toEqual(request)
     },
   )
 
   test('an empty form asks for defaults, or for what is needed', () => {
-    expect(readForm(ACTIONS.compact, {})).toEqual({ request: {}, errors: {} })
-    expect(Object.keys(readForm(ACTIONS.add_column, { name: '  ' }).errors)).toEqual(['name', 'type'])
+    expect(readForm(ACTIONS.compact, {}, ZONE)).toEqual({ request: {}, errors: {} })
+    expect(Object.keys(readForm(ACTIONS.add_column, { name: '  ' }, ZONE).errors)).toEqual(['name', 'type'])
   })
 
   test('a field that is not asked for says nothing', () => {
-    expect(readForm(ACTIONS.compact, { strategy: 'binpack', sort_order: 'left over' }).request).toEqual({
+    expect(readForm(ACTIONS.compact, { strategy: 'binpack', sort_order: 'left over' }, ZONE).request).toEqual({
       strategy: 'binpack',
     })
-    const first = readForm(ACTIONS.add_column, { name: 'a', type: 'int', position: 'first', after: 'left over' })
+    const first = readForm(ACTIONS.add_column, { name: 'a', type: 'int', position: 'first', after: 'left over' }, ZONE)
     expect(first).toEqual({ request: { name: 'a', type: 'int', first: true }, errors: {} })
-    expect(readForm(ACTIONS.compact, { rewrite_all: false }).request).toEqual({})
+    expect(readForm(ACTIONS.compact, { rewrite_all: false }, ZONE).request).toEqual({})
   })
 
   test.each([
@@ -91,15 +102,15 @@ describe('forms and requests of the service', () => {
     ['target_file_size_bytes', '512 furlongs'],
     ['target_file_size_bytes', '-1'],
   ])('compact refuses %s %j beside the field', (name, value) => {
-    expect(Object.keys(readForm(ACTIONS.compact, { [name]: value }).errors)).toEqual([name])
+    expect(Object.keys(readForm(ACTIONS.compact, { [name]: value }, ZONE).errors)).toEqual([name])
   })
 
   test('ids of snapshots stay whole, and what is none is refused', () => {
-    expect(readForm(ACTIONS.expire, { snapshot_ids: ' 1\n9223372036854775807 ' }).request).toEqual({
+    expect(readForm(ACTIONS.expire, { snapshot_ids: ' 1\n9223372036854775807 ' }, ZONE).request).toEqual({
       snapshot_ids: ['1', '9223372036854775807'],
     })
-    expect(Object.keys(readForm(ACTIONS.expire, { snapshot_ids: '1; 2' }).errors)).toEqual(['snapshot_ids'])
-    expect(Object.keys(readForm(ACTIONS.expire, { older_than: 'yesterday' }).errors)).toEqual(['older_than'])
+    expect(Object.keys(readForm(ACTIONS.expire, { snapshot_ids: '1; 2' }, ZONE).errors)).toEqual(['snapshot_ids'])
+    expect(Object.keys(readForm(ACTIONS.expire, { older_than: 'yesterday' }, ZONE).errors)).toEqual(['older_than'])
   })
 })
 

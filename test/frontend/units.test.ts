@@ -8,7 +8,6 @@ import {
   formatPercent,
   formatPlural,
   formatRelative,
-  formatTime,
 } from '../../frontend/src/components/units.ts'
 
 test.each([
@@ -90,8 +89,4 @@ describe('how long ago', () => {
   ])('%s is %s', (at, text) => {
     expect(formatRelative(at, now)).toBe(text)
   })
-})
-
-test('a time in full is UTC and says so', () => {
-  expect(formatTime('2026-11-20T14:07:20.123Z')).toBe('2026-11-20 14:07:20 UTC')
 })

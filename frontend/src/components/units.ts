@@ -85,8 +85,3 @@ function oneUnit(size: number): string {
   if (size < 700 * DAY) return `${Math.round(size / (30.44 * DAY))} mo`
   return `${Math.round(size / (365.25 * DAY))} y`
 }
-
-/** A time in full, UTC: `2026-11-20 14:07:20 UTC`. */
-export function formatTime(at: Date | string): string {
-  return `${new Date(at).toISOString().slice(0, 19).replace('T', ' ')} UTC`
-}

@@ -1,9 +1,11 @@
 import { Menu, useMantineColorScheme, VisuallyHidden } from '@mantine/core'
+import { useDisclosure } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { signOut, useMe } from '../api/session.ts'
 import { CheckIcon, MoonIcon, SunIcon, SystemIcon, UserIcon } from '../components/icons.tsx'
 import { shell } from '../strings/shell.ts'
+import { TimeMenuItems, ZoneDialog } from './time-menu.tsx'
 import classes from './user-menu.module.css'
 
 const SCHEMES = [
@@ -12,7 +14,7 @@ const SCHEMES = [
   { value: 'dark', icon: MoonIcon },
 ] as const
 
-/** Who is signed in, the colours of the page, and the way out. */
+/** Who is signed in, colours and times of the page, and signing out. */
 export function UserMenu() {
   const me = useMe()
   const router = useRouter()
@@ -21,39 +23,45 @@ export function UserMenu() {
     mutationFn: signOut,
     onSuccess: () => router.navigate({ to: '/sign-in', search: { next: undefined, why: undefined } }),
   })
+  const [isChoosingZone, zoneDialog] = useDisclosure(false)
   if (me === undefined) return null
   return (
-    <Menu position="top-start" width={200}>
-      <Menu.Target>
-        <button type="button" className={classes.button}>
-          <UserIcon />
-          <VisuallyHidden>{shell.signedInAs}</VisuallyHidden>
-          <span className={classes.words}>
-            <span className={classes.name}>{me.user}</span>
-            <span className={classes.role}>{shell.roles[me.role]}</span>
-          </span>
-        </button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{shell.scheme}</Menu.Label>
-        {SCHEMES.map(({ value, icon: Icon }) => (
-          <Menu.Item
-            key={value}
-            leftSection={<Icon />}
-            rightSection={colorScheme === value ? <CheckIcon /> : null}
-            aria-current={colorScheme === value}
-            onClick={() => setColorScheme(value)}
-          >
-            {shell.schemes[value]}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        {me.via === 'off' ? (
-          <Menu.Label>{shell.authOff}</Menu.Label>
-        ) : (
-          <Menu.Item onClick={() => leave.mutate()}>{shell.signOut}</Menu.Item>
-        )}
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu position="top-start" width={240}>
+        <Menu.Target>
+          <button type="button" className={classes.button}>
+            <UserIcon />
+            <VisuallyHidden>{shell.signedInAs}</VisuallyHidden>
+            <span className={classes.words}>
+              <span className={classes.name}>{me.user}</span>
+              <span className={classes.role}>{shell.roles[me.role]}</span>
+            </span>
+          </button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>{shell.scheme}</Menu.Label>
+          {SCHEMES.map(({ value, icon: Icon }) => (
+            <Menu.Item
+              key={value}
+              leftSection={<Icon />}
+              rightSection={colorScheme === value ? <CheckIcon /> : null}
+              aria-current={colorScheme === value}
+              onClick={() => setColorScheme(value)}
+            >
+              {shell.schemes[value]}
+            </Menu.Item>
+          ))}
+          <Menu.Divider />
+          <TimeMenuItems onOtherZone={zoneDialog.open} />
+          <Menu.Divider />
+          {me.via === 'off' ? (
+            <Menu.Label>{shell.authOff}</Menu.Label>
+          ) : (
+            <Menu.Item onClick={() => leave.mutate()}>{shell.signOut}</Menu.Item>
+          )}
+        </Menu.Dropdown>
+      </Menu>
+      <ZoneDialog opened={isChoosingZone} onClose={zoneDialog.close} />
+    </>
   )
 }

@@ -10,6 +10,7 @@ export const common = {
   unknown: '–',
   none: 'none',
   never: 'Never',
+  noValue: 'no value',
   justNow: 'just now',
   ago: (span: string) => `${span} ago`,
   ahead: (span: string) => `in ${span}`,

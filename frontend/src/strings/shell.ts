@@ -17,6 +17,11 @@ export const shell = {
   signedInAs: 'Signed in as',
   signOut: 'Sign out',
   scheme: 'Colours',
+  timeZone: 'Time zone',
+  localZone: (zone: string) => `Local (${zone})`,
+  otherZone: 'Other time zone',
+  times: 'Times',
+  timeStyles: { relative: 'Relative, such as 5 min ago', absolute: 'Absolute, such as 14:07:20' },
   schemes: { auto: 'System', light: 'Light', dark: 'Dark' },
   pendingApprovals: (count: number) =>
     count === 1 ? '1 request waits for a decision' : `${count} requests wait for a decision`,

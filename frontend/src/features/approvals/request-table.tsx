@@ -1,6 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import type { KnownRequest } from './known-requests.ts'
 import { RequestStatus } from './request-status.tsx'

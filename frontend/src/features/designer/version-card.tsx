@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { VersionSummary } from '../../api/types.ts'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { shell } from '../../strings/shell.ts'
 import { definitionPageStrings, definitionStrings } from '../../strings/designer.ts'
 import type { Move } from './board.ts'

@@ -5,7 +5,8 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { Copyable } from '../../components/copyable.tsx'
 import { ChevronDownIcon, ChevronRightIcon } from '../../components/icons.tsx'
 import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
-import { formatTime } from '../../components/units.ts'
+import { useZone } from '../../time/time-settings.ts'
+import { formatTime } from '../../time/zone.ts'
 import { auditStrings as strings } from '../../strings/operations.ts'
 import classes from './audit.module.css'
 
@@ -28,6 +29,7 @@ interface AuditEntryRowProps {
 /** An entry of the audit log in a line that unfolds. */
 export function AuditEntryRow({ entry, isOpen, isFocusable, onKeyDown, onToggle }: AuditEntryRowProps) {
   const id = `audit-${entry.seq}`
+  const zone = useZone()
   return (
     <>
       <button
@@ -41,7 +43,7 @@ export function AuditEntryRow({ entry, isOpen, isFocusable, onKeyDown, onToggle 
       >
         <span data-column="at">
           {isOpen ? <ChevronDownIcon size={12} /> : <ChevronRightIcon size={12} />}
-          <time dateTime={entry.at}>{formatTime(entry.at)}</time>
+          <time dateTime={entry.at}>{formatTime(entry.at, zone)}</time>
         </span>
         <span data-column="actor">{actorOf(entry)}</span>
         <span data-column="action">{entry.action}</span>

@@ -1,7 +1,9 @@
 import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
+import { useZone } from '../../time/time-settings.ts'
+import { fromTimeInput, toTimeInput } from '../../time/zone.ts'
 import { auditStrings } from '../../strings/operations.ts'
-import { type AuditSearch, fromTimeInput, readAuditSearch, toTimeInput } from './audit-search.ts'
+import { type AuditSearch, readAuditSearch } from './audit-search.ts'
 import classes from './audit.module.css'
 
 const strings = auditStrings.filters
@@ -15,6 +17,7 @@ interface AuditFiltersProps {
 /** The filters of the audit log as a form; they hold from the moment it is sent. */
 export function AuditFilters({ search, onApply, onClear }: AuditFiltersProps) {
   const [draft, setDraft] = useState<AuditSearch>(search)
+  const zone = useZone()
   const set = (part: AuditSearch): void => setDraft((before) => ({ ...before, ...part }))
   const text = (name: 'actor' | 'object' | 'action') => ({
     value: draft[name] ?? '',
@@ -22,9 +25,9 @@ export function AuditFilters({ search, onApply, onClear }: AuditFiltersProps) {
   })
   const time = (name: 'from' | 'to') => ({
     type: 'datetime-local',
-    value: toTimeInput(draft[name]),
+    value: toTimeInput(draft[name], zone),
     onChange: (event: { readonly currentTarget: HTMLInputElement }) =>
-      set({ [name]: fromTimeInput(event.currentTarget.value) ?? '' }),
+      set({ [name]: fromTimeInput(event.currentTarget.value, zone) ?? '' }),
   })
   return (
     <form
@@ -38,8 +41,8 @@ export function AuditFilters({ search, onApply, onClear }: AuditFiltersProps) {
       <TextInput label={strings.actor} placeholder={strings.actorPlaceholder} {...text('actor')} />
       <TextInput label={strings.object} placeholder={strings.objectPlaceholder} {...text('object')} />
       <TextInput label={strings.action} placeholder={strings.actionPlaceholder} {...text('action')} />
-      <TextInput label={strings.from} {...time('from')} />
-      <TextInput label={strings.to} {...time('to')} />
+      <TextInput label={strings.from(zone)} {...time('from')} />
+      <TextInput label={strings.to(zone)} {...time('to')} />
       <div className={classes.filterActions}>
         <Button type="submit" variant="default">
           {strings.apply}

@@ -23,14 +23,3 @@ export function readAuditSearch(search: Readonly<Record<string, unknown>>): Audi
   })
   return Object.fromEntries(entries)
 }
-
-/** A time of the address as the value of a `datetime-local` field, in UTC as the log has it; `''` for none. */
-export function toTimeInput(iso: string | undefined): string {
-  return iso === undefined || iso === '' ? '' : new Date(iso).toISOString().slice(0, 16)
-}
-
-/** What a `datetime-local` field says in UTC, as a time of the address; undefined when it is empty or not a time. */
-export function fromTimeInput(value: string): string | undefined {
-  const time = value === '' ? Number.NaN : Date.parse(`${value}Z`)
-  return Number.isNaN(time) ? undefined : new Date(time).toISOString()
-}

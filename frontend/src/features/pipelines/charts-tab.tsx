@@ -3,9 +3,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts'
 import type { Pipeline } from '../../api/types.ts'
-import { Chart } from '../../components/chart.tsx'
-import { useNow } from '../../components/relative-time.tsx'
-import { formatCount, formatDuration, formatPlural, formatRelative, formatTime } from '../../components/units.ts'
+import { Chart } from '../../components/chart/chart.tsx'
+import { useNow } from '../../time/relative-time.tsx'
+import { formatCount, formatDuration, formatPlural, formatRelative } from '../../components/units.ts'
+import { useZone } from '../../time/time-settings.ts'
+import { formatTime } from '../../time/zone.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { pipelineHistoryQuery } from './api.ts'
 import { type ChartPoints, chartPoints } from './chart-points.ts'
@@ -103,12 +105,13 @@ function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, po
   return (
     <section className={classes.chart}>
       <h2>{title}</h2>
-      <Chart x={x} series={series} format={format} whole={whole} summary={summary} height={180} />
+      <Chart x={x} series={series} format={format} whole={whole} summary={summary} height={180} syncKey="pipeline" />
     </section>
   )
 }
 
 function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
+  const zone = useZone()
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard
     <div className={classes.scroll} role="region" aria-label={words.detail.tabs.charts} tabIndex={0}>
@@ -136,7 +139,7 @@ function SampleTable({ samples }: { readonly samples: readonly Sample[] }) {
         <tbody>
           {samples.toReversed().map((sample) => (
             <tr key={sample.atMs}>
-              <td>{formatTime(new Date(sample.atMs))}</td>
+              <td>{formatTime(new Date(sample.atMs), zone)}</td>
               <td className={classes.num}>{formatCount(sample.batchId)}</td>
               <td className={classes.num}>{formatCount(sample.rows)}</td>
               <td className={classes.num}>{isIdle(sample) ? words.none : formatRate(rateOf(sample))}</td>

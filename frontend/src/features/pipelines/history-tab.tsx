@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import type { Pipeline, PipelineHistory } from '../../api/types.ts'
-import { RelativeTime, useNow } from '../../components/relative-time.tsx'
+import { RelativeTime, useNow } from '../../time/relative-time.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
 import { formatDuration, formatRelative } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'

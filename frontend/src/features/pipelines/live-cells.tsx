@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import type { Pipeline } from '../../api/types.ts'
-import { RelativeTime, useNow } from '../../components/relative-time.tsx'
+import { RelativeTime, useNow } from '../../time/relative-time.tsx'
 import { formatDuration } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { formatLag, formatRate } from './figures.ts'

@@ -1,6 +1,6 @@
 import { StatusDot } from '../../components/status-dot.tsx'
 import { Note } from '../../components/note.tsx'
-import { useNow } from '../../components/relative-time.tsx'
+import { useNow } from '../../time/relative-time.tsx'
 import { formatRelative } from '../../components/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import type { Connection } from './monitor-store.ts'

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'react'
 import type { Webhook } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { webhookStrings as strings } from '../../strings/settings.ts'
 import { deleteWebhook, webhooksQuery } from './api.ts'
 

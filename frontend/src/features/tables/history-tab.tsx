@@ -1,7 +1,7 @@
 import type { HistoryEntry, HistoryList } from '../../api/types.ts'
 import { Copyable } from '../../components/copyable.tsx'
 import type { ColumnSpec } from '../../components/data-table.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { common } from '../../strings/common.ts'
 import { history as words, snapshots } from '../../strings/tables.ts'
 import { historyQuery } from './api.ts'

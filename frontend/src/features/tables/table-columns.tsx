@@ -1,7 +1,7 @@
 import type { TableListItem } from '../../api/types.ts'
 import type { ColumnSpec } from '../../components/data-table.tsx'
 import { HealthCell, TableAdvice, TableScore } from './health-cells.tsx'
-import { RelativeTime } from '../../components/relative-time.tsx'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { RowLink } from '../../components/row-link.tsx'
 import { formatBytes, formatCount } from '../../components/units.ts'
 import { tables as words } from '../../strings/tables.ts'

@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useRef, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/states.tsx'
+import { useZone } from '../../../time/time-settings.ts'
 import { common, operations } from '../../../strings/common.ts'
 import { about, actions as words } from '../../../strings/table-actions.ts'
 import { healthQuery } from '../api.ts'
@@ -54,9 +55,10 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
   const wantsRecommended = search.recommended !== undefined
   const health = useQuery({ ...healthQuery(table), enabled: wantsRecommended })
   const [again, setAgain] = useState<FormValues>()
+  const zone = useZone()
   if (search.op !== undefined) {
     const askAgain = (request: Readonly<Record<string, unknown>>): void => {
-      setAgain(fillForm(spec, request))
+      setAgain(fillForm(spec, request, zone))
       onChange({ op: '' })
     }
     return (
@@ -72,7 +74,9 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
       drawer={drawer}
       table={table}
       kind={kind}
-      initial={again ?? initialValues(kind, search.target, recommended?.request.body)}
+      initial={
+        again ?? initialValues(kind, search.target, recommended && fillForm(spec, recommended.request.body, zone))
+      }
       previewAtOnce={again !== undefined || recommended !== undefined}
       note={wantsRecommended && !recommended ? words.recommendedGone : undefined}
       onStarted={(op) => onChange({ op })}
@@ -80,13 +84,9 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
   )
 }
 
-function initialValues(
-  kind: ActionKind,
-  target: string | undefined,
-  recommended: Readonly<Record<string, unknown>> | undefined,
-): FormValues {
-  const spec = ACTIONS[kind]
-  if (recommended) return fillForm(spec, recommended)
-  if (target !== undefined && spec.targetField !== undefined) return { [spec.targetField]: target }
+function initialValues(kind: ActionKind, target: string | undefined, recommended: FormValues | undefined): FormValues {
+  const { targetField } = ACTIONS[kind]
+  if (recommended) return recommended
+  if (target !== undefined && targetField !== undefined) return { [targetField]: target }
   return {}
 }

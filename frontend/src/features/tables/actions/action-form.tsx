@@ -2,6 +2,7 @@ import { Autocomplete, Button, Checkbox, Collapse, Select, Stack, Textarea, Text
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { ChevronDownIcon, ChevronRightIcon } from '../../../components/icons.tsx'
+import { useZone } from '../../../time/time-settings.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { schemaQuery } from '../api.ts'
 import type { FieldSpec } from './action-specs.ts'
@@ -86,6 +87,7 @@ const COLUMN_TYPES = [
 
 function ActionField({ table, field, value, error, onChange }: ActionFieldProps) {
   const { type, label, hint, required = false, choices = {} } = field
+  const zone = useZone()
   const text = typeof value === 'string' ? value : ''
   const common = { label, description: hint, error, required, name: field.name }
   const typed = { ...common, value: text, autoComplete: 'off', spellCheck: false }
@@ -130,6 +132,7 @@ function ActionField({ table, field, value, error, onChange }: ActionFieldProps)
       return (
         <TextInput
           {...typed}
+          label={`${label} (${zone})`}
           type="datetime-local"
           step={1}
           onChange={(event) => onChange(event.currentTarget.value)}

@@ -4,6 +4,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react'
 import { ApiError, hasCode } from '../../../api/api-error.ts'
 import { Notice } from '../../../components/notice.tsx'
 import { errorText } from '../../../components/states.tsx'
+import { useZone } from '../../../time/time-settings.ts'
 import { operations } from '../../../strings/common.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { applyPlan, previewAction } from '../api.ts'
@@ -30,6 +31,7 @@ export interface ActionStepsProps {
 export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
   const spec = ACTIONS[kind]
   const [values, setValues] = useState(initial)
+  const zone = useZone()
   const [found, setFound] = useState<FormErrors>({})
   const preview = useMutation({
     mutationFn: (request: Readonly<Record<string, unknown>>) => previewAction(spec.endpoint, { table, ...request }),
@@ -39,7 +41,7 @@ export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note,
     onSuccess: ({ operation_id }) => onStarted(operation_id),
   })
   const ask = (): void => {
-    const { request, errors } = readForm(spec, values)
+    const { request, errors } = readForm(spec, values, zone)
     setFound(errors)
     apply.reset()
     if (Object.keys(errors).length === 0) preview.mutate(request)

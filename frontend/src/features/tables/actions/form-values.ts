@@ -1,4 +1,5 @@
 import { formatBytes } from '../../../components/units.ts'
+import { fromTimeInput, toTimeInput, type Zone } from '../../../time/zone.ts'
 import { fieldErrors } from '../../../strings/table-actions.ts'
 import type { ActionSpec, FieldSpec } from './action-specs.ts'
 
@@ -12,13 +13,13 @@ export interface ReadForm {
   readonly errors: FormErrors
 }
 
-/** Turns what a form holds into a request, or says what is wrong with it. */
-export function readForm(spec: ActionSpec, values: FormValues): ReadForm {
+/** Turns what a form holds into a request, or says what is wrong with it; its times are those of `zone`. */
+export function readForm(spec: ActionSpec, values: FormValues, zone: Zone): ReadForm {
   const request: Record<string, unknown> = {}
   const errors: Record<string, string> = {}
   for (const field of spec.fields) {
     if (!isAsked(field, values)) continue
-    const read = readField(field, values[field.name])
+    const read = readField(field, values[field.name], zone)
     if ('error' in read) errors[field.name] = read.error
     else if (read.value !== undefined && field.local !== true) request[field.name] = read.value
   }
@@ -32,7 +33,7 @@ export function isAsked({ when }: FieldSpec, values: FormValues): boolean {
 }
 
 /** What a form must hold to make this request; the other way round of {@link readForm}. */
-export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unknown>>): FormValues {
+export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unknown>>, zone: Zone): FormValues {
   const values: Record<string, string | boolean> = {}
   for (const { name, type } of spec.fields) {
     const value = request[name]
@@ -40,7 +41,7 @@ export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unkn
     if (typeof value === 'boolean') values[name] = value
     else if (Array.isArray(value)) values[name] = value.join(', ')
     else if (type === 'size' && typeof value === 'number') values[name] = exactSize(value)
-    else if (type === 'time' && typeof value === 'string') values[name] = localTime(new Date(value))
+    else if (type === 'time' && typeof value === 'string') values[name] = toTimeInput(value, zone)
     else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value)
   }
   if (request['first'] === true) values['position'] = 'first'
@@ -50,7 +51,7 @@ export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unkn
 
 type Read = { readonly value: unknown } | { readonly error: string }
 
-function readField(field: FieldSpec, given: string | boolean | undefined): Read {
+function readField(field: FieldSpec, given: string | boolean | undefined, zone: Zone): Read {
   if (typeof given === 'boolean') return { value: given ? true : undefined }
   const text = given?.trim() ?? ''
   if (text === '') return field.required === true ? { error: fieldErrors.required } : { value: undefined }
@@ -62,7 +63,7 @@ function readField(field: FieldSpec, given: string | boolean | undefined): Read 
     case 'size':
       return readSize(text)
     case 'time':
-      return readTime(text)
+      return readTime(text, zone)
     case 'ids':
       return readIds(text)
     default:
@@ -112,15 +113,9 @@ function exactSize(bytes: number): string {
   return parseSize(text) === bytes ? text : String(bytes)
 }
 
-function readTime(text: string): Read {
-  const time = new Date(text)
-  return Number.isNaN(time.getTime()) ? { error: fieldErrors.time } : { value: time.toISOString() }
-}
-
-/** A time as a date and time field holds it: local, to the second. */
-function localTime(time: Date): string {
-  const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
-  return local.toISOString().slice(0, 19)
+function readTime(text: string, zone: Zone): Read {
+  const value = fromTimeInput(text, zone)
+  return value === undefined ? { error: fieldErrors.time } : { value }
 }
 
 function readIds(text: string): Read {

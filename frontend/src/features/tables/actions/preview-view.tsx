@@ -1,6 +1,6 @@
 import { formatCount, formatPlural } from '../../../components/units.ts'
 import { Notice } from '../../../components/notice.tsx'
-import { RelativeTime } from '../../../components/relative-time.tsx'
+import { RelativeTime } from '../../../time/relative-time.tsx'
 import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
 import { type Details, figuresOf, isDetails, numberOf, textOf } from './action-figures.ts'

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'react'
 import type { Snapshot } from '../../../api/types.ts'
-import { Chart } from '../../../components/chart.tsx'
+import { Chart } from '../../../components/chart/chart.tsx'
 import { formatCount, formatPlural } from '../../../components/units.ts'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { rowsOverTime } from './rows-over-time.ts'

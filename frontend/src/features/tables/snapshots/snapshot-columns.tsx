@@ -1,7 +1,7 @@
 import type { Snapshot } from '../../../api/types.ts'
 import { Copyable } from '../../../components/copyable.tsx'
 import type { ColumnSpec } from '../../../components/data-table.tsx'
-import { RelativeTime } from '../../../components/relative-time.tsx'
+import { RelativeTime } from '../../../time/relative-time.tsx'
 import { formatBytes, formatCount, formatDelta } from '../../../components/units.ts'
 import { common } from '../../../strings/common.ts'
 import { snapshots as words } from '../../../strings/tables.ts'

@@ -1,6 +1,8 @@
 import { useSyncExternalStore } from 'react'
 import { common } from '../strings/common.ts'
-import { formatRelative, formatTime } from './units.ts'
+import { formatRelative } from '../components/units.ts'
+import { useTimeSettings, useZone } from './time-settings.ts'
+import { formatShortTime, formatTime, type Zone } from './zone.ts'
 
 const TICK_MS = 15_000
 const listeners = new Set<() => void>()
@@ -31,13 +33,20 @@ function currentTime(): Date {
   return now
 }
 
-/** How long ago a time is; the time itself stands in its title. A dash when there is none. */
+/** A time as the settings of the page say: how long ago, or the time itself. Its title has both, and UTC. A dash for none. */
 export function RelativeTime({ at }: { readonly at: string | null | undefined }) {
   const current = useNow()
+  const { style } = useTimeSettings()
+  const zone = useZone()
   if (at === null || at === undefined) return <>{common.unknown}</>
   return (
-    <time dateTime={at} title={formatTime(at)}>
-      {formatRelative(at, current)}
+    <time dateTime={at} title={titleOf(at, zone, current)}>
+      {style === 'relative' ? formatRelative(at, current) : formatShortTime(at, zone, current)}
     </time>
   )
+}
+
+function titleOf(at: string, zone: Zone, now: Date): string {
+  const utc = zone === 'UTC' ? '' : `, ${formatTime(at, 'UTC')}`
+  return `${formatTime(at, zone)}${utc}, ${formatRelative(at, now)}`
 }

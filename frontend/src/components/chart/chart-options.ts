@@ -1,0 +1,118 @@
+import UPlot from 'uplot'
+import { formatAxisTime, type Zone } from '../../time/zone.ts'
+import type { ChartProps, ChartSeries } from './chart.tsx'
+import { tooltipPlugin } from './chart-tooltip.ts'
+
+export interface ChartFrame {
+  /** px */
+  readonly width: number
+  readonly height: number
+  readonly zone: Zone
+}
+
+/** What uPlot needs to draw a chart in a frame, in the colours that the page has now. */
+export function chartOptions(props: ChartProps, { width, height, zone }: ChartFrame): UPlot.Options {
+  const { format, series, syncKey } = props
+  const axis = {
+    stroke: cssColor('--mantine-color-dimmed'),
+    grid: { stroke: cssColor('--lh-border'), width: 1 },
+    ticks: { show: false },
+    font: `${remPx(11)}px system-ui, sans-serif`,
+  }
+  return {
+    width,
+    height,
+    legend: { show: false },
+    cursor: {
+      y: false,
+      points: { size: 6 },
+      drag: { x: false, y: false },
+      ...(syncKey ? { sync: { key: syncKey } } : {}),
+    },
+    tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone === 'UTC' ? 'Etc/UTC' : zone),
+    scales: {
+      x: { time: true, range: timeRange },
+      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: remPx(26),
+        gap: 6,
+        space: remPx(80),
+        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => formatAxisTime(tick, zone, step)),
+        incrs: TIME_STEPS,
+      },
+      {
+        ...axis,
+        size: axisWidth,
+        space: remPx(24),
+        values: (_plot, ticks) => ticks.map((tick) => format(tick)),
+        ...(props.whole ? { incrs: WHOLE_STEPS } : {}),
+      },
+    ],
+    series: [{}, ...series.map(seriesOptions)],
+    plugins: [tooltipPlugin({ format, zone })],
+  }
+}
+
+function seriesOptions({ label, color = '--lh-accent', fill, kind }: ChartSeries): UPlot.Series {
+  const stroke = color.startsWith('--') ? cssColor(color) : color
+  const steps = kind === 'steps' ? UPlot.paths.stepped?.({ align: 1 }) : undefined
+  return {
+    label,
+    stroke,
+    width: 1.5,
+    spanGaps: false,
+    points: { show: false, size: 5, fill: stroke, filter: lonePoints },
+    ...(fill === true ? { fill: `color-mix(in srgb, ${stroke} 15%, transparent)` } : {}),
+    ...(steps ? { paths: steps } : {}),
+  }
+}
+
+/** Values with a gap on both sides: no line leads to them, so that they are drawn as points. */
+function lonePoints({ data }: UPlot, series: number): number[] | null {
+  const values = data[series] ?? []
+  const lone: number[] = []
+  for (let at = 0; at < values.length; at++) {
+    if (hasValue(values[at]) && !hasValue(values[at - 1]) && !hasValue(values[at + 1])) lone.push(at)
+  }
+  return lone.length > 0 ? lone : null
+}
+
+function hasValue(value: number | null | undefined): boolean {
+  return value !== null && value !== undefined
+}
+
+/** At least so much time, s: the labels of less would all be the same. */
+const MIN_SPAN_S = 10
+
+/** All of the time that there are values for, with the newest at the end; of one value uPlot would make years. */
+function timeRange({ data }: UPlot, min: number | null, max: number | null): [number, number] {
+  const end = (data[0].length === 1 ? min : max) ?? Date.now() / 1000
+  return [Math.min(min ?? end, end - MIN_SPAN_S), end]
+}
+
+/** As wide as the longest label needs, px. */
+function axisWidth(_plot: UPlot, labels: readonly string[] | null): number {
+  const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
+  return remPx(Math.max(40, longest * 6.5 + 14))
+}
+
+/** Between marks of an axis of counts: 1, 2, 5, 10, 20 and so on. */
+const WHOLE_STEPS = Array.from({ length: 48 }, (_, at) => ([1, 2, 5][at % 3] ?? 1) * 10 ** Math.floor(at / 3))
+
+/** Seconds between marks of the time axis: from one second on, so that no two marks read the same. */
+const TIME_STEPS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 21_600, 43_200, 86_400, 172_800, 604_800,
+  1_209_600, 2_592_000, 7_776_000, 15_552_000, 31_536_000, 63_072_000,
+]
+
+/** px at the text size that the reader has chosen; `px` is meant at 16 px. */
+function remPx(px: number): number {
+  return (px * Number.parseFloat(getComputedStyle(document.documentElement).fontSize)) / 16
+}
+
+function cssColor(property: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(property).trim()
+}
