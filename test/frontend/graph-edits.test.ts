@@ -8,6 +8,7 @@ import {
   addNode,
   configure,
   connect,
+  freePlace,
   moveNodes,
   removeElements,
   renameNode,
@@ -177,5 +178,23 @@ describe('the arrangement of a graph', () => {
     const flat = moveNodes(graph, new Map(graph.nodes.map(({ id }) => [id, { x: 0, y: 0 }])))
     expect(lacksPlaces(flat)).toBe(true)
     expect(isSameGraph(arrange(flat), flat)).toBe(false)
+  })
+})
+
+describe('the place of a new node', () => {
+  const graph = {
+    nodes: [
+      { id: 'a', type: 'filter', config: {}, position: { x: 0, y: 0 } },
+      { id: 'b', type: 'filter', config: {}, position: { x: 900, y: 0 } },
+    ],
+    edges: [],
+  }
+
+  it('is right of the node that it comes after, else in the middle of the view, below what stands there', () => {
+    expect(freePlace(graph, 'a', { x: 500, y: 500 })).toEqual({ x: 232, y: 0 })
+    expect(freePlace(graph, undefined, { x: 500, y: 500 })).toEqual({ x: 500, y: 500 })
+    expect(freePlace(graph, undefined, { x: 10, y: 5 })).toEqual({ x: 10, y: 105 })
+    expect(freePlace(graph, undefined)).toEqual({ x: 1132, y: 0 })
+    expect(freePlace({ nodes: [], edges: [] }, 'gone')).toEqual({ x: 0, y: 0 })
   })
 })

@@ -110,7 +110,7 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
     await engineer.getByRole('button', { name: 'Validate' }).click()
     await engineer.getByRole('button', { name: 'Make the table' }).click()
     await engineer.getByRole('dialog').getByRole('button', { name: 'Make the table' }).click()
-    await engineer.getByText('It can run').waitFor()
+    await engineer.getByText(/^Valid[.,]/).waitFor()
     await engineer
       .getByRole('button', { name: 'Run this version' })
       .or(engineer.getByRole('link', { name: 'Run this version' }))

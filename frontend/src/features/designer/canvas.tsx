@@ -9,13 +9,12 @@ import {
   Panel,
   ReactFlow,
   ReactFlowProvider,
-  type ReactFlowState,
   useReactFlow,
-  useStore,
+  useStoreApi,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { ActionIcon, Tooltip, VisuallyHidden } from '@mantine/core'
-import { type DragEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { type DragEvent, type ReactNode, type RefObject, useEffect, useImperativeHandle, useState } from 'react'
 import type { Position } from '../../../../src/domain/graph.ts'
 import { FitIcon, MinusIcon, PlusIcon } from '../../components/icons.tsx'
 import { designerStrings } from '../../strings/designer.ts'
@@ -43,6 +42,18 @@ interface CanvasProps {
   /** Undefined: it is only looked at. */
   readonly edits: CanvasEdits | undefined
   readonly onSelect: (id: string | undefined) => void
+  /** Filled with what the surroundings can do with the view. */
+  readonly view?: RefObject<CanvasView | null>
+}
+
+/** The part of the graph that is seen. */
+export interface CanvasView {
+  /** The position at which a node stands in the middle of the view. */
+  readonly center: () => Position
+  /** Shows all nodes, once what has just changed is drawn. */
+  readonly fit: () => void
+  /** Moves the view so far that a node is in it, once it is drawn; the zoom stays. */
+  readonly reveal: (id: string) => void
 }
 
 const NODE_COMPONENTS = { step: GraphNode }
@@ -57,7 +68,7 @@ export function Canvas(props: CanvasProps) {
   )
 }
 
-function Flow({ graph, drawing, edits, onSelect }: CanvasProps) {
+function Flow({ graph, drawing, edits, onSelect, view }: CanvasProps) {
   const [nodes, setNodes] = useState<CanvasNode[]>(() => flowNodes(graph, drawing, []))
   const [edges, setEdges] = useState<FlowEdge[]>(() => flowEdges(graph, drawing, []))
   const flow = useReactFlow<CanvasNode>()
@@ -65,7 +76,7 @@ function Flow({ graph, drawing, edits, onSelect }: CanvasProps) {
     setNodes((before) => flowNodes(graph, drawing, before))
     setEdges((before) => flowEdges(graph, drawing, before))
   }, [graph, drawing])
-  useFitWhenHidden(graph)
+  useCanvasView(view)
 
   const changeNodes = (changes: NodeChange<CanvasNode>[]): void => {
     setNodes((before) => applyNodeChanges(withoutRemovals(changes), before))
@@ -151,30 +162,47 @@ function ZoomButton({ label, icon, onClick }: ZoomButtonProps) {
   )
 }
 
-/** Shows all of a graph that got nodes which are out of view, such as one that a key or the palette added. */
-function useFitWhenHidden(graph: Graph): void {
-  const { fitView, getViewport } = useReactFlow()
-  const { width, height } = useStore(sizeOf, shallow)
-  const known = useRef(graph.nodes.length)
-  useEffect(() => {
-    const hasMore = graph.nodes.length > known.current
-    known.current = graph.nodes.length
-    if (!hasMore) return undefined
-    const { x, y, zoom } = getViewport()
-    const isHidden = graph.nodes.some(({ position }) => {
-      const left = position.x * zoom + x
-      const top = position.y * zoom + y
-      return left < 0 || top < 0 || left + NODE_SIZE.width * zoom > width || top + NODE_SIZE.height * zoom > height
-    })
-    if (!isHidden) return undefined
-    const frame = requestAnimationFrame(() => void fitView(FIT))
-    return () => cancelAnimationFrame(frame)
-  }, [graph, width, height, fitView, getViewport])
+/** Fills `view`. The view is never changed by itself: who is at work in a large graph keeps the place. */
+function useCanvasView(view: RefObject<CanvasView | null> | undefined): void {
+  const flow = useReactFlow<CanvasNode>()
+  const store = useStoreApi()
+  useImperativeHandle(view, () => {
+    const whenDrawn = (then: () => void): void => void requestAnimationFrame(() => requestAnimationFrame(then))
+    return {
+      center() {
+        const { width, height, transform } = store.getState()
+        const [x, y, zoom] = transform
+        return {
+          x: (width / 2 - x) / zoom - NODE_SIZE.width / 2,
+          y: (height / 2 - y) / zoom - NODE_SIZE.height / 2,
+        }
+      },
+      fit: () => whenDrawn(() => void flow.fitView(FIT)),
+      reveal: (id) =>
+        whenDrawn(() => {
+          const node = flow.getNode(id)
+          if (node === undefined) return
+          const { width, height } = store.getState()
+          const { x, y, zoom } = flow.getViewport()
+          const moved = {
+            x: x + shiftInto(node.position.x * zoom + x, NODE_SIZE.width * zoom, width),
+            y: y + shiftInto(node.position.y * zoom + y, NODE_SIZE.height * zoom, height),
+            zoom,
+          }
+          if (moved.x !== x || moved.y !== y) void flow.setViewport(moved)
+        }),
+    }
+  }, [flow, store])
 }
 
-const sizeOf = ({ width, height }: ReactFlowState) => ({ width, height })
-const shallow = (a: ReturnType<typeof sizeOf>, b: ReturnType<typeof sizeOf>): boolean =>
-  a.width === b.width && a.height === b.height
+/** Room between a node that is moved into the view and its edge, px. */
+const VIEW_MARGIN = 16
+
+/** How far a span has to be moved to lie within a view that begins at 0; 0 when it does already. */
+function shiftInto(start: number, size: number, view: number): number {
+  if (start < VIEW_MARGIN) return VIEW_MARGIN - start
+  return Math.min(0, view - VIEW_MARGIN - (start + size))
+}
 
 /** What is removed is removed from the graph, from which the canvas is drawn anew. */
 function withoutRemovals<T extends { readonly type: string }>(changes: T[]): T[] {

@@ -60,7 +60,7 @@ export function EditorToolbar({ version, editor, check, readOnly, children }: To
           </Button>
         </>
       )}
-      {!readOnly && !editor.isDirty && (
+      {!readOnly && !editor.isDirty && editor.graph.nodes.length > 0 && (
         <Button
           variant="default"
           leftSection={<PlayIcon size={14} />}

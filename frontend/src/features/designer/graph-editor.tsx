@@ -1,13 +1,13 @@
 import { useHotkeys } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Note } from '../../components/note.tsx'
 import type { Version } from '../../api/types.ts'
 import { designerStrings } from '../../strings/designer.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { validate } from './api.ts'
 import { arrange, lacksPlaces } from './auto-layout.ts'
-import { Canvas } from './canvas.tsx'
+import { Canvas, type CanvasView } from './canvas.tsx'
 import { EditorToolbar } from './editor-toolbar.tsx'
 import type { Drawing } from './flow-elements.ts'
 import type { Graph, NodeTypes } from './graph.ts'
@@ -55,6 +55,19 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
         ],
   )
   const stage = useRef<HTMLDivElement>(null)
+  const view = useRef<CanvasView>(null)
+  const add = (type: string): void => {
+    const id = editor.add(type, { after: selectedId, near: view.current?.center() })
+    select(id)
+    view.current?.reveal(id)
+  }
+  const arranging: GraphEditor = {
+    ...editor,
+    arrange() {
+      editor.arrange()
+      view.current?.fit()
+    },
+  }
   const edits: GraphEditor = {
     ...editor,
     remove(nodeIds, edgeIds) {
@@ -64,17 +77,41 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
   }
   return (
     <div className={classes.editor}>
-      <EditorToolbar version={version} editor={editor} check={check} readOnly={readOnly}>
+      <EditorToolbar version={version} editor={arranging} check={check} readOnly={readOnly}>
         {pickers}
       </EditorToolbar>
+      <ProblemsPanel
+        graph={editor.graph}
+        validated={check.validated}
+        error={check.error}
+        onSelect={select}
+        onClose={check.clear}
+        offer={
+          !readOnly &&
+          check.validated && (
+            <SinkTableOffer
+              version={version}
+              answer={check.validated.answer}
+              isDirty={editor.isDirty}
+              onMade={check.run}
+            />
+          )
+        }
+      />
       {!readOnly && version.version < newest && <Note tone="info">{designerStrings.notNewest(newest)}</Note>}
       <div className={classes.workbench}>
         <div className={classes.left}>
-          {!readOnly && <Palette types={types} onAdd={(type) => select(editor.add(type, { after: selectedId }))} />}
+          {!readOnly && <Palette types={types} onAdd={add} />}
           <Outline graph={editor.graph} selectedId={selectedId} problems={problems} onSelect={select} />
         </div>
         <div className={classes.middle} ref={stage} tabIndex={-1}>
-          <Canvas graph={editor.graph} drawing={drawing} edits={readOnly ? undefined : edits} onSelect={select} />
+          <Canvas
+            graph={editor.graph}
+            drawing={drawing}
+            edits={readOnly ? undefined : edits}
+            onSelect={select}
+            view={view}
+          />
         </div>
         <div className={classes.right}>
           <Inspector
@@ -84,23 +121,6 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
             problems={problems}
             readOnly={readOnly}
             onSelect={select}
-          />
-          <ProblemsPanel
-            graph={editor.graph}
-            validated={check.validated}
-            error={check.error}
-            onSelect={select}
-            offer={
-              !readOnly &&
-              check.validated && (
-                <SinkTableOffer
-                  version={version}
-                  answer={check.validated.answer}
-                  isDirty={editor.isDirty}
-                  onMade={check.run}
-                />
-              )
-            }
           />
         </div>
       </div>
@@ -120,6 +140,8 @@ export interface Validation {
   readonly error: unknown
   readonly isPending: boolean
   readonly run: () => void
+  /** Forgets the answer. */
+  readonly clear: () => void
 }
 
 function useValidation(graph: Graph, version: Version, asDrawn: boolean): Validation {
@@ -131,9 +153,10 @@ function useValidation(graph: Graph, version: Version, asDrawn: boolean): Valida
     }),
     onSuccess: setValidated,
   })
-  useEffect(() => {
+  const clear = useCallback(() => {
     setValidated(undefined)
     reset()
-  }, [version.id, reset])
-  return { validated, error, isPending, run: () => mutate(graph) }
+  }, [reset])
+  useEffect(clear, [version.id, clear])
+  return { validated, error, isPending, run: () => mutate(graph), clear }
 }

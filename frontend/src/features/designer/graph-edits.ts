@@ -21,12 +21,15 @@ export function addNode(
 /** Room between nodes that are put beside each other, pixels. */
 const STEP = { x: 232, y: 100 } as const
 
-/** A place for a new node: right of the one that it comes after, or of all, where no other one stands. */
-export function freePlace({ nodes }: Graph, after: string | undefined): Position {
-  const before = nodes.find(({ id }) => id === after) ?? rightmost(nodes)
-  if (!before) return { x: 0, y: 0 }
-  const x = before.position.x + STEP.x
-  let { y } = before.position
+/**
+ * A place for a new node where no other one stands: right of the one that it comes after; else at `near`, or below it;
+ * else right of all.
+ */
+export function freePlace({ nodes }: Graph, after: string | undefined, near?: Position): Position {
+  const before = nodes.find(({ id }) => id === after) ?? (near ? undefined : rightmost(nodes))
+  const begin = before ? { x: before.position.x + STEP.x, y: before.position.y } : (near ?? { x: 0, y: 0 })
+  const { x } = begin
+  let { y } = begin
   const isTaken = (at: number): boolean =>
     nodes.some(({ position }) => Math.abs(position.x - x) < STEP.x * 0.8 && Math.abs(position.y - at) < STEP.y * 0.8)
   while (isTaken(y)) y += STEP.y

@@ -1,3 +1,4 @@
+import { CloseButton } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Note } from '../../components/note.tsx'
 import { errorText } from '../../components/states.tsx'
@@ -13,19 +14,20 @@ interface ProblemsProps {
   readonly validated: Validated | undefined
   readonly error: unknown
   readonly onSelect: (id: string) => void
+  readonly onClose: () => void
   /** What can be done about the answer. */
   readonly offer?: ReactNode
 }
 
-/** What the last validation said; each problem leads to its node. */
-export function ProblemsPanel({ graph, validated, error, onSelect, offer }: ProblemsProps) {
+/** What the last validation said, between the tools and the canvas; each problem leads to its node. */
+export function ProblemsPanel({ graph, validated, error, onSelect, onClose, offer }: ProblemsProps) {
+  const hasFailed = error !== null && error !== undefined
+  const isShown = hasFailed || validated !== undefined
   return (
-    <section className={classes.panel} aria-label={words.title} aria-live="polite">
-      <h2>{words.title}</h2>
-      {error !== null && error !== undefined && <Note tone="bad">{errorText(error)}</Note>}
-      {validated === undefined ? (
-        <p className={classes.hint}>{words.never}</p>
-      ) : (
+    <section className={isShown ? classes.dock : undefined} aria-label={words.title} aria-live="polite">
+      {isShown && <CloseButton className={classes.dockClose ?? ''} aria-label={words.close} onClick={onClose} />}
+      {hasFailed && <Note tone="bad">{errorText(error)}</Note>}
+      {validated && (
         <>
           <Answer validated={validated} isStale={validated.graph !== graph} onSelect={onSelect} />
           {offer}
@@ -51,10 +53,12 @@ function Answer({ validated: { answer }, isStale, onSelect }: AnswerProps) {
     : words.cannot(errors)
   return (
     <>
-      <p className={runnable ? classes.good : classes.bad}>{verdict}</p>
-      {isStale && <p className={classes.hint}>{words.stale}</p>}
-      {sources.length > 0 && <p className={classes.hint}>{words.reads(sources.join(', '))}</p>}
-      {sink !== null && <p className={classes.hint}>{words.writes(sink)}</p>}
+      <p className={classes.verdict}>
+        <strong className={runnable ? classes.good : classes.bad}>{verdict}</strong>
+        {isStale && <span className={classes.hint}>{words.stale}</span>}
+        {sources.length > 0 && <span className={classes.hint}>{words.reads(sources.join(', '))}</span>}
+        {sink !== null && <span className={classes.hint}>{words.writes(sink)}</span>}
+      </p>
       <ul className={classes.problems}>
         {problems.map(({ node_id: id, code, message, severity }) => (
           <li key={`${id} ${code} ${message}`}>

@@ -20,8 +20,8 @@ export interface GraphEditor {
   readonly isDirty: boolean
   readonly canUndo: boolean
   readonly canRedo: boolean
-  /** Adds a node, after another one if that can be, and answers its id. */
-  readonly add: (type: string, at?: { readonly after?: string | undefined; readonly position?: Position }) => string
+  /** Adds a node, after another one if that can be, else at a free place near a position, and answers its id. */
+  readonly add: (type: string, at?: NewPlace) => string
   readonly remove: (nodeIds: readonly string[], edgeIds: readonly string[]) => void
   readonly connect: (source: string, target: string) => void
   readonly move: (places: ReadonlyMap<string, Position>) => void
@@ -32,6 +32,15 @@ export interface GraphEditor {
   readonly redo: () => void
   /** Begins anew from a graph that counts as saved. */
   readonly reset: (saved: Graph) => void
+}
+
+interface NewPlace {
+  /** The node that it comes after. */
+  readonly after?: string | undefined
+  /** Where there is no such node: a position beside which it finds room. */
+  readonly near?: Position | undefined
+  /** Exactly there. */
+  readonly position?: Position
 }
 
 /** Edits a graph, beginning with one that counts as saved. */
@@ -47,8 +56,8 @@ export function useGraphEditor(initial: Graph, types: NodeTypes): GraphEditor {
       isDirty: !isSameGraph(graph, saved),
       canUndo: history.past.length > 0,
       canRedo: history.future.length > 0,
-      add(type, { after, position } = {}) {
-        const added = addNode(graph, type, position ?? freePlace(graph, after))
+      add(type, { after, near, position } = {}) {
+        const added = addNode(graph, type, position ?? freePlace(graph, after, near))
         const joins =
           after !== undefined && whyNotConnect(added.graph, types, { source: after, target: added.id }) === undefined
         change(() => (joins ? connect(added.graph, after, added.id) : added.graph))
