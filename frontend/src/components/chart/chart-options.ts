@@ -40,7 +40,8 @@ export function chartOptions(props: ChartProps, { width, height, zone }: ChartFr
         size: remPx(26),
         gap: 6,
         space: remPx(80),
-        values: (_plot, ticks, _axis, _space, step) => ticks.map((tick) => formatAxisTime(tick, zone, step)),
+        values: (...[, ticks, , , step]: Parameters<UPlot.Axis.DynamicValues>) =>
+          ticks.map((tick) => formatAxisTime(tick, zone, step)),
         incrs: TIME_STEPS,
       },
       {
