@@ -9,6 +9,7 @@ import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
 import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
 import { AppLayout } from './layout/app-layout.tsx'
 import { RouteError } from './layout/route-states.tsx'
+import { rememberSearch } from './list-addresses.ts'
 import { rootRoute } from './root.tsx'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
 
@@ -58,7 +59,7 @@ const routeTree = rootRoute.addChildren([
 
 /** The page's addresses; pages are loaded when they are first shown, or when a link to one is pointed at. */
 export function createPageRouter() {
-  return createRouter({
+  const router = createRouter({
     routeTree,
     parseSearch: parseSearchParams,
     stringifySearch: formatSearchParams,
@@ -68,6 +69,8 @@ export function createPageRouter() {
     scrollRestoration: true,
     scrollToTopSelectors: ['#main'],
   })
+  router.subscribe('onResolved', ({ toLocation: { pathname, search } }) => rememberSearch(pathname, search))
+  return router
 }
 
 declare module '@tanstack/react-router' {

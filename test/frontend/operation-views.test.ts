@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { objectPage } from '../../frontend/src/features/operations/object-link.ts'
 import { readAuditSearch } from '../../frontend/src/features/operations/audit-search.ts'
 import { healthChanges, humanKey, kindOf, viewResult } from '../../frontend/src/features/operations/result-figures.ts'
 import { listAuditQuery } from '../../src/schemas/governance.ts'
@@ -94,5 +95,22 @@ describe('the filters of the audit log', () => {
     })
     expect(search).toEqual({ actor: 'ana', action: '7', from: '2026-11-20T10:00:00.000Z' })
     expect(listAuditQuery.safeParse(search).success).toBe(true)
+  })
+})
+
+describe('the object of an audit entry', () => {
+  const page = (object_type: string, object_id: string | null, details = {}) =>
+    objectPage({ object_type, object_id, details })
+
+  it('has a page, or none', () => {
+    expect(page('table', 'a.b c')).toEqual({ to: '/tables/a.b%20c' })
+    expect(page('operation', 'op-1')).toEqual({ to: '/operations/op-1' })
+    expect(page('version', 'ver-1', { definition_id: 'def-1' })).toEqual({
+      to: '/definitions/def-1',
+      search: { version: 'ver-1' },
+    })
+    expect(page('config', 'catalog')).toEqual({ to: '/settings/catalog' })
+    const none = [page('version', 'ver-1'), page('session', null), page('request', '/api/x'), page('toString', 'x')]
+    expect(none).toEqual([undefined, undefined, undefined, undefined])
   })
 })

@@ -31,7 +31,7 @@ describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page'
   it('tells of addresses that lead nowhere', async () => {
     const page = await journey.signIn()
     await page.goto(`${journey.house.url}/tables/demo.gone`)
-    await page.getByText('It is not here').waitFor()
+    await page.getByText('Table not found').waitFor()
     await page.goto(`${journey.house.url}/definitions/def-00000000000000000000000000`)
     await page.getByText('No such definition').waitFor()
     await page.goto(`${journey.house.url}/operations/op-00000000000000000000000000`)

@@ -42,6 +42,9 @@ export const AuditIcon = icon(<path d="M4 1.5h6l3 3v10H4zM9.5 1.5V5H13M6 8h4.5M6
 export const SettingsIcon = icon(
   <path d="M2 4.5h6M12 4.5h2M2 11.5h2M8 11.5h6M10 3v3M10 3a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3M6 10a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3" />,
 )
+export const CatalogIcon = icon(
+  <path d="M2.5 4c0-1.2 2.5-2 5.5-2s5.5.8 5.5 2-2.5 2-5.5 2-5.5-.8-5.5-2zM2.5 4v8c0 1.2 2.5 2 5.5 2s5.5-.8 5.5-2V4M2.5 8c0 1.2 2.5 2 5.5 2s5.5-.8 5.5-2" />,
+)
 export const SearchIcon = icon(<path d="M11.5 7A4.5 4.5 0 1 1 2.5 7a4.5 4.5 0 0 1 9 0zM10.3 10.3 14 14" />)
 export const MenuIcon = icon(<path d="M2 4h12M2 8h12M2 12h12" />)
 export const UserIcon = icon(<path d="M8 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6zM2.5 14c.6-3 2.7-4.5 5.5-4.5s4.9 1.5 5.5 4.5" />)

@@ -2,6 +2,7 @@ import { Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { rememberedSearch } from '../list-addresses.ts'
 import { common } from '../strings/common.ts'
 import classes from './page.module.css'
 
@@ -52,7 +53,10 @@ function Crumbs({ crumbs }: { readonly crumbs: readonly Crumb[] }) {
       <ol className={classes.crumbs}>
         {crumbs.map(({ label, to }) => (
           <li key={to}>
-            <Link to={to}>{label}</Link>
+            {/* the router knows no fields of most pages */}
+            <Link to={to} search={rememberedSearch(to) as never}>
+              {label}
+            </Link>
           </li>
         ))}
       </ol>

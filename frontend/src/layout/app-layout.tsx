@@ -8,6 +8,7 @@ import type { NavEntry } from '../navigation.ts'
 import { common } from '../strings/common.ts'
 import { shell } from '../strings/shell.ts'
 import classes from './app-layout.module.css'
+import { CatalogName } from './catalog-name.tsx'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
 import { UserMenu } from './user-menu.tsx'
@@ -28,10 +29,8 @@ export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }
 function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
   const [searching, search] = useDisclosure(false)
   const [drawer, drawerState] = useDisclosure(false)
-  useHotkeys([
-    ['mod+K', search.open],
-    ['/', search.open],
-  ])
+  useHotkeys([['/', search.open]])
+  useHotkeys([['mod+K', search.open]], [], true) // also inside fields
   return (
     <div className={classes.frame}>
       <a className={classes.skip} href="#main" onClick={skipToMain}>
@@ -40,6 +39,7 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
       <PhoneBar onMenu={drawerState.open} onSearch={search.open} />
       <nav className={classes.side} aria-label={shell.navigation}>
         <Brand />
+        <CatalogName />
         <SearchButton onClick={search.open} />
         <NavList entries={entries} />
         <UserMenu />
@@ -52,6 +52,7 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
         closeButtonProps={{ 'aria-label': common.close }}
       >
         <nav aria-label={shell.navigation}>
+          <CatalogName onNavigate={drawerState.close} />
           <NavList entries={entries} onNavigate={drawerState.close} />
         </nav>
         <Divider my="sm" />

@@ -7,6 +7,8 @@ export const shell = {
   sections: { lakehouse: 'Lakehouse', pipelines: 'Pipelines', service: 'Service' },
   search: 'Search',
   searchShort: 'Find a table or page',
+  catalog: (name: string) => `Catalog ${name}`,
+  noCatalog: 'No catalog configured',
   searchKey: '/',
   searchLabel: 'Find a table or page',
   searchEmpty: 'Nothing by that name.',

@@ -27,6 +27,10 @@ export const tables = {
   sortedPartly: (known: string, all: string) =>
     `Sorted by the ${known} of ${all} tables that have been looked at; scroll or filter to look at more.`,
   register: 'Register table',
+  missingTitle: 'Table not found',
+  missing: (table: string, catalog: string | undefined) =>
+    `${catalog === undefined ? 'The current catalog' : `The current catalog, ${catalog},`} has no table ${table}. It may have been dropped or renamed, or the link is from before the catalog was switched.`,
+  toList: 'All tables',
 } as const
 
 export const table = {

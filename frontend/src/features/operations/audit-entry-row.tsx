@@ -8,6 +8,7 @@ import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
 import { useZone } from '../../time/time-settings.ts'
 import { formatTime } from '../../time/zone.ts'
 import { auditStrings as strings } from '../../strings/operations.ts'
+import { objectPage } from './object-link.ts'
 import classes from './audit.module.css'
 
 const TONES: Readonly<Record<AuditEntry['outcome'], StatusTone>> = {
@@ -92,12 +93,24 @@ function EntryDetails({ entry }: { readonly entry: AuditEntry }) {
         <CodeBlock code={JSON.stringify(details, null, 2)} label={strings.entry.details} />
       )}
       <div className={classes.links}>
+        <ObjectLink entry={entry} />
         {actor === null ? undefined : <FilterLink search={{ actor }}>{strings.entry.sameActor}</FilterLink>}
         {objectId === null ? undefined : (
           <FilterLink search={{ object: objectId }}>{strings.entry.sameObject}</FilterLink>
         )}
       </div>
     </>
+  )
+}
+
+function ObjectLink({ entry }: { readonly entry: AuditEntry }) {
+  const page = objectPage(entry)
+  if (page === undefined) return undefined
+  const { to, search } = page
+  return (
+    <Link to={to} search={(search ?? {}) as never}>
+      {strings.entry.open(strings.objects[entry.object_type] ?? entry.object_type)}
+    </Link>
   )
 }
 

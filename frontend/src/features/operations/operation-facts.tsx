@@ -24,8 +24,8 @@ export function OperationFacts({ operation, hasAudit }: OperationFactsProps) {
     [strings.duration, operation.duration_ms === null ? strings.none : formatDuration(operation.duration_ms)],
     [strings.read, bytesOf(operation.bytes_read)],
     [strings.written, bytesOf(operation.bytes_written)],
-    [strings.baseSnapshot, idOf(operation.base_snapshot_id, strings.snapshotId)],
-    [strings.snapshot, idOf(operation.snapshot_id, strings.snapshotId)],
+    [strings.baseSnapshot, snapshotOf(operation.table, operation.base_snapshot_id)],
+    [strings.snapshot, snapshotOf(operation.table, operation.snapshot_id)],
     [strings.id, idOf(operation.id, strings.id)],
     [strings.requestId, idOf(operation.request_id, strings.requestId)],
   ]
@@ -39,17 +39,31 @@ export function OperationFacts({ operation, hasAudit }: OperationFactsProps) {
           </Fragment>
         ))}
       </dl>
-      {hasAudit ? (
-        <Link to="/audit" search={{ object: operation.id } as never}>
-          {strings.inAudit}
+      <p className={classes.links}>
+        <Link to="/operations" search={{ table: operation.table } as never}>
+          {strings.sameTable(operation.table)}
         </Link>
-      ) : undefined}
+        {hasAudit ? (
+          <Link to="/audit" search={{ object: operation.id } as never}>
+            {strings.inAudit}
+          </Link>
+        ) : undefined}
+      </p>
     </>
   )
 }
 
 function bytesOf(bytes: number | null): string {
   return bytes === null ? strings.none : formatBytes(bytes)
+}
+
+function snapshotOf(table: string, id: string | null): ReactNode {
+  if (id === null) return strings.none
+  return (
+    <Link to="/tables/$table" params={{ table }} search={{ tab: 'snapshots' }}>
+      {id}
+    </Link>
+  )
 }
 
 function idOf(id: string | null, what: string): ReactNode {

@@ -4,6 +4,7 @@ import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
 import { Notice } from '../../components/notice.tsx'
+import { CompactionAftermath } from '../../components/compaction-aftermath.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Figure, FigureRow } from '../../components/figure.tsx'
 import { useOperation } from '../../components/operation-progress.tsx'
@@ -73,6 +74,7 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
           {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
         </Notice>
       ) : undefined}
+      {operation.operation === 'compact' && <CompactionAftermath table={table} result={operation.result} />}
       <OperationResult operation={operation} />
       <div className={classes.columns}>
         <HealthTable before={operation.health_before} after={operation.health_after} />

@@ -1,8 +1,8 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { CONFIG_PATH, type TaggedConfig } from '../../api/catalog-config.ts'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
-  CatalogConfig,
   CreatedToken,
   CreatedWebhook,
   CreateTokenRequest,
@@ -15,13 +15,6 @@ import type {
 } from '../../api/types.ts'
 
 const PAGE_SIZE = 200
-const CONFIG = '/api/config'
-
-/** The configuration with the tag that a change of it carries as `If-Match`. */
-export interface TaggedConfig {
-  readonly config: CatalogConfig
-  readonly tag: string | null
-}
 
 /** A configuration that was set, and the running pipelines that do not find their tables in it. */
 export interface SavedConfig {
@@ -29,19 +22,10 @@ export interface SavedConfig {
   readonly affected: readonly string[]
 }
 
-/** The catalog in use; secrets are shown as `***`. */
-export const configQuery = queryOptions({
-  queryKey: ['config'],
-  queryFn: async ({ signal }): Promise<TaggedConfig> => {
-    const { body, headers } = await api.send<CatalogConfig>('GET', CONFIG, { signal })
-    return { config: body, tag: headers.get('ETag') }
-  },
-})
-
 /** Has another catalog opened and used; refused with 412 when it is not any more the one that was seen. */
 export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
   const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
-  const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG, { body, headers })
+  const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG_PATH, { body, headers })
   const { affected_pipelines: affected, config } = answer.body
   return { saved: { config, tag: answer.headers.get('ETag') }, affected: affected.map(({ id }) => id) }
 }

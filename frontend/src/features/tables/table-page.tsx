@@ -2,6 +2,7 @@ import { Tabs } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ComponentType, lazy, Suspense } from 'react'
+import { ApiError } from '../../api/api-error.ts'
 import { CopyIconButton } from '../../components/copyable.tsx'
 import { Page } from '../../components/page.tsx'
 import { ErrorState, Loading } from '../../components/states.tsx'
@@ -9,6 +10,7 @@ import { table as words, tables } from '../../strings/tables.ts'
 import { ActionsMenu } from './actions/actions-menu.tsx'
 import { isActionKind } from './actions/action-specs.ts'
 import { overviewQuery } from './api.ts'
+import { MissingTable } from './missing-table.tsx'
 import { OverviewTab } from './overview-tab.tsx'
 import { TABLE_TABS, type TableSearch, type TableTab } from './search.ts'
 import classes from './table-page.module.css'
@@ -55,7 +57,7 @@ export function TablePage() {
       fill={!FLOWING.includes(tab)}
     >
       {overview.isError ? (
-        <ErrorState error={overview.error} onRetry={() => void overview.refetch()} />
+        <TableError table={table} error={overview.error} onRetry={() => void overview.refetch()} />
       ) : (
         <Tabs
           value={tab}
@@ -98,6 +100,19 @@ export function TablePage() {
       )}
     </Page>
   )
+}
+
+function TableError({
+  table,
+  error,
+  onRetry,
+}: {
+  readonly table: string
+  readonly error: unknown
+  readonly onRetry: () => void
+}) {
+  const isMissing = error instanceof ApiError && error.status === 404
+  return isMissing ? <MissingTable table={table} /> : <ErrorState error={error} onRetry={onRetry} />
 }
 
 /** Filters and orders belong to the tab that is left. */

@@ -3,21 +3,24 @@ import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { ChevronDownIcon, ChevronRightIcon } from '../../../components/icons.tsx'
 import { useZone } from '../../../time/time-settings.ts'
-import { actions as words } from '../../../strings/table-actions.ts'
+import { actions as words, fields as texts } from '../../../strings/table-actions.ts'
 import { schemaQuery } from '../api.ts'
 import type { FieldSpec } from './action-specs.ts'
+import type { EffectiveDefaults } from './effective-defaults.ts'
 import { type FormErrors, type FormValues, isAsked } from './form-values.ts'
 
 export interface ActionFormProps {
   readonly table: string
   readonly fields: readonly FieldSpec[]
+  /** What holds for fields that are left empty. */
+  readonly defaults: EffectiveDefaults
   readonly values: FormValues
   readonly errors: FormErrors
   readonly onChange: (values: FormValues) => void
 }
 
 /** The fields of an action; rarely used ones are folded away until they are asked for or hold something. */
-export function ActionForm({ table, fields, values, errors, onChange }: ActionFormProps) {
+export function ActionForm({ table, fields, defaults, values, errors, onChange }: ActionFormProps) {
   const main = fields.filter((field) => field.advanced !== true)
   const advanced = fields.filter((field) => field.advanced === true)
   const used = advanced.some(({ name }) => values[name] !== undefined || errors[name] !== undefined)
@@ -28,6 +31,7 @@ export function ActionForm({ table, fields, values, errors, onChange }: ActionFo
         key={field.name}
         table={table}
         field={field}
+        placeholder={defaults[field.name]}
         value={values[field.name]}
         error={errors[field.name]}
         onChange={(value) => onChange({ ...values, [field.name]: value })}
@@ -62,6 +66,7 @@ export function ActionForm({ table, fields, values, errors, onChange }: ActionFo
 interface ActionFieldProps {
   readonly table: string
   readonly field: FieldSpec
+  readonly placeholder: string | undefined
   readonly value: string | boolean | undefined
   readonly error: string | undefined
   readonly onChange: (value: string | boolean) => void
@@ -85,12 +90,12 @@ const COLUMN_TYPES = [
   'map<string, string>',
 ]
 
-function ActionField({ table, field, value, error, onChange }: ActionFieldProps) {
+function ActionField({ table, field, placeholder, value, error, onChange }: ActionFieldProps) {
   const { type, label, hint, required = false, choices = {} } = field
   const zone = useZone()
   const text = typeof value === 'string' ? value : ''
   const common = { label, description: hint, error, required, name: field.name }
-  const typed = { ...common, value: text, autoComplete: 'off', spellCheck: false }
+  const typed = { ...common, placeholder, value: text, autoComplete: 'off', spellCheck: false }
   switch (type) {
     case 'flag':
       return (
@@ -133,6 +138,7 @@ function ActionField({ table, field, value, error, onChange }: ActionFieldProps)
         <TextInput
           {...typed}
           label={`${label} (${zone})`}
+          description={[hint, placeholder && texts.olderThanDefault(placeholder)].filter(Boolean).join(' ')}
           type="datetime-local"
           step={1}
           onChange={(event) => onChange(event.currentTarget.value)}

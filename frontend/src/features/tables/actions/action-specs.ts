@@ -93,7 +93,7 @@ const COMPACT: readonly FieldSpec[] = [
 ]
 
 const EXPIRE: readonly FieldSpec[] = [
-  { name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanExpireHint },
+  { name: 'older_than', type: 'time', label: words.older_than },
   { name: 'retain_last', type: 'count', label: words.retain_last, hint: words.retain_lastHint },
   { name: 'snapshot_ids', type: 'ids', label: words.snapshot_ids, hint: words.snapshot_idsHint, advanced: true },
   { name: 'clean_expired_metadata', type: 'flag', label: words.clean_expired_metadata, advanced: true },

@@ -1,5 +1,5 @@
 import { Button, Stack } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQuery } from '@tanstack/react-query'
 import { type RefObject, useEffect, useRef, useState } from 'react'
 import { ApiError, hasCode } from '../../../api/api-error.ts'
 import { Notice } from '../../../components/notice.tsx'
@@ -7,11 +7,12 @@ import { errorText } from '../../../components/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
 import { operations } from '../../../strings/common.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
-import { applyPlan, previewAction } from '../api.ts'
+import { applyPlan, overviewQuery, previewAction } from '../api.ts'
 import classes from './action-drawer.module.css'
 import { ActionForm } from './action-form.tsx'
 import { isNothingToDo, parseDetails } from './action-figures.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { effectiveDefaults } from './effective-defaults.ts'
 import { useFocusAtStep } from './drawer-focus.ts'
 import { type FormErrors, type FormValues, readForm } from './form-values.ts'
 import { PreviewView } from './preview-view.tsx'
@@ -32,6 +33,7 @@ export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note,
   const spec = ACTIONS[kind]
   const [values, setValues] = useState(initial)
   const zone = useZone()
+  const properties = useQuery(overviewQuery(table)).data?.properties ?? {}
   const [found, setFound] = useState<FormErrors>({})
   const preview = useMutation({
     mutationFn: (request: Readonly<Record<string, unknown>>) => previewAction(spec.endpoint, { table, ...request }),
@@ -64,6 +66,7 @@ export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note,
           <ActionForm
             table={table}
             fields={spec.fields}
+            defaults={effectiveDefaults(kind, properties, values)}
             values={values}
             errors={{ ...refused, ...found }}
             onChange={(next) => {

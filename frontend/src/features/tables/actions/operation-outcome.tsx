@@ -6,6 +6,7 @@ import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
 import type { Operation } from '../../../api/types.ts'
+import { CompactionAftermath } from '../../../components/compaction-aftermath.tsx'
 import { Notice } from '../../../components/notice.tsx'
 import { OperationProgress } from '../../../components/operation-progress.tsx'
 import { ErrorState, Loading } from '../../../components/states.tsx'
@@ -94,6 +95,7 @@ function Outcome({ operation }: { readonly operation: Operation }) {
   return (
     <>
       <OutcomeLine operation={operation} />
+      {kind === 'compact' && <CompactionAftermath table={operation.table} result={operation.result} />}
       {isDetails(operation.health_before) && isDetails(operation.health_after) && (
         <BeforeAfter before={operation.health_before} after={operation.health_after} />
       )}
