@@ -3,8 +3,8 @@ import { isZone, localZone, type Zone } from './zone.ts'
 
 /** How times are shown on all pages. */
 export interface TimeSettings {
-  /** `local`: the zone of this machine. */
-  readonly zone: 'local' | Zone
+  /** The name of a zone, or `local` for that of this machine. */
+  readonly zone: string
   /** `relative`: `5 min ago`; `absolute`: `14:07:20`. The other form is in the tooltip. */
   readonly style: 'relative' | 'absolute'
 }
