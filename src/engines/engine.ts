@@ -41,6 +41,18 @@ export interface RewriteTask {
   readonly output: OutputSpec
   /** Order of the rows inside each new file; without one, rows that were together mostly stay so, with no promise. */
   readonly sortOrder?: SortOrder
+  /** Whether to compare the rows read with the new files by value; see {@link RewriteResult.values}. Default false. */
+  readonly verifyValues?: boolean
+}
+
+/** The rows that a rewrite had to write, compared by value with what its new files give back. */
+export interface ValueComparison {
+  readonly isEqual: boolean
+  /** Names of the columns that were compared, row lineage included. */
+  readonly columns: readonly string[]
+  /** When not equal: the columns that differ. None: each column has its values, but not in the same rows. */
+  readonly differing: readonly string[]
+  readonly milliseconds: number
 }
 
 export interface RewriteResult {
@@ -52,6 +64,8 @@ export interface RewriteResult {
   readonly rowsDeleted: number
   /** Rows physically in the outputs, counted from their footers. */
   readonly rowsWritten: number
+  /** Present when the task asked for it. The files are in their places whatever it says: the caller decides. */
+  readonly values?: ValueComparison
 }
 
 export interface AppendTask {

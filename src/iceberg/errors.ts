@@ -17,7 +17,7 @@ export type IcebergErrorCode =
   | 'GC_DISABLED' // gc.enabled=false: files may belong to another table
   | 'COMMIT_CONFLICT' // somebody else committed first; nothing of ours is visible
   | 'COMMIT_STATE_UNKNOWN' // the commit may or may not have happened; nothing may be deleted
-  | 'ROWS_NOT_CONSERVED' // a rewrite would have lost or invented rows; nothing was changed
+  | 'ROWS_NOT_CONSERVED' // a rewrite would have lost, invented or changed rows; nothing was changed
   | 'ENGINE_FAILED'
   | 'CANCELLED'
 

@@ -4,6 +4,9 @@ import { propertyCount } from '../iceberg/metadata.ts'
 /** How rows are laid out in new files: as they come, or sorted. */
 export type CompactionStrategy = 'binpack' | 'sort'
 
+/** What is proven before a commit: that rows have the same values, or only that there are as many. */
+export type Verification = 'values' | 'counts'
+
 /** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
 export interface CompactionOptions {
   readonly strategy: CompactionStrategy
@@ -24,6 +27,7 @@ export interface CompactionOptions {
   readonly partialProgress: boolean
   readonly partialProgressMaxCommits: number
   readonly maxConcurrentFileGroupRewrites: number
+  readonly verify: Verification
 }
 
 /** Target size of data files when neither the request nor the table says one. */
@@ -53,6 +57,7 @@ const KNOWN_FIELDS = new Set([
   'partial_progress',
   'partial_progress_max_commits',
   'max_concurrent_file_group_rewrites',
+  'verify',
 ])
 
 type Request = Readonly<Record<string, unknown>>
@@ -83,6 +88,7 @@ export function parseCompactionOptions(
     partialProgress: readBoolean(request, 'partial_progress') ?? false,
     partialProgressMaxCommits: readInteger(request, 'partial_progress_max_commits', { min: 1 }) ?? 10,
     maxConcurrentFileGroupRewrites: readInteger(request, 'max_concurrent_file_group_rewrites', { min: 1 }) ?? 2,
+    verify: readVerification(request),
   }
 }
 
@@ -129,6 +135,12 @@ function readStrategy(request: Request): { strategy: CompactionStrategy; sortOrd
     throw new IcebergError('UNSUPPORTED', 'sort_order: zorder is not supported; name the columns to sort by')
   }
   return { strategy, ...optional('sortOrder', sortOrder) }
+}
+
+function readVerification(request: Request): Verification {
+  const verify = request['verify'] ?? 'values'
+  if (verify !== 'values' && verify !== 'counts') throw invalid('verify', 'must be "values" or "counts"')
+  return verify
 }
 
 function readInteger(request: Request, field: string, { min }: { min: number }): number | undefined {

@@ -1,5 +1,6 @@
 import { withoutPaths } from '../domain/without-paths.ts'
-import type { CompactionGroup, CompactionPlan, SkippedGroup } from './compaction-planner.ts'
+import type { Verification } from './compaction-options.ts'
+import type { CompactionGroup, CompactionPlan } from './compaction-planner.ts'
 import type { GroupFailure, RewrittenGroup } from './group-rewrite.ts'
 
 /** A group that was not compacted, as shown to people. */
@@ -27,6 +28,12 @@ export interface CompactionDetails {
   readonly rows_read: number
   readonly rows_deleted: number
   readonly rows_written: number
+  /** What was proven of the new files before the commit: their values, or only the number of their rows. */
+  readonly verified: Verification
+  /** Columns whose values were compared, row lineage included; empty when nothing was. */
+  readonly verified_columns: readonly string[]
+  /** Time that the comparison took, summed over the groups. */
+  readonly verify_ms: number
   readonly groups_count: number
   readonly commits_count: number
   readonly failures: readonly FailedGroupDetails[]
@@ -45,12 +52,15 @@ export class CompactionTally {
   #addedBytes = 0
   #failedFiles = 0
   #removedDeleteFiles = 0
+  readonly #verification: Verification
+  #verified = { columns: new Set<string>(), milliseconds: 0 }
   #rows = { read: 0, deleted: 0, written: 0 }
   #commits = 0
   #snapshotId: bigint | undefined
 
-  constructor(baseSnapshotId: bigint | undefined, skipped: readonly SkippedGroup[]) {
+  constructor({ baseSnapshotId, skipped, options }: Pick<CompactionPlan, 'baseSnapshotId' | 'skipped' | 'options'>) {
     this.#baseSnapshotId = baseSnapshotId
+    this.#verification = options.verify
     for (const { files, bytes, reason } of skipped) {
       this.#failures.push({ files, bytes, reason })
       this.#failedFiles += files
@@ -65,7 +75,7 @@ export class CompactionTally {
     this.#commits += 1
     this.#snapshotId = commit.snapshotId
     this.#removedDeleteFiles += commit.removedDeleteFiles
-    for (const { group, added, rows } of groups) {
+    for (const { group, added, rows, values } of groups) {
       for (const task of group.inputs) this.#settled.add(task.dataFile.filePath)
       this.#groups += 1
       this.#rewrittenFiles += group.inputs.length
@@ -75,6 +85,8 @@ export class CompactionTally {
       this.#rows.read += rows.rowsRead
       this.#rows.deleted += rows.rowsDeleted
       this.#rows.written += rows.rowsWritten
+      for (const name of values?.columns ?? []) this.#verified.columns.add(name)
+      this.#verified.milliseconds += values?.milliseconds ?? 0
     }
   }
 
@@ -102,6 +114,9 @@ export class CompactionTally {
       rows_read: this.#rows.read,
       rows_deleted: this.#rows.deleted,
       rows_written: this.#rows.written,
+      verified: this.#verification,
+      verified_columns: [...this.#verified.columns],
+      verify_ms: this.#verified.milliseconds,
       groups_count: this.#groups,
       commits_count: this.#commits,
       failures: this.#failures,
@@ -125,7 +140,7 @@ export interface PlannedGroupDetails {
 export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): CompactionPreview {
   const largest = plan.groups.toSorted((a, b) => b.bytes - a.bytes).slice(0, maxGroups)
   return {
-    ...new CompactionTally(plan.baseSnapshotId, plan.skipped).details(),
+    ...new CompactionTally(plan).details(),
     rewritten_data_files_count: plan.totals.files,
     added_data_files_count: plan.totals.expectedOutputFiles,
     rewritten_bytes_count: plan.totals.bytes,

@@ -53,7 +53,7 @@ export async function planTableCompaction(
 }
 
 /**
- * Compacts a table: rewrites each planned group, proves that no row was lost, and replaces the old files by one commit
+ * Compacts a table: rewrites each planned group, proves that no row was lost or changed, and replaces the old files by one commit
  * (several with `partial_progress`, or when a concurrent change hit some of the groups and they had to be done again).
  *
  * Errors: `ROWS_NOT_CONSERVED`, `CANCELLED`, `COMMIT_CONFLICT`, those of engine, catalog and FileIO: nothing of the
@@ -63,7 +63,7 @@ export async function runCompaction(input: RunCompactionInput): Promise<Compacti
   const table = await input.catalog.loadTable(input.identifier)
   requireUnchanged(table, input.expectedMetadataLocation)
   const plan = await planTableCompaction(table, input.request)
-  const tally = new CompactionTally(plan.baseSnapshotId, plan.skipped)
+  const tally = new CompactionTally(plan)
   if (plan.groups.length === 0) return tally.details()
   throwIfCancelled(input.signal)
   await input.hooks?.onCleanup?.({ prefixes: [input.operationId] })
@@ -138,6 +138,7 @@ async function runRound(run: CompactionRun, start: Table, groups: readonly Compa
     ...(plan.sortOrder === undefined ? {} : { sortOrder: plan.sortOrder }),
     fileNamePrefix: `${input.operationId}-r${run.nextRound}`,
     concurrency: plan.options.maxConcurrentFileGroupRewrites,
+    verify: plan.options.verify,
     tolerateFailures: plan.options.partialProgress,
     ...(input.signal === undefined ? {} : { signal: input.signal }),
     onGroupProgress: (group, progress) => meter.groupProgress(group, progress),

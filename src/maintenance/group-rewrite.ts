@@ -1,4 +1,4 @@
-import type { Engine, EngineProgress, OutputSpec } from '../engines/engine.ts'
+import type { Engine, EngineProgress, OutputSpec, ValueComparison } from '../engines/engine.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import { newDataLocation } from '../iceberg/locations.ts'
@@ -10,9 +10,10 @@ import type { SortOrder } from '../iceberg/sort-order.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { PrimitiveType } from '../iceberg/types.ts'
 
+import type { Verification } from './compaction-options.ts'
 import type { CompactionGroup } from './compaction-planner.ts'
 import { deleteFiles } from './file-deletion.ts'
-import { checkRowConservation } from './row-conservation.ts'
+import { checkRowConservation, checkValues } from './row-conservation.ts'
 import type { RowCounts } from './row-conservation.ts'
 
 /** A group whose new files are written and proven, but not committed. */
@@ -20,6 +21,8 @@ export interface RewrittenGroup {
   readonly group: CompactionGroup
   readonly added: readonly DataFile[]
   readonly rows: RowCounts
+  /** What was compared by value; undefined when rows were only counted. */
+  readonly values?: ValueComparison
 }
 
 export interface RewriteGroupsInput {
@@ -31,6 +34,8 @@ export interface RewriteGroupsInput {
   /** Starts the name of every new file, followed by `-`, so that a crash can be cleaned up by prefix. */
   readonly fileNamePrefix: string
   readonly concurrency: number
+  /** What is proven of each group before it may be committed. */
+  readonly verify: Verification
   /** Whether the other groups go on when one fails; then the failures are returned. */
   readonly tolerateFailures: boolean
   readonly signal?: AbortSignal
@@ -49,7 +54,7 @@ export interface RewriteGroupsResult {
 }
 
 /**
- * Rewrites groups into new files, several at a time, and proves for each that no row was lost. On the first failure
+ * Rewrites groups into new files, several at a time, and proves for each that no row was lost or changed. On the first failure
  * (unless tolerated) or when cancelled, everything written is deleted again before the error is thrown.
  */
 export async function rewriteGroups(input: RewriteGroupsInput): Promise<RewriteGroupsResult> {
@@ -105,11 +110,13 @@ async function rewriteGroup(
       ...(group.partition === undefined ? {} : { partition: group.partition }),
       output: outputSpec(input, group),
       ...(sortOrder === undefined ? {} : { sortOrder }),
+      verifyValues: input.verify === 'values',
     },
     { signal, onProgress: (progress) => input.onGroupProgress?.(group, progress) },
   )
   try {
     checkRowConservation(group.inputs, result)
+    if (input.verify === 'values' && group.inputs.length > 0) checkValues(result)
     await checkNewFiles(table, group, result.files)
   } catch (error) {
     await deleteFiles(
@@ -118,9 +125,9 @@ async function rewriteGroup(
     )
     throw error
   }
-  const { rowsRead, rowsDeleted, rowsWritten } = result
+  const { rowsRead, rowsDeleted, rowsWritten, values } = result
   const added = sortOrder === undefined ? result.files : result.files.map((file) => withSortOrder(file, sortOrder))
-  return { group, added, rows: { rowsRead, rowsDeleted, rowsWritten } }
+  return { group, added, rows: { rowsRead, rowsDeleted, rowsWritten }, ...(values === undefined ? {} : { values }) }
 }
 
 function outputSpec({ table, fileNamePrefix }: RewriteGroupsInput, group: CompactionGroup): OutputSpec {

@@ -4,6 +4,8 @@ import { fileKey } from '../iceberg/file-scope.ts'
 import { isDeletionVector } from '../iceberg/puffin/deletion-vector.ts'
 import type { FileScanTask } from '../iceberg/scan.ts'
 
+const MAX_NAMES = 20
+
 /** Rows a rewrite read, dropped because they were deleted, and wrote. */
 export interface RowCounts {
   readonly rowsRead: number
@@ -27,6 +29,28 @@ export function checkRowConservation(inputs: readonly FileScanTask[], result: Re
   const expected = sum(inputs, (task) => task.dataFile.recordCount)
   if (expected !== rowsRead) throw violated(`the manifests promise ${expected} rows in the replaced files`, result)
   checkDeletedRows(inputs, result)
+}
+
+/**
+ * Proves that the new files hold the values that were read. Throws `ROWS_NOT_CONSERVED` with the columns that differ, and
+ * when the engine did not compare.
+ */
+export function checkValues({ values, ...counts }: RewriteResult): void {
+  if (values === undefined) throw violated('the values of the new files were not compared', counts)
+  if (values.isEqual) return
+  throw violated(
+    values.differing.length === 0
+      ? 'values have moved from one row to another'
+      : `the new files have other values in ${listNames(values.differing)}`,
+    counts,
+  )
+}
+
+/** Names of columns for people; many are cut. */
+function listNames(names: readonly string[]): string {
+  const shown = names.slice(0, MAX_NAMES).join(', ')
+  const more = names.length > MAX_NAMES ? ` and ${names.length - MAX_NAMES} more` : ''
+  return `${names.length === 1 ? 'column' : 'columns'} ${shown}${more}`
 }
 
 function checkDeletedRows(inputs: readonly FileScanTask[], result: RewriteResult): void {

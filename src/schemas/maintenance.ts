@@ -25,6 +25,14 @@ export const compactRequest = z.strictObject({
   delete_ratio_threshold: z.number().gt(0).max(1).optional(),
   max_files_to_rewrite: positive.optional(),
   partial_progress: z.boolean().optional(),
+  verify: z
+    .enum(['values', 'counts'])
+    .optional()
+    .meta({
+      description:
+        'What is proven before the commit. `values` (default): every value read is in the new files, in its row. ' +
+        '`counts`: only the number of rows.',
+    }),
 })
 
 /** Options and defaults of Iceberg's `expire_snapshots`. */

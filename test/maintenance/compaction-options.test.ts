@@ -17,6 +17,7 @@ describe('options of a compaction', () => {
       partialProgress: false,
       partialProgressMaxCommits: 10,
       maxConcurrentFileGroupRewrites: 2,
+      verify: 'values',
     })
   })
 

@@ -73,6 +73,8 @@ export const fields = {
   delete_ratio_threshold: 'Min share of deleted rows',
   delete_ratio_thresholdHint: 'Between 0 and 1, such as 0.3.',
   max_files_to_rewrite: 'Max files to rewrite',
+  verify: 'Verify before the commit',
+  verifications: { values: 'Values: compare every row', counts: 'Counts: compare row counts only' },
   partial_progress: 'Commit in parts, so that a failure loses only a part',
   older_than: 'Older than',
   olderThanDefault: (text: string) => `Default: ${text}.`,

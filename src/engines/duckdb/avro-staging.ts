@@ -10,6 +10,7 @@ import { fieldById } from '../../iceberg/schema.ts'
 import { formatType } from '../../iceberg/type-names.ts'
 import type { NestedField, Type } from '../../iceberg/types.ts'
 
+import type { DuckDbRun } from './duckdb-session.ts'
 import { engineValue } from './engine-values.ts'
 import type { EngineValueFactory } from './engine-values.ts'
 import { fieldIdsOption } from './output-layout.ts'
@@ -18,6 +19,7 @@ import type { StageContext } from './scan-inputs.ts'
 import { quoteName, quoteText } from './sql-text.ts'
 import { TableFiller } from './table-filler.ts'
 import { duckType, structMembers } from './type-mapping.ts'
+import { compareValues } from './verification/compare-values.ts'
 
 /**
  * Stages Avro files as Parquet files with the same field ids, so that everything else goes its one way. Returns staged
@@ -61,7 +63,25 @@ async function stageFile({ run, io, metadata }: StageContext, { location, path, 
   // no dictionaries: they would make one value of 0.0 and -0.0
   const options = `FORMAT parquet, DICTIONARY_SIZE_LIMIT 0, FIELD_IDS ${fieldIdsOption(fields)}`
   await run.execute(`COPY ${table} TO ${quoteText(path)} (${options})`)
+  await requireSameValues(run, fields, { location, path, table })
   await run.execute(`DROP TABLE ${table}`)
+}
+
+/** What is staged stands for the Avro file in everything that follows, so it must hold the values that were decoded. */
+async function requireSameValues(
+  run: DuckDbRun,
+  fields: readonly NestedField[],
+  { location, path, table }: AvroStage,
+): Promise<void> {
+  const columns = structMembers(fields).map(([name, field]) => `${quoteName(name)} AS c${field.id}`)
+  const { isEqual, differing } = await compareValues(run, {
+    expected: `SELECT ${columns.join(', ')} FROM ${table}`,
+    found: `SELECT ${columns.join(', ')} FROM read_parquet(${quoteText(path)}, hive_partitioning = false)`,
+    fields,
+  })
+  if (isEqual) return
+  const names = differing.map(({ name }) => name).join(', ')
+  throw new IcebergError('ENGINE_FAILED', `${location} was not read faithfully: ${names || 'rows'} changed on the way`)
 }
 
 /** The table's columns that a file has, with the members and types that it has of them. */

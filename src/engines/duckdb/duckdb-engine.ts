@@ -35,6 +35,7 @@ import { openInputs } from './scan-inputs.ts'
 import { ScratchFolder } from './scratch.ts'
 import { Slots } from './slots.ts'
 import { requireWritable } from './type-mapping.ts'
+import { verifyRewrite } from './verification/verify-rewrite.ts'
 
 export interface DuckDbEngineOptions {
   /** Folder for staged inputs, spilled rows and unfinished outputs; swept of what dead processes left in it. */
@@ -51,6 +52,8 @@ export interface DuckDbEngineOptions {
 
 const DEFAULT_MEMORY_LIMIT = 1024 ** 3
 const DEFAULT_CONCURRENCY = 2
+/** Part of a verified rewrite's time that goes into writing. */
+const WRITING_SHARE = 0.65
 
 /**
  * The embedded engine: DuckDB in this process, loaded on first use. Reads Parquet and Avro, writes Parquet.
@@ -188,7 +191,7 @@ async function rewriteFiles(
   task: RewriteTask,
   { fields, options }: { readonly fields: readonly NestedField[]; readonly options: EngineRunOptions },
 ): Promise<RewriteResult> {
-  const { io, metadata, output, partition, sortOrder } = task
+  const { io, metadata, output, partition, sortOrder, verifyValues = false } = task
   if (task.inputs.length === 0) return { files: [], rowsRead: 0, rowsDeleted: 0, rowsWritten: 0 }
   if (!(output.targetFileSizeBytes > 0))
     throw new IcebergError('INVALID_ARGUMENT', 'the target file size must be above 0')
@@ -199,20 +202,29 @@ async function rewriteFiles(
   const rowsDeleted = await source.countDeleted()
   const report = reporter(rowsRead, options.onProgress)
   report(0)
+  const columns = { fields: output.schema.fields, withLineage: output.formatVersion === 3 }
   const bytes = inputs.reduce((sum, input) => sum + input.file.fileSizeInBytes, 0)
   const copied = await writeRows(run, {
-    rows: source.liveRows({ fields: output.schema.fields, withLineage: output.formatVersion === 3 }),
+    rows: source.liveRows(columns),
     fields,
     output,
     bytesPerRow: rowsRead === 0 ? 0 : bytes / rowsRead,
-    onProgress: report,
+    onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
     ...(sortOrder === undefined ? {} : { sortOrder }),
   })
   const placing = { run, io, output, fields, ...(sortOrder === undefined ? {} : { sortOrder }) }
   const { files, rowsWritten } = await placeFiles(placing, copied)
-  report(1)
-  return { files, rowsRead, rowsDeleted, rowsWritten }
+  const result = { files, rowsRead, rowsDeleted, rowsWritten }
+  try {
+    const values = verifyValues ? await verifyRewrite(context, { source, files, ...columns }) : undefined
+    report(1)
+    return values === undefined ? result : { ...result, values }
+  } catch (error) {
+    // a failed run leaves no file behind
+    await Promise.all(files.map(({ filePath }) => io.delete(filePath).catch(() => undefined)))
+    throw error
+  }
 }
 
 function reporter(rowsTotal: number, onProgress?: (progress: EngineProgress) => void): (fraction: number) => void {

@@ -88,6 +88,7 @@ const COMPACT: readonly FieldSpec[] = [
     advanced: true,
   },
   { name: 'max_files_to_rewrite', type: 'count', label: words.max_files_to_rewrite, advanced: true },
+  { name: 'verify', type: 'choice', label: words.verify, choices: words.verifications, advanced: true },
   { name: 'rewrite_all', type: 'flag', label: words.rewrite_all, advanced: true },
   { name: 'partial_progress', type: 'flag', label: words.partial_progress, advanced: true },
 ]
