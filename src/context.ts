@@ -137,6 +137,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       log,
       authMode: config.authMode,
       allowedOrigins: config.allowedOrigins,
+      trustedProxies: config.trustedProxies,
       refusals: createRefusalLog({ inTransaction, audit, log }),
       identity,
       auditLog,

@@ -1,3 +1,4 @@
+import { type IpNetwork, parseIpNetwork } from '../domain/ip-address.ts'
 import { isTrustworthyUrl } from '../domain/trustworthy-url.ts'
 import { type AgentConfig, agentConfig } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
@@ -21,6 +22,8 @@ export interface Config {
   readonly allowedOrigins: readonly string[]
   /** Names that `env:NAME` in settings may have beside `LAKE_…`. */
   readonly configEnvAllow: readonly string[]
+  /** Networks of proxies whose `X-Forwarded-For` is believed. */
+  readonly trustedProxies: readonly IpNetwork[]
   readonly logLevel: LogLevel
   readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
   /** Whether the first start makes a demo lakehouse. */
@@ -63,6 +66,7 @@ export function parseConfig(env: Env): Config {
     frontendDir: env['FRONTEND_DIR'],
     allowedOrigins: origins(env, 'ALLOWED_ORIGINS', 'http://localhost:5173'),
     configEnvAllow: names(env, 'CONFIG_ENV_ALLOW'),
+    trustedProxies: trustedProxies(env),
     logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
     engine: {
       memoryLimitBytes: byteSize(env, 'ENGINE_MEMORY_LIMIT', DEFAULT_MEMORY_LIMIT),
@@ -112,6 +116,19 @@ function jwtConfig(env: Env): JwtConfig | undefined {
 
 function requireTrustworthy(name: string, url: string): void {
   if (!isTrustworthyUrl(url)) throw new ConfigError(`${name} must be an https address, or http on loopback`)
+}
+
+function trustedProxies(env: Env): IpNetwork[] {
+  const texts = (env['TRUSTED_PROXIES'] ?? '').split(',').map((text) => text.trim())
+  return texts
+    .filter((text) => text !== '')
+    .map((text) => {
+      const network = parseIpNetwork(text)
+      if (network !== undefined) return network
+      throw new ConfigError(
+        `TRUSTED_PROXIES must be addresses or networks such as 10.0.0.0/8, joined by commas, not ${JSON.stringify(text)}`,
+      )
+    })
 }
 
 function databaseUrl(env: Env): string | undefined {

@@ -1,3 +1,5 @@
+import { parseIpv4, parseIpv6, sharesPrefix } from './ip-address.ts'
+
 /**
  * Networks that are no part of the public internet (IANA special-purpose address registries; RFC 6890): private,
  * loopback, link-local, documentation, benchmarking, multicast and reserved ones.
@@ -44,33 +46,4 @@ function isPublicIpv4(bytes: readonly number[]): boolean {
 
 function matches(bytes: readonly number[], [network, bits]: readonly [string, number]): boolean {
   return sharesPrefix(bytes, parseIpv6(network) ?? [], bits)
-}
-
-function sharesPrefix(a: readonly number[], b: readonly number[], bits: number): boolean {
-  return a.every((byte, i) => {
-    const relevant = Math.min(8, Math.max(0, bits - i * 8))
-    return (byte ^ (b[i] ?? 0)) >> (8 - relevant) === 0
-  })
-}
-
-function parseIpv4(text: string): number[] | undefined {
-  if (!/^\d{1,3}(\.\d{1,3}){3}$/.test(text)) return undefined
-  const bytes = text.split('.').map(Number)
-  return bytes.every((byte) => byte <= 255) ? bytes : undefined
-}
-
-/** 16 bytes; the URL parser brings every way to write an address into one. */
-function parseIpv6(text: string): number[] | undefined {
-  const canonical = /^[\da-f:.]+$/i.test(text) ? URL.parse(`http://[${text}]/`)?.hostname.slice(1, -1) : undefined
-  if (canonical === undefined) return undefined
-  const [head = '', tail] = canonical.split('::')
-  const left = groups(head)
-  const right = groups(tail ?? '')
-  const middle = tail === undefined ? [] : Array.from<number>({ length: 16 - left.length - right.length }).fill(0)
-  return [...left, ...middle, ...right]
-}
-
-function groups(text: string): number[] {
-  const words = text === '' ? [] : text.split(':')
-  return words.flatMap((word) => [Number.parseInt(word, 16) >> 8, Number.parseInt(word, 16) & 255])
 }

@@ -5,6 +5,10 @@ import type { Upgrade } from './server-socket.ts'
 export interface AppEnv {
   Variables: {
     requestId: string
+    /** Address of the client behind trusted proxies; undefined when the host does not know it. */
+    clientAddress: string | undefined
+    /** Reads the body within the limits of the caller; see `requestBody`. Each call answers the same bytes. */
+    readBody: () => Promise<Uint8Array<ArrayBuffer>>
     /** Undefined when no credential was given. */
     caller: Caller | undefined
     /** Establishes the caller again, for what lasts longer than a request. Throws as at first. */
@@ -15,7 +19,7 @@ export interface AppEnv {
     relayed?: boolean
   }
   Bindings: {
-    /** Absent where the host does not know it. */
+    /** Address of the connection; absent where the host does not know it. */
     remoteAddress?: string | undefined
     /** Present when the request asks for a WebSocket and the host can open one. */
     upgrade?: Upgrade | undefined

@@ -38,7 +38,7 @@ function callerCheck(
   foreignScheme?: string,
 ): () => Promise<Caller | undefined> {
   const token = bearerToken(c, foreignScheme)
-  const address = c.env?.remoteAddress
+  const address = c.get('clientAddress')
   if (token !== undefined) return () => identity.checkToken({ token, address })
   const secret = onlyCookie(c.req.header('cookie'), SESSION_COOKIE)
   return async () => (secret ? identity.checkSession(secret) : undefined)

@@ -3,7 +3,7 @@ import { DomainError, type FieldError } from '../domain/errors.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { stateProblem } from '../services/state-problem.ts'
-import type { Problem } from '../schemas/common.ts'
+import { MAX_ERRORS, type Problem } from '../schemas/common.ts'
 import type { Logger } from '../services/logger.ts'
 import type { AppEnv } from './app-env.ts'
 import { HttpError } from './http-error.ts'
@@ -21,6 +21,7 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   NO_SUCH_COLUMN: 404,
   NO_SUCH_SNAPSHOT: 404,
   METHOD_NOT_ALLOWED: 405,
+  REQUEST_TIMEOUT: 408,
   CONFLICT: 409,
   PLAN_STALE: 409,
   TABLE_EXISTS: 409,
@@ -68,6 +69,10 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   CLUSTER_REFUSED: 503,
   CLUSTER_TIMEOUT: 504,
 }
+
+const MAX_DETAIL_LENGTH = 4000
+const MAX_PATH_LENGTH = 200
+const MAX_MESSAGE_LENGTH = 1000
 
 interface Refusal {
   readonly code: Problem['code']
@@ -139,13 +144,28 @@ function toProblem(refusal: Refusal, requestId: string): Problem {
     type: `urn:lockhouse:error:${refusal.code.toLowerCase().replaceAll('_', '-')}`,
     title: title(refusal.code),
     status: refusal.status ?? STATUS[refusal.code],
-    detail: refusal.detail,
+    detail: cut(refusal.detail, MAX_DETAIL_LENGTH),
     code: refusal.code,
     success: false,
     request_id: requestId,
-    ...(refusal.fields?.length ? { errors: [...refusal.fields] } : {}),
+    ...listErrors(refusal.fields ?? []),
     ...(refusal.allowed ? { allowed: [...refusal.allowed] } : {}),
   }
+}
+
+/** An answer must stay small whatever was sent: the first errors, and how many more there are. */
+function listErrors(fields: readonly FieldError[]): Pick<Problem, 'errors' | 'more_errors'> {
+  if (fields.length === 0) return {}
+  const errors = fields.slice(0, MAX_ERRORS).map(({ path, message }) => ({
+    path: cut(path, MAX_PATH_LENGTH),
+    message: cut(message, MAX_MESSAGE_LENGTH),
+  }))
+  return fields.length > MAX_ERRORS ? { errors, more_errors: fields.length - MAX_ERRORS } : { errors }
+}
+
+/** Text that may repeat what the caller sent, at most so many characters of it. */
+function cut(text: string, maxLength: number): string {
+  return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
 }
 
 function title(code: Problem['code']): string {

@@ -19,7 +19,7 @@ export function idempotency(service: IdempotencyService) {
     if (key === undefined || user === undefined) return next()
     if (!KEY.test(key))
       throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
-    const body = new Uint8Array(await c.req.arrayBuffer())
+    const body = await c.get('readBody')()
     const call = { user, key, method: c.req.method, path: c.req.path, requestId: c.get('requestId'), body }
     const claim = await service.begin(call)
     if (claim.kind === 'answered') {

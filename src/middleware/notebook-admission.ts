@@ -9,6 +9,7 @@ import type { AppEnv } from './app-env.ts'
 import { isUpgrade } from './authenticate.ts'
 import { HttpError } from './http-error.ts'
 import { isLoopbackHost } from './origin-guard.ts'
+import { isHost } from './request/require-host.ts'
 import { requireRole } from './require-role.ts'
 
 /** What decides which requests reach a notebook. */
@@ -32,7 +33,6 @@ export interface AdmittedRequest {
   readonly path: string
 }
 
-const HOST = /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:\d{1,5})?$/i
 /** Methods that are about the proxy and not about what is behind it (RFC 9110, sections 9.3.6 and 9.3.8). */
 const REFUSED_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK'])
 
@@ -71,7 +71,7 @@ function redirect(location: string): Response {
 
 function requireHost(c: Context<AppEnv>, mode: 'token' | 'off'): string {
   const host = c.req.header('host') ?? new URL(c.req.url).host
-  if (!HOST.test(host)) throw new DomainError('INVALID_REQUEST', 'the host is not one')
+  if (!isHost(host)) throw new DomainError('INVALID_REQUEST', 'invalid Host header')
   if (mode === 'off' && !isLoopbackHost(host)) {
     throw new DomainError('FORBIDDEN', 'the service is asked for under a foreign name')
   }

@@ -4,18 +4,67 @@ export class StrictJsonError extends Error {
 }
 
 const MAX_DEPTH = 64
-const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|-?\d[\d.eE+-]*/g
+/** Members and elements of the whole document. */
+const MAX_VALUES = 100_000
+/** Members of one object, or elements of one array. */
+const MAX_VALUES_IN_ONE = 10_000
 
 /**
  * Parses a JSON text of which every reader must understand the same (I-JSON, RFC 7493): UTF-8, no member twice, no
- * `__proto__`, no number that would be changed by reading it, no text with NUL or half a surrogate pair, at most 64
- * levels. Throws {@link StrictJsonError}.
+ * `__proto__`, no number that would be changed by reading it, no text with NUL or half a surrogate pair. At most 64
+ * levels, 10,000 values in one object or array and 100,000 in all: what a body costs is bounded before it is parsed.
+ * Throws {@link StrictJsonError}.
  */
 export function parseStrictJson(bytes: Uint8Array): unknown {
+  checkShape(bytes)
   const text = decode(bytes)
   const value = parse(text)
   checkTokens(text)
   return value
+}
+
+const QUOTE = 0x22
+const COMMA = 0x2c
+const OPEN_ARRAY = 0x5b
+const BACKSLASH = 0x5c
+const CLOSE_ARRAY = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** Counts levels and values in one pass over the bytes. Text that is not JSON passes here and fails later. */
+function checkShape(bytes: Uint8Array): void {
+  const counts: number[] = []
+  let total = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === QUOTE) i = endOfString(bytes, i)
+    else if (byte === COMMA) {
+      const count = (counts.pop() ?? 1) + 1
+      counts.push(count)
+      checkCounts(count, ++total)
+    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      counts.push(1)
+      checkCounts(1, ++total)
+      if (counts.length > MAX_DEPTH) throw new StrictJsonError(`is nested deeper than ${MAX_DEPTH} levels`)
+    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) counts.pop()
+  }
+}
+
+function checkCounts(inOne: number, total: number): void {
+  if (inOne > MAX_VALUES_IN_ONE) {
+    throw new StrictJsonError(`has an object or array with more than ${MAX_VALUES_IN_ONE} values`)
+  }
+  if (total > MAX_VALUES) throw new StrictJsonError(`has more than ${MAX_VALUES} values`)
+}
+
+/** Where the string that begins at `start` ends; the end of the bytes when it does not. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  for (let i = start + 1; i < bytes.length; i++) {
+    const byte = bytes[i]
+    if (byte === BACKSLASH) i += 1
+    else if (byte === QUOTE) return i
+  }
+  return bytes.length
 }
 
 function decode(bytes: Uint8Array): string {
@@ -34,21 +83,40 @@ function parse(text: string): unknown {
   }
 }
 
+/** What a token begins with; the rest of a string is found by hand, for a pattern would need a stack as long as it. */
+const TOKEN_START = /["{}[\],:]|-?\d[\d.eE+-]*/g
+
 /** Walks the tokens of a text that is valid JSON. */
 function checkTokens(text: string): void {
   // For each open object the names seen so far; for each open array nothing.
   const open: (Set<string> | undefined)[] = []
   let last = ''
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token === '{' || token === '[') {
-      open.push(token === '{' ? new Set() : undefined)
-      if (open.length > MAX_DEPTH) throw new StrictJsonError(`is nested deeper than ${MAX_DEPTH} levels`)
-    } else if (token === '}' || token === ']') open.pop()
+  TOKEN_START.lastIndex = 0
+  for (let found = TOKEN_START.exec(text); found !== null; found = TOKEN_START.exec(text)) {
+    let [token] = found
+    if (token === '"') {
+      token = stringAt(text, found.index)
+      TOKEN_START.lastIndex = found.index + token.length
+      checkString(token)
+    } else if (token === '{' || token === '[') open.push(token === '{' ? new Set() : undefined)
+    else if (token === '}' || token === ']') open.pop()
     else if (token === ':') addMember(open.at(-1), decodeString(last))
-    else if (token.startsWith('"')) checkString(token)
     else if (token !== ',') checkNumber(token)
     last = token
   }
+}
+
+/** The string token that begins at `start`, with its quotes. */
+function stringAt(text: string, start: number): string {
+  let end = text.indexOf('"', start + 1)
+  while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
+  return text.slice(start, end + 1)
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let backslashes = 0
+  while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1
+  return backslashes % 2 === 1
 }
 
 function addMember(names: Set<string> | undefined, name: string): void {
@@ -76,5 +144,5 @@ function checkNumber(token: string): void {
 }
 
 function decodeString(token: string): string {
-  return String(JSON.parse(token))
+  return token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1)
 }

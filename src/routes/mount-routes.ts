@@ -32,7 +32,7 @@ async function runRoute(route: Route, params: FoundPath['params'], c: Context<Ap
     checkCaller: c.get('checkCaller'),
     requestId: c.get('requestId'),
     headers: c.req.raw.headers,
-    remoteAddress: c.env?.remoteAddress,
+    remoteAddress: c.get('clientAddress'),
     secure: isSecure(c),
     get signal() {
       return c.req.raw.signal

@@ -12,7 +12,7 @@ const JSON_TYPE = /^application\/json *(; *charset="?utf-8"?)?$/i
  */
 export async function readJson(c: Context<AppEnv>): Promise<unknown> {
   const type = c.req.header('content-type')
-  const bytes = new Uint8Array(await c.req.arrayBuffer())
+  const bytes = await c.get('readBody')()
   if (!JSON_TYPE.test(type ?? '') && (bytes.length > 0 || type)) {
     throw new HttpError(415, 'UNSUPPORTED_MEDIA_TYPE', 'the body must be application/json')
   }

@@ -14,7 +14,7 @@ export interface RouteInput<Params, Query, Body> {
   readonly checkCaller: () => Promise<Caller | undefined>
   readonly requestId: string
   readonly headers: Headers
-  /** Address of the client; undefined when the host does not know it. */
+  /** Address of the client behind trusted proxies; undefined when the host does not know it. */
   readonly remoteAddress: string | undefined
   /** Whether the client's connection is encrypted. */
   readonly secure: boolean

@@ -4,6 +4,7 @@ import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
   MAX_HEADER_BYTES,
+  DEFAULT_HOST,
   MAX_SOCKET_MESSAGE_BYTES,
   type RunningServer,
   type Runtime,
@@ -115,7 +116,10 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
 
 async function answer(options: ServeOptions, request: Request, server: BunServer): Promise<Response | undefined> {
   const remoteAddress = server.requestIP(request)?.address
-  if (!asksForWebSocket(request)) return answerSafely(options, request, { remoteAddress })
+  if (!asksForWebSocket(request)) {
+    const addressed = withUrl(request)
+    return endingUnreadBody(addressed, await answerSafely(options, addressed, { remoteAddress }))
+  }
   const offer = new UpgradeOffer()
   const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
   const accepted = offer.taken(response)
@@ -124,6 +128,22 @@ async function answer(options: ServeOptions, request: Request, server: BunServer
   const headers = { 'Sec-WebSocket-Protocol': accepted.protocol ?? '' }
   if (server.upgrade(request, { data: { accepted }, headers })) return undefined
   return new Response('Bad Request', { status: 400 })
+}
+
+/** The request under a URL that parses: Bun makes one of any `Host`, and has only the path without one (HTTP/1.0). */
+function withUrl(request: Request): Request {
+  if (URL.canParse(request.url)) return request
+  return new Request(`http://${DEFAULT_HOST}${request.url.replace(/^https?:\/\/[^/]*/, '')}`, request)
+}
+
+/** Bun keeps a connection open until the body has arrived, even when nobody waits for it. */
+function endingUnreadBody(request: Request, response: Response): Response {
+  const { headers } = request
+  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
+  if (!hasBody || request.bodyUsed) return response
+  const ending = new Response(response.body, response)
+  ending.headers.set('Connection', 'close')
+  return ending
 }
 
 /** As Node decides it: a GET that says so in both headers (RFC 6455, section 4.2.1). */

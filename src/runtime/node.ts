@@ -9,6 +9,7 @@ import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
   MAX_HEADER_BYTES,
+  DEFAULT_HOST,
   MAX_SOCKET_MESSAGE_BYTES,
   type RunningServer,
   type Runtime,
@@ -33,8 +34,9 @@ export const nodeRuntime: Runtime = {
 }
 
 async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
-  const listener = getRequestListener((request, env) =>
-    answerSafely(options, request, { remoteAddress: env.incoming.socket.remoteAddress }),
+  const listener = getRequestListener(
+    (request, env) => answerSafely(options, request, { remoteAddress: env.incoming.socket.remoteAddress }),
+    { hostname: DEFAULT_HOST },
   )
   const sockets = createNodeSockets({
     maxPayload: options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES,

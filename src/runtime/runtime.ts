@@ -32,6 +32,9 @@ export interface ServeOptions {
  */
 export const MAX_HEADER_BYTES = 64 * 1024
 
+/** Stands for the host of an HTTP/1.0 request that names none, such as a health check of a load balancer. */
+export const DEFAULT_HOST = 'localhost'
+
 /** Default of {@link ServeOptions.maxSocketMessageBytes}. */
 export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 

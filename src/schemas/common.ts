@@ -66,6 +66,7 @@ export const ERROR_CODES = [
   'UPGRADE_REQUIRED',
   'CONFLICT',
   'PLAN_STALE',
+  'REQUEST_TIMEOUT',
   'PAYLOAD_TOO_LARGE',
   'HEADERS_TOO_LARGE',
   'UNSUPPORTED_MEDIA_TYPE',
@@ -117,6 +118,9 @@ export const ERROR_CODES = [
   'CANCELLED',
 ] as const
 
+/** So many errors are listed in one problem document. */
+export const MAX_ERRORS = 20
+
 /** Problem details (RFC 9457) with the service's additions (contract, section 2). */
 export const problem = z
   .object({
@@ -127,7 +131,15 @@ export const problem = z
     code: z.enum(ERROR_CODES),
     success: z.literal(false),
     request_id: z.string(),
-    errors: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .max(MAX_ERRORS)
+      .optional(),
+    more_errors: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({ description: `How many errors there are beyond the ${MAX_ERRORS} that are listed` }),
     allowed: z
       .array(z.string())
       .optional()

@@ -51,7 +51,7 @@ export interface TokenService {
    * start makes a token for user `admin` and returns it, to be shown once.
    */
   ensureAdminToken(configured: string | undefined): Promise<string | undefined>
-  /** Makes a token; the secret is in the answer and nowhere else. */
+  /** Makes a token; the secret is in the answer and nowhere else. Throws `INVALID_REQUEST` when it is over already. */
   create(
     request: NewToken,
     context: RequestContext,
@@ -101,6 +101,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       return configured === undefined ? token : undefined
     },
     async create(request, context) {
+      requireFuture(request.expires_at, deps.now())
       const token = newSecret()
       const made = await deps.inTransaction(async (tx) => {
         const record = await insert(tx, token, request)
@@ -134,6 +135,15 @@ async function check(deps: TokenServiceDeps, known: KnownTokens, tokenSha256: st
   if (!found || found.revokedAt !== undefined || !isRole(found.role)) return undefined
   if (found.expiresAt !== undefined && found.expiresAt <= deps.now().toISOString()) return undefined
   return { user: found.user, role: found.role, via: 'token' }
+}
+
+/** A token that is over when it is made is a mistake of its maker. */
+function requireFuture(expiresAt: string | null | undefined, now: Date): void {
+  if (!expiresAt || Date.parse(expiresAt) > now.getTime()) return
+  const message = `must be in the future, and ${expiresAt} is not`
+  throw new DomainError('INVALID_REQUEST', `body: expires_at: ${message}`, {
+    fields: [{ path: 'expires_at', message }],
+  })
 }
 
 async function isKnown(deps: TokenServiceDeps, token: string): Promise<boolean> {

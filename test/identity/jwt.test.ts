@@ -25,6 +25,21 @@ afterAll(async () => {
 const LEAD = { realm_access: { roles: ['offline', 'Auditor', 'LeadDataEngineer'] } }
 const me = (token: string) => service.get('/api/auth/me', { token })
 
+describe('a JWT that says it is compressed', () => {
+  it.each(['DEF', '', 1, null])('with zip %j is refused, for readers disagree on what was signed', async (zip) => {
+    expect((await me(await issuer.token(LEAD, { header: { zip } }))).status).toBe(401)
+  })
+})
+
+describe('a token that is no JSON', () => {
+  it('is refused at once, however many quotes it has', async () => {
+    const part = encode('"\\'.repeat(3500))
+    const startedAt = performance.now()
+    for (let i = 0; i < 20; i++) expect((await me(`${part}.${part}.${i}`)).status).toBe(401)
+    expect(performance.now() - startedAt).toBeLessThan(2000)
+  })
+})
+
 describe('a good JWT', () => {
   it.each(['RS256', 'PS256', 'ES256', 'EdDSA'])(
     'signed with %s is a caller with the highest of its roles',

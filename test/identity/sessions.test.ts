@@ -190,22 +190,49 @@ describe('requests that another site makes a browser send', () => {
 describe('failed logins', () => {
   const from = (remoteAddress: string, token: string) => service.get('/api/auth/me', { token, remoteAddress })
 
-  it('are slowed down per credential and per address, and leave those who were in before alone', async () => {
+  it('are slowed down per client and beginning of the credential, and leave those who were in before alone', async () => {
     expect((await from('10.0.0.1', ADMIN_TOKEN)).status).toBe(200)
     const statuses = []
-    for (let i = 0; i < 12; i++) statuses.push((await from('10.0.0.1', 'lh_revoked')).status)
+    for (let i = 0; i < 12; i++) statuses.push((await from('10.0.0.1', `lh_revoked-${i}`)).status)
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
-    for (let i = 0; i < 100; i++) await from('10.0.0.1', `lh_guess-${i}`)
-    const limited = await from('10.0.0.1', 'lh_another-guess')
+    const limited = await from('10.0.0.1', 'lh_revoked')
     expect({ status: limited.status, code: limited.body.code }).toEqual({ status: 429, code: 'RATE_LIMITED' })
     expect(Number(limited.headers.get('retry-after'))).toBeGreaterThan(0)
-    expect((await from('10.0.0.1', ADMIN_TOKEN)).status).toBe(200)
-    expect((await from('10.0.0.2', 'lh_guess')).status).toBe(401)
-    const session = { token: 'lh_sign-in-guess' }
+    const session = { token: 'lh_revoked-sign-in' }
     const signInAnswer = await service.post('/api/auth/session', session, { token: null, remoteAddress: '10.0.0.1' })
     expect(signInAnswer.status).toBe(429)
+    expect((await from('10.0.0.2', 'lh_revoked')).status).toBe(401)
+    expect((await from('10.0.0.1', ADMIN_TOKEN)).status).toBe(200)
     clockMs += 61_000
-    expect((await from('10.0.0.1', 'lh_later-guess')).status).toBe(401)
+    expect((await from('10.0.0.1', 'lh_revoked')).status).toBe(401)
+  })
+
+  it('of any beginning are told to wait beyond 60, and lock out nobody at the same address', async () => {
+    const tokens: string[] = []
+    for (let i = 0; i < 16; i++) {
+      const made = await service.post('/api/auth/tokens', { user: `user${i}`, role: 'Auditor', name: 'x' })
+      tokens.push(made.body.token)
+    }
+    await service.restart() // which forgets the credentials that were valid before
+    const statuses = []
+    for (let i = 0; i < 100; i++) statuses.push((await from('10.0.0.1', `${i}-guess-of-any-kind`)).status)
+    expect(statuses.filter((status) => status === 401)).toHaveLength(60)
+    expect(statuses.at(-1)).toBe(429)
+    for (const [i, token] of tokens.entries()) {
+      const options = { token: null, remoteAddress: '10.0.0.1' }
+      const answer = await (i % 2 === 0
+        ? from('10.0.0.1', token)
+        : service.post('/api/auth/session', { token }, options))
+      expect([200, 201], `user${i}`).toContain(answer.status)
+    }
+  })
+
+  it('of one IPv6 network count together', async () => {
+    for (let i = 0; i < 10; i++) await from(`2001:db8:0:1::${i}`, 'lh_revoked')
+    expect((await from('2001:db8:0:1:ffff::1', 'lh_revoked')).status).toBe(429)
+    expect((await from('2001:db8:0:2::1', 'lh_revoked')).status).toBe(401)
+    for (let i = 0; i < 10; i++) await from('::ffff:10.0.0.9', 'lh_revoked')
+    expect((await from('10.0.0.9', 'lh_revoked')).status).toBe(429)
   })
 
   it('leave one audit entry each, but none once they are limited', async () => {

@@ -14,7 +14,7 @@ export function refusalStatuses(route: Route): readonly number[] {
     if (condition) for (const status of more) statuses.add(status)
   }
   add(route.minRole !== 'none', 403)
-  add(route.method !== 'get', 403, 413) // a foreign origin; a body is limited before it is looked at
+  add(route.method !== 'get', 403, 408, 413) // a foreign origin; a body is limited before it is looked at
   add(route.body !== undefined, 415)
   add(route.params !== undefined || route.available !== undefined, 404)
   add(route.method === 'post' && route.minRole !== 'none', 409, 422) // an Idempotency-Key in use, or used for another request

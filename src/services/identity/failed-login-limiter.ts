@@ -1,75 +1,66 @@
-/** Slows down who tries credentials; see {@link createFailedLoginLimiter}. */
+import { createLeakyBuckets, putNewest } from '../../domain/leaky-buckets.ts'
+
+/** A credential that is to be checked, and where it comes from. */
+export interface LoginAttempt {
+  /** What the client is counted by; undefined when the host does not know its address. */
+  readonly client: string | undefined
+  readonly token: string
+  readonly tokenSha256: string
+}
+
+/** Slows down clients that try credentials; see {@link createFailedLoginLimiter}. */
 export interface FailedLoginLimiter {
-  /** Seconds to wait before this credential is looked at from this address; 0: now. */
-  waitSeconds(address: string | undefined, credentialSha256: string): number
-  /** Counts a credential that was no good. */
-  failed(address: string | undefined, credentialSha256: string): void
-  /** Remembers a good credential: what others do at the same address does not lock it out. */
-  succeeded(credentialSha256: string): void
+  /** Seconds to wait before this credential is looked at; 0: now. */
+  waitSeconds(attempt: LoginAttempt): number
+  /** Counts a credential that is not valid, and answers the seconds to wait before the next one; 0: none. */
+  failed(attempt: LoginAttempt): number
+  /** Remembers a valid credential: what others do at the same address does not lock it out. */
+  succeeded(attempt: LoginAttempt): void
 }
 
-/** Failures that an address may have at once, and how long until one is forgotten. */
-const PER_ADDRESS = { burst: 60, forgetMs: 1000 }
-/** The same for one credential from one address: a client that goes on with a revoked token. */
-const PER_CREDENTIAL = { burst: 10, forgetMs: 6000 }
-const MAX_KEYS = 10_000
-
-interface Failures {
-  /** How many are counted at `at`, not whole when some are partly forgotten. */
-  count: number
-  at: number
-}
+/** Failures that a client may have at once, and how long until one is forgotten. */
+const PER_CLIENT = { burst: 60, forgetMs: 1000 }
+/** The same for credentials of one client that begin alike, such as a revoked token or guesses at a known one. */
+const PER_PREFIX = { burst: 10, forgetMs: 6000 }
+/** Of a Lockhouse token: `lh_` and 18 random bits. Two users share them once in 262,144. */
+const PREFIX_LENGTH = 6
+const MAX_GOOD = 10_000
 
 /**
- * Counts failed logins in memory, as leaky buckets per address and per credential and address; at most 10,000 of each,
- * the oldest forgotten first. Requests without a known address (an embedding host) are not limited.
+ * Counts failed logins in memory. Credentials of one client that begin alike are refused unseen after ten failures.
+ * All others are looked at, so that a client that guesses locks out nobody at the same address; its wrong guesses are
+ * told to wait beyond one a second. Clients without a known address (an embedding host) are not limited.
  */
 export function createFailedLoginLimiter(nowMs: () => number): FailedLoginLimiter {
-  const addresses = new Map<string, Failures>()
-  const credentials = new Map<string, Failures>()
+  const clients = createLeakyBuckets({ ...PER_CLIENT, nowMs })
+  const prefixes = createLeakyBuckets({ ...PER_PREFIX, nowMs })
   const good = new Map<string, true>()
-
   return {
-    waitSeconds(address, credentialSha256) {
-      if (address === undefined || good.has(credentialSha256)) return 0
-      const byCredential = wait(credentials.get(`${address} ${credentialSha256}`), PER_CREDENTIAL, nowMs())
-      return Math.ceil(Math.max(byCredential, wait(addresses.get(address), PER_ADDRESS, nowMs())) / 1000)
+    waitSeconds(attempt) {
+      const key = prefixKey(attempt)
+      return key === undefined || good.has(attempt.tokenSha256) ? 0 : seconds(prefixes.waitMs(key))
     },
-    failed(address, credentialSha256) {
-      good.delete(credentialSha256)
-      if (address === undefined) return
-      count(credentials, `${address} ${credentialSha256}`, { ...PER_CREDENTIAL, nowMs: nowMs() })
-      count(addresses, address, { ...PER_ADDRESS, nowMs: nowMs() })
+    failed(attempt) {
+      good.delete(attempt.tokenSha256)
+      const key = prefixKey(attempt)
+      if (attempt.client === undefined || key === undefined) return 0
+      const wait = seconds(clients.waitMs(attempt.client))
+      prefixes.add(key)
+      if (wait === 0) clients.add(attempt.client)
+      return wait
     },
-    succeeded(credentialSha256) {
-      if (!good.has(credentialSha256)) put(good, credentialSha256, true)
+    succeeded({ tokenSha256 }) {
+      if (!good.has(tokenSha256)) putNewest(good, tokenSha256, true, MAX_GOOD)
     },
   }
 }
 
-function wait(failures: Failures | undefined, { burst, forgetMs }: typeof PER_ADDRESS, nowMs: number): number {
-  if (!failures) return 0
-  return Math.max(0, (remaining(failures, forgetMs, nowMs) - burst + 1) * forgetMs)
+function seconds(ms: number): number {
+  return Math.ceil(ms / 1000)
 }
 
-function remaining(failures: Failures, forgetMs: number, nowMs: number): number {
-  return Math.max(0, failures.count - (nowMs - failures.at) / forgetMs)
-}
-
-function count(
-  all: Map<string, Failures>,
-  key: string,
-  { forgetMs, nowMs }: { readonly forgetMs: number; readonly nowMs: number },
-): void {
-  const known = all.get(key)
-  put(all, key, { count: (known ? remaining(known, forgetMs, nowMs) : 0) + 1, at: nowMs })
-}
-
-/** Sets a key as the newest one and forgets the oldest beyond the bound. */
-function put<T>(all: Map<string, T>, key: string, value: T): void {
-  all.delete(key)
-  all.set(key, value)
-  if (all.size <= MAX_KEYS) return
-  const [oldest] = all.keys()
-  if (oldest !== undefined) all.delete(oldest)
+/** JWTs of one issuer all begin alike: they are told apart as a whole. */
+function prefixKey({ client, token, tokenSha256 }: LoginAttempt): string | undefined {
+  if (client === undefined) return undefined
+  return `${client} ${token.split('.').length === 3 ? tokenSha256 : token.slice(0, PREFIX_LENGTH)}`
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { clientKey } from '../../domain/ip-address.ts'
 import type { Caller } from '../../domain/roles.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
@@ -76,19 +77,20 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
 async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential): Promise<SessionGrant> {
   if (token.length > MAX_TOKEN_LENGTH) throw new DomainError('UNAUTHENTICATED', 'the credential is too long')
   const tokenSha256 = sha256Hex(token)
-  const wait = deps.limiter.waitSeconds(address, tokenSha256)
-  if (wait > 0) {
-    throw new DomainError('RATE_LIMITED', `too many credentials that were not valid: wait ${wait} s`, {
-      retryAfterS: wait,
-    })
-  }
+  const attempt = { client: address === undefined ? undefined : clientKey(address), token, tokenSha256 }
+  refuseUntil(deps.limiter.waitSeconds(attempt))
   const grant = await lookUp(deps, token, tokenSha256)
   if (grant) {
-    deps.limiter.succeeded(tokenSha256)
+    deps.limiter.succeeded(attempt)
     return grant
   }
-  deps.limiter.failed(address, tokenSha256)
+  refuseUntil(deps.limiter.failed(attempt))
   throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
+}
+
+function refuseUntil(wait: number): void {
+  if (wait === 0) return
+  throw new DomainError('RATE_LIMITED', `too many invalid credentials: wait ${wait} s`, { retryAfterS: wait })
 }
 
 async function lookUp(

@@ -13,6 +13,8 @@ export interface ServiceOptions {
   /** LOCKHOUSE_HOME; survives restarts. */
   readonly home: string
   readonly env?: Readonly<Record<string, string>>
+  /** Default: Bun; `this`: the one that runs the test. */
+  readonly runtime?: 'bun' | 'this'
 }
 
 /** An answer of the service; `body` is parsed JSON, or `{text}` when it is none. */
@@ -47,7 +49,8 @@ export class Service {
   /** Starts the service on a free port and waits for the first 200. */
   static async start(options: ServiceOptions): Promise<Service> {
     const port = await freePort()
-    const child = spawn(`${REPOSITORY}/node_modules/.bin/bun`, ['src/main.ts'], {
+    const bun = `${REPOSITORY}/node_modules/.bin/bun`
+    const child = spawn(options.runtime === 'this' ? process.execPath : bun, ['src/main.ts'], {
       cwd: REPOSITORY,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -63,6 +66,11 @@ export class Service {
     const service = new Service(port, child)
     await service.#untilReady()
     return service
+  }
+
+  /** Of a LeadDataEngineer. */
+  get token(): string {
+    return TOKEN
   }
 
   get pid(): number {

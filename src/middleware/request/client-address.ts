@@ -1,0 +1,36 @@
+import { createMiddleware } from 'hono/factory'
+import { type IpNetwork, isInNetwork, parseIpAddress } from '../../domain/ip-address.ts'
+import type { AppEnv } from '../app-env.ts'
+
+/**
+ * Sets the address of the client: that of the connection, or what trusted proxies say in `X-Forwarded-For`. The header
+ * is read from its end, where the nearest proxy wrote, and only as far as trusted proxies wrote it.
+ */
+export function clientAddress(trustedProxies: readonly IpNetwork[]) {
+  return createMiddleware<AppEnv>(async function findClient(c, next) {
+    const peer = c.env?.remoteAddress
+    if (peer !== undefined) c.set('clientAddress', clientBehind(peer, c.req.header('x-forwarded-for'), trustedProxies))
+    await next()
+  })
+}
+
+function clientBehind(peer: string, forwardedFor: string | undefined, trusted: readonly IpNetwork[]): string {
+  if (trusted.length === 0 || forwardedFor === undefined) return peer
+  let client = peer
+  for (const hop of forwardedFor.split(',').reverse()) {
+    const address = withoutPort(hop.trim())
+    if (!isTrusted(client, trusted) || parseIpAddress(address) === undefined) return client
+    client = address
+  }
+  return client
+}
+
+function isTrusted(address: string, trusted: readonly IpNetwork[]): boolean {
+  const bytes = parseIpAddress(address)
+  return bytes !== undefined && trusted.some((network) => isInNetwork(bytes, network))
+}
+
+/** Some proxies add the port of the connection: `192.0.2.1:4711`, `[2001:db8::1]:4711`. */
+function withoutPort(hop: string): string {
+  return /^\[(.*)\](?::\d+)?$/.exec(hop)?.[1] ?? /^([\d.]+):\d+$/.exec(hop)?.[1] ?? hop
+}

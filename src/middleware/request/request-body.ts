@@ -1,0 +1,96 @@
+import type { Context } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { DomainError } from '../../domain/errors.ts'
+import { clientKey } from '../../domain/ip-address.ts'
+import { createLeakyBuckets, type LeakyBuckets } from '../../domain/leaky-buckets.ts'
+import type { AppEnv } from '../app-env.ts'
+import { HttpError } from '../http-error.ts'
+
+/** How much a body may have, and how long it may take to arrive. */
+export interface BodyLimits {
+  readonly maxBytes: number
+  readonly maxMs: number
+}
+
+/** For callers without a valid credential: a sign-in is all that they can send. */
+const ANONYMOUS: BodyLimits = { maxBytes: 32 * 1024, maxMs: 10_000 }
+/** What one client may send without a credential, in units of {@link BYTES_PER_UNIT}: 300 at once, 100 a second. */
+const ANONYMOUS_RATE = { burst: 300, forgetMs: 10 }
+const BYTES_PER_UNIT = 4096
+
+/** The connection of a body that was not read to its end is of no further use. */
+const CLOSE = { Connection: 'close' }
+
+/**
+ * Gives requests the reader of their body. It reads when it is called, which no refused request gets to: not before the
+ * caller is known and, without a valid credential, within limits that are far lower and a rate per client. Throws 413
+ * for a longer body, 408 for one that does not arrive in time, `RATE_LIMITED`.
+ */
+export function requestBody(limitsOf: (path: string) => BodyLimits) {
+  const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
+  return createMiddleware<AppEnv>(async function offerBody(c, next) {
+    let body: Promise<Uint8Array<ArrayBuffer>> | undefined
+    c.set('readBody', () => {
+      body ??= c.get('caller') ? readBody(c, limitsOf(c.req.path)) : readAnonymously(c, anonymous)
+      return body
+    })
+    await next()
+  })
+}
+
+async function readAnonymously(c: Context<AppEnv>, rate: LeakyBuckets): Promise<Uint8Array<ArrayBuffer>> {
+  const address = c.get('clientAddress')
+  if (address === undefined) return readBody(c, ANONYMOUS)
+  const client = clientKey(address)
+  const wait = Math.ceil(rate.waitMs(client) / 1000)
+  if (wait > 0) {
+    const why = `too many requests without a credential: wait ${wait} s`
+    throw new HttpError(429, 'RATE_LIMITED', why, { ...CLOSE, 'Retry-After': String(wait) })
+  }
+  const body = await readBody(c, ANONYMOUS)
+  rate.add(client, 1 + Math.floor(body.length / BYTES_PER_UNIT))
+  return body
+}
+
+async function readBody(c: Context<AppEnv>, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
+  const { raw } = c.req
+  const length = raw.headers.has('transfer-encoding') ? null : raw.headers.get('content-length')
+  if (Number(length) > maxBytes) throw tooLarge(maxBytes)
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => late.reject(tooLate(maxMs)), maxMs)
+  try {
+    const whole = length === null ? readStream(raw, maxBytes) : raw.arrayBuffer().then((bytes) => new Uint8Array(bytes))
+    return await Promise.race([whole, late.promise])
+  } catch (error) {
+    if (error instanceof HttpError) throw error
+    throw new DomainError('INVALID_REQUEST', 'the body could not be read to its end', { cause: error })
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A body of unknown length, which must not be held beyond the limit. */
+async function readStream({ body }: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, at)
+    at += chunk.length
+  }
+  return whole
+}
+
+function tooLarge(maxBytes: number): HttpError {
+  return new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${maxBytes} bytes`, CLOSE)
+}
+
+function tooLate(maxMs: number): HttpError {
+  return new HttpError(408, 'REQUEST_TIMEOUT', `the body did not arrive within ${maxMs / 1000} s`, CLOSE)
+}

@@ -1,0 +1,24 @@
+import { createMiddleware } from 'hono/factory'
+import type { AppEnv } from '../app-env.ts'
+import { HttpError } from '../http-error.ts'
+
+const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
+
+/** Whether text is one host with an optional port (RFC 9110, section 7.2). Two `Host` headers arrive as a list. */
+export function isHost(text: string): boolean {
+  return HOST.test(text)
+}
+
+/**
+ * Refuses a request whose `Host` is empty, malformed or there twice (RFC 9112, section 3.2): programs in front of the
+ * service may have read another one. The connection ends, for what follows on it is as doubtful.
+ */
+export function requireHost() {
+  return createMiddleware<AppEnv>(async function checkHost(c, next) {
+    const host = c.req.header('host')
+    if (host !== undefined && !isHost(host)) {
+      throw new HttpError(400, 'INVALID_REQUEST', 'invalid Host header: send exactly one host', { Connection: 'close' })
+    }
+    await next()
+  })
+}
