@@ -21,7 +21,7 @@ import { mountRoutes } from './routes/mount-routes.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import type { IdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
-import type { RefusalLog } from './services/refusal-log.ts'
+import type { RefusalLog } from './services/refusals/refusal-log.ts'
 
 /** Everything the app needs; `context.ts` makes it. */
 export interface AppContext extends RouteDeps, McpRouteDeps {

@@ -26,7 +26,7 @@ import { createGraphService } from './services/graph-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
 import type { MonitorSettings } from './services/monitor-service.ts'
-import { createRefusalLog } from './services/refusal-log.ts'
+import { createRefusalLog } from './services/refusals/refusal-log.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
 import { createLifecycleStores } from './storage/lifecycle-stores.ts'
@@ -129,6 +129,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     options.overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()
+  const refusals = createRefusalLog({ inTransaction, audit, log, now })
   let stopFollowing = (): void => undefined
   const health = openHealth({ operations: createOperationStore(db), catalog, engine, notebooks })
   return {
@@ -138,7 +139,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       authMode: config.authMode,
       allowedOrigins: config.allowedOrigins,
       trustedProxies: config.trustedProxies,
-      refusals: createRefusalLog({ inTransaction, audit, log }),
+      refusals,
       identity,
       auditLog,
       feed,
@@ -181,6 +182,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await Promise.all([operations.shutDown(), background.close()])
       await Promise.all([dispatcher.stop(), notebooks.close(), notebookUpstream.close()])
       await Promise.all([engine.close(), sandbox.close(), catalog.close()])
+      await refusals.close()
       await state.close()
       home.release()
     },

@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { RefusalLog } from '../services/refusal-log.ts'
+import type { RefusalLog } from '../services/refusals/refusal-log.ts'
 import type { AppEnv } from './app-env.ts'
 import { isUpgrade } from './authenticate.ts'
 
@@ -8,8 +8,9 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
  * Leaves one audit entry per refusal (contract, section 3): of every request without the needed credential or role, and
- * of every unsafe request for any reason. Those that a rate limit turned away are in the request log only, for their
- * number must not fill the audit log. What a notebook answers is no refusal of the service.
+ * of every unsafe request for any reason. Without a valid credential they are summed up, and those that a rate limit
+ * turned away are in the request log only: their number must not fill the audit log. What a notebook answers is not a
+ * refusal of the service.
  */
 export function auditRefusals(refusals: RefusalLog) {
   return createMiddleware<AppEnv>(async function recordRefusal(c, next) {
@@ -20,6 +21,7 @@ export function auditRefusals(refusals: RefusalLog) {
     if (status < 400 || status === 429 || (!denied && SAFE_METHODS.has(c.req.method))) return
     await refusals.record({
       caller: c.get('caller'),
+      address: c.get('clientAddress'),
       requestId: c.get('requestId'),
       method: c.req.method,
       path: c.req.path,
