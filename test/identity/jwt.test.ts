@@ -33,7 +33,7 @@ describe('a JWT that says it is compressed', () => {
 
 describe('a token that is no JSON', () => {
   it('is refused at once, however many quotes it has', async () => {
-    const part = encode('"\\'.repeat(3500))
+    const part = encode('"\\'.repeat(2500))
     const startedAt = performance.now()
     for (let i = 0; i < 20; i++) expect((await me(`${part}.${part}.${i}`)).status).toBe(401)
     expect(performance.now() - startedAt).toBeLessThan(2000)
@@ -190,7 +190,7 @@ describe('forged JWTs', () => {
     const forged = await forgeries(trap)
     expect(forged.length).toBeGreaterThanOrEqual(45)
     for (const [name, token] of forged) {
-      expect((await me(token)).status, name).toBe(401)
+      expect((await me(token)).status, name).toBe(token.length > 16_000 ? 431 : 401)
       const signIn = await service.post('/api/auth/session', { token }, { token: null })
       expect(signIn.status, `${name} at sign-in`).toBe(token.length > 2 ** 20 ? 413 : 401)
     }
