@@ -3,7 +3,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, type TablePointer } from './commit-swap.ts'
-import { loadTableAt } from './metadata-file.ts'
+import { loadNewTableAt, loadTableAt } from './metadata-file.ts'
 import { type NewTable, stageNewTable } from './new-table.ts'
 import {
   checkIdentifier,
@@ -85,7 +85,7 @@ class MemoryCatalog implements Catalog {
     if (taken !== undefined) {
       throw new IcebergError('TABLE_EXISTS', `${metadataLocation} is registered already, as ${taken[0]}.`)
     }
-    const table = await loadTableAt(this.#io, identifier, metadataLocation)
+    const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
     return this.#add({ table, discard: async () => {} })
   }
 

@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib'
 
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
+import { errnoCode } from '../iceberg/io/io-error.ts'
 import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { formatIdentifier } from './table-identifier.ts'
@@ -17,6 +18,37 @@ export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metad
     throw new IcebergError('FILE_NOT_FOUND', message, { cause })
   }
   return { identifier, metadataLocation, metadata: parseTableMetadata(bytes), io }
+}
+
+/**
+ * Loads a table that is about to be registered. As {@link loadTableAt}, and `INVALID_ARGUMENT` when the location is that of
+ * a folder, `INVALID_METADATA` when the table names its own files by relative paths, which nobody can follow from here.
+ */
+export async function loadNewTableAt(
+  io: FileIO,
+  identifier: TableIdentifier,
+  metadataLocation: string,
+): Promise<Table> {
+  const table = await loadUnlessFolder(io, identifier, metadataLocation)
+  const { location, snapshots } = table.metadata
+  const named = [
+    location,
+    ...snapshots.flatMap(({ manifestList, manifests = [] }) => [manifestList ?? [], manifests].flat()),
+  ]
+  const relative = named.find((one) => !/^(\/|[a-z][a-z0-9+.-]*:)/i.test(one))
+  if (relative === undefined) return table
+  const message = `the table names its files by relative paths, such as "${relative}"; register metadata with absolute ones`
+  throw new IcebergError('INVALID_METADATA', message)
+}
+
+async function loadUnlessFolder(io: FileIO, identifier: TableIdentifier, location: string): Promise<Table> {
+  try {
+    return await loadTableAt(io, identifier, location)
+  } catch (error) {
+    if (!isIcebergError(error, 'IO_FAILED') || errnoCode(error.cause) !== 'EISDIR') throw error
+    const message = `metadata_location: ${location} is a folder; name the metadata file in it (….metadata.json)`
+    throw new IcebergError('INVALID_ARGUMENT', message, { cause: error })
+  }
 }
 
 /** Bytes of a metadata file under a name with the given suffix (`.metadata.json`, or `.gz.metadata.json`: compressed). */

@@ -4,7 +4,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { JsonObject } from '../iceberg/json/lossless-json.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
-import { loadTableAt } from './metadata-file.ts'
+import { loadNewTableAt } from './metadata-file.ts'
 import { createRestClient, type RestClient, type RestLimits } from './rest-client.ts'
 import { commitServed } from './rest-commit.ts'
 import { RestEntityTags } from './rest-entity-tags.ts'
@@ -130,7 +130,7 @@ class RestCatalog implements Catalog {
     const { namespace, name } = identifier
     const path = (await this.#prepare()).register(namespace)
     await this.#requireNamespace(namespace)
-    await loadTableAt(this.#io, identifier, metadataLocation) // refused here when it is no metadata of a table
+    await loadNewTableAt(this.#io, identifier, metadataLocation) // refused here when it is no metadata of a table
     await this.#requireUnregistered(metadataLocation)
     try {
       const body = { name, 'metadata-location': metadataLocation }

@@ -7,7 +7,7 @@ import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { compareText } from '../iceberg/values.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, conflict, type TablePointer } from './commit-swap.ts'
-import { loadTableAt } from './metadata-file.ts'
+import { loadNewTableAt, loadTableAt } from './metadata-file.ts'
 import { type NewTable, stageNewTable } from './new-table.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './sql-namespaces.ts'
 import {
@@ -155,7 +155,7 @@ class SqlCatalogImpl implements SqlCatalog {
     await this.#requireNamespace(identifier.namespace)
     await this.#requireFree(identifier)
     await this.#requireUnregistered(metadataLocation)
-    const table = await loadTableAt(this.#io, identifier, metadataLocation)
+    const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
     return this.#insert({ table, discard: async () => {} })
   }
 

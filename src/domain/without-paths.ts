@@ -8,6 +8,9 @@ const PATH = new RegExp(
   'gi',
 )
 
+/** What our own hints write for a path, as in `sqlite:///path`. */
+const PLACEHOLDER = /^(?:[a-z]+:)*\/+path$/i
+
 const TABLE_FILE = /\.(?:parquet|avro|orc|puffin)$/i
 /** Folders between `data` and a data file: of a partition, or of the layout for object stores. */
 const DATA_FOLDER = /=|^[01]{1,8}$/
@@ -19,6 +22,7 @@ const DATA_FOLDER = /=|^[01]{1,8}$/
  */
 export function withoutPaths(text: string): string {
   return text.replace(PATH, (path) => {
+    if (PLACEHOLDER.test(path)) return path
     const end = /[.:!?]+$/.exec(path)?.[0] ?? ''
     return `${shorten(path.slice(0, path.length - end.length))}${end}`
   })

@@ -33,7 +33,9 @@ export async function loadManifests(table: Table, snapshot: Snapshot): Promise<r
 
 /** The same without keeping the answer, for walks over all snapshots of a table. */
 export async function readManifests(table: Table, snapshot: Snapshot): Promise<readonly ManifestFile[]> {
-  if (snapshot.manifestList !== undefined) return readManifestList(await table.io.read(snapshot.manifestList))
+  if (snapshot.manifestList !== undefined) {
+    return readManifestList(await table.io.read(snapshot.manifestList), `manifest list ${snapshot.manifestList}`)
+  }
   if (snapshot.manifests === undefined) {
     throw new IcebergError('INVALID_METADATA', `Snapshot ${snapshot.snapshotId} names no manifests`)
   }

@@ -23,10 +23,10 @@ type Mutable<T> = { -readonly [K in keyof T]: T[K] }
  * Reads a manifest list (Iceberg spec, "Manifest Lists", v1 to v3), in file order.
  *
  * Fields are found by id, as their names changed over time. v1 lists have sequence numbers 0 and may lack counts,
- * which then are undefined: unknown, not zero. Errors: `CORRUPT_FILE`, `UNSUPPORTED` (encrypted, unknown content).
+ * which then are undefined: unknown, not zero. `label` names the file in errors:  `CORRUPT_FILE`, `UNSUPPORTED` (encrypted, unknown content).
  */
-export function readManifestList(bytes: Uint8Array): ManifestFile[] {
-  const container = openAvroContainer(bytes, 'manifest list')
+export function readManifestList(bytes: Uint8Array, label = 'manifest list'): ManifestFile[] {
+  const container = openAvroContainer(bytes, label)
   const readLine = compileRecord(container.schema, lineBindings)
   const manifests: ManifestFile[] = []
   container.forEachRecord((cursor) => {

@@ -5,15 +5,17 @@ import { findField } from '../iceberg/schema.ts'
 import type { SortField, SortOrder } from '../iceberg/sort-order.ts'
 import { isNested } from '../iceberg/types.ts'
 
-const TERM = /^(?:`([^`]+)`|"([^"]+)"|([A-Za-z_][\w.]*))(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?$/i
+/** One term and what ends it; quotes inside of a quoted name are doubled. */
+const TERM =
+  /\s*(?:`((?:[^`]|``)+)`|"((?:[^"]|"")+)"|([A-Za-z_][\w.]*))(?:\s+(ASC|DESC))?(?:\s+NULLS\s+(FIRST|LAST))?\s*(,|$)/iy
 
 /**
- * Reads a sort order such as `a ASC NULLS FIRST, b DESC` against the current schema. Nulls come first when ascending and
+ * Reads a sort order such as `a ASC NULLS FIRST, "odd, name" DESC` against the current schema. Nulls come first when ascending and
  * last when descending unless said otherwise. An order that the table already has keeps its id; any other has id 0.
  * Throws `INVALID_ARGUMENT`, `NO_SUCH_COLUMN`.
  */
 export function parseSortOrderText(text: string, metadata: TableMetadata): SortOrder {
-  const fields = text.split(',').map((term) => parseTerm(term.trim(), metadata))
+  const fields = termsOf(text).map((term) => toSortField(term, metadata))
   const known = metadata.sortOrders.find((order) => sameFields(order.fields, fields))
   return known ?? { orderId: 0, fields }
 }
@@ -31,23 +33,38 @@ export function resolveSortOrder(text: string | undefined, metadata: TableMetada
   return own
 }
 
-function parseTerm(term: string, metadata: TableMetadata): SortField {
-  const match = TERM.exec(term)
-  const name = match?.[1] ?? match?.[2] ?? match?.[3]
-  if (match === null || name === undefined) {
-    throw new IcebergError(
-      'INVALID_ARGUMENT',
-      `sort_order: cannot read "${term}"; write columns as "name [ASC|DESC] [NULLS FIRST|LAST]", separated by commas`,
-    )
+interface Term {
+  readonly name: string
+  readonly direction: string | undefined
+  readonly nulls: string | undefined
+}
+
+function termsOf(text: string): readonly Term[] {
+  const terms: Term[] = []
+  for (let at = 0; ;) {
+    TERM.lastIndex = at
+    const match = TERM.exec(text)
+    const name = match?.[1]?.replaceAll('``', '`') ?? match?.[2]?.replaceAll('""', '"') ?? match?.[3]
+    if (match === null || name === undefined) throw unreadable(text.slice(at).trim())
+    terms.push({ name, direction: match[4]?.toUpperCase(), nulls: match[5]?.toUpperCase() })
+    if (match[6] === '') return terms
+    at = TERM.lastIndex
   }
+}
+
+function unreadable(rest: string): IcebergError {
+  const rule = 'write columns as "name [ASC|DESC] [NULLS FIRST|LAST]", with commas between them and odd names in quotes'
+  return new IcebergError('INVALID_ARGUMENT', `sort_order: cannot read "${rest.slice(0, 100)}"; ${rule}`)
+}
+
+function toSortField({ name, ...term }: Term, metadata: TableMetadata): SortField {
   const field = findField(currentSchema(metadata), name)
   if (field === undefined) throw new IcebergError('NO_SUCH_COLUMN', `sort_order: the table has no column "${name}"`)
   if (isNested(field.type)) {
     throw new IcebergError('INVALID_ARGUMENT', `sort_order: column "${name}" is nested and has no order`)
   }
-  const direction = match[4]?.toUpperCase() === 'DESC' ? 'desc' : 'asc'
-  const nulls = match[5]?.toUpperCase()
-  const nullsFirst = nulls === undefined ? direction === 'asc' : nulls === 'FIRST'
+  const direction = term.direction === 'DESC' ? 'desc' : 'asc'
+  const nullsFirst = term.nulls === undefined ? direction === 'asc' : term.nulls === 'FIRST'
   return {
     sourceId: field.id,
     transform: { kind: 'identity' },

@@ -29,11 +29,10 @@ export function idempotency(service: IdempotencyService) {
     if (claim.kind === 'mismatch')
       throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
     if (claim.kind === 'lost') {
-      const did = `the first request with this Idempotency-Key had its effect (${claim.effect}), but its answer was lost`
-      throw new DomainError(
-        'CONFLICT',
-        `${did} when the service stopped: look before you send it again under a new key`,
-      )
+      const did = `the first request with this Idempotency-Key had its effect (${claim.effect})`
+      const why =
+        'its answer is not repeated, because it has a secret or because the service stopped before it was sent'
+      throw new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you send it again under a new key`)
     }
     if (claim.kind === 'running') {
       throw new HttpError(409, 'CONFLICT', 'the request with this Idempotency-Key is still running', {
@@ -45,8 +44,8 @@ export function idempotency(service: IdempotencyService) {
       const value = c.res.headers.get(name)
       return value === null ? [] : [[name, value] as const]
     })
-    // An answer that must not be stored (a new token) is not: its key is free again.
-    if (c.res.headers.get('cache-control') === 'no-store') return service.forget(call)
+    // An answer with a secret is not stored; that the request had its effect is.
+    if (c.res.headers.get('cache-control') === 'no-store') return service.endUnrepeatable(call)
     const text = await c.res.clone().text()
     return service.end(call, { status: c.res.status, headers: Object.fromEntries(headers), body: text })
   })

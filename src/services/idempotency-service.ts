@@ -17,8 +17,8 @@ export interface IdempotencyService {
   begin(call: KeyedCall): Promise<Claim>
   /** Keeps the answer for repetitions, when repeating could not change it; gives the key back otherwise. */
   end(call: KeyedCall, answer: StoredAnswer): Promise<void>
-  /** Gives the key back without keeping an answer. */
-  forget(call: KeyedCall): Promise<void>
+  /** Keeps that the call had its effect, but not its answer, which has a secret: a repetition is refused. */
+  endUnrepeatable(call: KeyedCall): Promise<void>
 }
 
 /** Refusals that the same request will always get. */
@@ -44,6 +44,6 @@ export function createIdempotencyService(store: IdempotencyStore, now: () => Dat
       if (final) await store.complete(user, key, answer)
       else await store.release(user, key)
     },
-    forget: ({ user, key }) => store.release(user, key),
+    endUnrepeatable: ({ user, key }) => store.withhold(user, key),
   }
 }

@@ -143,7 +143,7 @@ interface OperationRunner {
 async function runToOutcome<T extends StoredJson>(
   { deps, lock }: OperationRunner,
   work: OperationWork<T>,
-  handle: OperationHandle,
+  handle: OwnHandle,
 ): Promise<T> {
   const startedAt = deps.now()
   const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
@@ -170,28 +170,51 @@ async function runToOutcome<T extends StoredJson>(
         return work.run(handle)
       })
     } catch (error) {
+      await handle.settleProgress()
       throw await fail(error)
     }
   }
   const { result, details } = await settle()
+  await handle.settleProgress()
   // When this fails, the work stays done and unsettled: the next start settles it.
   await finish({ ...details, state: 'succeeded', result })
   return result
 }
 
-function createHandle({ deps, changes }: OperationRunner, id: string, signal: AbortSignal): OperationHandle {
+interface OwnHandle extends OperationHandle {
+  /** Records the progress that was reported last, however short ago: nothing is reported after it. */
+  settleProgress(): Promise<void>
+}
+
+function createHandle({ deps, changes }: OperationRunner, id: string, signal: AbortSignal): OwnHandle {
   let writtenAt = 0
+  let unwritten: OperationProgress | undefined
+  let writing: Promise<void> = Promise.resolve()
+  const write = (): void => {
+    const progress = unwritten
+    unwritten = undefined
+    if (progress === undefined) return
+    // one after the other, so that an earlier figure never replaces a later one
+    writing = writing
+      .then(() => deps.operations.updateProgress(id, progress))
+      .then(
+        () => changes.notify(id),
+        (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
+      )
+  }
   return {
     id,
     signal,
     progress(progress) {
+      unwritten = progress
       const now = deps.now().getTime()
       if (now - writtenAt < PROGRESS_INTERVAL_MS) return
       writtenAt = now
-      deps.operations.updateProgress(id, progress).then(
-        () => changes.notify(id),
-        (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
-      )
+      write()
+    },
+    async settleProgress() {
+      write()
+      await writing
     },
     async record(details) {
       await deps.operations.update(id, details)

@@ -32,7 +32,7 @@ export type Claim =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'running' }
   | { readonly kind: 'answered'; readonly answer: StoredAnswer }
-  | { readonly kind: 'lost'; readonly effect: string } // it had its effect, but the service died before it answered
+  | { readonly kind: 'lost'; readonly effect: string } // it had its effect; the answer never came, or has a secret
   | { readonly kind: 'mismatch' } // the key was used for another method, path or body
 
 export interface IdempotencyStore {
@@ -40,6 +40,8 @@ export interface IdempotencyStore {
   claim(request: KeyedRequest, now: Date): Promise<Claim>
   /** Keeps the answer of a claimed request. */
   complete(user: string, key: string, answer: StoredAnswer): Promise<void>
+  /** Ends a claimed request without an answer: repetitions learn its effect, as the audit log tells it, and no more. */
+  withhold(user: string, key: string): Promise<void>
   /** Gives a claimed key back, so that the request can be sent again. */
   release(user: string, key: string): Promise<void>
   /**
@@ -64,6 +66,17 @@ export function createIdempotencyStore(db: Kysely<StateTables>, instance: Instan
       const columns = { status: answer.status, headers_json: toRequiredColumn(answer.headers), body: answer.body }
       const query = db.updateTable('idempotency_keys').set({ state: 'answered', ...columns })
       await query.where('user_id', '=', user).where('idempotency_key', '=', key).execute()
+    },
+    async withhold(user, key) {
+      const claimed = { user_id: user, idempotency_key: key, state: 'running' }
+      const query = db
+        .selectFrom('idempotency_keys')
+        .select('request_id')
+        .where((where) => where.and(claimed))
+      const row = await query.executeTakeFirst()
+      const effect = (await effectOf(db, row?.request_id ?? null)) ?? 'done'
+      const update = db.updateTable('idempotency_keys').set({ state: 'lost', body: effect })
+      await update.where((where) => where.and(claimed)).execute()
     },
     async release(user, key) {
       const query = db.deleteFrom('idempotency_keys').where('user_id', '=', user).where('idempotency_key', '=', key)

@@ -64,6 +64,15 @@ describe('compaction', () => {
     expect((await service.call('DELETE', location ?? '')).status).toBe(409)
   })
 
+  it('an operation that succeeded shows all of its files and bytes as done', async () => {
+    for (const options of [{}, { rewrite_all: true, target_file_size_bytes: 1000, max_file_size_bytes: 2000 }]) {
+      const { body } = await service.post('/api/compact', { table: 'demo.events', ...options })
+      const { progress } = (await service.get(`/api/operations/${body.operation_id}`)).body
+      expect(progress.files_total).toBeGreaterThan(0)
+      expect([progress.files_done, progress.bytes_done]).toEqual([progress.files_total, progress.bytes_total])
+    }
+  })
+
   it('an operation that fails after its 202 is told by the ledger alone, and the service goes on', async () => {
     const headers = { Prefer: 'respond-async' }
     const { body: planned } = await service.post('/api/compact', { table: 'demo.events', dry_run: true })
@@ -170,6 +179,23 @@ describe('manifests, orphans and rollback', () => {
 })
 
 describe('repeated requests', () => {
+  it('make one token; the repetition is refused, names it, and has no secret', async () => {
+    const headers = { 'Idempotency-Key': 'token-once' }
+    const body = { user: 'ana', role: 'Auditor', name: 'laptop' }
+    const first = await service.post('/api/auth/tokens', body, { headers })
+    expect(first.status).toBe(201)
+    const again = await service.post('/api/auth/tokens', body, { headers })
+    expect([again.status, again.body.code]).toEqual([409, 'CONFLICT'])
+    expect(again.body.detail).toContain(`token.create ${first.body.id}`)
+    expect(JSON.stringify(again.body)).not.toContain(first.body.token)
+    const made = (await service.get('/api/auth/tokens')).body.filter(({ user }: { user: string }) => user === 'ana')
+    expect(made).toHaveLength(1)
+    expect((await service.post('/api/auth/tokens', { ...body, name: 'x' }, { headers })).status).toBe(422)
+    const refused = { 'Idempotency-Key': 'token-refused' }
+    expect((await service.post('/api/auth/tokens', { user: 'ana' }, { headers: refused })).status).toBe(400)
+    expect((await service.post('/api/auth/tokens', { user: 'ana' }, { headers: refused })).status).toBe(400)
+  })
+
   it('have one effect under one Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': 'compact-once' }
     const first = await service.post('/api/compact', { table: 'demo.events' }, { headers })

@@ -1,3 +1,5 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../support/service.ts'
 
@@ -128,6 +130,54 @@ describe('registering a table', () => {
     })
     expect(taken.status).toBe(409)
     expect(taken.body.code).toBe('TABLE_EXISTS')
+  })
+
+  it('refuses a folder, what is no metadata, and what is not there, as mistakes of the request', async () => {
+    const { body } = await service.get('/api/table/demo.orders')
+    const folder = body.metadata_location.slice(0, body.metadata_location.lastIndexOf('/'))
+    const text = `${folder}/text.metadata.json`
+    writeFileSync(fileURLToPath(text), '{ not json')
+    for (const [location, code] of [
+      [folder, 'INVALID_ARGUMENT'],
+      [text, 'CORRUPT_FILE'],
+      [`${folder}/none.metadata.json`, 'FILE_NOT_FOUND'],
+      ['metadata/v1.metadata.json', 'INVALID_ARGUMENT'],
+    ]) {
+      const answer = await service.post('/api/tables/register', { table: 'demo.new', metadata_location: location })
+      expect([location, answer.status >= 400 && answer.status < 500, answer.body.code]).toEqual([location, true, code])
+    }
+    const relative = await service.post('/api/tables/register', {
+      table: 'demo.new',
+      metadata_location: 'some/v1.json',
+    })
+    expect(relative.body.detail).toContain('use an absolute path or a file: URI.')
+  })
+
+  it('refuses a table that names its files by relative paths, and leaves nothing behind', async () => {
+    const { body } = await service.get('/api/table/demo.orders')
+    const path = fileURLToPath(body.metadata_location)
+    const json = readFileSync(path, 'utf8')
+    const root = body.location
+    const moved = `${fileURLToPath(root)}/../moved/metadata`
+    mkdirSync(moved, { recursive: true })
+    const lists = json.replaceAll(/"manifest-list"(\s*):(\s*)"[^"]*\/metadata\//g, '"manifest-list"$1:$2"metadata/')
+    expect(lists).not.toBe(json)
+    for (const [at, text] of [json.replaceAll(root, 'moved'), lists].entries()) {
+      writeFileSync(`${moved}/${at}.metadata.json`, text)
+      const metadata_location = `${moved}/${at}.metadata.json`
+      const answer = await service.post('/api/tables/register', { table: 'demo.moved', metadata_location })
+      expect([answer.status, answer.body.code]).toEqual([422, 'INVALID_METADATA'])
+      expect(answer.body.detail).toContain('relative paths')
+      expect((await service.get('/api/table/demo.moved')).status).toBe(404)
+    }
+  })
+
+  it('an unreadable manifest list is named', async () => {
+    const table = await service.context.app.catalog.current().loadTable({ namespace: ['demo'], name: 'orders' })
+    const list = table.metadata.snapshots.at(-1)?.manifestList ?? ''
+    writeFileSync(fileURLToPath(list), 'no Avro')
+    const { body } = await service.get('/api/table/demo.orders/files')
+    expect([body.code, body.detail]).toEqual(['CORRUPT_FILE', expect.stringContaining(list.split('/').at(-1) ?? '')])
   })
 })
 

@@ -33,6 +33,8 @@ describe('a text for users', () => {
     's3://bucket/warehouse/demo/events/metadata/0.json does not exist',
     'https://example.org/a/b answered 500',
     'set one with PUT /api/config, or look at /notebook/me/lab and /mcp',
+    'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one, or postgresql://user@host/database',
+    '"v1.json" is not a location on this machine: use an absolute path or a file: URI.',
     'checkpoints/orders/offsets/3 of the checkpoint is damaged',
     '12 rows/s, 1 / 2, and/or, ../dist, a:b',
     '',

@@ -193,6 +193,23 @@ describe('sort order', () => {
     })
   })
 
+  it('reads quoted names with commas, quotes and keywords in them', () => {
+    const names = ['id', 'a, b', 'say "x"', 'tick`s', 'c DESC NULLS LAST', 'naïve']
+    const fields = names.map((name, at) => ({ id: at + 1, name, required: false, type: 'int' }))
+    const metadata = sampleMetadata({ schemas: [{ type: 'struct', 'schema-id': 0, fields }] })
+    const terms = [
+      '"a, b" DESC ',
+      '"say ""x""" ',
+      ' `tick``s` NULLS FIRST',
+      ' "c DESC NULLS LAST"',
+      '`naïve` ASC',
+      'id',
+    ]
+    const { sortOrder } = plan(metadata, [], { sort_order: terms.join(',') })
+    const read = sortOrder?.fields.map(({ sourceId, direction }) => `${sourceId} ${direction}`)
+    expect(read).toEqual(['2 desc', '3 asc', '4 asc', '5 asc', '6 asc', '1 asc'])
+  })
+
   it('keeps the id of an order that the table has, and uses the table order by default', () => {
     const field = { 'source-id': 1, transform: 'identity', direction: 'asc', 'null-order': 'nulls-first' }
     const metadata = sampleMetadata({
@@ -209,6 +226,10 @@ describe('sort order', () => {
     ['tags', 'INVALID_ARGUMENT'],
     ['id SIDEWAYS', 'INVALID_ARGUMENT'],
     ['id,', 'INVALID_ARGUMENT'],
+    [',id', 'INVALID_ARGUMENT'],
+    ['id,,id', 'INVALID_ARGUMENT'],
+    ['"id', 'INVALID_ARGUMENT'],
+    ['"id" "id"', 'INVALID_ARGUMENT'],
     ['id; drop table x', 'INVALID_ARGUMENT'],
   ])('refuses %s', (sort_order, code) => {
     expect(() => plan(sampleMetadata(), [], { sort_order })).toThrow(expect.objectContaining({ code }))

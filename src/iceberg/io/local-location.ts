@@ -11,7 +11,7 @@ export function pathOfLocation(location: string): string {
   if (location.includes('\0')) throw new IcebergError('INVALID_ARGUMENT', 'A location must not hold a NUL character.')
   const path = stripScheme(location)
   if (path === undefined || !path.startsWith('/')) {
-    const known = 'an absolute path, file:/path or file:///path'
+    const known = 'an absolute path or a file: URI'
     throw new IcebergError('INVALID_ARGUMENT', `"${location}" is not a location on this machine: use ${known}.`)
   }
   return posix.normalize(path)
