@@ -14,8 +14,20 @@ const positive = z.int().min(1)
 export const compactRequest = z.strictObject({
   ...preview,
   strategy: z.enum(['binpack', 'sort']).optional(),
-  sort_order: z.string().max(4000).optional(),
-  where: z.string().max(4000).optional(),
+  sort_order: z.string().max(4000).optional().meta({
+    description: 'name [ASC|DESC] [NULLS FIRST|LAST], with commas between; odd names in double quotes or backticks',
+    example: 'customer ASC, "total, net" DESC NULLS LAST',
+  }),
+  where: z
+    .string()
+    .max(4000)
+    .optional()
+    .meta({
+      description:
+        'Whole partitions: conditions on partitioned columns joined by AND (=, !=, <, <=, >, >=, IN, IS [NOT] NULL); no OR, ' +
+        'NOT, functions or arithmetic',
+      example: "day >= '2026-03-01'",
+    }),
   target_file_size_bytes: positive.optional(),
   min_file_size_bytes: z.int().min(0).optional(),
   max_file_size_bytes: positive.optional(),
