@@ -1,3 +1,4 @@
+import { requirePlain } from '../iceberg/encryption.ts'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { StagedChange } from '../iceberg/update/table-update.ts'
@@ -29,7 +30,8 @@ export interface CommitResult {
 
 /**
  * Stages a change on the fresh table and commits it; when somebody else committed first, does both again.
- * `stage` validates against what it is given: it is called once per attempt and throws to give up.
+ * `stage` validates against what it is given: it is called once per attempt and throws to give up. `UNSUPPORTED` for
+ * encrypted tables.
  *
  * Files that a failed attempt wrote are deleted, but never after `COMMIT_STATE_UNKNOWN` or an error that is not an
  * `IcebergError`: the commit may have happened.
@@ -44,6 +46,7 @@ export async function commitTable(
   for (let attempts = 1; ; attempts++) {
     throwIfCancelled(identifier, options.signal)
     const base = await catalog.loadTable(identifier)
+    requirePlain(base.metadata)
     const change = await stage(base)
     try {
       return { table: await commitOnce(catalog, base, change, options), attempts }

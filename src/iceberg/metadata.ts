@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib'
 
+import { isEncrypted } from './encryption.ts'
 import { IcebergError } from './errors.ts'
 import { asObject, invalid, optionalArray, optionalCount, requireCount, requireInt } from './json/json-fields.ts'
 import { optionalString, requireLong, requireString, requireTime, stringMap } from './json/json-fields.ts'
@@ -63,7 +64,7 @@ export interface TableMetadata {
   readonly partitionStatistics: readonly StatisticsFile[]
   /** v3 only. */
   readonly nextRowId?: number
-  /** v3 `encryption-keys` present and not empty: the table must not be rewritten. */
+  /** Whether the table wants its files encrypted, so that nothing may be written to it here: see `encryption.ts`. */
   readonly encrypted: boolean
 }
 
@@ -89,6 +90,7 @@ function gunzipIfNeeded(bytes: Uint8Array): Uint8Array {
 export function tableMetadataFromJson(json: JsonObject): TableMetadata {
   const formatVersion = readFormatVersion(json)
   const snapshotHistory = readHistory(json)
+  const properties = stringMap(json, 'properties', where)
   const lastSequenceNumber = formatVersion === 1 ? 0 : requireCount(json, 'last-sequence-number', where)
   for (const snapshot of snapshotHistory.snapshots) {
     if (snapshot.sequenceNumber > lastSequenceNumber) {
@@ -110,14 +112,14 @@ export function tableMetadataFromJson(json: JsonObject): TableMetadata {
     ...readSchemas(json, formatVersion),
     ...readPartitionSpecs(json, formatVersion),
     ...readSortOrders(json, formatVersion),
-    properties: stringMap(json, 'properties', where),
+    properties,
     ...snapshotHistory,
     snapshotLog: readList(json, 'snapshot-log', readSnapshotLogEntry),
     metadataLog: readList(json, 'metadata-log', readMetadataLogEntry),
     statistics: readList(json, 'statistics', readStatisticsFile),
     partitionStatistics: readList(json, 'partition-statistics', readStatisticsFile),
     ...(formatVersion >= 3 ? { nextRowId: readNextRowId(json) } : {}),
-    encrypted: (optionalArray(json, 'encryption-keys', where) ?? []).length > 0,
+    encrypted: isEncrypted(json, properties),
   }
 }
 

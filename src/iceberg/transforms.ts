@@ -178,8 +178,13 @@ function timeUnits(unit: 'year' | 'month' | 'day' | 'hour', type: PrimitiveType,
   }
   if (typeof value !== 'bigint') throw mismatch(type, value)
   const perHour = type.kind.endsWith('_ns') ? microsPerHour * 1000n : microsPerHour
-  if (unit === 'hour') return Number(floorDiv(value, perHour))
+  if (unit === 'hour') return hourOf(type, floorDiv(value, perHour))
   return dayUnits(unit, Number(floorDiv(value, perHour * 24n)))
+}
+
+function hourOf(type: PrimitiveType, hours: bigint): number {
+  if (BigInt.asIntN(32, hours) === hours) return Number(hours)
+  throw new IcebergError('INVALID_ARGUMENT', `a ${type.kind} is ${hours} hours from 1970, which does not fit 32 bits`)
 }
 
 function dayUnits(unit: 'year' | 'month' | 'day' | 'hour', days: number): number {

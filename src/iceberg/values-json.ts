@@ -1,5 +1,6 @@
 import { IcebergError } from './errors.ts'
 import { jsonInteger, toLong } from './json/json-fields.ts'
+import { JsonFloat } from './json/json-float.ts'
 import type { JsonValue } from './json/lossless-json.ts'
 import { formatDate, formatTime, formatTimestamp, parseDate, parseTime, parseTimestamp } from './temporal.ts'
 import { formatType } from './type-names.ts'
@@ -37,8 +38,11 @@ function readJson(type: PrimitiveType, json: JsonValue): Value | undefined {
 }
 
 function readFloat(json: JsonValue, round: (value: number) => number): number | undefined {
-  if (typeof json !== 'number' && typeof json !== 'bigint') return undefined
-  return round(Number(json))
+  const number = json instanceof JsonFloat ? json.value : json
+  if (typeof number !== 'number' && typeof number !== 'bigint') return undefined
+  const value = round(Number(number))
+  // beyond the range of the type: to read it as infinity would change it
+  return Number.isFinite(value) ? value : undefined
 }
 
 function readText(type: PrimitiveType, text: string): Value | undefined {
@@ -77,10 +81,12 @@ export function valueToJson(type: PrimitiveType, value: Value): JsonValue {
       if (typeof value === 'boolean') return value
       break
     case 'int':
+      if (typeof value === 'number' && Number.isInteger(value)) return value
+      break
     case 'float':
     case 'double':
-      if (typeof value === 'number' && Number.isFinite(value)) return value
-      break
+      if (typeof value !== 'number' || !Number.isFinite(value)) break
+      return Number.isInteger(value) ? new JsonFloat(value) : value
     case 'long':
       if (typeof value === 'bigint') return jsonInteger(value)
       break

@@ -1,3 +1,4 @@
+import { requirePlain } from '../iceberg/encryption.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { fileKey, referencedDataFile } from '../iceberg/file-scope.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
@@ -7,6 +8,7 @@ import { isUnpartitioned, partitionKey, partitionType } from '../iceberg/partiti
 import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
 import type { DeleteFileRef, FileScanTask } from '../iceberg/scan.ts'
 import type { SortOrder } from '../iceberg/sort-order.ts'
+import { requireSupportedProperties } from '../iceberg/table-properties.ts'
 import type { CompactionOptions } from './compaction-options.ts'
 import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from './file-selection.ts'
 import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
@@ -222,9 +224,8 @@ function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): 
 }
 
 function refuseUnsupportedTable(metadata: TableMetadata): void {
-  if (metadata.encrypted) {
-    throw new IcebergError('UNSUPPORTED', 'cannot compact the table: it is encrypted')
-  }
+  requirePlain(metadata)
+  requireSupportedProperties(metadata.properties)
   const unknown = currentSpec(metadata).fields.find(({ transform }) => transform.kind === 'unknown')
   if (unknown !== undefined) {
     throw new IcebergError(

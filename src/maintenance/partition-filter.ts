@@ -88,14 +88,31 @@ function compileTest(field: PartitionField, type: PrimitiveType, condition: Type
       throw new IcebergError('INVALID_METADATA', `partition field ${field.name} maps a value to null`)
     return projected
   }
-  const compare = (a: Value, b: Value): number => compareValues(resultType, a, b)
+  const compare = (a: Value, b: Value): number => compareValues(resultType, equalZero(a), b)
   if (condition.kind === 'in') {
     const wanted = condition.values.map(project)
     return (value) => value !== null && wanted.some((candidate) => compare(value, candidate) === 0)
   }
   const bound = project(condition.value)
   const accepts = orderTest(condition.operator, transform.kind)
-  return accepts && ((value) => value !== null && accepts(compare(value, bound)))
+  if (accepts === undefined) return undefined
+  const isWrapped = wrapTest(transform, type)
+  // what wrapped around stands for the least numbers and the greatest: only equality can tell
+  const decides = (value: Value): boolean => condition.operator === '=' || !(isWrapped(value) || isWrapped(bound))
+  return (value) => value !== null && (!decides(value) || accepts(compare(value, bound)))
+}
+
+/** Whether a truncated integer may be one that wrapped around at the least number of its type. */
+function wrapTest(transform: PartitionField['transform'], type: PrimitiveType): (value: Value) => boolean {
+  if (transform.kind !== 'truncate' || (type.kind !== 'int' && type.kind !== 'long')) return () => false
+  const greatest = type.kind === 'int' ? 2n ** 31n - 1n : 2n ** 63n - 1n
+  const { width } = transform
+  return (value) => (typeof value === 'number' || typeof value === 'bigint') && BigInt(value) > greatest - BigInt(width)
+}
+
+/** A partition value as predicates take it: -0 equals 0. */
+function equalZero(value: Value): Value {
+  return value === 0 ? 0 : value
 }
 
 /** Which orders between a partition value and the transformed literal may hold for matching rows. */
@@ -120,7 +137,7 @@ function orderTest(operator: ComparisonOperator, transform: string): ((order: nu
 function parseLiteral(literal: WhereLiteral, type: PrimitiveType, column: string): Value {
   try {
     const value = valueFromJson(type, literalToJson(literal, type))
-    return value === 0 ? 0 : value // -0 equals 0 in a predicate
+    return equalZero(value)
   } catch (error) {
     const shown = literal.quoted ? `'${literal.text}'` : literal.text
     throw new IcebergError('INVALID_ARGUMENT', `where: ${shown} is not a ${type.kind} value for column "${column}"`, {

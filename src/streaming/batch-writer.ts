@@ -1,5 +1,6 @@
 import { formatIdentifier } from '../catalog/table-identifier.ts'
 import type { Engine, OutputSpec } from '../engines/engine.ts'
+import { requirePlain } from '../iceberg/encryption.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import { newDataLocation } from '../iceberg/locations.ts'
 import type { DataFile } from '../iceberg/manifest.ts'
@@ -36,6 +37,7 @@ const DEFAULT_FILE_BYTES = 512 * 2 ** 20
  */
 export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
   const { engine, compiled, sink, signal } = write
+  requirePlain(sink.metadata)
   const result = await engine.appendFrom(
     {
       inputs: compiled.inputs.map((input, source) => {

@@ -9,6 +9,7 @@ import { currentSchema, currentSpec } from '../iceberg/metadata.ts'
 import type { PartitionSpec } from '../iceberg/partitioning.ts'
 import { fieldById } from '../iceberg/schema.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { requireSupportedProperties } from '../iceberg/table-properties.ts'
 import type { BatchQuery } from './batch-query.ts'
 import { Checkpoint, type CheckpointState } from './checkpoint.ts'
 import { type CheckpointRoots, resolveCheckpointLocation } from './checkpoint-location.ts'
@@ -59,7 +60,9 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
   for (const name of request.sources) sources.push(await loadTable(deps.catalog, 'source_table', name))
   const sink = await loadSink(deps.catalog, request)
   requireApart(sources, request.sink, sink)
-  for (const table of [...sources, ...(sink ? [sink] : [])]) requireOpen(table)
+  for (const source of sources) requireOpen(source, 'source_table')
+  if (sink) requireOpen(sink, 'sink_table')
+  if (sink) requireHonourable(sink)
   const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
   const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
   const state = await readCheckpoint(deps, checkpointLocation, sources.length)
@@ -112,9 +115,17 @@ function requireApart(sources: readonly Table[], sinkName: string, sink: Table |
   if (isSame) throw refuse('INVALID_REQUEST', 'sink_table', 'must be another table than the source')
 }
 
-function requireOpen({ identifier, metadata }: Table): void {
+function requireOpen({ identifier, metadata }: Table, field: string): void {
   if (!metadata.encrypted) return
-  throw refuse('UNPROCESSABLE', 'source_table', `table ${formatIdentifier(identifier)} is encrypted`)
+  throw refuse('UNPROCESSABLE', field, `table ${formatIdentifier(identifier)} is encrypted`)
+}
+
+function requireHonourable({ metadata }: Table): void {
+  try {
+    requireSupportedProperties(metadata.properties)
+  } catch (error) {
+    throw isIcebergError(error) ? refuse('UNPROCESSABLE', 'sink_table', error.message, error) : error
+  }
 }
 
 async function readCheckpoint(deps: StartCheckDeps, location: string, sources: number): Promise<CheckpointState> {

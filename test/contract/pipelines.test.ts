@@ -33,6 +33,14 @@ describe('streaming pipelines through the interface', () => {
       ['id', 'long'],
       ['name', { kind: 'fixed', length: 4 }],
     ])
+    await lab.createTable(
+      's.secret',
+      [
+        ['id', 'long'],
+        ['name', 'string'],
+      ],
+      { properties: { 'encryption.key-id': 'k' } },
+    )
     const { metadataLocation } = await lab.createTable('s.dangling', [['id', 'long']])
     rmSync(metadataLocation.replace('file://', ''))
     await lab.createTable('s.view', [['id', 'long']])
@@ -182,6 +190,8 @@ describe('streaming pipelines through the interface', () => {
       [{ sink_table: 's.wrong' }, 422, 'sink_table'],
       [{ sink_table: 's.fixed' }, 422, 'sink_table'],
       [{ source_table: 's.fixed', sink_table: 's.made', create_sink_table: true }, 422, 'source_table'],
+      [{ source_table: 's.secret' }, 422, 'source_table'],
+      [{ sink_table: 's.secret' }, 422, 'sink_table'],
       [{ source_table: 's.dangling' }, 422, 'source_table'],
       [{ sink_table: 's.dangling' }, 422, 'sink_table'],
       [{ sink_table: 's.view', create_sink_table: true }, 409, 'sink_table'],

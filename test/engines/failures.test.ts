@@ -145,6 +145,9 @@ describe('inputs that cannot be read', () => {
     expect(await failure([good], { output: output({ 'write.parquet.compression-codec': 'lzo' }) })).toMatchObject({
       code: 'UNSUPPORTED',
     })
+    for (const property of ['encryption.key-id', 'parquet.encryption.footer.key']) {
+      expect(await failure([good], { output: output({ [property]: 'k' }) })).toMatchObject({ code: 'UNSUPPORTED' })
+    }
     expect(await failure([good], { output: output({}, 0) })).toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 })

@@ -78,6 +78,11 @@ describe('merging files', () => {
     [{}, 'ZSTD'],
     [{ 'write.parquet.compression-codec': 'snappy' }, 'SNAPPY'],
     [{ 'write.parquet.compression-codec': 'uncompressed' }, 'UNCOMPRESSED'],
+    [{ 'write.parquet.compression-codec': 'none' }, 'UNCOMPRESSED'],
+    [{ 'write.parquet.compression-codec': 'GZIP' }, 'GZIP'],
+    [{ 'write.parquet.compression-codec': 'lz4' }, 'LZ4_RAW'],
+    [{ 'write.parquet.compression-codec': 'lz4_raw' }, 'LZ4_RAW'],
+    [{ 'write.parquet.compression-codec': 'brotli' }, 'BROTLI'],
     [{ 'write.parquet.compression-codec': 'zstd', 'write.parquet.compression-level': '7' }, 'ZSTD'],
   ])('honours the codec of %j', async (properties, codec) => {
     const engine = await lake.engine()

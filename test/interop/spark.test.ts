@@ -71,6 +71,9 @@ const HADOOP_TABLES = [
   'avro_files',
   'equality_deletes',
   'partitioned_equality_deletes',
+  'struct_equality_deletes',
+  'defaults',
+  'bloom_filters',
 ]
 
 /** Tables made once more in the SQL catalog that Spark and the service share. */
@@ -80,6 +83,22 @@ const SQL_TABLES = [
   'equality_deletes',
   'branches_and_tags',
   'evolved_partitions',
+]
+
+/** Conditions that only the row with id 33 meets, one for each column with a Bloom filter. */
+const BLOOM_LOOKUPS = [
+  'id = 33',
+  "region = 'us' AND id = 33",
+  "ts = TIMESTAMP '1970-01-01 02:00:00.000033'",
+  "name = 'name 33'",
+  'amount = 41.25',
+  'n = -33',
+  "d = DATE '1970-01-03'",
+  'f = CAST(33.25 AS FLOAT)',
+  "b = CAST('b33' AS BINARY)",
+  'small = 8.25',
+  "local = TIMESTAMP_NTZ '1970-01-03 00:00:00'",
+  's.x = 33000000231',
 ]
 
 const available = sparkAvailable('interop with Spark')
@@ -174,6 +193,13 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         const added = known(after, table).metadata.entries.filter((entry) => entry.status === 1)
         expect(added.length).toBeGreaterThan(0)
         expect(new Set(added.map((entry) => entry.sequence_number))).toEqual(new Set([started]))
+      })
+
+      it.skipIf(prefix !== 'house')('values are found behind the Bloom filters that we write', async () => {
+        const found = await spark.sql(
+          ...BLOOM_LOOKUPS.map((where) => `SELECT id FROM ${prefix}.db.bloom_filters WHERE ${where}`),
+        )
+        expect(found.map(({ rows }) => rows.map((row) => row['id']))).toEqual(BLOOM_LOOKUPS.map(() => [33]))
       })
 
       it('moves the files of old partition specs to the current one', () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { PartitionTuple } from '../../src/iceberg/partitioning.ts'
+import { applyTransform } from '../../src/iceberg/transforms.ts'
 import { compilePartitionFilter } from '../../src/maintenance/partition-filter.ts'
 import { partitionField, sampleMetadata } from './metadata-samples.ts'
 
@@ -38,6 +39,52 @@ function matches(
   const tuple: PartitionTuple = [region, day, price, bucket]
   return compilePartitionFilter(where, metadata)(1, tuple)
 }
+
+/** A filter over one column `v` of a type, partitioned by one transform. */
+function filterOf(type: string, transform: string, where: string): (value: PartitionTuple[number]) => boolean {
+  const table = sampleMetadata({
+    schemas: [{ type: 'struct', 'schema-id': 0, fields: [{ id: 1, name: 'v', required: false, type }] }],
+    'default-spec-id': 1,
+    'partition-specs': [{ 'spec-id': 1, fields: [partitionField(1000, 1, transform)] }],
+  })
+  const filter = compilePartitionFilter(where, table)
+  return (value) => filter(1, [value])
+}
+
+describe('where at the ends of types', () => {
+  it('takes both zeros for one', () => {
+    for (const where of ['v = 0', 'v = -0', 'v IN (0)', 'v <= 0', 'v >= -0.0']) {
+      expect([0, -0].map(filterOf('double', 'identity', where))).toEqual([true, true])
+    }
+    expect([0, -0].map(filterOf('double', 'identity', 'v < 0'))).toEqual([false, false])
+    expect([0, -0].map(filterOf('double', 'identity', 'v != 0'))).toEqual([false, false])
+  })
+
+  it.each([
+    ['int', -(2n ** 31n)],
+    ['long', -(2n ** 63n)],
+  ] as const)('keeps every %s file that may match where truncation wraps around', (type, least) => {
+    const numbers = [least, least + 1n, least + 5n, least + 15n, -1n, 0n, -least - 15n, -least - 2n, -least - 1n]
+    const own = (value: bigint): bigint | number => (type === 'int' ? Number(value) : value)
+    const truncated = (value: bigint) =>
+      applyTransform({ kind: 'truncate', width: 10 }, { kind: type }, own(value)) ?? null
+    const operators = {
+      '=': (a: bigint, b: bigint) => a === b,
+      '<': (a: bigint, b: bigint) => a < b,
+      '<=': (a: bigint, b: bigint) => a <= b,
+      '>': (a: bigint, b: bigint) => a > b,
+      '>=': (a: bigint, b: bigint) => a >= b,
+    }
+    for (const [operator, holds] of Object.entries(operators)) {
+      for (const bound of numbers) {
+        const filter = filterOf(type, 'truncate[10]', `v ${operator} ${bound}`)
+        for (const value of numbers) if (holds(value, bound)) expect(filter(truncated(value))).toBe(true)
+      }
+    }
+    expect(filterOf(type, 'truncate[10]', 'v > 100')(own(0n))).toBe(false)
+    expect(() => filterOf(type, 'truncate[10]', `v = ${least - 1n}`)).toThrow(`is not a ${type} value`)
+  })
+})
 
 describe('where', () => {
   it.each<[string, Parameters<typeof matches>[1], boolean]>([

@@ -4,6 +4,7 @@ import type { ListType, MapType, NestedField, PrimitiveType, StructType, Type } 
 
 import type { FileField, FileType } from './file-schema.ts'
 import { quoteName } from './sql-text.ts'
+import { finerTimestamp } from './temporal-infinity.ts'
 import { duckType, structMembers } from './type-mapping.ts'
 import { initialDefault } from './value-literal.ts'
 
@@ -155,6 +156,9 @@ const ACCEPTED: Readonly<Record<string, readonly string[]>> = {
   binary: ['BLOB', 'VARCHAR'],
 }
 
+/** Types whose ends lie beyond those of the timestamps that they are read as. */
+const COARSE: readonly string[] = ['DATE', 'TIMESTAMP_MS', 'TIMESTAMP_S']
+
 /** The source as a value of the target type, or undefined when the file's type cannot hold such values. */
 function promote(source: string, file: FileType & { kind: 'primitive' }, type: PrimitiveType): string | undefined {
   // DuckDB cuts nanoseconds with a zone to microseconds
@@ -171,7 +175,7 @@ function promote(source: string, file: FileType & { kind: 'primitive' }, type: P
   if (type.kind === 'string') return `decode(${source})`
   if (type.kind === 'binary') return `encode(${source})`
   if (type.kind === 'uuid') return `CAST(hex(${source}) AS UUID)`
-  return `CAST(${source} AS ${target})`
+  return COARSE.includes(file.duckType) ? finerTimestamp(source, target) : `CAST(${source} AS ${target})`
 }
 
 function mismatch(step: Conversion, context: ColumnContext): IcebergError {

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { NestedField } from '../../iceberg/types.ts'
 
+import { bloomFilterOptions, requireBloomFilters, wantedBloomFilters } from './bloom-filters.ts'
+import type { BloomFilters } from './bloom-filters.ts'
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
 import { textOf } from './result-values.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
@@ -61,20 +63,48 @@ const CODECS: Readonly<Record<string, string>> = {
  * Rows with both zeros in one column are written a second time, see {@link doubtfulZeros}.
  */
 export async function copyRows(run: DuckDbRun, request: CopyRequest): Promise<readonly CopiedFile[]> {
-  const copied = await copyOnce(run, request, dictionaryLimit(rowGroupRows(request)))
+  const filters = wantedBloomFilters(request.fields, request.properties)
+  const copied = await copyKeepingZeros(run, request, filters)
+  const paths = copied.map(({ path }) => path)
+  if (filters) await requireBloomFilters(run, paths, filters)
+  return copied
+}
+
+async function copyKeepingZeros(
+  run: DuckDbRun,
+  request: CopyRequest,
+  filters: BloomFilters | undefined,
+): Promise<readonly CopiedFile[]> {
+  const rows = rowGroupRows(request)
+  const copied = await (filters
+    ? copyOnce(run, request, { rows: Math.min(rows, DEFAULT_ROW_GROUP_ROWS), dictionaries: rows, filters })
+    : copyOnce(run, request, { rows, dictionaries: dictionaryLimit(rows) }))
   const paths = copied.map(({ path }) => path)
   const doubtful = await doubtfulZeros(run, paths, request.fields)
   if (doubtful.length === 0 || !(await holdNegativeZero(run, request.rows, doubtful))) return copied
   await Promise.all(paths.map((path) => rm(path)))
-  return copyOnce(run, request, 0)
+  return copyOnce(run, request, { rows, dictionaries: 0 })
 }
 
-async function copyOnce(run: DuckDbRun, request: CopyRequest, dictionaries: number): Promise<readonly CopiedFile[]> {
+interface RowGroups {
+  /** Rows in each. */
+  readonly rows: number
+  /** Distinct values up to which a column chunk gets a dictionary. */
+  readonly dictionaries: number
+  readonly filters?: BloomFilters
+}
+
+async function copyOnce(
+  run: DuckDbRun,
+  request: CopyRequest,
+  { rows, dictionaries, filters }: RowGroups,
+): Promise<readonly CopiedFile[]> {
   const folder = join(await mkdtemp(join(run.folder, 'out-')), 'files')
   const members = structMembers(request.fields)
   const columns = members.map(([name, field]) => `s.c${field.id} AS ${quoteName(name)}`)
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
-  options.push(`ROW_GROUP_SIZE ${rowGroupRows(request)}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
+  options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
+  if (filters) options.push(...bloomFilterOptions(filters))
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
     const name = partitionColumn(members.map(([member]) => member))

@@ -17,10 +17,12 @@ import type {
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
 import type { Schema } from '../../iceberg/schema.ts'
+import { requireSupportedProperties } from '../../iceberg/table-properties.ts'
 import type { NestedField } from '../../iceberg/types.ts'
 
 import { appendFrom, requireReadableInputs } from './append-from.ts'
 import { appendRows } from './append-rows.ts'
+import { wantedBloomFilters } from './bloom-filters.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
 import { placeFiles } from './output-files.ts'
@@ -93,12 +95,12 @@ class DuckDbEngine implements Engine {
   }
 
   async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {
-    requireWritable(task.output.schema.fields)
+    requireOutput(task.output)
     return this.#run('writing rows', options, (run) => appendRows(run, task, options))
   }
 
   async appendFrom(task: AppendFromTask, options: EngineRunOptions = {}): Promise<AppendFromResult> {
-    requireWritable(task.output.schema.fields)
+    requireOutput(task.output)
     requireReadableInputs(task)
     if (task.isUntrusted === true)
       return this.#runUntrusted(this.#queryLimits, options, (run) => appendFrom(run, task, options))
@@ -180,9 +182,17 @@ class DuckDbEngine implements Engine {
   }
 }
 
-/** The columns of new files; refuses what cannot be written before anything is read. */
-function outputFields({ schema, formatVersion }: OutputSpec): readonly NestedField[] {
+/** Refuses an output that cannot be written as its table asks. */
+function requireOutput({ schema, properties }: OutputSpec): void {
   requireWritable(schema.fields)
+  requireSupportedProperties(properties)
+  wantedBloomFilters(schema.fields, properties)
+}
+
+/** The columns of new files; refuses what cannot be written before anything is read. */
+function outputFields(output: OutputSpec): readonly NestedField[] {
+  requireOutput(output)
+  const { schema, formatVersion } = output
   return formatVersion === 3 ? [...schema.fields, ROW_ID, LAST_UPDATED] : schema.fields
 }
 

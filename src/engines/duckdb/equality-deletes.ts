@@ -22,6 +22,8 @@ export interface KeyColumn {
   readonly column: NestedField
   /** SQL of the compared value, given the SQL of `column`. */
   readonly value: (source: string) => string
+  /** SQL of how many of the structs around the leaf are not null; undefined for a top-level column. */
+  readonly structs: ((source: string) => string) | undefined
   /** Whether the sign of zero counts as well, which `=` ignores (trap 8). */
   readonly isFloating: boolean
 }
@@ -114,12 +116,18 @@ export function keyScanColumns(keys: readonly KeyColumn[], prefix: string): read
   return keys.map(({ column }, at) => ({ alias: `${prefix}${at}`, field: column }))
 }
 
-/** SQL of all compared values over the columns of {@link keyScanColumns}. */
+/**
+ * SQL of all compared values over the columns of {@link keyScanColumns}. A member of a struct that is null differs from a
+ * null member: Java compares the structs as a whole (`StructProjection`, `StructLikeSet`), and a row that it keeps must
+ * not be lost by a rewrite.
+ */
 export function keySql(keys: readonly KeyColumn[], table: string, prefix = 'q'): readonly string[] {
   return keys.flatMap((key, at) => {
-    const value = key.value(`${table}.${prefix}${at}`)
+    const source = `${table}.${prefix}${at}`
+    const value = key.value(source)
+    const keys = key.structs ? [value, key.structs(source)] : [value]
     // Java compares bits with one NaN: -0.0 differs from 0.0, NaN equals NaN
-    return key.isFloating ? [value, `(signbit(${value}) AND NOT isnan(${value}))`] : [value]
+    return key.isFloating ? [...keys, `(signbit(${value}) AND NOT isnan(${value}))`] : keys
   })
 }
 
@@ -137,7 +145,7 @@ function keyColumn(metadata: TableMetadata, id: number): KeyColumn {
 }
 
 /** The top-level column around a leaf, with nothing else in it, and the way to the leaf. */
-function cutDown(schema: Schema, leaf: NestedField): Pick<KeyColumn, 'column' | 'value'> {
+function cutDown(schema: Schema, leaf: NestedField): Pick<KeyColumn, 'column' | 'value' | 'structs'> {
   let column = leaf
   let depth = 0
   for (let parent = parentFieldId(schema, column.id); parent !== undefined; parent = parentFieldId(schema, column.id)) {
@@ -152,14 +160,18 @@ function cutDown(schema: Schema, leaf: NestedField): Pick<KeyColumn, 'column' | 
     column = { ...outer, required: false, type: { kind: 'struct', fields: [column] } }
     depth += 1
   }
+  const structs = (source: string): string =>
+    `(${Array.from({ length: depth }, (_, level) => `(${memberAt(source, level)} IS NOT NULL)::INTEGER`).join(' + ')})`
   return {
     column,
-    value: (source) => {
-      let sql = source
-      for (let level = 0; level < depth; level += 1) sql = `struct_extract_at(${sql}, 1)`
-      return sql
-    },
+    value: (source) => memberAt(source, depth),
+    structs: depth === 0 ? undefined : structs,
   }
+}
+
+/** SQL of the first member of the first member, and so on, of a struct. */
+function memberAt(source: string, depth: number): string {
+  return depth === 0 ? source : memberAt(`struct_extract_at(${source}, 1)`, depth - 1)
 }
 
 function requireKeys(shape: FileShape, keys: readonly KeyColumn[], location: string): FileShape {

@@ -10,7 +10,9 @@ import type { DuckDbRun } from './duckdb-session.ts'
 import { engineValue } from './engine-values.ts'
 import { toValue } from './result-values.ts'
 import { TableFiller } from './table-filler.ts'
+import { withInfinities } from './temporal-infinity.ts'
 import { duckType } from './type-mapping.ts'
+import { valueLiteral } from './value-literal.ts'
 
 /** A transform applied to the rows of `s`, whose columns are named `c<id>`. */
 export interface TransformSql {
@@ -86,38 +88,67 @@ function directSql(transform: Transform, type: PrimitiveType, source: string): s
 }
 
 function timeSql(unit: 'year' | 'month' | 'day' | 'hour', type: PrimitiveType, source: string): string {
-  if (unit === 'hour') return `CAST(${floorDivide(microsSql(type, source), MICROS_PER_HOUR)} AS INTEGER)`
+  if (type.kind === 'date') return dateSql(unit, source)
+  if (unit === 'hour') return `CAST(${floorQuotient(microsSql(type, source), MICROS_PER_HOUR)} AS INTEGER)`
   // from the microseconds, so that neither the session's zone nor rounding before 1970 can interfere
-  const date = type.kind === 'date' ? source : `CAST(make_timestamp(${microsSql(type, source)}) AS DATE)`
+  const days = `CAST(${floorQuotient(microsSql(type, source), 24n * MICROS_PER_HOUR)} AS INTEGER)`
+  return dateUnits(unit, `(DATE '1970-01-01' + ${days})`)
+}
+
+function dateSql(unit: 'year' | 'month' | 'day' | 'hour', source: string): string {
+  const type: PrimitiveType = { kind: 'date' }
+  if (unit === 'day') return source
+  return withInfinities({ type, source, sql: dateUnits(unit, source) }, (days) =>
+    valueLiteral({ kind: 'int' }, applyTransform({ kind: unit }, type, Number(days))),
+  )
+}
+
+function dateUnits(unit: string, date: string): string {
   if (unit === 'day') return date
   const year = `(year(${date}) - 1970)`
   return unit === 'year' ? `CAST(${year} AS INTEGER)` : `CAST(${year} * 12 + month(${date}) - 1 AS INTEGER)`
 }
 
 function microsSql(type: PrimitiveType, source: string): string {
-  return type.kind === 'timestamp_ns' ? floorDivide(`epoch_ns(${source})`, 1000n) : `epoch_us(${source})`
+  if (type.kind === 'timestamp_ns') return floorQuotient(`epoch_ns(${source})`, 1000n)
+  return `(${withInfinities({ type, source, sql: `epoch_us(${source})` }, (micros) => `'${micros}'::BIGINT`)})`
 }
 
 /** DuckDB's `//` rounds towards zero. */
-function floorDivide(source: string, divisor: bigint): string {
-  return `((${source} - ${floorRemainder(source, divisor)}) // ${divisor})`
+function floorQuotient(source: string, divisor: bigint): string {
+  return `(${source} // ${divisor} - (${source} % ${divisor} < 0)::INTEGER)`
 }
 
-function floorRemainder(source: string, divisor: bigint): string {
-  return `((${source} % ${divisor} + ${divisor}) % ${divisor})`
-}
-
+/**
+ * The multiple of the width below a number. Below the least number of the type there is none: it wraps around, as it does
+ * in the reference implementation.
+ */
 function truncateSql(type: PrimitiveType, source: string, width: number): string | undefined {
   switch (type.kind) {
     case 'int':
-      return `CAST(CAST(${source} AS BIGINT) - ${floorRemainder(`CAST(${source} AS BIGINT)`, BigInt(width))} AS INTEGER)`
+      return truncateInteger({ source, wide: 'BIGINT', bits: 32n, width })
     case 'long':
-      return `(${source} - ${floorRemainder(source, BigInt(width))})`
+      return truncateInteger({ source, wide: 'HUGEINT', bits: 64n, width })
     case 'string':
       return `left(${source}, ${width})`
     default:
       return undefined
   }
+}
+
+interface IntegerTruncation {
+  readonly source: string
+  /** A type wide enough for what wraps around. */
+  readonly wide: string
+  readonly bits: bigint
+  readonly width: number
+}
+
+function truncateInteger({ source, wide, bits, width }: IntegerTruncation): string {
+  const own = bits === 32n ? 'INTEGER' : 'BIGINT'
+  const least = `'${-(2n ** (bits - 1n))}'::${wide}`
+  const multiple = `(CAST(${source} AS ${wide}) - (CAST(${source} AS ${wide}) % ${width} + ${width}) % ${width})`
+  return `CAST(${multiple} + CASE WHEN ${multiple} < ${least} THEN '${2n ** bits}'::${wide} ELSE 0 END AS ${own})`
 }
 
 /** The bucket of everything that is hashed as a 64-bit integer, computed with 32-bit arithmetic in 64-bit numbers. */

@@ -10,6 +10,7 @@ import { FileConstants } from './file-constants.ts'
 import type { FileField, FileShape } from './file-schema.ts'
 import type { StagedFile } from './scan-inputs.ts'
 import { quoteName, quoteText, textList } from './sql-text.ts'
+import { finerTimestamp } from './temporal-infinity.ts'
 import { duckType } from './type-mapping.ts'
 import { valueLiteral } from './value-literal.ts'
 
@@ -136,5 +137,7 @@ function identityValue(file: StagedFile['file'], metadata: TableMetadata, fieldI
 function castLiteral({ type, value }: TypedValue, target: PrimitiveType): string {
   // a date partition of a column that has become a timestamp still is a number of days
   const own: PrimitiveType = typeof value === 'number' && type.kind.startsWith('timestamp') ? { kind: 'date' } : type
-  return `CAST(${valueLiteral(own, value)} AS ${duckType(target)})`
+  const literal = valueLiteral(own, value)
+  if (own.kind === 'date' && target.kind !== 'date') return finerTimestamp(literal, duckType(target))
+  return `CAST(${literal} AS ${duckType(target)})`
 }

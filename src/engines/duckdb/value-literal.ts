@@ -1,11 +1,13 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { formatType } from '../../iceberg/type-names.ts'
+import { isJsonObject } from '../../iceberg/json/json-fields.ts'
 import type { JsonValue } from '../../iceberg/json/lossless-json.ts'
 import type { NestedField, PrimitiveType, Type, Value } from '../../iceberg/types.ts'
 import { bytesToHex } from '../../iceberg/values-binary.ts'
 import { formatDecimal, valueFromJson } from '../../iceberg/values-json.ts'
 
 import { quoteName, quoteText } from './sql-text.ts'
+import { INFINITIES } from './temporal-infinity.ts'
 import { duckType, structMembers } from './type-mapping.ts'
 
 /** A value as a typed SQL expression; null gives a typed NULL. */
@@ -40,7 +42,7 @@ function defaultLiteral(type: Type, json: JsonValue): string {
   if (json === null) return nullLiteral(type)
   switch (type.kind) {
     case 'struct': {
-      if (typeof json !== 'object' || Array.isArray(json)) throw badDefault(type)
+      if (!isJsonObject(json)) throw badDefault(type)
       const members = structMembers(type.fields).map(([name, field]) => {
         const own = json[String(field.id)]
         return `${quoteName(name)} := ${own === undefined ? initialDefault(field) : defaultLiteral(field.type, own)}`
@@ -51,7 +53,7 @@ function defaultLiteral(type: Type, json: JsonValue): string {
       if (!Array.isArray(json)) throw badDefault(type)
       return `[${json.map((element) => defaultLiteral(type.element, element)).join(', ')}]::${duckType(type)}`
     case 'map': {
-      const { keys, values } = json as { keys?: JsonValue; values?: JsonValue }
+      const { keys, values } = isJsonObject(json) ? json : {}
       if (!Array.isArray(keys) || !Array.isArray(values) || keys.length !== values.length) throw badDefault(type)
       const keyList = keys.map((key) => defaultLiteral(type.key, key)).join(', ')
       const valueList = values.map((value) => defaultLiteral(type.value, value)).join(', ')
@@ -63,8 +65,11 @@ function defaultLiteral(type: Type, json: JsonValue): string {
 }
 
 function numberLiteral(type: PrimitiveType, value: number): string {
-  if (type.kind === 'date') return `('1970-01-01'::DATE + ${requireInteger(value)})`
-  if (type.kind === 'int' || type.kind === 'long') return `${requireInteger(value)}::${duckType(type)}`
+  if (type.kind === 'date') {
+    return endLiteral(type, BigInt(requireInteger(value))) ?? `('1970-01-01'::DATE + ${value})`
+  }
+  // quoted, as the sign before a number is an operator on it: the least integer would be out of range
+  if (type.kind === 'int' || type.kind === 'long') return `'${requireInteger(value)}'::${duckType(type)}`
   return `${quoteText(Object.is(value, -0) ? '-0.0' : String(value))}::${duckType(type)}`
 }
 
@@ -75,14 +80,20 @@ function bigintLiteral(type: PrimitiveType, value: bigint): string {
     case 'time':
       return `(TIME '00:00:00' + to_microseconds(${value}))`
     case 'timestamp':
-      return `make_timestamp(${value})`
+      return endLiteral(type, value) ?? `make_timestamp(${value})`
     case 'timestamptz':
-      return `make_timestamp(${value})::TIMESTAMPTZ`
+      return endLiteral(type, value) ?? `make_timestamptz(${value})`
     case 'timestamp_ns':
-      return `make_timestamp_ns(${value})`
+      return endLiteral(type, value) ?? `make_timestamp_ns(${value})`
     default:
       return `'${value}'::${duckType(type)}`
   }
+}
+
+/** The engine's name for a number of days, microseconds or nanoseconds that it takes for an infinity. */
+function endLiteral(type: PrimitiveType, value: bigint): string | undefined {
+  const end = INFINITIES.find((candidate) => candidate.units(type) === value)
+  return end && `'${end.name}'::${duckType(type)}`
 }
 
 function requireInteger(value: number): number {

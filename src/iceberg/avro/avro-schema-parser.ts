@@ -1,4 +1,5 @@
 import { IcebergError } from '../errors.ts'
+import { isJsonObject } from '../json/json-fields.ts'
 import { parseJson } from '../json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
 import { integerMember } from './avro-schema.ts'
@@ -36,7 +37,7 @@ class SchemaParser {
     if (++this.#types > MAX_TYPES) throw broken('it has too many types')
     if (typeof json === 'string') return this.#reference(json, namespace)
     if (Array.isArray(json)) return this.#union(json, namespace)
-    if (typeof json !== 'object' || json === null) throw broken(`a type is ${json === null ? 'null' : typeof json}`)
+    if (!isJsonObject(json)) throw broken(`a type is ${json === null ? 'null' : typeof json}`)
     return this.#definition(json, namespace)
   }
 
@@ -95,7 +96,7 @@ class SchemaParser {
   #fields(json: JsonValue | undefined, namespace: string): AvroField[] {
     if (!Array.isArray(json)) throw broken('a record has no fields')
     return json.map((field) => {
-      if (typeof field !== 'object' || field === null || Array.isArray(field)) throw broken('a field is not an object')
+      if (!isJsonObject(field)) throw broken('a field is not an object')
       const fieldId = integerMember(field['field-id'])
       const name = typeof field['name'] === 'string' ? field['name'] : ''
       const schema = this.parse(member(field, 'type'), namespace)

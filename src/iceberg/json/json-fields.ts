@@ -1,11 +1,12 @@
 import { IcebergError } from '../errors.ts'
+import { JsonFloat } from './json-float.ts'
 import type { JsonObject, JsonValue } from './lossless-json.ts'
 
 const maxInt64 = 2n ** 63n - 1n
 
 /** Whether a JSON value is an object (not null, not an array). */
 export function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof JsonFloat)
 }
 
 /** An `INVALID_METADATA` error about one place of a document. */
@@ -175,11 +176,13 @@ export function jsonEquals(a: JsonValue | undefined, b: JsonValue | undefined): 
       keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && jsonEquals(a[key], b[key]))
     )
   }
-  return isNumeric(a) && isNumeric(b) && a == b
+  const [left, right] = [numeric(a), numeric(b)]
+  return left !== undefined && right !== undefined && left == right
 }
 
-function isNumeric(value: JsonValue | undefined): value is number | bigint {
-  return typeof value === 'number' || typeof value === 'bigint'
+function numeric(value: JsonValue | undefined): number | bigint | undefined {
+  if (value instanceof JsonFloat) return value.value
+  return typeof value === 'number' || typeof value === 'bigint' ? value : undefined
 }
 
 function required(object: JsonObject, key: string, where: string): JsonValue {
@@ -196,6 +199,7 @@ function describe(value: JsonValue | undefined): string {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
   if (Array.isArray(value)) return 'an array'
+  if (value instanceof JsonFloat) return value.toString()
   if (typeof value === 'object') return 'an object'
   if (typeof value === 'string') return value.length > 40 ? 'a long string' : JSON.stringify(value)
   return String(value)

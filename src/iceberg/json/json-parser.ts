@@ -1,4 +1,5 @@
 import { IcebergError } from '../errors.ts'
+import { JsonFloat } from './json-float.ts'
 import type { JsonObject, JsonValue } from './lossless-json.ts'
 
 const QUOTE = 0x22
@@ -122,7 +123,7 @@ export class JsonParser {
     }
   }
 
-  #number(): number | bigint {
+  #number(): number | bigint | JsonFloat {
     NUMBER.lastIndex = this.#pos
     const match = NUMBER.exec(this.#text)
     if (match === null) throw this.#broken('expected digits')
@@ -131,8 +132,8 @@ export class JsonParser {
     if (!Number.isFinite(value)) throw this.#broken('number is out of range')
     if (token.length > MAX_INTEGER_DIGITS) throw this.#broken('number has too many digits')
     this.#pos += token.length
-    const exact = token.length <= MAX_EXACT_DIGITS || fraction !== undefined || exponent !== undefined
-    return exact || Number.isSafeInteger(value) ? value : BigInt(token)
+    if (fraction !== undefined || exponent !== undefined) return Number.isInteger(value) ? new JsonFloat(value) : value
+    return token.length <= MAX_EXACT_DIGITS || Number.isSafeInteger(value) ? value : BigInt(token)
   }
 
   #literal(): boolean | null {

@@ -1,8 +1,12 @@
 import { IcebergError } from '../errors.ts'
+import { JsonFloat } from './json-float.ts'
 import { JsonParser } from './json-parser.ts'
 
-/** A JSON value whose integers are exact: those outside ±(2^53-1) are bigint, all others number. */
-export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject
+/**
+ * A JSON value whose integers are exact: those outside ±(2^53-1) are bigint, all others number. Whole numbers that were
+ * written as floats are told apart, all other floats are number.
+ */
+export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject | JsonFloat
 
 export interface JsonObject {
   [key: string]: JsonValue
@@ -61,6 +65,7 @@ function printValue(value: JsonValue, state: PrintState): string {
     case 'boolean':
       return value ? 'true' : 'false'
     case 'object':
+      if (value instanceof JsonFloat) return value.toString()
       return value === null ? 'null' : printContainer(value, state)
     default:
       throw notJson(typeof value, state)

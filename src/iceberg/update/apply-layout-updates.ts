@@ -1,4 +1,4 @@
-import { jsonEquals, normalizeJson } from '../json/json-fields.ts'
+import { isJsonObject, jsonEquals, normalizeJson } from '../json/json-fields.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
 import { checkIdentifierFields, checkPartitionSpec, checkSchemaVersion } from '../metadata-checks.ts'
 import { checkSortOrder, checkSourcesExist } from '../metadata-checks.ts'
@@ -80,7 +80,7 @@ function withPartitionIds(json: JsonObject, lastPartitionId: number): JsonObject
     ...json,
     'spec-id': json['spec-id'] ?? 0,
     fields: fields.map((field: JsonValue) => {
-      if (typeof field !== 'object' || field === null || Array.isArray(field) || 'field-id' in field) return field
+      if (!isJsonObject(field) || 'field-id' in field) return field
       lastId += 1
       return { ...field, 'field-id': lastId }
     }),
@@ -183,5 +183,5 @@ function idOf(entry: JsonObject, key: string): number {
 
 function normalized(json: JsonObject): JsonObject {
   const copy = normalizeJson(json)
-  return typeof copy === 'object' && copy !== null && !Array.isArray(copy) ? copy : {}
+  return isJsonObject(copy) ? copy : {}
 }

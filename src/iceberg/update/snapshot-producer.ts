@@ -1,3 +1,4 @@
+import { requirePlain } from '../encryption.ts'
 import { IcebergError } from '../errors.ts'
 import { newMetadataFileLocation } from '../locations.ts'
 import { loadManifests } from '../manifest-cache.ts'
@@ -60,9 +61,7 @@ export async function produceSnapshot(
   options: StageOptions,
   build: (producer: SnapshotProducer) => Promise<SnapshotContents>,
 ): Promise<StagedSnapshot> {
-  if (table.metadata.encrypted) {
-    throw new IcebergError('UNSUPPORTED', `The table at ${table.metadata.location} is encrypted and cannot be changed`)
-  }
+  requirePlain(table.metadata)
   const producer = new SnapshotProducer(table, options)
   try {
     return await producer.finish(await build(producer))
@@ -102,7 +101,10 @@ export class SnapshotProducer {
 
   /** The manifests of the head of `main`. */
   async parentManifests(): Promise<readonly ManifestFile[]> {
-    return this.parent === undefined ? [] : loadManifests(this.table, this.parent)
+    const manifests = this.parent === undefined ? [] : await loadManifests(this.table, this.parent)
+    const encrypted = manifests.find(({ keyMetadata }) => keyMetadata !== undefined)
+    if (encrypted === undefined) return manifests
+    throw new IcebergError('UNSUPPORTED', `The manifest ${encrypted.manifestPath} is encrypted, so nothing is changed`)
   }
 
   /** Writes one manifest. */

@@ -1,5 +1,6 @@
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
+import { JsonFloat } from '../../iceberg/json/json-float.ts'
 import type { Schema } from '../../iceberg/schema.ts'
 import { canPromote } from '../../iceberg/type-json.ts'
 import { formatType } from '../../iceberg/type-names.ts'
@@ -60,7 +61,7 @@ function absent(field: NestedField, sandbox: SqlSandbox, problems: SinkProblem[]
     }
     return `CAST(NULL AS ${type}) AS c${field.id}`
   }
-  if (isNested(field.type) || field.type.kind === 'binary' || typeof writeDefault === 'object') {
+  if (isNested(field.type) || field.type.kind === 'binary' || isNestedDefault(writeDefault)) {
     problems.push({
       code: 'COLUMN_MISMATCH',
       message: `column ${field.name} of the sink has a default that has to be given here`,
@@ -120,7 +121,12 @@ function requiredInside(path: string, isRequired: boolean): string | undefined {
 }
 
 /** A single value as the table's metadata has it (Iceberg spec, Appendix D). */
+function isNestedDefault(value: unknown): boolean {
+  return typeof value === 'object' && !(value instanceof JsonFloat)
+}
+
 function textOf(value: unknown): string {
   if (typeof value === 'string') return value
+  if (value instanceof JsonFloat) return value.toString()
   return typeof value === 'bigint' ? value.toString() : JSON.stringify(value)
 }

@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
+import { JsonFloat } from '../../../src/iceberg/json/json-float.ts'
+import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
 
@@ -18,6 +20,21 @@ describe('parseJson', () => {
       k: -1,
     })
     expect(parseJson('[-9007199254740991, -9223372036854775808]')).toEqual([-9007199254740991, -9223372036854775808n])
+  })
+
+  it('tells whole numbers that were written as floats apart, and prints them as floats again', () => {
+    const text = '{"a":5.0,"b":-0.0,"c":1e3,"d":5,"e":1.5,"f":[1.0],"g":1e+300}'
+    expect(parseJson(text)).toEqual({
+      a: new JsonFloat(5),
+      b: new JsonFloat(-0),
+      c: new JsonFloat(1000),
+      d: 5,
+      e: 1.5,
+      f: [new JsonFloat(1)],
+      g: new JsonFloat(1e300),
+    })
+    expect(stringifyJson(parseJson(text))).toBe(text.replace('1e3,', '1000.0,'))
+    expect(JSON.stringify(parseJson('[5.0]'))).toBe('[5]')
   })
 
   it('reads bytes, skips a byte order mark and refuses other encodings', () => {
@@ -91,7 +108,7 @@ describe('parseJson', () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.integer({ min: 0, max: 3 }), (text, indent) => {
         const spaced = JSON.stringify(JSON.parse(text), null, indent)
-        expect(parseJson(spaced)).toEqual(asLossless(JSON.parse(spaced), spaced))
+        expect(withoutFloats(parseJson(spaced))).toEqual(asLossless(JSON.parse(spaced), spaced))
       }),
       { numRuns: 500 },
     )
@@ -175,6 +192,14 @@ function parseFinite(text: string): void {
     if (value === Infinity || value === -Infinity) throw new RangeError('out of range')
     return value
   })
+}
+
+function withoutFloats(value: JsonValue): unknown {
+  if (value instanceof JsonFloat) return value.value
+  if (Array.isArray(value)) return value.map(withoutFloats)
+  if (!isJsonObject(value)) return value
+  const entries = Object.entries(value).map(([key, member]) => [key, withoutFloats(member)])
+  return Object.fromEntries(entries)
 }
 
 /** What JSON.parse gives, with integers that it rounded taken from the text again. */

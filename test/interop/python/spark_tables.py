@@ -169,15 +169,16 @@ def orc_files(spark, name):
     inserts(spark, name, 6, 20)
 
 
-def delete_equal(spark, name, keys, partition=None):
-    """Commits an equality delete file, written by Iceberg's Java library as Flink does; `keys`: a query of the keys.
+def delete_equal(spark, name, keys, partition=None, compared=None):
+    """Commits an equality delete file, written by Iceberg's Java library as Flink does; `keys`: a query of the keys,
+    `compared`: dotted names of struct members, where not all columns of the query are compared as they are.
 
     The keys go through a table of their own, because single numbers lose their Java type on the way out of Python.
     """
     jvm, gateway = spark._jvm, spark.sparkContext._gateway
     key_table = f"{name}_keys"
     spark.sql(f"CREATE TABLE {key_table} USING iceberg AS {keys}")
-    columns = spark.table(key_table).columns
+    columns = compared or spark.table(key_table).columns
     table = java_table(spark, name)
     wanted, ids = jvm.java.util.ArrayList(), gateway.new_array(gateway.jvm.int, len(columns))
     for i, column in enumerate(columns):
@@ -227,6 +228,69 @@ def partitioned_equality_deletes(spark, name):
     delete_equal(spark, name, "SELECT v FROM VALUES (double('NaN')), (double('-0.0')) AS t(v)", us)
 
 
+def struct_equality_deletes(spark, name):
+    """Deletes by a member of a struct, in rows where the member is null, or a struct around it."""
+    create(spark, name, 2)
+    spark.sql(f"ALTER TABLE {name} ADD COLUMN s STRUCT<x: INT, t: STRUCT<y: STRING>>")
+    for start in (0, 20, 40):
+        spark.sql(
+            f"INSERT INTO {name} SELECT *, CASE id % 5 WHEN 0 THEN NULL "
+            "WHEN 1 THEN named_struct('x', CAST(NULL AS INT), 't', named_struct('y', CAST(NULL AS STRING))) "
+            "WHEN 2 THEN named_struct('x', 2, 't', CAST(NULL AS STRUCT<y: STRING>)) "
+            "WHEN 3 THEN named_struct('x', 3, 't', named_struct('y', 'three')) "
+            "ELSE named_struct('x', 4, 't', named_struct('y', CAST(NULL AS STRING))) END AS s "
+            f"FROM ({select(start, start + 19)})"
+        )
+        if start == 0:
+            delete_equal(spark, name, "SELECT named_struct('x', CAST(NULL AS INT)) AS s", compared=["s.x"])
+        if start == 20:
+            keys = "SELECT named_struct('t', named_struct('y', CAST(NULL AS STRING))) AS s"
+            delete_equal(spark, name, keys, compared=["s.t.y"])
+    delete_equal(spark, name, "SELECT CAST(NULL AS STRUCT<x: INT>) AS s", compared=["s.x"])
+    inserts_with_struct = f"INSERT INTO {name} SELECT *, named_struct('x', 1, 't', NULL) FROM ({select(60, 79)})"
+    spark.sql(inserts_with_struct)
+
+
+def defaults(spark, name):
+    """Columns that files lack and that have defaults: whole floats, and the least integers."""
+    create(spark, name, 3)
+    inserts(spark, name, 3, 20)
+    types = spark._jvm.org.apache.iceberg.types.Types
+    literal = spark._jvm.org.apache.iceberg.expressions.Literal
+    update = java_table(spark, name).updateSchema()
+    jvm = spark._jvm.java.lang
+    columns = {
+        "whole": (types.DoubleType.get(), literal.of(5.0)),
+        "zero": (types.DoubleType.get(), literal.of(-0.0)),
+        "half": (types.FloatType.get(), literal.of(jvm.Float.valueOf("2"))),
+        "least": (types.IntegerType.get(), literal.of(jvm.Integer.valueOf("-2147483648"))),
+        "lowest": (types.LongType.get(), literal.of(jvm.Long.valueOf("-9223372036854775808"))),
+    }
+    for column, (kind, value) in columns.items():
+        update.addColumn(column, kind, value)
+    update.commit()
+    spark.sql(f"REFRESH TABLE {name}")
+
+
+def bloom_filters(spark, name):
+    """Bloom filters asked for on columns of every type that has them; see `spark.test.ts` for what is looked up."""
+    create(spark, name, 2)
+    spark.sql(
+        f"ALTER TABLE {name} ADD COLUMNS n INT, d DATE, f FLOAT, b BINARY, small DECIMAL(5,2), "
+        "local TIMESTAMP_NTZ, s STRUCT<x: BIGINT>"
+    )
+    columns = "id region ts name amount n d f b small local s.x".split()
+    properties = ", ".join(f"'write.parquet.bloom-filter-enabled.column.{column}'='true'" for column in columns)
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ({properties})")
+    for part in range(3):
+        spark.sql(
+            f"INSERT INTO {name} SELECT *, CAST(-id AS INT), date_add(DATE '1969-12-01', CAST(id AS INT)), "
+            "CAST(id + 0.25 AS FLOAT), CAST(concat('b', id) AS BINARY), CAST(id / 4 AS DECIMAL(5,2)), "
+            "TIMESTAMP_NTZ '1969-12-01 00:00:00' + make_interval(0, 0, 0, CAST(id AS INT)), named_struct('x', id * 1000000007) "
+            f"FROM ({select(part * 200, part * 200 + 199)})"
+        )
+
+
 TABLES = {
     "position_deletes": position_deletes,
     "position_deletes_by_partition": position_deletes_by_partition,
@@ -242,6 +306,9 @@ TABLES = {
     "orc_files": orc_files,
     "equality_deletes": equality_deletes,
     "partitioned_equality_deletes": partitioned_equality_deletes,
+    "struct_equality_deletes": struct_equality_deletes,
+    "defaults": defaults,
+    "bloom_filters": bloom_filters,
 }
 
 
