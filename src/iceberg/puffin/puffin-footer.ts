@@ -1,4 +1,5 @@
 import { IcebergError } from '../errors.ts'
+import { isJsonObject } from '../json/json-fields.ts'
 import { parseJson } from '../json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
 
@@ -30,7 +31,7 @@ export function parseFooterPayload(payload: Uint8Array, location: string): Puffi
   const fail = (what: string): IcebergError =>
     new IcebergError('CORRUPT_FILE', `The Puffin footer of ${location} is damaged: ${what}`)
   const json = parseJson(payload)
-  if (!isObject(json)) throw fail('it is not a JSON object')
+  if (!isJsonObject(json)) throw fail('it is not a JSON object')
   const blobs = json['blobs']
   if (!Array.isArray(blobs)) throw fail('`blobs` is not a list')
   return {
@@ -59,7 +60,7 @@ export function footerToJson(footer: PuffinFooter): JsonObject {
 type Fail = (what: string) => IcebergError
 
 function parseBlob(json: JsonValue, fail: Fail): BlobMetadata {
-  if (!isObject(json)) throw fail('not a JSON object')
+  if (!isJsonObject(json)) throw fail('not a JSON object')
   const type = json['type']
   if (typeof type !== 'string') throw fail('`type` is not text')
   const fields = json['fields']
@@ -80,7 +81,7 @@ function parseBlob(json: JsonValue, fail: Fail): BlobMetadata {
 
 function parseProperties(json: JsonValue | undefined, fail: Fail): Readonly<Record<string, string>> {
   if (json === undefined || json === null) return {}
-  if (!isObject(json)) throw fail('`properties` is not an object')
+  if (!isJsonObject(json)) throw fail('`properties` is not an object')
   const properties: [string, string][] = []
   for (const [key, value] of Object.entries(json)) {
     if (typeof value !== 'string') throw fail(`property \`${key}\` is not text`)
@@ -98,8 +99,4 @@ function long(json: JsonValue | undefined, key: string, fail: Fail): bigint {
   if (typeof json === 'bigint') return json
   if (typeof json === 'number' && Number.isSafeInteger(json)) return BigInt(json)
   throw fail(`\`${key}\` is not a 64-bit integer`)
-}
-
-function isObject(json: JsonValue | undefined): json is JsonObject {
-  return typeof json === 'object' && json !== null && !Array.isArray(json)
 }
