@@ -1,4 +1,3 @@
-import { ActionIcon, Tooltip } from '@mantine/core'
 import { useClipboard } from '@mantine/hooks'
 import { common } from '../strings/common.ts'
 import classes from './copyable.module.css'
@@ -29,16 +28,22 @@ export function Copyable({ text, shown = text, what, mono = true, wrap = false }
   )
 }
 
-/** A small button that copies a text and says so. */
+/** A small button that copies a text and says so. Plain: lists have one in every row. */
 export function CopyIconButton({ text, what }: { readonly text: string; readonly what: string }) {
   const { copied, copy } = useClipboard({ timeout: 1500 })
   const tabIndex = useRowTabIndex()
   const label = copied ? common.copied : common.copyWhat(what)
   return (
-    <Tooltip label={label}>
-      <ActionIcon size={24} aria-label={label} tabIndex={tabIndex} data-quiet onClick={() => copy(text)}>
-        {copied ? <CheckIcon size={14} /> : <CopyIcon size={14} />}
-      </ActionIcon>
-    </Tooltip>
+    <button
+      type="button"
+      className={classes.button}
+      aria-label={label}
+      title={label}
+      tabIndex={tabIndex}
+      data-quiet
+      onClick={() => copy(text)}
+    >
+      {copied ? <CheckIcon size={14} /> : <CopyIcon size={14} />}
+    </button>
   )
 }

@@ -1,16 +1,25 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ComponentType, type CSSProperties, type ReactNode, useMemo, useRef } from 'react'
+import {
+  type ComponentType,
+  type CSSProperties,
+  type ReactNode,
+  useDeferredValue,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { DataTableHead } from './data-table-head.tsx'
 import { DataTableRow } from './data-table-row.tsx'
 import { useRowKeys } from './data-table-keys.ts'
 import classes from './data-table.module.css'
+import { textScale } from './text-scale.ts'
 import { type Sort, sortRows, type SortValue } from './sorting.ts'
 
 export interface ColumnSpec<Row> {
   readonly id: string
   readonly header: string
-  /** A track of the grid, such as `minmax(160px, 2fr)` or `96px`. */
+  /** A track of the grid, such as `minmax(160px, 2fr)` or `96px`; px at a text size of 16 px. */
   readonly width: string
   readonly cell: (row: Row) => ReactNode
   /** Numbers stand at the end. */
@@ -21,8 +30,10 @@ export interface ColumnSpec<Row> {
   readonly highFirst?: boolean
   /** Only said to those who cannot see the column, such as that of buttons. */
   readonly headerHidden?: boolean
-  /** Left out where there is no room for it. */
+  /** Left out on a phone. */
   readonly hideOnPhone?: boolean
+  /** Left out on windows of at most 75 em, too. */
+  readonly hideOnNarrow?: boolean
 }
 
 /** Stands around the cells of a row and gives them what all of them need, so that it is worked out once. */
@@ -40,23 +51,33 @@ export interface DataTableProps<Row> {
   /** Opens a row, by a click or by Enter; where it has a link, the link is followed instead. */
   readonly onOpen?: ((row: Row) => void) | undefined
   readonly selectedKey?: string | undefined
-  /** px; default 36. */
+  /** px at a text size of 16 px; default 36. */
   readonly rowHeight?: number
+  /** On a phone, where cells may have two lines; default as `rowHeight`. */
+  readonly phoneRowHeight?: number
   /** Greatest height in px; without it the table takes what its surroundings leave. */
   readonly maxHeight?: number
 }
 
-const OVERSCAN = 10
+const OVERSCAN = 6
+const NO_ROWS: readonly never[] = []
+/** Height of the head with its border, px at a text size of 16 px. */
+const HEAD_PX = 33
 const PHONE = '(max-width: 48em)'
+const NARROW = '(max-width: 75em)'
 
 /**
  * A list of any length: only rows in view are in the document. Arrow keys, Page Up and Down, Home and End move between
  * rows, Enter opens one. Rows come sorted by `sort`.
  */
 export function DataTable<Row>(props: DataTableProps<Row>) {
-  const { label, rows, columns: all, sort, rowKey, rowHeight = 36, maxHeight, onOpen, selectedKey } = props
+  const { label, columns: all, sort, rowKey, maxHeight, onOpen, selectedKey } = props
+  const [scale] = useState(textScale)
   const phone = useMediaQuery(PHONE, globalThis.matchMedia(PHONE).matches)
-  const columns = useMemo(() => (phone ? all.filter(({ hideOnPhone }) => hideOnPhone !== true) : all), [all, phone])
+  const rowHeight = ((phone ? props.phoneRowHeight : undefined) ?? props.rowHeight ?? 36) * scale
+  const columns = useFittingColumns(all, phone)
+  // Rows are drawn with low priority, in slices: a list that arrives does not hold up the page.
+  const rows = useDeferredValue(props.rows, NO_ROWS)
   const sorted = useSorted(rows, all, sort)
   const scroller = useRef<HTMLDivElement>(null)
   const virtualizer = useVirtualizer({
@@ -64,11 +85,11 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
     overscan: OVERSCAN,
-    scrollPaddingStart: 33,
+    scrollPaddingStart: HEAD_PX * scale,
   })
   const keys = useRowKeys({ count: sorted.length, scroller, scrollTo: (index) => virtualizer.scrollToIndex(index) })
   const grid = useMemo<CSSProperties>(
-    () => ({ gridTemplateColumns: columns.map(({ width }) => width).join(' ') }),
+    () => ({ gridTemplateColumns: columns.map(({ width }) => inRem(width)).join(' ') }),
     [columns],
   )
   return (
@@ -109,6 +130,20 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
       </div>
     </div>
   )
+}
+
+/** The columns that the window has room for. */
+function useFittingColumns<Row>(all: readonly ColumnSpec<Row>[], phone: boolean): readonly ColumnSpec<Row>[] {
+  const narrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
+  return useMemo(
+    () => all.filter(({ hideOnPhone, hideOnNarrow }) => !(phone && hideOnPhone) && !(narrow && hideOnNarrow)),
+    [all, phone, narrow],
+  )
+}
+
+/** A track with its px as rem, so that columns grow with the text in them. */
+function inRem(track: string): string {
+  return track.replaceAll(/(\d+)px/g, (_match, px: string) => `${Number(px) / 16}rem`)
 }
 
 function useSorted<Row>(

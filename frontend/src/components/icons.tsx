@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 
 interface IconProps {
-  /** Edge in px; default 16. */
+  /** Edge in px at a text size of 16 px; default 16. */
   readonly size?: number
 }
 
@@ -10,8 +10,8 @@ function icon(drawing: ReactNode) {
   return function Icon({ size = 16 }: IconProps) {
     return (
       <svg
-        width={size}
-        height={size}
+        width={`${size / 16}rem`}
+        height={`${size / 16}rem`}
         viewBox="0 0 16 16"
         fill="none"
         stroke="currentColor"

@@ -26,7 +26,12 @@ export function ScoreRing({ score }: { readonly score: number }) {
   const circle = { cx: centre, cy: centre, r: radius, fill: 'none', strokeWidth: RING.width } as const
   return (
     <span className={`${classes.ring} ${classes[tone]}`} role="img" aria-label={words.title(score, words.tones[tone])}>
-      <svg width={RING.size} height={RING.size} aria-hidden="true">
+      <svg
+        width={`${RING.size / 16}rem`}
+        height={`${RING.size / 16}rem`}
+        viewBox={`0 0 ${RING.size} ${RING.size}`}
+        aria-hidden="true"
+      >
         <circle {...circle} stroke="var(--lh-border)" />
         <circle
           {...circle}

@@ -1,5 +1,6 @@
 import UPlot from 'uplot'
 import { formatAxisTime, type Zone } from '../../time/zone.ts'
+import { textScale } from '../text-scale.ts'
 import type { ChartProps, ChartSeries } from './chart.tsx'
 import { tooltipPlugin } from './chart-tooltip.ts'
 
@@ -111,7 +112,7 @@ const TIME_STEPS = [
 
 /** px at the text size that the reader has chosen; `px` is meant at 16 px. */
 function remPx(px: number): number {
-  return (px * Number.parseFloat(getComputedStyle(document.documentElement).fontSize)) / 16
+  return px * textScale()
 }
 
 function cssColor(property: string): string {

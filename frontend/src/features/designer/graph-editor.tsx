@@ -1,13 +1,14 @@
 import { useHotkeys } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
-import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { Loading } from '../../components/states.tsx'
 import { Note } from '../../components/note.tsx'
 import type { Version } from '../../api/types.ts'
 import { designerStrings } from '../../strings/designer.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { validate } from './api.ts'
 import { arrange, lacksPlaces } from './auto-layout.ts'
-import { Canvas, type CanvasView } from './canvas.tsx'
+import type { CanvasView } from './canvas.tsx'
 import { EditorToolbar } from './editor-toolbar.tsx'
 import type { Drawing } from './flow-elements.ts'
 import type { Graph, NodeTypes } from './graph.ts'
@@ -30,6 +31,9 @@ interface GraphEditorProps {
   /** Stands before the tools. */
   readonly pickers: ReactNode
 }
+
+/** Large, and drawn after the rest of the page. */
+const Canvas = lazy(async () => ({ default: (await import('./canvas.tsx')).Canvas }))
 
 const NO_MARKS = new Map<string, never>()
 
@@ -105,13 +109,15 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
           <Outline graph={editor.graph} selectedId={selectedId} problems={problems} onSelect={select} />
         </div>
         <div className={classes.middle} ref={stage} tabIndex={-1}>
-          <Canvas
-            graph={editor.graph}
-            drawing={drawing}
-            edits={readOnly ? undefined : edits}
-            onSelect={select}
-            view={view}
-          />
+          <Suspense fallback={<Loading lines={3} />}>
+            <Canvas
+              graph={editor.graph}
+              drawing={drawing}
+              edits={readOnly ? undefined : edits}
+              onSelect={select}
+              view={view}
+            />
+          </Suspense>
         </div>
         <div className={classes.right}>
           <Inspector

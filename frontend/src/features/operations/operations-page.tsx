@@ -108,6 +108,7 @@ function OperationList({ search, onClear }: OperationListProps) {
         rows={rows}
         rowKey={({ id }) => id}
         columns={COLUMNS}
+        phoneRowHeight={52}
         onOpen={({ id }) => void navigate({ to: '/operations/$id', params: { id } })}
       />
       {list.hasNextPage ? (
@@ -142,10 +143,15 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
     id: 'operation',
     header: strings.columns.operation,
     width: 'minmax(132px, 1.2fr)',
-    cell: ({ id, operation }) => (
-      <Link to="/operations/$id" params={{ id }}>
-        {operationName(operation)}
-      </Link>
+    cell: ({ id, operation, table }) => (
+      <span>
+        <Link to="/operations/$id" params={{ id }}>
+          {operationName(operation)}
+        </Link>
+        <span className={classes.tableOnPhone} title={table}>
+          {table}
+        </span>
+      </span>
     ),
   },
   {
@@ -163,6 +169,7 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
         {table}
       </Link>
     ),
+    hideOnPhone: true,
   },
   {
     id: 'who',
@@ -176,7 +183,6 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
     header: strings.columns.started,
     width: '104px',
     cell: ({ created_at: at }) => <RelativeTime at={at} />,
-    hideOnPhone: true,
   },
   {
     id: 'duration',

@@ -39,8 +39,8 @@ const COLUMNS: readonly ColumnSpec<Row>[] = [
   figure('rate', '112px', ({ id }) => <RateCell id={id} />, 'rate'),
   { ...figure('lag', '110px', ({ id }) => <LagCell id={id} />, 'lag'), hideOnPhone: true },
   { ...figure('duration', '90px', ({ id }) => <DurationCell id={id} />, 'duration'), hideOnPhone: true },
-  { ...column('trend', '144px', ({ id }) => <TrendCell id={id} />), hideOnPhone: true },
-  { ...column('trigger', '100px', ({ id }) => <TriggerCell id={id} />), hideOnPhone: true },
+  { ...column('trend', '144px', ({ id }) => <TrendCell id={id} />), hideOnPhone: true, hideOnNarrow: true },
+  { ...column('trigger', '100px', ({ id }) => <TriggerCell id={id} />), hideOnPhone: true, hideOnNarrow: true },
   { ...figure('last', '110px', ({ id }) => <LastCell id={id} />), hideOnPhone: true },
 ]
 
@@ -129,6 +129,7 @@ function PipelineList({ ids }: { readonly ids: readonly string[] }) {
           rows={rows}
           rowKey={({ id }) => id}
           columns={COLUMNS}
+          rowHeight={40}
           sort={sort}
           onSort={(next) => show({ sort: formatSort(next) })}
           onOpen={({ id }) => void navigate({ to: '/pipelines/$id', params: { id } })}

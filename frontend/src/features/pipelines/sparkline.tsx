@@ -9,8 +9,8 @@ export function Sparkline({ values, label }: { readonly values: readonly (number
   return (
     <svg
       className={classes.spark}
-      width={WIDTH}
-      height={HEIGHT}
+      width={`${WIDTH / 16}rem`}
+      height={`${HEIGHT / 16}rem`}
       viewBox={`0 -1 ${WIDTH} ${HEIGHT + 2}`}
       role="img"
       aria-label={label}

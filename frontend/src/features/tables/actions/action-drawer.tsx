@@ -1,6 +1,6 @@
 import { Drawer, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { type RefObject, useRef, useState } from 'react'
+import { type RefObject, useDeferredValue, useRef, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
@@ -27,6 +27,7 @@ export interface ActionDrawerProps {
 export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
   const name = operations.names[kind] ?? kind
   const drawer = useRef<HTMLDivElement>(null)
+  const isOpen = useDeferredValue(true, false) // the form comes after the frame, so that opening is not held up
   useFocusReturned()
   return (
     <Drawer
@@ -39,7 +40,9 @@ export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionD
     >
       <Stack gap="md" ref={drawer} tabIndex={-1} data-autofocus className={classes.body}>
         <p className={classes.about}>{about[kind]}</p>
-        <DrawerBody drawer={drawer} table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
+        {isOpen && (
+          <DrawerBody drawer={drawer} table={table} kind={kind} search={search} onChange={onChange} onClose={onClose} />
+        )}
       </Stack>
     </Drawer>
   )

@@ -53,9 +53,11 @@ export function ActionForm({ table, fields, defaults, values, errors, onChange }
             {words.advanced}
           </Button>
           <Collapse expanded={unfolded}>
-            <Stack gap="sm" pt="xs">
-              {advanced.map(show)}
-            </Stack>
+            {unfolded && (
+              <Stack gap="sm" pt="xs">
+                {advanced.map(show)}
+              </Stack>
+            )}
           </Collapse>
         </div>
       )}

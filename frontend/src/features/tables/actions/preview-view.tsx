@@ -55,7 +55,7 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
   const expired = objectsOf(details['expired_snapshots'])
   return (
     <>
-      {pins.map((pin) => (
+      {pins.filter(isKeeping).map((pin) => (
         <Notice key={textOf(pin, 'pipeline_id')} tone="info">
           {previews.pinned(textOf(pin, 'pipeline_id'), formatPlural(numberOf(pin, 'kept_snapshots_count'), 'snapshot'))}
         </Notice>
@@ -79,6 +79,11 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
   )
 }
 
+/** A pin that keeps no snapshot of this plan says nothing. */
+function isKeeping(pin: Details): boolean {
+  return numberOf(pin, 'kept_snapshots_count') > 0
+}
+
 const SHOWN = 200
 
 function ShortList({ title, items }: { readonly title: string; readonly items: readonly string[] }) {
@@ -87,7 +92,9 @@ function ShortList({ title, items }: { readonly title: string; readonly items: r
     <>
       <ScrollList title={title}>
         {items.slice(0, SHOWN).map((item) => (
-          <li key={item}>{item}</li>
+          <li key={item}>
+            <span>{item}</span>
+          </li>
         ))}
       </ScrollList>
       <More count={items.length - SHOWN} />
