@@ -5,6 +5,7 @@ import { createActivityReader } from '../notebooks/notebook-activity.ts'
 import { type AddressOf, byPodIp, byServiceName, createTargetFinder } from '../notebooks/notebook-targets.ts'
 import { type NotebookHosts, parseNotebookHosts } from '../notebooks/proxy/notebook-hosts.ts'
 import { createPodTable } from '../notebooks/pod-table.ts'
+import { runPlugin } from '../runtime/exec-plugin.ts'
 import type { CatalogService } from '../services/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { createNotebookCuller, type NotebookCuller } from '../services/notebooks/notebook-culler.ts'
@@ -64,7 +65,7 @@ export function openNotebooks(config: Pick<Config, 'notebooks' | 'authMode'>, pa
   const { cluster: access, namespace, idleMs, warningMs, hostTemplate, ...settings } = config.notebooks
   const nowMs = (): number => now().getTime()
   const gate = createClusterGate({
-    connect: access && (() => connectKubernetes({ access, namespace, ...definedAttempt(overrides) })),
+    connect: access && (() => connectKubernetes({ access, namespace, runPlugin, ...definedAttempt(overrides) })),
     probeMs: overrides.probeMs ?? PROBE_MS,
     onChange: (next, problem) => reportCluster(log, next, problem),
   })

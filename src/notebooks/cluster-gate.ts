@@ -53,7 +53,7 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
       // A kubeconfig or a certificate may have been replaced: what fails is read again.
       const candidate = cluster && state === 'ok' ? cluster : await connect()
       await candidate.version()
-      if (candidate !== cluster) await requirePermissions(candidate)
+      await requirePermissions(candidate)
       cluster = candidate
       enter('ok')
     } catch (error) {
@@ -77,9 +77,9 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
 }
 
 async function requirePermissions(cluster: NotebookCluster): Promise<void> {
-  for (const permission of CLUSTER_PERMISSIONS) {
-    if (await cluster.mayI(permission)) continue
-    const { verb, resource } = permission
-    throw new ClusterError('forbidden', `the account may not ${verb} ${resource} in namespace ${cluster.namespace}`)
-  }
+  const allowed = await Promise.all(CLUSTER_PERMISSIONS.map((permission) => cluster.mayI(permission)))
+  const missing = CLUSTER_PERMISSIONS.filter((_, i) => allowed[i] === false)
+  if (missing.length === 0) return
+  const list = missing.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')
+  throw new ClusterError('forbidden', `the account may not ${list} in namespace ${cluster.namespace}`)
 }

@@ -32,13 +32,16 @@ export const CLUSTER_PERMISSIONS: readonly ClusterPermission[] = [
   { resource: 'pods', verb: 'watch' },
   { resource: 'pods', verb: 'delete' },
   { resource: 'services', verb: 'create' },
+  { resource: 'services', verb: 'get' },
   { resource: 'services', verb: 'delete' },
   { resource: 'secrets', verb: 'create' },
   { resource: 'secrets', verb: 'get' },
   { resource: 'secrets', verb: 'delete' },
   { resource: 'configmaps', verb: 'create' },
+  { resource: 'configmaps', verb: 'get' },
   { resource: 'configmaps', verb: 'delete' },
   { resource: 'persistentvolumeclaims', verb: 'create' },
+  { resource: 'persistentvolumeclaims', verb: 'get' },
   { resource: 'events', verb: 'list' },
 ]
 
@@ -60,11 +63,15 @@ export interface NotebookCluster {
   watchPods(version: string, onChange: (change: PodChange) => void, signal: AbortSignal): Promise<void>
   /** Only the pod with this uid: one that took its name meanwhile stays. */
   deletePod(name: string, uid: string): Promise<void>
-  /** Throws `exists`, as the three below. */
-  createService(service: V1Service): Promise<void>
+  /** Throws `exists`. */
   createSecret(secret: V1Secret): Promise<void>
-  createConfigMap(map: V1ConfigMap): Promise<void>
-  createVolumeClaim(claim: V1PersistentVolumeClaim): Promise<void>
+  /**
+   * Makes the object unless there is one of its name, as the two below. It looks first: a quota is charged for an
+   * attempt before the cluster finds that the name is taken, and the cluster corrects that only minutes later.
+   */
+  ensureService(service: V1Service): Promise<void>
+  ensureConfigMap(map: V1ConfigMap): Promise<void>
+  ensureVolumeClaim(claim: V1PersistentVolumeClaim): Promise<void>
   deleteService(name: string): Promise<void>
   deleteSecret(name: string): Promise<void>
   deleteConfigMap(name: string): Promise<void>

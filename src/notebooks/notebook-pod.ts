@@ -26,6 +26,9 @@ const CONFINED: V1SecurityContext = {
   seccompProfile: { type: 'RuntimeDefault' },
 }
 
+/** What a notebook writes beside the user's files: logs, caches. */
+const STORAGE_REQUEST = '128Mi'
+
 const MINUTE_MS = 60_000
 
 /**
@@ -70,8 +73,9 @@ function firstNotebookContainer({ settings: { resources } }: NotebookSpec, image
     command: ['/bin/sh', '-c', `[ -e "${target}" ] || cp "${FIRST_FOLDER}/${FIRST_NOTEBOOK.key}" "${target}"`],
     securityContext: CONFINED,
     // A pod's request is the greater of its init containers' and its containers': this adds nothing to it.
+    // Each limit has its request here: where one is missing, the cluster takes the limit for it.
     resources: {
-      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest },
+      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest, 'ephemeral-storage': STORAGE_REQUEST },
       limits: {
         cpu: resources.cpuLimit,
         memory: resources.memoryLimit,
@@ -96,7 +100,7 @@ function notebookContainer(spec: NotebookSpec, image: string): V1Container {
     ports: [{ name: 'notebook-port', containerPort: NOTEBOOK_PORT }],
     securityContext: CONFINED,
     resources: {
-      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest, 'ephemeral-storage': '128Mi' },
+      requests: { cpu: resources.cpuRequest, memory: resources.memoryRequest, 'ephemeral-storage': STORAGE_REQUEST },
       limits: {
         cpu: resources.cpuLimit,
         memory: resources.memoryLimit,

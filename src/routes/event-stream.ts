@@ -43,7 +43,10 @@ export function eventStream(
       timer = setInterval(() => void keepAlive(), keepAliveMs)
     },
     async pull(controller) {
-      const next = await events.next()
+      const next = await events.next().catch((error: unknown) => {
+        end() // or the next keep-alive would write into a stream that has failed
+        throw error
+      })
       if (next.done || ended.signal.aborted) {
         end()
         controller.close()

@@ -58,6 +58,8 @@ export interface TokenService {
   ): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
   /** Newest first, revoked ones too. */
   list(page: PageQuery): Promise<ListPage<TokenView>>
+  /** Whether a token can be used: it is known, not revoked and not expired. */
+  isInUse(id: string): Promise<boolean>
   /** Ends a token at once; without a context the service does it itself. Throws `NOT_FOUND`. */
   revoke(id: string, context?: RequestContext): Promise<void>
 }
@@ -116,6 +118,10 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       const page = await deps.tokens.list({ limit: pageLimit(query), ...(after ? { after } : {}) })
       return { items: page.items.map(toView), next_page_token: page.next ? encodeCursor(page.next) : null }
     },
+    async isInUse(id) {
+      const token = await deps.tokens.find(id)
+      return token !== undefined && isCurrent(token, deps.now())
+    },
     async revoke(id, context) {
       await deps.inTransaction(async (tx) => {
         const tokens = createTokenStore(tx)
@@ -132,8 +138,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
 
 async function check(deps: TokenServiceDeps, known: KnownTokens, tokenSha256: string): Promise<Caller | undefined> {
   const found = await known.find(tokenSha256)
-  if (!found || found.revokedAt !== undefined || !isRole(found.role)) return undefined
-  if (found.expiresAt !== undefined && found.expiresAt <= deps.now().toISOString()) return undefined
+  if (!found || !isCurrent(found, deps.now()) || !isRole(found.role)) return undefined
   return { user: found.user, role: found.role, via: 'token' }
 }
 
@@ -144,6 +149,10 @@ function requireFuture(expiresAt: string | null | undefined, now: Date): void {
   throw new DomainError('INVALID_REQUEST', `body: expires_at: ${message}`, {
     fields: [{ path: 'expires_at', message }],
   })
+}
+
+function isCurrent({ revokedAt, expiresAt }: TokenRecord, now: Date): boolean {
+  return revokedAt === undefined && (expiresAt === undefined || expiresAt > now.toISOString())
 }
 
 async function isKnown(deps: TokenServiceDeps, token: string): Promise<boolean> {

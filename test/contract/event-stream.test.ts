@@ -81,6 +81,17 @@ describe('the stream of events', () => {
     expect(await next).toMatchObject({ done: true })
   })
 
+  it('fails alone when its source fails, as when the state database goes away', async () => {
+    const response = eventStream({ signal: new AbortController().signal, keepAliveMs: 10 }, async function* () {
+      yield { event: 'first', data: {} }
+      throw new Error('the database is away')
+    })
+    const failed = await response.text().catch((error: unknown) => error)
+    expect(failed).toBeInstanceOf(Error)
+    // A keep-alive into a stream that has failed rejects: unhandled, it ends the process (and this run of tests).
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  })
+
   it('ends when the caller may not read on, and comments while nothing happens', async () => {
     let allowed = true
     const response = eventStream(

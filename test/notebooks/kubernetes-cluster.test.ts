@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -6,6 +6,7 @@ import { connectKubernetes } from '../../src/notebooks/kubernetes/kubernetes-clu
 import { CLUSTER_PERMISSIONS, type NotebookCluster, type PodChange } from '../../src/notebooks/notebook-cluster.ts'
 import { notebookSecret, notebookService } from '../../src/notebooks/notebook-objects.ts'
 import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
+import { runPlugin } from '../../src/runtime/exec-plugin.ts'
 import { rejection } from './support/rejection.ts'
 import { createAuthority } from '../support/kubernetes-api/certificates.ts'
 import { deployedRules } from '../support/kubernetes-api/deployed-role.ts'
@@ -35,7 +36,15 @@ afterEach(() => fake.close())
 async function connect(text = fake.kubeconfig()): Promise<NotebookCluster> {
   const file = join(folder, 'config')
   await writeFile(file, text)
-  return connectKubernetes({ access: { kind: 'kubeconfig', files: [file] }, namespace: undefined, attemptMs: 1000 })
+  const access = { kind: 'kubeconfig', files: [file] } as const
+  return connectKubernetes({ access, namespace: undefined, attemptMs: 1000, runPlugin })
+}
+
+/** A user whose credentials a shell script prints. */
+function plugin(script: string, env: Record<string, string> = {}): object {
+  const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
+  const apiVersion = 'client.authentication.k8s.io/v1'
+  return { exec: { apiVersion, command: 'sh', args: ['-c', script], env: variables } }
 }
 
 describe('access to the cluster', () => {
@@ -70,7 +79,7 @@ describe('access to the cluster', () => {
     await writeFile(first, JSON.stringify({ ...rest, users: [] }))
     await writeFile(second, JSON.stringify({ users, clusters: [], contexts: [], 'current-context': 'another' }))
     const access = { kind: 'kubeconfig', files: [first, second] } as const
-    const joined = await connectKubernetes({ access, namespace: 'elsewhere', attemptMs: 1000 })
+    const joined = await connectKubernetes({ access, namespace: 'elsewhere', attemptMs: 1000, runPlugin })
     expect(joined.namespace).toBe('elsewhere')
     expect(await rejection(joined.listPods())).toMatchObject({ code: 'forbidden' })
   })
@@ -98,6 +107,44 @@ describe('access to the cluster', () => {
     } finally {
       await other.close()
     }
+  })
+
+  it('is by a plugin that prints a token: run once, and again when the token ends', async () => {
+    const [runs, output] = [join(folder, 'runs'), join(folder, 'credential.json')]
+    const exec = plugin(`echo "$KUBERNETES_EXEC_INFO $LAKE" >> ${runs}; cat ${output}`, { LAKE: 'house' })
+    const print = (status: object): Promise<void> => writeFile(output, JSON.stringify({ status }))
+    await rm(runs, { force: true })
+    await print({ token: ACCOUNT_TOKEN, expirationTimestamp: new Date(Date.now() + 3_600_000).toISOString() })
+    const lasting = await connect(fake.kubeconfig(exec))
+    await Promise.all([lasting.listPods(), lasting.version(), lasting.listPods()])
+    await lasting.listPods()
+    const info = '{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential","spec":{"interactive":false}}'
+    expect(await readFile(runs, 'utf8')).toBe(`${info} house\n`)
+    await print({ token: ACCOUNT_TOKEN, expirationTimestamp: '2001-01-01T00:00:00Z' })
+    const ending = await connect(fake.kubeconfig(exec))
+    await ending.listPods()
+    await ending.listPods()
+    expect((await readFile(runs, 'utf8')).split('\n')).toHaveLength(4)
+  })
+
+  it.each([
+    ['fails', 'echo no such account >&2; exit 3'],
+    ['prints nonsense', 'echo nonsense'],
+    ['prints nothing of use', `echo '{"status":{}}'`],
+    ['prints without end', 'yes'],
+    ['is not there', ''],
+  ])('is not by a plugin that %s', async (_, script) => {
+    const exec = script === '' ? { exec: { command: join(folder, 'missing') } } : plugin(script)
+    const failed = await rejection((await connect(fake.kubeconfig(exec))).listPods())
+    expect(failed).toMatchObject({ code: 'unavailable', message: 'the credential plugin for the cluster failed' })
+    expect(fake.calls).toEqual([])
+  })
+
+  it('is not waited for when its plugin hangs', async () => {
+    const hanging = await connect(fake.kubeconfig(plugin('sleep 600')))
+    const begun = performance.now()
+    expect(await rejection(hanging.listPods())).toMatchObject({ code: 'timeout' })
+    expect(performance.now() - begun).toBeLessThan(9000)
   })
 
   it.each(['', 'nonsense', '{"clusters": []}', '{"clusters": [], "users": [], "contexts": []}'])(
@@ -128,13 +175,13 @@ describe('objects', () => {
     expect(pod).toMatchObject({ name: 'notebook-ana', phase: 'Pending', annotations: { 'lockhouse/user': 'ana' } })
     const secrets = { jupyterToken: 'jt-✓', catalogUri: 'https://catalog' }
     await cluster.createSecret(notebookSecret(pod, spec, secrets))
-    await cluster.createService(notebookService(pod, spec))
+    for (let i = 0; i < 3; i++) await cluster.ensureService(notebookService(pod, spec))
+    expect(fake.calls.filter(({ verb, resource }) => verb === 'create' && resource === 'services')).toHaveLength(1)
     expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toEqual({
       'jupyter-token': 'jt-✓',
       'catalog-uri': 'https://catalog',
     })
     expect(await rejection(cluster.createPod(notebookPod(spec, 'image:1')))).toMatchObject({ code: 'exists' })
-    expect(await rejection(cluster.createService(notebookService(pod, spec)))).toMatchObject({ code: 'exists' })
     await cluster.deletePod(pod.name, pod.uid)
     await until(async () => (await cluster.getPod(pod.name)) === undefined)
     await until(() => fake.names('services').length + fake.names('secrets').length === 0)
@@ -236,6 +283,24 @@ describe('a watch', () => {
     const { ended, changes } = await collect((await cluster.listPods()).version)
     expect(await ended).toBeUndefined()
     expect(changes).toEqual([])
+  })
+
+  it('fails when the credentials cannot be read as it begins, and works again when they can', async () => {
+    const { key, certificate } = fake.authority.issueClient('lockhouse')
+    const [certificateFile, keyFile] = [join(folder, 'client.crt'), join(folder, 'client.key')]
+    await writeFile(certificateFile, certificate)
+    await writeFile(keyFile, key)
+    cluster = await connect(fake.kubeconfig({ 'client-certificate': certificateFile, 'client-key': keyFile }))
+    const { version } = await cluster.listPods()
+    await rm(certificateFile)
+    const control = new AbortController()
+    const failed = await rejection(cluster.watchPods(version, () => undefined, control.signal))
+    expect(failed).toMatchObject({ code: 'unavailable', message: 'the credentials for the cluster cannot be read' })
+    await writeFile(certificateFile, certificate)
+    const { ended, stop } = await collect(version)
+    await until(() => fake.watches() === 1)
+    stop()
+    expect(await ended).toBeUndefined()
   })
 
   it('ends when the connection breaks', async () => {

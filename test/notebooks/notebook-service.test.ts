@@ -82,6 +82,17 @@ describe('without a cluster', () => {
     }
   })
 
+  it('that leaves the account its rights, they stay, and health tells what is missing', async () => {
+    const { cluster, service } = await start()
+    const { rules } = cluster.api
+    expect((await service.get('/api/health')).body.checks.cluster).toBe('ok')
+    cluster.api.rules = rules.filter(({ resources }) => !resources.includes('secrets'))
+    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
+    expect((await service.get('/api/notebook/status')).status).toBe(200)
+    cluster.api.rules = rules
+    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'ok')
+  })
+
   it('any more, they fail but stay', async () => {
     const { cluster, service } = await start()
     await cluster.api.close()

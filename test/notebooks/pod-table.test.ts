@@ -6,6 +6,7 @@ import { lakeSecret, notebookSecret } from '../../src/notebooks/notebook-objects
 import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
 import { byPodIp, byServiceName, createTargetFinder, type TargetFinder } from '../../src/notebooks/notebook-targets.ts'
 import { createPodTable, type PodTable } from '../../src/notebooks/pod-table.ts'
+import { runPlugin } from '../../src/runtime/exec-plugin.ts'
 import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
 import { NAMESPACE } from '../support/kubernetes-api/fake-kubernetes.ts'
 import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
@@ -24,6 +25,7 @@ beforeEach(async () => {
     access: { kind: 'kubeconfig', files: [kubernetes.kubeconfig] },
     namespace: undefined,
     attemptMs: 1000,
+    runPlugin,
   })
   errors = []
   table = createPodTable({
@@ -45,7 +47,7 @@ async function make(user: string): Promise<ClusterPod> {
   await cluster.createSecret(notebookSecret(pod, spec, { jupyterToken: `token of ${user}`, catalogUri: undefined }))
   const lake = { id: 'tok', token: 'lh', expiresAt: '2030-01-01T00:00:00Z' }
   await cluster.createSecret(lakeSecret(pod, spec, lake))
-  await cluster.createConfigMap({ metadata: { name: `${pod.name}-${spec.session}` }, data: {} })
+  await cluster.ensureConfigMap({ metadata: { name: `${pod.name}-${spec.session}` }, data: {} })
   return pod
 }
 

@@ -1,9 +1,10 @@
 import type { AuthorizationV1Api, CoreV1Api, CoreV1Event, KubeConfig, VersionApi } from '@kubernetes/client-node'
-import { ClusterError } from '../cluster-error.ts'
+import { ClusterError, isClusterError } from '../cluster-error.ts'
 import { type ClusterPod, readPod, time } from '../cluster-pod.ts'
 import type { NotebookCluster, PodEvent } from '../notebook-cluster.ts'
 import { NOTEBOOK_SELECTOR } from '../notebook-spec.ts'
 import { type KubernetesAccess, type KubernetesLibrary, readAccess } from './kubernetes-access.ts'
+import { type RunPlugin, takeOverPlugins } from './exec-credential.ts'
 import { statusOf, toClusterError } from './kubernetes-errors.ts'
 import { watchPods } from './watch-pods.ts'
 
@@ -13,13 +14,21 @@ export interface KubernetesOptions {
   readonly namespace: string | undefined
   /** For how long one attempt of a call may take; default 3 s. */
   readonly attemptMs?: number
+  /** Runs the credential plugin that a kubeconfig may name. */
+  readonly runPlugin: RunPlugin
 }
+
+const ATTEMPT_MS = 3000
 
 /** After these times (ms) a call that the cluster could not answer is tried again. */
 const RETRY_DELAYS_MS = [100, 500]
 
+/** Calls, and calls again when the cluster could not answer: every call here may be repeated. */
+type Call = <T>(attempt: () => Promise<T>, delaysMs?: readonly number[]) => Promise<T>
+
 interface Clients {
   readonly config: KubeConfig
+  readonly call: Call
   readonly core: CoreV1Api
   readonly authorization: AuthorizationV1Api
   readonly version: VersionApi
@@ -29,7 +38,8 @@ interface Clients {
 export async function connectKubernetes(options: KubernetesOptions): Promise<NotebookCluster> {
   const library = await import('@kubernetes/client-node')
   const config = readAccess(library, options.access)
-  const clients = makeClients(library, config, options.attemptMs ?? 3000)
+  takeOverPlugins(config, options.runPlugin)
+  const clients = makeClients(library, config, options.attemptMs ?? ATTEMPT_MS)
   const namespace = options.namespace ?? config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
   return { namespace, ...readCalls(clients, namespace), ...writeCalls(clients, namespace) }
 }
@@ -51,6 +61,7 @@ function makeClients(library: KubernetesLibrary, config: KubeConfig, attemptMs: 
   })
   return {
     config,
+    call: (attempt, delaysMs = RETRY_DELAYS_MS) => callAgain(() => within(attemptMs, attempt), delaysMs),
     core: new library.CoreV1Api(configuration),
     authorization: new library.AuthorizationV1Api(configuration),
     version: new library.VersionApi(configuration),
@@ -62,7 +73,7 @@ type ReadCalls = Pick<
   'version' | 'mayI' | 'getPod' | 'listPods' | 'watchPods' | 'readSecret' | 'podEvents'
 >
 
-function readCalls({ config, core, authorization, version }: Clients, namespace: string): ReadCalls {
+function readCalls({ config, call, core, authorization, version }: Clients, namespace: string): ReadCalls {
   return {
     version: async () => (await call(() => version.getCode())).gitVersion,
     async mayI({ resource, verb }) {
@@ -87,7 +98,8 @@ function readCalls({ config, core, authorization, version }: Clients, namespace:
     },
     async podEvents(name) {
       const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`
-      const { items } = await call(() => core.listNamespacedEvent({ namespace, fieldSelector, limit: 500 }))
+      // They only explain: nobody waits for a second attempt.
+      const { items } = await call(() => core.listNamespacedEvent({ namespace, fieldSelector, limit: 500 }), [])
       return items.map(readEvent).sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))
     },
   }
@@ -95,18 +107,29 @@ function readCalls({ config, core, authorization, version }: Clients, namespace:
 
 type WriteCalls = Omit<NotebookCluster, keyof ReadCalls | 'namespace'>
 
-function writeCalls({ core }: Clients, namespace: string): WriteCalls {
+function writeCalls({ call, core }: Clients, namespace: string): WriteCalls {
   return {
     createPod: async (body) => created(await call(() => core.createNamespacedPod({ namespace, body }))),
     async deletePod(name, uid) {
       const body = { preconditions: { uid } }
       await call(() => unlessMissing(unlessConflict(core.deleteNamespacedPod({ name, namespace, body }))))
     },
-    createService: async (body) => void (await call(() => core.createNamespacedService({ namespace, body }))),
     createSecret: async (body) => void (await call(() => core.createNamespacedSecret({ namespace, body }))),
-    createConfigMap: async (body) => void (await call(() => core.createNamespacedConfigMap({ namespace, body }))),
-    createVolumeClaim: async (body) =>
-      void (await call(() => core.createNamespacedPersistentVolumeClaim({ namespace, body }))),
+    ensureService: (body) =>
+      ensure(call, {
+        read: () => core.readNamespacedService({ name: nameOf(body), namespace }),
+        create: () => core.createNamespacedService({ namespace, body }),
+      }),
+    ensureConfigMap: (body) =>
+      ensure(call, {
+        read: () => core.readNamespacedConfigMap({ name: nameOf(body), namespace }),
+        create: () => core.createNamespacedConfigMap({ namespace, body }),
+      }),
+    ensureVolumeClaim: (body) =>
+      ensure(call, {
+        read: () => core.readNamespacedPersistentVolumeClaim({ name: nameOf(body), namespace }),
+        create: () => core.createNamespacedPersistentVolumeClaim({ namespace, body }),
+      }),
     deleteService: async (name) =>
       void (await call(() => unlessMissing(core.deleteNamespacedService({ name, namespace })))),
     deleteSecret: async (name) =>
@@ -116,22 +139,45 @@ function writeCalls({ core }: Clients, namespace: string): WriteCalls {
   }
 }
 
-/** Calls, and calls again when the cluster could not answer: every call here may be repeated. */
-async function call<T>(attempt: () => Promise<T>): Promise<T> {
-  for (const delayMs of RETRY_DELAYS_MS) {
-    try {
-      return await attempt()
-    } catch (error) {
-      const { code } = toClusterError(error)
-      const mayPass = code === 'unavailable' || code === 'timeout'
-      if (!mayPass || statusOf(error) === 401) throw toClusterError(error)
-      await new Promise((resolve) => setTimeout(resolve, delayMs))
-    }
+interface Ensured {
+  readonly read: () => Promise<unknown>
+  readonly create: () => Promise<unknown>
+}
+
+async function ensure(call: Call, { read, create }: Ensured): Promise<void> {
+  if ((await call(() => unlessMissing(read()))) !== undefined) return
+  try {
+    await call(create)
+  } catch (error) {
+    if (!isClusterError(error, 'exists')) throw error // another replica was faster, or an answer was lost
   }
+}
+
+function nameOf({ metadata }: { readonly metadata?: { readonly name?: string } }): string {
+  return metadata?.name ?? ''
+}
+
+/** One attempt after the other, with a pause of each of the given lengths (ms) before the next. */
+async function callAgain<T>(attempt: () => Promise<T>, [delayMs, ...later]: readonly number[]): Promise<T> {
   try {
     return await attempt()
   } catch (error) {
-    throw toClusterError(error)
+    const failure = toClusterError(error)
+    const mayPass = failure.code === 'unavailable' || failure.code === 'timeout'
+    if (delayMs === undefined || !mayPass || statusOf(error) === 401) throw failure
+    await new Promise((resolve) => setTimeout(resolve, delayMs))
+    return callAgain(attempt, later)
+  }
+}
+
+/** The client's own time limit begins only after it has got its credentials; this one covers both. */
+async function within<T>(ms: number, attempt: () => Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new ClusterError('timeout', 'the cluster does not answer in time')), ms)
+  try {
+    return await Promise.race([attempt(), late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -23,7 +23,16 @@ export function toClusterError(error: unknown): ClusterError {
   if (name === 'AbortError' || name === 'TimeoutError') {
     return new ClusterError('timeout', 'the cluster does not answer in time', { cause: error })
   }
-  return new ClusterError('unavailable', 'the cluster cannot be reached', { cause: error })
+  const message = isFileError(error)
+    ? 'the credentials for the cluster cannot be read'
+    : 'the cluster cannot be reached'
+  return new ClusterError('unavailable', message, { cause: error })
+}
+
+/** Whether a file that the access names could not be read: the client reads them anew for each call. */
+function isFileError(error: unknown): boolean {
+  const syscall = property(error, 'syscall')
+  return syscall === 'open' || syscall === 'read'
 }
 
 /** The HTTP status that the client tells in its error; undefined when there was no answer. */

@@ -42,10 +42,17 @@ export async function watchPods({ config, namespace, from, onChange, signal }: W
     if (error && !opened && !signal.aborted) ended.reject(toClusterError(error))
     else ended.resolve()
   })
-  void opening.then(() => (opened = true))
+  // It rejects when the credentials cannot be read: a file is missing, or the credential plugin fails.
+  opening.then(
+    () => (opened = true),
+    (error: unknown) => ended.reject(toClusterError(error)),
+  )
   const stop = (): void => {
     ended.resolve()
-    void opening.then((controller) => controller.abort())
+    opening.then(
+      (controller) => controller.abort(),
+      () => undefined,
+    )
   }
   const watchdog = setTimeout(stop, WATCH_S * 1000 + GRACE_MS)
   signal.addEventListener('abort', stop)

@@ -14,7 +14,7 @@ import type { TokenService } from '../token-service.ts'
 export interface NotebookDeps {
   readonly gate: ClusterGate
   readonly store: NotebookStore
-  readonly tokens: Pick<TokenService, 'create' | 'revoke'>
+  readonly tokens: Pick<TokenService, 'create' | 'revoke' | 'isInUse'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly events: EventWriter

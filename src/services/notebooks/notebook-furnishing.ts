@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import { isClusterError } from '../../notebooks/cluster-error.ts'
+import { ClusterError, isClusterError } from '../../notebooks/cluster-error.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { FIRST_NOTEBOOK_CONTENT } from '../../notebooks/first-notebook.ts'
 import { lakeSecretName, sessionName } from '../../notebooks/notebook-names.ts'
@@ -18,9 +18,10 @@ import { toBase64Url } from '../token-service.ts'
 import type { NotebookDeps } from './notebook-deps.ts'
 
 /**
- * Makes sure that a pod has all that belongs to it: secrets, the first notebook, its service, and a place in the state.
+ * Makes sure that a pod has all that belongs to it: a place in the state, secrets, the first notebook and its service.
  * All of it is made after the pod and belongs to it, so that it goes when the pod goes; a start that broke off in the
- * middle is completed by the next one. False: the pod has lost its key and must be replaced.
+ * middle is completed by the next one. What exists is not made again. False: the pod has lost its key and must be
+ * replaced.
  */
 export async function furnish(deps: NotebookDeps, pod: ClusterPod, context: RequestContext): Promise<boolean> {
   const cluster = deps.gate.cluster()
@@ -31,26 +32,20 @@ export async function furnish(deps: NotebookDeps, pod: ClusterPod, context: Requ
     if (isReady(pod)) return false
     const jupyterToken = toBase64Url(deps.randomBytes(32))
     const { catalogUri } = deps.podView
-    await unlessThere(cluster.createSecret(notebookSecret(pod, named, { jupyterToken, catalogUri })))
+    await createUnlessThere(cluster.createSecret(notebookSecret(pod, named, { jupyterToken, catalogUri })))
   }
   const known = await deps.store.find(context.caller.user)
   const session = known?.session === named.session ? known : newSession(deps, pod, context)
-  const token = await lakeTokenOf(deps, pod, session, context)
-  if (!isReady(pod)) await unlessThere(cluster.createConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT)))
-  await unlessThere(cluster.createService(notebookService(pod, named)))
-  const { stopsAt: _, ...kept } = session // whoever starts a notebook that runs wants it to stay
-  await remember(deps, { ...kept, ...token, activeAt: deps.now().toISOString() }, context)
+  await ensureLakeToken(deps, { pod, session, context })
+  if (!isReady(pod)) await cluster.ensureConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT))
+  await cluster.ensureService(notebookService(pod, named))
   return true
 }
 
-async function unlessThere(creation: Promise<unknown>): Promise<boolean> {
-  try {
-    await creation
-    return true
-  } catch (error) {
-    if (isClusterError(error, 'exists')) return false
-    throw error
-  }
+async function createUnlessThere(creation: Promise<void>): Promise<void> {
+  await creation.catch((error: unknown) => {
+    if (!isClusterError(error, 'exists')) throw error
+  })
 }
 
 function newSession(deps: NotebookDeps, pod: ClusterPod, { caller }: RequestContext): NotebookSession {
@@ -68,38 +63,49 @@ function newSession(deps: NotebookDeps, pod: ClusterPod, { caller }: RequestCont
 
 type Token = Pick<NotebookSession, 'tokenId' | 'tokenExpiresAt'>
 
-/** The notebook's Lockhouse token: the one it has, or a new one when it has none or less than half of its time left. */
-async function lakeTokenOf(
-  deps: NotebookDeps,
-  pod: ClusterPod,
-  session: NotebookSession,
-  context: RequestContext,
-): Promise<Token> {
-  if (deps.podView.apiUrl === undefined) return {}
-  const cluster = deps.gate.cluster()
-  if (isReady(pod) && isFresh(deps, session)) return {}
-  const name = lakeSecretName(pod.name, session.session)
-  const there = tokenIn(await cluster.readSecret(name))
-  if (there && isFresh(deps, there)) return there
-  const made = await makeToken(deps, session, context)
-  try {
-    if (there) await cluster.deleteSecret(name)
-    const named = { name: pod.name, session: session.session }
-    if (await unlessThere(cluster.createSecret(lakeSecret(pod, named, made)))) {
-      const earlier = new Set([there?.tokenId, session.tokenId].filter((id) => id !== undefined))
-      for (const id of earlier) await endToken(deps, id, context)
-      return { tokenId: made.id, tokenExpiresAt: made.expiresAt }
-    }
-  } catch (error) {
-    await endToken(deps, made.id, context)
-    throw error
-  }
-  await endToken(deps, made.id, context) // another replica was faster: its token is in the notebook
-  return tokenIn(await cluster.readSecret(name)) ?? {}
+interface LakeTokenCall {
+  readonly pod: ClusterPod
+  readonly session: NotebookSession
+  readonly context: RequestContext
 }
 
-function isFresh({ now, settings }: NotebookDeps, { tokenExpiresAt }: Token): boolean {
-  return Date.parse(tokenExpiresAt ?? '') - now().getTime() > settings.tokenMs / 2
+/** Another replica may put its token into the notebook between two looks at it. */
+const MAX_ROUNDS = 5
+
+/**
+ * Makes sure that the notebook has a Lockhouse token that can be used, with at least half of its time left, and that
+ * the state knows it. A new token is in the state before it is in the cluster: whatever is lost between the two, the
+ * end of the notebook ends its token.
+ */
+async function ensureLakeToken(deps: NotebookDeps, { pod, session, context }: LakeTokenCall): Promise<void> {
+  if (deps.podView.apiUrl === undefined) return remember(deps, session, context)
+  if (isReady(pod) && (await isGood(deps, session))) return remember(deps, session, context)
+  const cluster = deps.gate.cluster()
+  const name = lakeSecretName(pod.name, session.session)
+  let made: LakeToken | undefined
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const there = tokenIn(await cluster.readSecret(name))
+    if (there && (await isGood(deps, there))) {
+      await remember(deps, { ...session, ...there }, context)
+      // What was made here did not get into the notebook: another replica's token did.
+      const unused = [made?.id, session.tokenId].filter((id) => id !== undefined && id !== there.tokenId)
+      for (const id of unused) if (id !== undefined) await endToken(deps, id, context)
+      return
+    }
+    for (const id of [there?.tokenId, session.tokenId]) if (id !== undefined) await endToken(deps, id, context)
+    made ??= await makeToken(deps, session, context)
+    await remember(deps, { ...session, tokenId: made.id, tokenExpiresAt: made.expiresAt }, context)
+    if (there) await cluster.deleteSecret(name)
+    // After a lost answer it is there although this says otherwise: the next round reads whose it is.
+    await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, made)))
+  }
+  throw new ClusterError('unavailable', 'the token of the notebook is replaced again and again')
+}
+
+/** Whether a token can be used, and for at least half of the time of a new one. */
+async function isGood({ now, settings, tokens }: NotebookDeps, { tokenId, tokenExpiresAt }: Token): Promise<boolean> {
+  const leftMs = Date.parse(tokenExpiresAt ?? '') - now().getTime()
+  return tokenId !== undefined && leftMs > settings.tokenMs / 2 && tokens.isInUse(tokenId)
 }
 
 function tokenIn(secret: Readonly<Record<string, string>> | undefined): Token | undefined {
@@ -128,8 +134,10 @@ export async function endToken(deps: NotebookDeps, id: string, context?: Request
 }
 
 /** Puts the notebook into the state; a notebook that is new there is a started one, for the audit log and for all. */
-async function remember(deps: NotebookDeps, session: NotebookSession, context: RequestContext): Promise<void> {
+async function remember(deps: NotebookDeps, known: NotebookSession, context: RequestContext): Promise<void> {
   const { audit, events } = deps
+  const { stopsAt: _, ...kept } = known // whoever starts a notebook that runs wants it to stay
+  const session = { ...kept, activeAt: deps.now().toISOString() }
   await deps.inTransaction(async (tx) => {
     const store = createNotebookStore(tx)
     const isNew = (await store.find(session.user))?.session !== session.session

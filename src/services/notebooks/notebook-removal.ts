@@ -50,12 +50,18 @@ export async function removeNotebook(deps: NotebookDeps, removal: Removal): Prom
   await forget(deps, removal)
 }
 
+/**
+ * Takes the notebook out of the state and records its end. Of all who do this at the same time or again, on any
+ * replica, one finds it there: `notebook.stopped` is told once.
+ */
 async function forget(deps: NotebookDeps, { user, pod, session, why, context }: Removal): Promise<void> {
   const id = session?.session ?? (pod && sessionOf(pod))
   if (id === undefined) return
   await deps.inTransaction(async (tx) => {
     const wasKnown = await createNotebookStore(tx).delete({ user, session: id })
-    if (!wasKnown && session !== undefined) return // another replica was faster, and has recorded it
+    // A pod that a start left without a place in the state was never told of; that it is deleted is recorded all the same.
+    const isStray = session === undefined && pod !== undefined && pod.deletedAt === undefined
+    if (!wasKnown && !isStray) return
     const details = { session_id: id, reason: why }
     await deps.audit.record(tx, {
       ...(context ?? { caller: undefined, channel: 'system' }),
@@ -64,6 +70,7 @@ async function forget(deps: NotebookDeps, { user, pod, session, why, context }: 
       objectId: user,
       details,
     })
+    if (!wasKnown) return
     await deps.events.append(tx, {
       type: 'notebook.stopped',
       objectType: 'notebook',

@@ -26,6 +26,7 @@ export async function startNotebook(deps: NotebookDeps, image: string, context: 
   const { user } = context.caller
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const pod = await cluster.getPod(notebookName(user))
+    await endLost(deps, user, pod)
     if (pod === undefined) {
       const made = await makePod(deps, image, user)
       if (made && (await furnish(deps, made, context))) return
@@ -41,6 +42,13 @@ export async function startNotebook(deps: NotebookDeps, image: string, context: 
   throw new DomainError('CLUSTER_UNAVAILABLE', 'the notebook is started and stopped at the same time', {
     retryAfterS: 5,
   })
+}
+
+/** Ends the user's earlier notebook when its pod was removed behind this service: its token must not outlive it. */
+async function endLost(deps: NotebookDeps, user: string, pod: ClusterPod | undefined): Promise<void> {
+  const session = await deps.store.find(user)
+  if (!session || session.podUid === pod?.uid) return
+  await removeNotebook(deps, { user, pod: undefined, session, why: 'lost' })
 }
 
 /** A pod of the user's name that is another's: names cannot collide, so somebody else made it. */
@@ -60,11 +68,7 @@ async function makePod(deps: NotebookDeps, image: string, user: string): Promise
   const spec = specOf(deps, user)
   const claim = notebookVolumeClaim(spec)
   try {
-    if (claim) {
-      await cluster.createVolumeClaim(claim).catch((error: unknown) => {
-        if (!isClusterError(error, 'exists')) throw error
-      })
-    }
+    if (claim) await cluster.ensureVolumeClaim(claim)
     return await cluster.createPod(notebookPod(spec, image))
   } catch (error) {
     if (isClusterError(error, 'exists')) return undefined

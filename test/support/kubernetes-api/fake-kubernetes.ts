@@ -52,8 +52,8 @@ export interface FakeKubernetes {
   names(resource: string): string[]
   addEvent(pod: ApiObject, event: { type: string; reason: string; message: string }): void
   /** A kubeconfig for this server, with the account's token unless told otherwise. */
-  kubeconfig(user?: Readonly<Record<string, string>>): string
-  writeKubeconfig(file: string, user?: Readonly<Record<string, string>>): Promise<string>
+  kubeconfig(user?: object): string
+  writeKubeconfig(file: string, user?: object): Promise<string>
   close(): Promise<void>
 }
 
@@ -308,7 +308,7 @@ function sendError(response: ServerResponse, error: unknown): void {
   send(response, status.status, status.toJson())
 }
 
-function kubeconfig({ url, authority }: FakeKubernetes, user: Readonly<Record<string, string>>): string {
+function kubeconfig({ url, authority }: FakeKubernetes, user: object): string {
   return JSON.stringify({
     apiVersion: 'v1',
     kind: 'Config',
