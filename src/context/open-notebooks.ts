@@ -91,6 +91,7 @@ export function openNotebooks(config: Pick<Config, 'notebooks' | 'authMode'>, pa
       apiUrl: config.authMode === 'off' ? undefined : settings.apiUrl,
       catalogUri: settings.catalogUri,
     },
+    lastSeen: (uid: string) => table.lastSeen(uid),
     catalog: () => configuredCatalog(catalog),
     waits: { pollMs: 100, goneMs: overrides.goneMs ?? GONE_MS },
     targets: createTargetFinder({ cluster, table, addressOf, nowMs }),

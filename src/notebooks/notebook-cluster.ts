@@ -61,8 +61,11 @@ export interface NotebookCluster {
   listPods(): Promise<{ readonly pods: readonly ClusterPod[]; readonly version: string }>
   /** Reports changes after a version until the cluster ends the stream or the signal is aborted. Throws `expired`. */
   watchPods(version: string, onChange: (change: PodChange) => void, signal: AbortSignal): Promise<void>
-  /** Only the pod with this uid: one that took its name meanwhile stays. */
-  deletePod(name: string, uid: string): Promise<void>
+  /**
+   * Only the pod with this uid: one that took its name meanwhile stays. `force` takes it out of the cluster at once,
+   * without waiting for its node, where it may go on for as long as the node cannot be reached.
+   */
+  deletePod(name: string, uid: string, how?: { readonly force: boolean }): Promise<void>
   /** Throws `exists`. */
   createSecret(secret: V1Secret): Promise<void>
   /**

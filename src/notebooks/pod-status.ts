@@ -41,6 +41,30 @@ const ENDINGS: Readonly<Record<string, string>> = {
   OutOfpods: 'its node has no place left',
 }
 
+/** Reasons of a pod's condition `DisruptionTarget`: why the cluster takes it away although it ran well. */
+const DISRUPTIONS: Readonly<Record<string, string>> = {
+  EvictionByEvictionAPI: 'its node was drained',
+  DeletionByTaintManager: 'its node was taken out of service',
+  DeletionByPodGC: 'its node is lost',
+  PreemptionByScheduler: 'the cluster needed its place for something more important',
+  TerminationByKubelet: 'its node was shut down, or ran out of memory or disk',
+}
+
+/** Why the scheduler finds no node, by its words; the first that fits. */
+const UNSCHEDULABLE: readonly (readonly [RegExp, string])[] = [
+  [/unbound immediate persistentvolumeclaims|available persistent volumes to bind/i, 'its volume is not bound'],
+  [/persistentvolumeclaim "[^"]*" (not found|is being deleted)/i, 'its volume is missing'],
+  [/volume node affinity conflict|exceed max volume count/i, 'no node with room can reach its volume'],
+  [/insufficient|too many pods/i, 'no node has room for it'],
+  [/untolerated taint|were unschedulable/i, 'no node is open to it'],
+  [/node affinity|node selector/i, 'no node has the labels that it asks for'],
+]
+
+const SILENT = 'the node of the notebook does not answer'
+
+/** A pod that is deleted ends within seconds; one that is there for so long after that has a node that is gone. */
+const OVERDUE_MS = 60_000
+
 /** A missing secret is made right after the pod; one that is missing for longer is not coming by itself. */
 const SETTLING_MS = 60_000
 
@@ -49,7 +73,12 @@ export function notebookState(pod: ClusterPod, events: readonly PodEvent[], nowM
   const notebook = pod.containers.find(({ name }) => name === 'notebook')
   const startedAt = notebook?.runningSince
   const state = (phase: NotebookPhase, reason?: string): NotebookState => ({ phase, reason, startedAt })
-  if (pod.deletedAt !== undefined) return state('pending', 'the notebook is being stopped')
+  if (pod.deletedAt !== undefined) {
+    const why = isAbandoned(pod, nowMs)
+      ? `${SILENT}; a start or a stop now takes the pod away from it`
+      : whyDisrupted(pod)
+    return state('pending', sentence('the notebook is being stopped', why))
+  }
   const own = events.filter(({ podUid }) => podUid === pod.uid)
   switch (pod.phase) {
     case 'Succeeded':
@@ -57,12 +86,14 @@ export function notebookState(pod: ClusterPod, events: readonly PodEvent[], nowM
     case 'Failed':
       return state('failed', whyFailed(pod, notebook))
     case 'Unknown':
-      return state('failed', 'the node of the notebook does not answer')
+      return state('failed', SILENT)
     default:
   }
   const stuck = pod.containers.map((container) => whyStuck(container, pod, nowMs)).find((why) => why !== undefined)
   if (stuck !== undefined) return state('failed', stuck)
   if (pod.phase === 'Running' && notebook?.started === true) {
+    if (isNodeSilent(pod))
+      return state('failed', `${SILENT}; it may come back, and a start makes a notebook on another`)
     if (!notebook.ready) return state('running', 'the notebook server does not answer its probe')
     return state('running', whyRestarted(notebook))
   }
@@ -75,11 +106,37 @@ export function isReady(pod: ClusterPod): boolean {
   return pod.deletedAt === undefined && pod.phase === 'Running' && notebook?.started === true
 }
 
-/** Why a pod that nobody stopped is no more, as far as the cluster still tells. */
-export function whyGone(events: readonly PodEvent[]): string {
+/**
+ * Whether the cluster has lost touch with the pod's node: it then marks the pod as not ready, while the containers are
+ * as their node last told.
+ */
+export function isNodeSilent(pod: ClusterPod): boolean {
+  const ready = pod.conditions.find(({ type }) => type === 'Ready')
+  return ready?.status === 'False' && pod.containers.some(({ name, ready }) => name === 'notebook' && ready)
+}
+
+/** Whether a pod that is being deleted waits for a node that does not answer. */
+export function isAbandoned(pod: ClusterPod, nowMs: number): boolean {
+  if (pod.deletedAt === undefined) return false
+  return isNodeSilent(pod) || nowMs - Date.parse(pod.deletedAt) > OVERDUE_MS
+}
+
+/**
+ * Why a pod that nobody stopped is no more: by what it was like when it was last seen, else as far as the cluster still
+ * tells.
+ */
+export function whyGone(lastSeen: ClusterPod | undefined, events: readonly PodEvent[]): string {
+  const disrupted = lastSeen && whyDisrupted(lastSeen)
+  if (disrupted !== undefined) return disrupted
   const last = events.findLast(({ reason }) => ENDINGS[reason] !== undefined)
   const known = last && ENDINGS[last.reason]
   return known ? sentence(known, last.message) : 'the cluster removed it'
+}
+
+function whyDisrupted({ conditions }: ClusterPod): string | undefined {
+  const target = conditions.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
+  if (target === undefined) return undefined
+  return sentence(DISRUPTIONS[target.reason ?? ''] ?? 'the cluster takes it away', target.message)
 }
 
 function whyFailed(pod: ClusterPod, notebook: PodContainer | undefined): string {
@@ -110,7 +167,8 @@ function whyPending(pod: ClusterPod, notebook: PodContainer | undefined, events:
   const scheduled = pod.conditions.find(({ type }) => type === 'PodScheduled')
   if (scheduled?.status === 'False') {
     const why = scheduled.message ?? events.findLast(({ reason }) => reason === 'FailedScheduling')?.message
-    return sentence('no node has room for it', why)
+    const known = UNSCHEDULABLE.find(([words]) => words.test(why ?? ''))?.[1]
+    return sentence(known ?? 'no node takes it', why)
   }
   const last = events.at(-1)
   if (last?.warning === true && last.reason !== 'Unhealthy')

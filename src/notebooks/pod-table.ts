@@ -17,6 +17,8 @@ export interface PodTable {
   isComplete(): boolean
   find(name: string): ClusterPod | undefined
   all(): readonly ClusterPod[]
+  /** The pod with this uid as it was last told of; gone ones are remembered for a while. */
+  lastSeen(uid: string): ClusterPod | undefined
   start(): void
   close(): void
 }
@@ -24,6 +26,8 @@ export interface PodTable {
 const MAX_RETRY_MS = 30_000
 /** A watch can miss what it does not know it missed: the list is read again now and then. */
 const RELIST_MS = 3_600_000
+/** So many pods that are gone are remembered. */
+const MAX_GONE = 1000
 
 /** A table that follows the cluster once it is started. */
 export function createPodTable(deps: PodTableDeps): PodTable {
@@ -31,11 +35,20 @@ export function createPodTable(deps: PodTableDeps): PodTable {
   const { signal } = closing
   let pods = new Map<string, ClusterPod>()
   let complete = false
+  const gone = new Map<string, ClusterPod>()
+
+  const recordGone = (pod: ClusterPod): void => {
+    gone.set(pod.uid, pod)
+    const [oldest] = gone.keys()
+    if (gone.size > MAX_GONE && oldest !== undefined) gone.delete(oldest)
+  }
 
   /** From one list until its version is too old, or it is time for the next. */
   async function follow(cluster: NotebookCluster): Promise<void> {
     const list = await cluster.listPods()
+    const earlier = pods
     pods = new Map(list.pods.map((pod) => [pod.name, pod]))
+    for (const pod of earlier.values()) if (pods.get(pod.name)?.uid !== pod.uid) recordGone(pod)
     complete = true
     let { version } = list
     const until = deps.nowMs() + RELIST_MS
@@ -47,7 +60,10 @@ export function createPodTable(deps: PodTableDeps): PodTable {
         (change) => {
           version = change.version
           if (change.kind === 'put') pods.set(change.pod.name, change.pod)
-          if (change.kind === 'gone') pods.delete(change.pod.name)
+          if (change.kind === 'gone') {
+            pods.delete(change.pod.name)
+            recordGone(change.pod)
+          }
         },
         signal,
       )
@@ -81,6 +97,7 @@ export function createPodTable(deps: PodTableDeps): PodTable {
     isComplete: () => complete,
     find: (name) => pods.get(name),
     all: () => [...pods.values()],
+    lastSeen: (uid) => gone.get(uid) ?? [...pods.values()].find((pod) => pod.uid === uid),
     start: () => void run(),
     close: () => closing.abort(),
   }

@@ -110,8 +110,8 @@ type WriteCalls = Omit<NotebookCluster, keyof ReadCalls | 'namespace'>
 function writeCalls({ call, core }: Clients, namespace: string): WriteCalls {
   return {
     createPod: async (body) => created(await call(() => core.createNamespacedPod({ namespace, body }))),
-    async deletePod(name, uid) {
-      const body = { preconditions: { uid } }
+    async deletePod(name, uid, how) {
+      const body = { preconditions: { uid }, ...(how?.force === true ? { gracePeriodSeconds: 0 } : {}) }
       await call(() => unlessMissing(unlessConflict(core.deleteNamespacedPod({ name, namespace, body }))))
     },
     createSecret: async (body) => void (await call(() => core.createNamespacedSecret({ namespace, body }))),

@@ -4,7 +4,7 @@ import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { notebookBasePath } from '../../notebooks/notebook-path.ts'
 import { ANNOTATIONS } from '../../notebooks/notebook-spec.ts'
 import { sessionOf, type TargetFinder } from '../../notebooks/notebook-targets.ts'
-import { notebookState } from '../../notebooks/pod-status.ts'
+import { isAbandoned, notebookState } from '../../notebooks/pod-status.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/notebook-store.ts'
 import type { TableLock } from '../table-lock.ts'
 import type { NotebookDeps } from './notebook-deps.ts'
@@ -90,7 +90,11 @@ async function lookAt(deps: CullerDeps, found: Found): Promise<void> {
 }
 
 async function judge(deps: CullerDeps, { user, pod, known }: Found): Promise<void> {
-  if (pod?.deletedAt !== undefined) return
+  if (pod?.deletedAt !== undefined) {
+    if (known?.podUid !== pod.uid || !isAbandoned(pod, deps.now().getTime())) return
+    // Its node may be gone for good: the token ends now, the pod when the node says so or its user asks.
+    return removeNotebook(deps, { user, pod: undefined, session: known, why: 'lost' })
+  }
   if (known && known.podUid !== pod?.uid) {
     await removeNotebook(deps, { user, pod: undefined, session: known, why: 'lost' })
   }

@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import { ClusterError, type ClusterErrorCode } from '../../notebooks/cluster-error.ts'
+import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import type { ClusterGate } from '../../notebooks/cluster-gate.ts'
 import type { ConfiguredCatalog, PodView } from '../../notebooks/lake-coordinates.ts'
 import type { NotebookSettings } from '../../notebooks/notebook-spec.ts'
@@ -20,6 +21,8 @@ export interface NotebookDeps {
   readonly events: EventWriter
   readonly settings: NotebookSettings & { readonly warningMs: number; readonly tokenMs: number }
   readonly podView: PodView
+  /** A pod as the cluster last told of it, also when it is gone; undefined when this process has not seen it. */
+  readonly lastSeen: (uid: string) => ClusterPod | undefined
   readonly catalog: () => ConfiguredCatalog
   readonly now: () => Date
   readonly randomBytes: (length: number) => Uint8Array

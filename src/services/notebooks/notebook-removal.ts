@@ -3,6 +3,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { lakeSecretName, sessionName } from '../../notebooks/notebook-names.ts'
 import { SECRET_KEYS } from '../../notebooks/notebook-spec.ts'
+import { isAbandoned } from '../../notebooks/pod-status.ts'
 import { sessionOf } from '../../notebooks/notebook-targets.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/notebook-store.ts'
 import type { NotebookDeps } from './notebook-deps.ts'
@@ -80,12 +81,17 @@ async function forget(deps: NotebookDeps, { user, pod, session, why, context }: 
   })
 }
 
-/** Waits until a pod that is being deleted is gone. Throws `CLUSTER_TIMEOUT` when that takes too long. */
+/**
+ * Waits until a pod that is being deleted is gone. One whose node does not answer is taken out of the cluster by force:
+ * nobody else would. A volume is safe from two pods: the cluster attaches it to one node at a time. Throws
+ * `CLUSTER_TIMEOUT` when it takes too long.
+ */
 export async function waitUntilGone(deps: NotebookDeps, { name, uid }: ClusterPod): Promise<void> {
   const until = performance.now() + deps.waits.goneMs
   for (let delayMs = deps.waits.pollMs; ; delayMs = Math.min(delayMs * 2, 1000)) {
     const pod = await deps.gate.cluster().getPod(name)
     if (pod?.uid !== uid) return
+    if (isAbandoned(pod, deps.now().getTime())) await deps.gate.cluster().deletePod(name, uid, { force: true })
     if (performance.now() + delayMs > until) {
       throw new DomainError('CLUSTER_TIMEOUT', 'the notebook is being stopped, but its pod does not end', {
         retryAfterS: 10,

@@ -11,7 +11,8 @@ import { requireOwn } from './notebook-start.ts'
 export async function notebookStatus(deps: NotebookDeps, user: string): Promise<NotebookStatus> {
   const [pod, session] = await Promise.all([deps.gate.cluster().getPod(notebookName(user)), deps.store.find(user)])
   if (!pod) {
-    const reason = session && whyGone(await eventsOf(deps, session.podName, session.podUid))
+    const reason =
+      session && whyGone(deps.lastSeen(session.podUid), await eventsOf(deps, session.podName, session.podUid))
     return view(user, { status: 'not_found', reason })
   }
   requireOwn(pod, user)

@@ -8,7 +8,7 @@ import { type ApiObject, ApiStatus, KINDS, matchesFields, matchesLabels } from '
 import { type Authority, createAuthority } from './certificates.ts'
 import { type FaultAction, FaultScript } from './faults.ts'
 import { type Change, ObjectStore } from './object-store.ts'
-import { addEvent, live, type PodLife } from './pod-lives.ts'
+import { addEvent, live, type PodLife, silenceNode } from './pod-lives.ts'
 
 export const NAMESPACE = 'notebooks'
 export const ACCOUNT_TOKEN = 'test-account-token'
@@ -25,6 +25,8 @@ export interface FakeKubernetesOptions {
   readonly rules: readonly AccessRule[]
   /** Called when a pod's container begins to run; the pod is ready once this is done. */
   readonly onPodRunning?: (pod: ApiObject) => Promise<void>
+  /** Ephemeral storage (GiB) of the one node; default: without bounds. */
+  readonly nodeStorageGi?: number
   /** Between the steps of a pod's life; default 10 ms. */
   readonly stepMs?: number
   /** Where to listen; default: any free port. */
@@ -50,6 +52,8 @@ export interface FakeKubernetes {
   cutWatches(): void
   pod(name: string): ApiObject | undefined
   names(resource: string): string[]
+  /** The node of a pod answers no more, or again, as the node controller tells it. */
+  silenceNode(name: string, isSilent?: boolean): void
   addEvent(pod: ApiObject, event: { type: string; reason: string; message: string }): void
   /** A kubeconfig for this server, with the account's token unless told otherwise. */
   kubeconfig(user?: object): string
@@ -98,6 +102,7 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
     },
     pod: (name) => store.get('pods', NAMESPACE, name),
     names: (resource) => store.list(resource, NAMESPACE).map(({ metadata }) => metadata.name),
+    silenceNode: (name, isSilent = true) => silenceNode(store, store.get('pods', NAMESPACE, name), isSilent),
     addEvent: (pod, event) => addEvent(store, pod, event),
     kubeconfig: (user = { token: ACCOUNT_TOKEN }) => kubeconfig(fake, user),
     async writeKubeconfig(file, user) {
@@ -115,7 +120,7 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
   }
   store.onChange(({ type, resource, object }) => {
     if (type !== 'ADDED' || resource !== 'pods') return
-    live(object, fake.life, { store, stepMs: options.stepMs ?? 10, onPodRunning: options.onPodRunning })
+    live(object, fake.life, { store, ...options, stepMs: options.stepMs ?? 10 })
   })
   return fake
 }
@@ -143,7 +148,7 @@ async function answer(context: RequestContext): Promise<void> {
   const target = targetOf(request)
   const body = await readBody(request)
   calls.push({ verb: target.verb, resource: target.resource, name: target.name })
-  const fault = fake.faults.take(target.verb, target.resource)
+  const fault = fake.faults.take(target.verb, target.resource, target.name ?? body?.metadata?.name)
   if (await misbehavedBefore(fault, response)) return
   refuseUnknown(request)
   if (target.verb === 'watch') return watch(context, target, fault)
@@ -229,7 +234,10 @@ function perform(fake: FakeKubernetes, target: Target, body: ApiObject | undefin
       }
     }
     case 'delete':
-      return store.delete(resource, namespace, name ?? '', body?.['preconditions']?.uid)
+      return store.delete(resource, namespace, name ?? '', {
+        uid: body?.['preconditions']?.uid,
+        graceSeconds: body?.['gracePeriodSeconds'],
+      })
     default:
       throw new ApiStatus(405, 'MethodNotAllowed', `${verb} is not supported`)
   }

@@ -26,6 +26,8 @@ export type FaultAction =
 export interface Fault {
   readonly verb?: string
   readonly resource?: string
+  /** Only for objects whose name matches. */
+  readonly name?: RegExp
   /** How often; default 1. */
   readonly times?: number
   readonly action: FaultAction
@@ -44,9 +46,14 @@ export class FaultScript {
   }
 
   /** The action for a request; it is used up by this. */
-  take(verb: string, resource: string): FaultAction | undefined {
+  take(verb: string, resource: string, name = ''): FaultAction | undefined {
     const found = this.#faults.find(({ rule, left }) => {
-      return left > 0 && (rule.verb ?? verb) === verb && (rule.resource ?? resource) === resource
+      return (
+        left > 0 &&
+        (rule.verb ?? verb) === verb &&
+        (rule.resource ?? resource) === resource &&
+        (rule.name?.test(name) ?? true)
+      )
     })
     if (!found) return undefined
     found.left -= 1

@@ -12,15 +12,28 @@ export interface Change {
 }
 
 export interface StoreOptions {
+  /** How many objects of a resource each namespace may have (`ResourceQuota`, object counts). */
+  quota: Readonly<Record<string, number>>
   /** What the namespaces refuse: more pods than this in each (`ResourceQuota`). */
   maxPods: number
   /** How long a pod takes to end once it is deleted, in ms. */
   terminationMs: number
 }
 
+export interface DeleteOptions {
+  /** Only the object with this uid. */
+  readonly uid?: string | undefined
+  /** 0: a pod goes without its node being asked. */
+  readonly graceSeconds?: number | undefined
+}
+
 /** The objects of a cluster: names, versions, owners, and everything that changed. */
 export class ObjectStore {
-  readonly options: StoreOptions = { maxPods: 1000, terminationMs: 20 }
+  readonly options: StoreOptions = { quota: {}, maxPods: 1000, terminationMs: 20 }
+  /** Pods whose node does not answer: nobody ends them there. */
+  readonly silent = new Set<string>()
+  /** What admission has charged for objects that were then not made, by resource. */
+  readonly #overcharged = new Map<string, number>()
   readonly #objects = new Map<string, ApiObject>()
   readonly #history: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
@@ -37,6 +50,8 @@ export class ObjectStore {
     refuseInvalid(resource, body)
     const { name } = body.metadata
     const key = keyOf(resource, namespace, name)
+    this.#charge(resource, namespace, name)
+    if (this.#objects.has(key)) this.#overcharged.set(resource, (this.#overcharged.get(resource) ?? 0) + 1)
     if (this.#objects.has(key)) throw new ApiStatus(409, 'AlreadyExists', `${resource} "${name}" already exists`)
     const pods = this.list('pods', namespace).length
     if (resource === 'pods' && pods >= this.options.maxPods) {
@@ -57,6 +72,7 @@ export class ObjectStore {
     }
     if (resource === 'secrets') encodeSecret(object)
     if (resource === 'pods') object['status'] = { phase: 'Pending' }
+    if (resource === 'pods') defaultRequests(object)
     this.#put('ADDED', resource, object)
     this.#collectIfOrphan(resource, object)
     return structuredClone(object)
@@ -82,19 +98,20 @@ export class ObjectStore {
   }
 
   /** Deletes as a client asks: a pod ends first, everything else goes at once. */
-  delete(resource: string, namespace: string, name: string, uid?: string): ApiObject {
+  delete(resource: string, namespace: string, name: string, options: DeleteOptions = {}): ApiObject {
+    const { uid, graceSeconds } = options
     const object = this.#objects.get(keyOf(resource, namespace, name))
     if (!object) throw new ApiStatus(404, 'NotFound', `${resource} "${name}" not found`)
     if (uid !== undefined && uid !== object.metadata.uid) {
       const why = `the UID in the precondition (${uid}) does not match the UID in record (${object.metadata.uid})`
       throw new ApiStatus(409, 'Conflict', `Operation cannot be fulfilled on ${resource} "${name}": ${why}`)
     }
-    if (resource !== 'pods') return this.remove(resource, namespace, name) ?? object
+    if (resource !== 'pods' || graceSeconds === 0) return this.remove(resource, namespace, name) ?? object
     if (object.metadata.deletionTimestamp === undefined) {
       this.update(resource, namespace, name, (pod) => (pod.metadata.deletionTimestamp = seconds(new Date())))
       this.later(this.options.terminationMs, () => {
-        if (this.get('pods', namespace, name)?.metadata.uid === object.metadata.uid)
-          this.remove(resource, namespace, name)
+        const isSame = this.get('pods', namespace, name)?.metadata.uid === object.metadata.uid
+        if (isSame && !this.silent.has(object.metadata.uid)) this.remove(resource, namespace, name)
       })
     }
     return structuredClone(object)
@@ -109,6 +126,20 @@ export class ObjectStore {
     this.#record('DELETED', resource, object)
     this.later(5, () => this.#collect(object.metadata.uid))
     return structuredClone(object)
+  }
+
+  /** Counts anew what the quota has charged, as the quota controller does every few minutes. */
+  resyncQuota(): void {
+    this.#overcharged.clear()
+  }
+
+  /** Admission: the quota is charged before anybody knows whether the name is taken. */
+  #charge(resource: string, namespace: string, name: string): void {
+    const hard = this.options.quota[resource]
+    const used = this.list(resource, namespace).length + (this.#overcharged.get(resource) ?? 0)
+    if (hard === undefined || used < hard) return
+    const counts = `requested: ${resource}=1, used: ${resource}=${used}, limited: ${resource}=${hard}`
+    throw new ApiStatus(403, 'Forbidden', `${resource} "${name}" is forbidden: exceeded quota: notebooks, ${counts}`)
   }
 
   /** Every change after a version; throws 410 when some of them are forgotten. */
@@ -180,6 +211,14 @@ function keyOf(resource: string, namespace: string, name: string): string {
 /** As the API server writes times: without fractions. */
 export function seconds(time: Date): string {
   return `${time.toISOString().slice(0, 19)}Z`
+}
+
+/** As the API server does: a limit without a request is the request. */
+function defaultRequests(pod: ApiObject): void {
+  const { containers = [], initContainers = [] } = pod['spec']
+  for (const { resources } of [...containers, ...initContainers]) {
+    if (resources?.limits) resources.requests = { ...resources.limits, ...resources.requests }
+  }
 }
 
 function encodeSecret(secret: ApiObject): void {

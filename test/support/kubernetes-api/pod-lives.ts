@@ -5,6 +5,7 @@ import { type ObjectStore, seconds } from './object-store.ts'
 export type PodLife =
   | 'runs'
   | 'unscheduled'
+  | 'volume-unbound'
   | 'creating'
   | 'image-pull'
   | 'invalid-image'
@@ -23,15 +24,18 @@ export type PodLife =
 export interface LifeOptions {
   readonly store: ObjectStore
   /** Starts the real thing behind a running pod. */
-  readonly onPodRunning: ((pod: ApiObject) => Promise<void>) | undefined
+  readonly onPodRunning?: (pod: ApiObject) => Promise<void>
   readonly stepMs: number
+  /** Ephemeral storage (GiB) of the one node; undefined: without bounds. */
+  readonly nodeStorageGi?: number
 }
 
 /** Lets a pod live. Until what it refers to is there it waits, as with a real kubelet. */
 export function live(pod: ApiObject, life: PodLife, options: LifeOptions): void {
   const { store, stepMs } = options
-  if (life === 'unscheduled') {
-    store.later(stepMs, () => unschedule(store, pod))
+  const why = whyUnscheduled(pod, life, options)
+  if (why !== undefined) {
+    store.later(stepMs, () => unschedule(store, pod, why))
     return
   }
   store.later(stepMs, () => schedule(store, pod))
@@ -125,8 +129,39 @@ function isThere(store: ObjectStore, { metadata }: ApiObject): boolean {
   return store.get('pods', metadata.namespace, metadata.name)?.metadata.uid === metadata.uid
 }
 
-function unschedule(store: ObjectStore, pod: ApiObject): void {
-  const message = '0/3 nodes are available: 3 Insufficient memory.'
+/** Why the scheduler finds no node; undefined: it finds one. */
+function whyUnscheduled(pod: ApiObject, life: PodLife, { store, nodeStorageGi }: LifeOptions): string | undefined {
+  if (life === 'unscheduled') return '0/3 nodes are available: 3 Insufficient memory.'
+  if (life === 'volume-unbound') return '0/3 nodes are available: pod has unbound immediate PersistentVolumeClaims.'
+  const taken = store.list('pods', pod.metadata.namespace).reduce((sum, one) => sum + storageRequestGi(one), 0)
+  if (nodeStorageGi === undefined || taken <= nodeStorageGi) return undefined
+  return '0/1 nodes are available: 1 Insufficient ephemeral-storage.'
+}
+
+/** What a pod asks of a node: the greater of its init containers' and the sum of its containers'; in GiB. */
+function storageRequestGi(pod: ApiObject): number {
+  const { containers = [], initContainers = [] } = pod['spec']
+  const of = (container: { resources?: { requests?: Record<string, string> } }): number => {
+    const [, number = '0', unit] =
+      /^(\d+)(Mi|Gi)$/.exec(container.resources?.requests?.['ephemeral-storage'] ?? '') ?? []
+    return unit === 'Gi' ? Number(number) : Number(number) / 1024
+  }
+  const sum = containers.map(of).reduce((a: number, b: number) => a + b, 0)
+  return Math.max(sum, ...initContainers.map(of))
+}
+
+/** Marks a pod as the node controller does: not ready, with its containers as they were. */
+export function silenceNode(store: ObjectStore, pod: ApiObject | undefined, isSilent: boolean): void {
+  if (!pod) throw new Error('there is no such pod')
+  if (isSilent) store.silent.add(pod.metadata.uid)
+  else store.silent.delete(pod.metadata.uid)
+  store.update('pods', pod.metadata.namespace, pod.metadata.name, ({ status }) => {
+    const others = status.conditions.filter(({ type }: { type: string }) => type !== 'Ready')
+    status.conditions = [...others, { type: 'Ready', status: isSilent ? 'False' : 'True' }]
+  })
+}
+
+function unschedule(store: ObjectStore, pod: ApiObject, message: string): void {
   addEvent(store, pod, { type: 'Warning', reason: 'FailedScheduling', message })
   setStatus(store, pod, 'Pending', {
     conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }],
@@ -141,7 +176,12 @@ function schedule(store: ObjectStore, pod: ApiObject): void {
 function setStatus(store: ObjectStore, pod: ApiObject, phase: string, status: object): void {
   if (!isThere(store, pod)) return
   store.update('pods', pod.metadata.namespace, pod.metadata.name, (object) => {
-    const conditions = [{ type: 'PodScheduled', status: 'True' }]
+    const containers: { ready: boolean }[] = (status as { containerStatuses?: [] }).containerStatuses ?? []
+    const isReady = containers.length > 0 && containers.every(({ ready }) => ready)
+    const conditions = [
+      { type: 'PodScheduled', status: 'True' },
+      { type: 'Ready', status: isReady ? 'True' : 'False' },
+    ]
     object['status'] = { phase, podIP: '127.0.0.1', conditions, ...status }
   })
 }
