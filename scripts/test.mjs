@@ -8,11 +8,12 @@ import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
 
 ensureInstalled()
 const args = process.argv.slice(2)
-const interop = args.includes('--project')
-const selection = interop ? args : ['--project', 'suite', ...args]
+const chosen = args.includes('--project')
+const selection = chosen ? args : ['--project', 'suite', ...args]
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
 const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
-const runtimes = interop ? ['bun'] : ['bun', 'node']
+// What needs Python, Java, a browser or minutes runs on Bun alone; the suite and a real cluster on both.
+const runtimes = chosen && !args.includes('cluster') ? ['bun'] : ['bun', 'node']
 const total = { passed: 0, failed: 0, skipped: 0 }
 /** What has to be looked at, told again at the end where it is found. */
 const troubles = []

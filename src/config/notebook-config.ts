@@ -1,6 +1,7 @@
 import { parseNotebookHosts } from '../notebooks/proxy/notebook-hosts.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
+import { type NotebookPlacement, notebookPlacement } from './notebook-placement.ts'
 
 /** Settings of notebooks; sizes are Kubernetes quantities, as text. */
 export interface NotebookConfig {
@@ -29,6 +30,7 @@ export interface NotebookConfig {
   readonly address: 'service-dns' | 'pod-ip'
   /** `NOTEBOOK_HOST_TEMPLATE`: a host of its own for each user's notebook; undefined: all under the service's. */
   readonly hostTemplate: string | undefined
+  readonly placement: NotebookPlacement
 }
 
 /** How to reach the cluster: files of `KUBECONFIG`, or the service account of the pod that this process runs in. */
@@ -71,6 +73,7 @@ export function notebookConfig(env: Env): NotebookConfig {
     warehouseClaim: matching(env, 'NOTEBOOK_WAREHOUSE_CLAIM', DNS_LABEL),
     address: address(env),
     hostTemplate: hostTemplate(env),
+    placement: notebookPlacement(env),
   }
   if (config.warningMs >= config.idleMs) {
     throw new ConfigError('NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES')

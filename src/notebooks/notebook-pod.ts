@@ -1,4 +1,13 @@
-import type { V1Container, V1EnvVar, V1Pod, V1Probe, V1SecurityContext, V1Volume } from '@kubernetes/client-node'
+import type {
+  V1Container,
+  V1EnvVar,
+  V1Pod,
+  V1PodSpec,
+  V1Probe,
+  V1SecurityContext,
+  V1Toleration,
+  V1Volume,
+} from '@kubernetes/client-node'
 import { notebookLabels } from './notebook-objects.ts'
 import { lakeSecretName, sessionName } from './notebook-names.ts'
 import {
@@ -6,16 +15,14 @@ import {
   FIRST_NOTEBOOK,
   NOTEBOOK_PORT,
   type NotebookSpec,
+  type PodPlacement,
+  type PodToleration,
   SECRET_KEYS,
   WORK_FOLDER,
 } from './notebook-spec.ts'
 
 const TOKEN_FOLDER = '/var/run/lockhouse'
 const FIRST_FOLDER = '/opt/lockhouse'
-
-/** Jupyter's images run as `jovyan` (1000) of group `users` (100). */
-const USER_ID = 1000
-const GROUP_ID = 100
 
 /** What the namespace's policy `restricted` asks of a container (Kubernetes' Pod Security Standards). */
 const CONFINED: V1SecurityContext = {
@@ -49,19 +56,31 @@ export function notebookPod(spec: NotebookSpec, image: string): V1Pod {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 5,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: USER_ID,
-        runAsGroup: GROUP_ID,
-        fsGroup: GROUP_ID,
-        fsGroupChangePolicy: 'OnRootMismatch',
-        seccompProfile: { type: 'RuntimeDefault' },
-      },
+      ...placement(spec.settings.placement),
       initContainers: [firstNotebookContainer(spec, image)],
       containers: [notebookContainer(spec, image)],
       volumes: volumes(spec),
     },
   }
+}
+
+function placement({ pullSecrets, nodeSelector, tolerations, priorityClass, runAs }: PodPlacement): Partial<V1PodSpec> {
+  return {
+    securityContext: {
+      runAsNonRoot: true,
+      ...(runAs === undefined ? {} : { runAsUser: runAs.user, runAsGroup: runAs.group, fsGroup: runAs.group }),
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    ...(pullSecrets.length === 0 ? {} : { imagePullSecrets: pullSecrets.map((name) => ({ name })) }),
+    ...(Object.keys(nodeSelector).length === 0 ? {} : { nodeSelector: { ...nodeSelector } }),
+    ...(tolerations.length === 0 ? {} : { tolerations: tolerations.map(toleration) }),
+    ...(priorityClass === undefined ? {} : { priorityClassName: priorityClass }),
+  }
+}
+
+function toleration({ key, value, effect }: PodToleration): V1Toleration {
+  return value === undefined ? { key, operator: 'Exists', effect } : { key, operator: 'Equal', value, effect }
 }
 
 /** Puts the first notebook where the user can change it, unless there is one already. */

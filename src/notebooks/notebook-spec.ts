@@ -28,6 +28,27 @@ export interface NotebookSettings {
   /** A claim with the warehouse, mounted for reading where the warehouse is for the service. */
   readonly warehouseClaim: string | undefined
   readonly idleMs: number
+  readonly placement: PodPlacement
+}
+
+/** Where pods run, and as whom. */
+export interface PodPlacement {
+  /** Names of the secrets with which images are pulled. */
+  readonly pullSecrets: readonly string[]
+  /** Labels that a node must have. */
+  readonly nodeSelector: Readonly<Record<string, string>>
+  readonly tolerations: readonly PodToleration[]
+  /** Undefined: the cluster's default. */
+  readonly priorityClass: string | undefined
+  /** Undefined: the cluster chooses the ids. */
+  readonly runAs: { readonly user: number; readonly group: number } | undefined
+}
+
+/** A taint that does not keep a pod from a node; without a value, whatever its value is. */
+export interface PodToleration {
+  readonly key: string
+  readonly value: string | undefined
+  readonly effect: string
 }
 
 /** How the lakehouse is reached from a pod. */

@@ -9,6 +9,7 @@ import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
 import { refuseInvalid } from '../support/kubernetes-api/validation.ts'
 import { specOf } from './support/notebook-spec.ts'
 
+const SITE = new URL('../../deploy/site/', import.meta.url)
 const FOLDER = new URL('../../deploy/kubernetes/', import.meta.url)
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'))
 const read = (name: string): ApiObject[] => loadAllYaml(readFileSync(new URL(name, FOLDER), 'utf8'))
@@ -19,6 +20,15 @@ const ofKind = (kind: string, name?: string): ApiObject => {
   )
   if (!found) throw new Error(`no ${kind} ${name ?? ''}`)
   return found
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- tests look into manifests freely
+function policy(namespace: string, name: string): any {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.namespace === namespace && metadata.name === name,
+  )
+  if (!found) throw new Error(`no NetworkPolicy ${namespace}/${name}`)
+  return found['spec']
 }
 
 describe('the manifests of a deployment', () => {
@@ -67,14 +77,17 @@ describe('the manifests of a deployment', () => {
   })
 
   it('let the service reach notebooks, notebooks the service and names, and nobody else anybody', () => {
-    expect(ofKind('NetworkPolicy', 'nothing-by-default')['spec']).toEqual({
-      podSelector: {},
-      policyTypes: ['Ingress', 'Egress'],
-    })
+    for (const namespace of ['lockhouse', 'lockhouse-notebooks']) {
+      const closed = objects.find(
+        ({ kind, metadata }) =>
+          kind === 'NetworkPolicy' && metadata.name.startsWith('nothing') && metadata.namespace === namespace,
+      )
+      expect(closed?.['spec'], namespace).toEqual({ podSelector: {}, policyTypes: ['Ingress', 'Egress'] })
+    }
     const pod = notebookPod(specOf('ana'), 'image:1')
     const service = ofKind('Deployment')['spec'].template.metadata.labels
-    const into = ofKind('NetworkPolicy', 'from-lockhouse')['spec']
-    const out = ofKind('NetworkPolicy', 'to-the-lakehouse')['spec']
+    const into = policy('lockhouse-notebooks', 'from-lockhouse')
+    const out = policy('lockhouse-notebooks', 'to-the-lakehouse')
     for (const { podSelector } of [into, out]) {
       expect(podSelector.matchLabels).toEqual(LABELS.managed)
       expect(pod.metadata?.labels).toMatchObject(podSelector.matchLabels)
@@ -90,6 +103,78 @@ describe('the manifests of a deployment', () => {
     }
   })
 
+  it('close the namespace of the service, but for notebooks, an ingress controller, and what it has to reach', () => {
+    const service = ofKind('Deployment')['spec'].template.metadata.labels
+    const pod = notebookPod(specOf('ana'), 'image:1').metadata?.labels
+    const [into, out] = [policy('lockhouse', 'to-lockhouse'), policy('lockhouse', 'from-lockhouse')]
+    for (const { podSelector } of [into, out]) expect(service).toMatchObject(podSelector.matchLabels)
+    expect(into.ingress).toHaveLength(1)
+    expect(into.ingress[0].ports).toEqual([{ protocol: 'TCP', port: ofKind('Service')['spec'].ports[0].port }])
+    const [ingress, notebooks, ...others] = into.ingress[0]['_from']
+    expect(others).toEqual([])
+    expect(ingress).toEqual({ namespaceSelector: { matchLabels: { 'lockhouse/ingress': 'true' } } })
+    expect(pod).toMatchObject(notebooks.podSelector.matchLabels)
+    const [, toNotebooks, toAnywhere] = out.egress
+    expect(toNotebooks.to[0].podSelector).toEqual(notebooks.podSelector)
+    expect(toNotebooks.ports).toEqual([{ protocol: 'TCP', port: NOTEBOOK_PORT }])
+    expect(toAnywhere.to[0].ipBlock.except).toContain('169.254.0.0/16')
+    expect(toAnywhere.ports.map(({ port }: { port: number }) => port)).toEqual([443, 6443])
+  })
+
+  it('give up at most one replica of the service at a time, and let its node be drained', () => {
+    const { spec, metadata } = ofKind('PodDisruptionBudget')
+    expect(metadata.namespace).toBe('lockhouse')
+    expect(spec).toMatchObject({ maxUnavailable: 1, unhealthyPodEvictionPolicy: 'AlwaysAllow' })
+    expect(ofKind('Deployment')['spec'].template.metadata.labels).toMatchObject(spec.selector.matchLabels)
+  })
+
+  it('leave what differs between clusters to one folder, in which the cluster refuses what nobody has filled in', () => {
+    const [site] = loadAllYaml(readFileSync(new URL('kustomization.yaml', SITE), 'utf8')) as ApiObject[]
+    expect(site?.['resources']).toEqual(['../kubernetes', 'ingress.yaml'])
+    const { image } = ofKind('Deployment')['spec'].template.spec.containers[0]
+    expect(site?.['images']).toEqual([
+      { name: image, newName: 'registry.example/lockhouse', digest: 'sha256:CHANGE-ME' },
+    ])
+    const patches: ApiObject[] = site?.['patches'].flatMap(({ path }: { path: string }) =>
+      loadAllYaml(readFileSync(new URL(path, SITE), 'utf8')),
+    )
+    expect(patches.map(({ kind }) => kind)).toEqual(['Deployment', 'PersistentVolumeClaim'])
+    for (const { kind, metadata } of patches)
+      expect(ofKind(kind ?? '', metadata.name).metadata.namespace).toBe('lockhouse')
+    // Upper case is refused by the API in the names of storage classes and hosts.
+    expect(patches[1]?.['spec'].storageClassName).toBe('CHANGE-ME')
+    const [ingress] = loadAllYaml(readFileSync(new URL('ingress.yaml', SITE), 'utf8')) as ApiObject[]
+    const [{ host, http }] = ingress?.['spec'].rules ?? [{}]
+    expect(host).toBe('CHANGE-ME')
+    expect(http.paths[0].backend.service).toEqual({ name: ofKind('Service').metadata.name, port: { name: 'http' } })
+  })
+
+  it('are built from images that are named by their digest, without state, keys and history in them', () => {
+    for (const name of ['Containerfile', 'notebook.Containerfile']) {
+      const text = readFileSync(new URL(`../../deploy/${name}`, import.meta.url), 'utf8')
+      const bases = text.match(/^FROM .*$/gm) ?? []
+      for (const base of bases) expect(base).toMatch(/^FROM \$\{\w+_IMAGE\}( AS build)?$/)
+      expect(text).toMatch(/^ARG \w+_IMAGE$/m) // without a default: a build that names none fails
+      expect(text).toContain('*@sha256:*) ;; *)')
+    }
+    const ignored = readFileSync(new URL('../../.dockerignore', import.meta.url), 'utf8').split('\n')
+    const needed = [
+      '.git',
+      '**/node_modules',
+      '.cache',
+      'data',
+      'test',
+      '**/*.key',
+      '**/*.pem',
+      '**/.env',
+      '**/kubeconfig*',
+    ]
+    expect(ignored).toEqual(expect.arrayContaining(needed))
+    for (const kept of ['src', 'public', 'frontend', 'scripts', 'package.json', 'package-lock.json', '.npmrc']) {
+      expect(ignored).not.toContain(kept)
+    }
+  })
+
   it('have the cluster itself refuse pods that are not confined, and more of them than there is room for', () => {
     for (const { kind, metadata } of objects) {
       if (kind === 'Namespace') expect(metadata.labels?.['pod-security.kubernetes.io/enforce']).toBe('restricted')
@@ -97,7 +182,8 @@ describe('the manifests of a deployment', () => {
     expect(ofKind('ResourceQuota').metadata.namespace).toBe('lockhouse-notebooks')
     const limited = Object.keys(ofKind('ResourceQuota')['spec'].hard)
     // A quota on a resource refuses every container that does not say how much of it it needs.
-    for (const container of notebookPod(specOf('ana'), 'i').spec?.containers ?? []) {
+    const { spec } = notebookPod(specOf('ana'), 'i')
+    for (const container of [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])]) {
       for (const name of limited.filter((key) => /^(limits|requests)\.(cpu|memory|ephemeral-storage)$/.test(key))) {
         const [list = '', resource = ''] = name.split('.')
         expect(container.resources?.[list as 'limits' | 'requests']?.[resource], name).toBeDefined()

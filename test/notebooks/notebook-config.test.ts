@@ -17,6 +17,29 @@ describe('settings of notebooks', () => {
     expect(parseConfig({ ...pod, NOTEBOOKS: 'off' }).notebooks.cluster).toBeUndefined()
   })
 
+  it('say where notebooks run, and as whom', () => {
+    const placement = {
+      pullSecrets: ['registry', 'other.registry'],
+      nodeSelector: { pool: 'notebooks', 'node.kubernetes.io/instance-type': 'm5.large', empty: '' },
+      tolerations: [
+        { key: 'dedicated', value: 'notebooks', effect: 'NoSchedule' },
+        { key: 'example.com/spot', value: undefined, effect: 'NoExecute' },
+      ],
+      priorityClass: 'notebooks',
+      runAs: undefined,
+    }
+    const env = {
+      NOTEBOOK_PULL_SECRETS: 'registry, other.registry',
+      NOTEBOOK_NODE_SELECTOR: 'pool=notebooks, node.kubernetes.io/instance-type=m5.large, empty=',
+      NOTEBOOK_TOLERATIONS: 'dedicated=notebooks:NoSchedule, example.com/spot:NoExecute',
+      NOTEBOOK_PRIORITY_CLASS: 'notebooks',
+      NOTEBOOK_RUN_AS: 'cluster',
+    }
+    expect(parseConfig(env).notebooks.placement).toEqual(placement)
+    expect(parseConfig({ NOTEBOOK_RUN_AS: '2000:3000' }).notebooks.placement.runAs).toEqual({ user: 2000, group: 3000 })
+    expect(parseConfig({}).notebooks.placement.runAs).toEqual({ user: 1000, group: 100 })
+  })
+
   it.each([
     ['NOTEBOOKS', 'yes'],
     ['NOTEBOOK_NAMESPACE', 'Not A Label'],
@@ -39,6 +62,17 @@ describe('settings of notebooks', () => {
     ['NOTEBOOK_CATALOG_URI', 'sqlite:////data/catalog.db'],
     ['NOTEBOOK_WAREHOUSE_CLAIM', '../etc'],
     ['NOTEBOOK_ADDRESS', 'carrier-pigeon'],
+    ['NOTEBOOK_PULL_SECRETS', 'one,,two'],
+    ['NOTEBOOK_PULL_SECRETS', 'Not A Name'],
+    ['NOTEBOOK_NODE_SELECTOR', 'pool'],
+    ['NOTEBOOK_NODE_SELECTOR', 'pool=a=b'],
+    ['NOTEBOOK_TOLERATIONS', 'dedicated=notebooks'],
+    ['NOTEBOOK_TOLERATIONS', 'dedicated:Never'],
+    ['NOTEBOOK_PRIORITY_CLASS', 'system-node-critical'],
+    ['NOTEBOOK_RUN_AS', '0:100'],
+    ['NOTEBOOK_RUN_AS', '1000:0'],
+    ['NOTEBOOK_RUN_AS', '1000'],
+    ['NOTEBOOK_RUN_AS', '4294967296:1'],
   ])('are refused by name: %s=%j', (name, value) => {
     const error = caught(() => parseConfig({ [name]: value }))
     expect(error).toBeInstanceOf(ConfigError)

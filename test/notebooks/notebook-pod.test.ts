@@ -35,10 +35,46 @@ describe('the pod of a notebook', () => {
         capabilities: { drop: ['ALL'] },
       })
       expect(Object.keys(container.resources?.limits ?? {}).toSorted()).toEqual(['cpu', 'ephemeral-storage', 'memory'])
+      // A limit without a request is the request: then a node has room for a few notebooks only.
+      expect(Object.keys(container.resources?.requests ?? {}).toSorted()).toEqual([
+        'cpu',
+        'ephemeral-storage',
+        'memory',
+      ])
+      expect(container.resources?.requests?.['ephemeral-storage']).toBe('128Mi')
       expect(container.image).toBe('image:1')
     }
     const text = JSON.stringify(spec)
     for (const word of ['hostPath', 'hostNetwork', 'hostPort', 'serviceAccountName']) expect(text).not.toContain(word)
+  })
+
+  it('runs where and as whom it is told to, and stays confined', () => {
+    const placement = {
+      pullSecrets: ['registry'],
+      nodeSelector: { pool: 'notebooks' },
+      tolerations: [
+        { key: 'dedicated', value: 'notebooks', effect: 'NoSchedule' },
+        { key: 'spot', value: undefined, effect: 'NoExecute' },
+      ],
+      priorityClass: 'low',
+      runAs: undefined,
+    }
+    const made = notebookPod(specOf('ana', { placement }), 'image:1')
+    refuseInvalid('pods', asSent(made))
+    expect(made.spec).toMatchObject({
+      imagePullSecrets: [{ name: 'registry' }],
+      nodeSelector: { pool: 'notebooks' },
+      tolerations: [
+        { key: 'dedicated', operator: 'Equal', value: 'notebooks', effect: 'NoSchedule' },
+        { key: 'spot', operator: 'Exists', effect: 'NoExecute' },
+      ],
+      priorityClassName: 'low',
+      securityContext: { runAsNonRoot: true },
+    })
+    for (const id of ['runAsUser', 'runAsGroup', 'fsGroup']) expect(made.spec?.securityContext).not.toHaveProperty(id)
+    const own = { ...placement, runAs: { user: 2000, group: 3000 } }
+    const ids = { runAsUser: 2000, runAsGroup: 3000, fsGroup: 3000 }
+    expect(notebookPod(specOf('ana', { placement: own }), 'image:1').spec?.securityContext).toMatchObject(ids)
   })
 
   it('serves under the path of its user, and its probes ask there', () => {

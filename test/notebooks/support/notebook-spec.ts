@@ -8,6 +8,13 @@ export const SETTINGS: NotebookSettings = {
   volume: undefined,
   warehouseClaim: undefined,
   idleMs: 3_600_000,
+  placement: {
+    pullSecrets: [],
+    nodeSelector: {},
+    tolerations: [],
+    priorityClass: undefined,
+    runAs: { user: 1000, group: 100 },
+  },
 }
 
 export const LAKE: LakeCoordinates = {
