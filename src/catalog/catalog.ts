@@ -26,15 +26,28 @@ export interface CommitRequest {
   readonly onStaged?: (metadataLocation: string) => Promise<void>
 }
 
+/** A table as a catalog lists it, without its metadata. */
+export interface CatalogEntry {
+  /** For people: the qualified name, and the catalog's where it is another one of the same database. */
+  readonly name: string
+  /** Undefined for a table of another catalog. */
+  readonly identifier: TableIdentifier | undefined
+  /** The current metadata file; undefined where only {@link load} can tell. */
+  readonly metadataLocation: string | undefined
+  load(): Promise<Table>
+}
+
 /**
  * Where tables are found and committed. Errors are `IcebergError`: `NO_SUCH_NAMESPACE`, `NO_SUCH_TABLE`,
- * `TABLE_EXISTS`, `COMMIT_CONFLICT` (nothing happened), `COMMIT_STATE_UNKNOWN` (delete nothing), and those of FileIO.
+ * `TABLE_EXISTS`, `TABLES_OVERLAP`, `COMMIT_CONFLICT` (nothing happened), `COMMIT_STATE_UNKNOWN` (delete nothing), and those of FileIO.
  */
 export interface Catalog {
   /** The name that other systems must use for the same catalog. */
   readonly name: string
   /** Base location of new tables. */
   readonly warehouse: string
+  /** Locations that tables may lie in; default: the warehouse. */
+  readonly roots?: readonly string[]
   /** Whether a commit that was cut off may still take effect: a server finishes what it was sent. Default: false. */
   readonly mayCommitLate?: boolean
   /** Resolves when the catalog answers. */
@@ -45,15 +58,23 @@ export interface Catalog {
   listNamespaces(): Promise<readonly (readonly string[])[]>
   /** All tables, or those of one namespace, sorted by name; loads no metadata. */
   listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
+  /**
+   * All tables with their current metadata files, in few requests; also those that other catalogs keep in the same
+   * place. Absent where that costs a request per table.
+   */
+  listEntries?(): Promise<readonly CatalogEntry[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
   /**
    * The current metadata location alone, to learn cheaply whether a table has changed; absent where that costs a load.
    * `known` is the one that was answered last: where it saves work, only what may have followed it is looked for.
    */
   locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
-  /** The namespace must exist. */
+  /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, where that is known. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
-  /** Adopts a table by its metadata file; `TABLE_EXISTS` also when another name has this file. */
+  /**
+   * Adopts a table by its metadata file. `TABLE_EXISTS` also when the catalog has the table under another name,
+   * `TABLES_OVERLAP` when another table keeps files in its folders.
+   */
   registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table>
   /** Forgets the table; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>

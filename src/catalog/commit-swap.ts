@@ -5,7 +5,7 @@ import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { applyUpdates } from '../iceberg/update/apply-updates.ts'
 import { checkRequirements } from '../iceberg/update/check-requirements.ts'
-import type { CommitRequest } from './catalog.ts'
+import type { Catalog, CommitRequest } from './catalog.ts'
 import {
   deleteQuietly,
   loadTableAt,
@@ -13,10 +13,13 @@ import {
   metadataFileSuffix,
   nextMetastoreFileName,
 } from './metadata-file.ts'
+import { trimMetadata } from './ownership/metadata-trimming.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
 export interface TablePointer {
+  /** Knows the other tables, whose metadata files must stay. */
+  readonly catalog: Catalog
   readonly io: FileIO
   /** Whether a swap that threw cannot take effect later, as it could in a server that lost its client. */
   readonly failuresAreFinal: boolean
@@ -51,8 +54,9 @@ export async function commitBySwap(
     await deleteQuietly(pointer.io, [location])
     throw conflict(identifier)
   }
-  await deleteTrimmedMetadata(pointer.io, base.metadata, metadata)
-  return { identifier, metadataLocation: location, metadata, io: pointer.io }
+  const committed = { identifier, metadataLocation: location, metadata, io: pointer.io }
+  await trimMetadata(base, committed, pointer.catalog)
+  return committed
 }
 
 /** The metadata that `request` makes of `base`; throws `COMMIT_CONFLICT` when a requirement does not hold. */
@@ -147,12 +151,4 @@ export function unknownState(identifier: TableIdentifier, cause: unknown): Icebe
     `It is not known whether the commit to ${formatIdentifier(identifier)} happened: the catalog failed while it was ` +
     'under way. No file was deleted; look at the table before trying again.'
   return new IcebergError('COMMIT_STATE_UNKNOWN', message, { cause })
-}
-
-/** Metadata files that fell out of the log, where the table asks for it. Never the base: it is in the new log. */
-export async function deleteTrimmedMetadata(io: FileIO, base: TableMetadata, next: TableMetadata): Promise<void> {
-  if (next.properties['write.metadata.delete-after-commit.enabled']?.toLowerCase() !== 'true') return
-  const kept = new Set(next.metadataLog.map((entry) => entry.metadataFile))
-  const trimmed = base.metadataLog.map((entry) => entry.metadataFile).filter((location) => !kept.has(location))
-  await deleteQuietly(io, trimmed)
 }

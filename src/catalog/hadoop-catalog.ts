@@ -4,7 +4,7 @@ import { folderNames } from '../iceberg/io/folder-names.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
-import { asCertainFailure, conflict, deleteTrimmedMetadata, nextMetadata } from './commit-swap.ts'
+import { asCertainFailure, conflict, nextMetadata } from './commit-swap.ts'
 import {
   findHadoopVersion,
   followHadoopVersion,
@@ -14,6 +14,7 @@ import {
 } from './hadoop-version.ts'
 import { loadTableAt, metadataFileBytes, metadataFileSuffix } from './metadata-file.ts'
 import { newTableMetadata } from './new-table.ts'
+import { trimMetadata } from './ownership/metadata-trimming.ts'
 import {
   checkIdentifier,
   checkNamespace,
@@ -26,6 +27,8 @@ export interface HadoopCatalogOptions {
   readonly warehouse: string
   readonly io: FileIO
   readonly name: string
+  /** Locations that tables may lie in; default: the warehouse. */
+  readonly roots?: readonly string[]
 }
 
 /**
@@ -45,11 +48,13 @@ const NAMESPACE_MARKER = '.namespace'
 class HadoopCatalog implements Catalog {
   readonly name: string
   readonly warehouse: string
+  readonly roots: readonly string[]
   readonly #io: FileIO
 
   constructor(options: HadoopCatalogOptions) {
     this.name = options.name
     this.warehouse = options.warehouse.replace(/\/+$/, '')
+    this.roots = options.roots ?? [this.warehouse]
     this.#io = options.io
   }
 
@@ -139,8 +144,9 @@ class HadoopCatalog implements Catalog {
       throw asCertainFailure(error, identifier)
     }
     if (!(await this.#createVersion(identifier, metadata, file))) throw conflict(identifier)
-    await deleteTrimmedMetadata(this.#io, base.metadata, metadata)
-    return { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }
+    const committed = { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }
+    await trimMetadata(base, committed) // a table is its folder here: no other one has its metadata there
+    return committed
   }
 
   async close(): Promise<void> {}

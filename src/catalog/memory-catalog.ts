@@ -1,10 +1,11 @@
 import { IcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
-import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, type TablePointer } from './commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from './metadata-file.ts'
-import { type NewTable, stageNewTable } from './new-table.ts'
+import { draftOfNewTable, type NewTable, stageNewTable } from './new-table.ts'
+import { addUnowned, requireUnowned } from './ownership/registration-guard.ts'
 import {
   checkIdentifier,
   checkNamespace,
@@ -39,6 +40,7 @@ class MemoryCatalog implements Catalog {
     this.warehouse = options.warehouse.replace(/\/+$/, '')
     this.#io = options.io
     this.#pointer = {
+      catalog: this,
       io: options.io,
       failuresAreFinal: true,
       read: async (identifier) => this.#location(identifier),
@@ -64,6 +66,13 @@ class MemoryCatalog implements Catalog {
     return all.filter((table) => formatNamespace(table.namespace) === formatNamespace(namespace))
   }
 
+  async listEntries(): Promise<readonly CatalogEntry[]> {
+    return [...this.#locations].map(([name, metadataLocation]) => {
+      const identifier = parseIdentifier(name)
+      return { name, identifier, metadataLocation, load: () => loadTableAt(this.#io, identifier, metadataLocation) }
+    })
+  }
+
   async loadTable(identifier: TableIdentifier): Promise<Table> {
     return loadTableAt(this.#io, identifier, this.#location(identifier))
   }
@@ -75,18 +84,18 @@ class MemoryCatalog implements Catalog {
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     this.#requireFree(identifier)
     const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')
-    const created = await stageNewTable(this.#io, identifier, { ...options, location })
-    return this.#add(created)
+    const placed = { ...options, location }
+    await requireUnowned(this, draftOfNewTable(this.#io, identifier, placed))
+    return this.#add(await stageNewTable(this.#io, identifier, placed))
   }
 
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
     this.#requireFree(identifier)
-    const taken = [...this.#locations].find(([, location]) => location === metadataLocation)
-    if (taken !== undefined) {
-      throw new IcebergError('TABLE_EXISTS', `${metadataLocation} is registered already, as ${taken[0]}.`)
-    }
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
-    return this.#add({ table, discard: async () => {} })
+    return addUnowned(this, table, {
+      add: () => this.#add({ table, discard: async () => {} }),
+      undo: async () => void this.#locations.delete(formatIdentifier(identifier)),
+    })
   }
 
   async dropTable(identifier: TableIdentifier): Promise<void> {

@@ -24,6 +24,16 @@ export function newTableMetadata(options: CreateTableOptions & { readonly locati
   })
 }
 
+/** A table as it would be created, to look at before anything is written. */
+export function draftOfNewTable(
+  io: FileIO,
+  identifier: TableIdentifier,
+  options: CreateTableOptions & { readonly location: string },
+): Table {
+  const metadata = newTableMetadata(options)
+  return { identifier, metadataLocation: newMetadataFileLocation(metadata, 'draft.metadata.json'), metadata, io }
+}
+
 /** Writes the first metadata file of a table of a metastore catalog. */
 export async function stageNewTable(
   io: FileIO,

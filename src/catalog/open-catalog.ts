@@ -37,14 +37,14 @@ export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDe
   switch (settings.catalogType) {
     case 'hadoop':
       if (isS3Location(warehouse)) throw notExclusive()
-      return createHadoopCatalog({ name, warehouse, io })
+      return createHadoopCatalog({ name, warehouse, io, roots })
     case 'sql': {
       const db = new Kysely<SqlCatalogTables>({ dialect: await sqlDialect(settings.uri, property, deps) })
-      return createSqlCatalog({ db, name, warehouse, io })
+      return createSqlCatalog({ db, name, warehouse, io, roots })
     }
     case 'rest': {
       const stores = roots.some(isS3Location) ? ['s3'] : []
-      return createRestCatalog({ settings: restSettings(settings, deps.readSecret), io: onlyStores(stores, io) })
+      return createRestCatalog({ settings: restSettings(settings, deps.readSecret), io: onlyStores(stores, io), roots })
     }
   }
 }

@@ -1,10 +1,11 @@
 import { mapBounded } from '../iceberg/bounded-map.ts'
-import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { JsonObject } from '../iceberg/json/lossless-json.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
-import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { loadNewTableAt } from './metadata-file.ts'
+import { addUnowned } from './ownership/registration-guard.ts'
 import { createRestClient, type RestClient, type RestLimits } from './rest-client.ts'
 import { commitServed } from './rest-commit.ts'
 import { RestEntityTags } from './rest-entity-tags.ts'
@@ -23,6 +24,8 @@ export interface RestCatalogOptions {
   readonly settings: RestSettings
   /** Tables with files that it does not serve can be looked at, no more. */
   readonly io: FileIO
+  /** Locations that tables may lie in; default: the warehouse. */
+  readonly roots?: readonly string[]
   readonly limits?: Partial<RestLimits>
   /** Waits between looks at a table after a commit without a usable answer, ms. */
   readonly outcomeWaitsMs?: readonly number[]
@@ -42,6 +45,7 @@ const CONCURRENT_REQUESTS = 8
 class RestCatalog implements Catalog {
   readonly name: string
   readonly warehouse: string
+  readonly roots: readonly string[]
   readonly mayCommitLate = true
   /** Present from the first table that the server answers with an entity tag. */
   locateTable?: Exclude<Catalog['locateTable'], undefined>
@@ -52,9 +56,10 @@ class RestCatalog implements Catalog {
   readonly #tags = new RestEntityTags()
   #routes: Promise<RestRoutes> | undefined
 
-  constructor({ settings, io, limits, outcomeWaitsMs = OUTCOME_WAITS_MS }: RestCatalogOptions) {
+  constructor({ settings, io, roots, limits, outcomeWaitsMs = OUTCOME_WAITS_MS }: RestCatalogOptions) {
     this.name = settings.name
     this.warehouse = settings.warehouse
+    this.roots = roots ?? [settings.warehouse]
     this.#settings = settings
     this.#client = createRestClient(settings, limits)
     this.#io = io
@@ -107,6 +112,16 @@ class RestCatalog implements Catalog {
     return tables
   }
 
+  /** One request per table, which the server answers shortly where it knows entity tags. */
+  async listEntries(): Promise<readonly CatalogEntry[]> {
+    return mapBounded(await this.listTables(), CONCURRENT_REQUESTS, async (identifier) => ({
+      name: formatIdentifier(identifier),
+      identifier,
+      metadataLocation: await this.#locate(identifier).catch(undefinedIfRefused),
+      load: () => this.loadTable(identifier),
+    }))
+  }
+
   async loadTable(identifier: TableIdentifier): Promise<Table> {
     return this.#table(identifier, await this.#loadJson(identifier))
   }
@@ -130,15 +145,17 @@ class RestCatalog implements Catalog {
     const { namespace, name } = identifier
     const path = (await this.#prepare()).register(namespace)
     await this.#requireNamespace(namespace)
-    await loadNewTableAt(this.#io, identifier, metadataLocation) // refused here when it is no metadata of a table
-    await this.#requireUnregistered(metadataLocation)
-    try {
-      const body = { name, 'metadata-location': metadataLocation }
-      const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
-      return this.#table(identifier, answerJson(answer))
-    } catch (error) {
-      throw creationError(error, identifier)
+    const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    const add = async (): Promise<Table> => {
+      try {
+        const body = { name, 'metadata-location': metadataLocation }
+        const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
+        return this.#table(identifier, answerJson(answer))
+      } catch (error) {
+        throw creationError(error, identifier)
+      }
     }
+    return addUnowned(this, table, { add, undo: () => this.dropTable(identifier) })
   }
 
   async dropTable(identifier: TableIdentifier): Promise<void> {
@@ -223,18 +240,6 @@ class RestCatalog implements Catalog {
     return shown && sortedBy(shown, ({ name }) => name)
   }
 
-  /** Under two names, maintenance of one would delete files of the other; the protocol has no way to ask for one. */
-  async #requireUnregistered(metadataLocation: string): Promise<void> {
-    const routes = await this.#prepare()
-    await mapBounded(await this.listTables(), CONCURRENT_REQUESTS, async (other) => {
-      const path = withQuery(routes.table(other), { snapshots: 'refs' })
-      const answer = await this.#client.request({ method: 'GET', path, answersTable: true }).catch(unlessStatus(404))
-      if (answer === undefined || answerJson(answer)['metadata-location'] !== metadataLocation) return
-      const message = `${metadataLocation} is registered already, as ${formatIdentifier(other)}.`
-      throw new IcebergError('TABLE_EXISTS', message)
-    })
-  }
-
   async #tablePath(identifier: TableIdentifier): Promise<string> {
     checkIdentifier(identifier)
     if (identifier.namespace.length === 0) throw noSuchTable(identifier)
@@ -280,6 +285,11 @@ class RestCatalog implements Catalog {
 /** Servers may answer all that is below, with or without the parent. */
 function isChild(levels: readonly string[], parent: readonly string[]): boolean {
   return levels.length === parent.length + 1 && parent.every((level, depth) => levels[depth] === level)
+}
+
+/** Loading the table then tells what is wrong. */
+function undefinedIfRefused(error: unknown): undefined {
+  if (!isIcebergError(error)) throw error
 }
 
 function isLegal(check: () => void): boolean {

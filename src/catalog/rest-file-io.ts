@@ -1,5 +1,6 @@
 import { IcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
+import { placeOf } from '../iceberg/io/place.ts'
 import { locationParts } from '../iceberg/location-identity.ts'
 
 /**
@@ -25,6 +26,7 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
       yield* io.list(served(location))
     },
     ...(listFolders && { listFolders: async (location) => listFolders.call(io, served(location)) }),
+    place: async (location) => placeOf(io, location),
     delete: async (location) => io.delete(served(location)),
     localPath: (location) => io.localPath(served(location)),
     moveIn: async (path, location) => io.moveIn(path, served(location)),

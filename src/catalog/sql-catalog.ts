@@ -5,13 +5,15 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import { folderNames } from '../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { compareText } from '../iceberg/values.ts'
-import type { Catalog, CommitRequest, CreateTableOptions } from './catalog.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, conflict, type TablePointer } from './commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from './metadata-file.ts'
-import { type NewTable, stageNewTable } from './new-table.ts'
+import { draftOfNewTable, type NewTable, stageNewTable } from './new-table.ts'
+import { addUnowned, requireUnowned } from './ownership/registration-guard.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './sql-namespaces.ts'
 import {
   failuresAreFinal,
+  type IcebergTablesTable,
   isBusy,
   isRefusal,
   listCatalogNames,
@@ -35,6 +37,8 @@ export interface SqlCatalogOptions {
   readonly name: string
   readonly warehouse: string
   readonly io: FileIO
+  /** Locations that tables may lie in; default: the warehouse. */
+  readonly roots?: readonly string[]
 }
 
 /** A catalog in the JDBC catalog's tables. */
@@ -58,6 +62,7 @@ const NAME_SLOT = '\0name'
 class SqlCatalogImpl implements SqlCatalog {
   readonly name: string
   readonly warehouse: string
+  readonly roots: readonly string[]
   readonly mayCommitLate: boolean
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
@@ -69,11 +74,13 @@ class SqlCatalogImpl implements SqlCatalog {
   constructor(options: SqlCatalogOptions) {
     this.name = options.name
     this.warehouse = options.warehouse.replace(/\/+$/, '')
+    this.roots = options.roots ?? [this.warehouse]
     this.#db = options.db
     this.#io = options.io
     this.#namespaces = createSqlNamespaces(options.db, options.name)
     this.mayCommitLate = !failuresAreFinal(options.db)
     this.#pointer = {
+      catalog: this,
       io: options.io,
       failuresAreFinal: !this.mayCommitLate,
       read: (identifier) => this.#read(identifier),
@@ -117,6 +124,14 @@ class SqlCatalogImpl implements SqlCatalog {
     return sorted.map((row) => ({ namespace: parseNamespace(row.table_namespace), name: row.table_name }))
   }
 
+  async listEntries(): Promise<readonly CatalogEntry[]> {
+    const version = await this.#prepare()
+    const columns = ['catalog_name', 'table_namespace', 'table_name', 'metadata_location'] as const
+    const rows = this.#db.selectFrom('iceberg_tables').select(columns).where(onlyTables(version))
+    const found = await query(() => rows.execute())
+    return found.flatMap((row) => this.#entry(row) ?? [])
+  }
+
   async loadTable(identifier: TableIdentifier): Promise<Table> {
     return loadTableAt(this.#io, identifier, await this.#read(identifier))
   }
@@ -146,7 +161,9 @@ class SqlCatalogImpl implements SqlCatalog {
     const parent = await query(() => this.#namespaces.location(identifier.namespace))
     const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
     const location = options.location ?? `${base.replace(/\/+$/, '')}/${identifier.name}`
-    return this.#insert(await stageNewTable(this.#io, identifier, { ...options, location }))
+    const placed = { ...options, location }
+    await requireUnowned(this, draftOfNewTable(this.#io, identifier, placed))
+    return this.#insert(await stageNewTable(this.#io, identifier, placed))
   }
 
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
@@ -154,9 +171,11 @@ class SqlCatalogImpl implements SqlCatalog {
     await this.#prepare()
     await this.#requireNamespace(identifier.namespace)
     await this.#requireFree(identifier)
-    await this.#requireUnregistered(metadataLocation)
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
-    return this.#insert({ table, discard: async () => {} })
+    return addUnowned(this, table, {
+      add: () => this.#insert({ table, discard: async () => {} }),
+      undo: (added) => this.#forget(added),
+    })
   }
 
   async dropTable(identifier: TableIdentifier): Promise<void> {
@@ -230,6 +249,28 @@ class SqlCatalogImpl implements SqlCatalog {
     }
   }
 
+  /** Takes a row back that nobody has changed since it was inserted. */
+  async #forget({ identifier, metadataLocation }: Table): Promise<void> {
+    const rows = this.#db.deleteFrom('iceberg_tables').where('catalog_name', '=', this.name)
+    const named = rows.where('table_name', '=', identifier.name).where('metadata_location', '=', metadataLocation)
+    await query(() => named.where('table_namespace', '=', formatNamespace(identifier.namespace)).execute())
+  }
+
+  /** Undefined for a row that names no metadata file: it has no files that are known. */
+  #entry(row: EntryRow): CatalogEntry | undefined {
+    const { metadata_location: metadataLocation } = row
+    if (metadataLocation === null) return undefined
+    const identifier = { namespace: parseNamespace(row.table_namespace), name: row.table_name }
+    const own = row.catalog_name === this.name
+    const name = formatIdentifier(identifier)
+    return {
+      name: own ? name : `${name} of the catalog "${row.catalog_name}"`,
+      identifier: own ? identifier : undefined,
+      metadataLocation,
+      load: () => loadTableAt(this.#io, identifier, metadataLocation),
+    }
+  }
+
   /** After an error of the INSERT: whether it happened. Throws `COMMIT_STATE_UNKNOWN` when that cannot be told. */
   async #wasInserted({ identifier, metadataLocation }: Table, cause: unknown): Promise<boolean> {
     if (cause instanceof Error && isRefusal(cause.cause)) return false
@@ -262,15 +303,6 @@ class SqlCatalogImpl implements SqlCatalog {
     if ((await query(() => this.#rowOf(identifier).executeTakeFirst())) !== undefined) throw tableExists(identifier)
   }
 
-  /** Under two names, maintenance of one would delete files of the other. */
-  async #requireUnregistered(metadataLocation: string): Promise<void> {
-    const rows = this.#db.selectFrom('iceberg_tables').select(['table_namespace', 'table_name'])
-    const row = await query(() => rows.where('metadata_location', '=', metadataLocation).executeTakeFirst())
-    if (row === undefined) return
-    const name = `${row.table_namespace}.${row.table_name}`
-    throw new IcebergError('TABLE_EXISTS', `${metadataLocation} is registered already, as ${name}.`)
-  }
-
   async #requireNamespace(namespace: readonly string[]): Promise<void> {
     checkNamespace(namespace)
     if (await query(() => this.#namespaces.exists(namespace))) return
@@ -284,6 +316,8 @@ class SqlCatalogImpl implements SqlCatalog {
     return new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.${hint}`)
   }
 }
+
+type EntryRow = Pick<IcebergTablesTable, 'catalog_name' | 'table_namespace' | 'table_name' | 'metadata_location'>
 
 const ATTEMPTS = 3
 

@@ -11,6 +11,7 @@ export type IcebergErrorCode =
   | 'NO_SUCH_NAMESPACE'
   | 'NO_SUCH_TABLE'
   | 'TABLE_EXISTS'
+  | 'TABLES_OVERLAP' // another table keeps files in the same folders, or is the same table under another name
   | 'NO_SUCH_COLUMN'
   | 'NO_SUCH_SNAPSHOT'
   | 'SCHEMA_CHANGE_REFUSED' // the table format forbids this change

@@ -9,9 +9,17 @@ export interface ExpiryOptions {
   /** Snapshots to expire whatever their age. */
   readonly snapshotIds?: readonly bigint[]
   readonly cleanExpiredMetadata: boolean
+  /** Whether files outside of the table's folders, such as imported ones, are deleted too. */
+  readonly deleteForeignFiles: boolean
 }
 
-const KNOWN_FIELDS = new Set(['older_than', 'retain_last', 'snapshot_ids', 'clean_expired_metadata'])
+const KNOWN_FIELDS = new Set([
+  'older_than',
+  'retain_last',
+  'snapshot_ids',
+  'clean_expired_metadata',
+  'delete_foreign_files',
+])
 const TIMESTAMP = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2})$/
 const MAX_LONG = 2n ** 63n - 1n
 
@@ -25,17 +33,22 @@ export function parseExpiryOptions(request: Request): ExpiryOptions {
   const olderThanMs = readTimestamp(request, 'older_than')
   const retainLast = request['retain_last'] ?? undefined
   const snapshotIds = readSnapshotIds(request['snapshot_ids'] ?? undefined)
-  const clean = request['clean_expired_metadata'] ?? false
   if (retainLast !== undefined && !(Number.isSafeInteger(retainLast) && Number(retainLast) >= 1)) {
     throw invalid('retain_last', 'must be an integer of at least 1')
   }
-  if (typeof clean !== 'boolean') throw invalid('clean_expired_metadata', 'must be true or false')
   return {
     ...(olderThanMs === undefined ? {} : { olderThanMs }),
     ...(retainLast === undefined ? {} : { retainLast: Number(retainLast) }),
     ...(snapshotIds === undefined ? {} : { snapshotIds }),
-    cleanExpiredMetadata: clean,
+    cleanExpiredMetadata: readFlag(request, 'clean_expired_metadata'),
+    deleteForeignFiles: readFlag(request, 'delete_foreign_files'),
   }
+}
+
+function readFlag(request: Request, field: string): boolean {
+  const value = request[field] ?? false
+  if (typeof value !== 'boolean') throw invalid(field, 'must be true or false')
+  return value
 }
 
 /** A point in time from a request field (RFC 3339 with zone), in ms since the epoch. */

@@ -1,7 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { commitTable } from '../catalog/commit-table.ts'
+import { judgeDeletion, requireOnlyName } from '../catalog/ownership/deletion-guard.ts'
+import type { DeletionVerdict, KeptFile, KeptReason, UnreadTable } from '../catalog/ownership/deletion-guard.ts'
 import { DomainError } from '../domain/errors.ts'
-import { IcebergError } from '../iceberg/errors.ts'
+import { withoutPaths } from '../domain/without-paths.ts'
+import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import { snapshotById } from '../iceberg/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
@@ -12,7 +15,7 @@ import { filesOnlyReachableFrom } from '../iceberg/update/reachability.ts'
 import type { ExpiredFiles, UnreachableFiles } from '../iceberg/update/reachability.ts'
 import { parseExpiryOptions } from './expiry-options.ts'
 import type { ExpiryOptions } from './expiry-options.ts'
-import { deleteFiles, totalSizeBytes } from './file-deletion.ts'
+import { deleteFiles, describeUnread, totalSizeBytes } from './file-deletion.ts'
 import type { DeletionFailure } from './file-deletion.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
 import { requireUnchanged } from './operation-hooks.ts'
@@ -54,6 +57,14 @@ export interface PinDetails {
   readonly kept_snapshots_count: number
 }
 
+/** A snapshot that cannot be followed to all of its files. */
+export interface UnreadSnapshotDetails {
+  readonly snapshot_id: string
+  /** Whether it stays; files that only an expired one names are left behind, for orphan removal to find. */
+  readonly is_kept: boolean
+  readonly reason: string
+}
+
 /** Outcome of an expiry, or of its dry run, in the column names of Iceberg's `expire_snapshots`. */
 export interface ExpiryDetails {
   readonly deleted_data_files_count: number
@@ -72,8 +83,20 @@ export interface ExpiryDetails {
   readonly pinned_by: readonly PinDetails[]
   /** Bytes of the deleted files; null when there are too many to ask for. */
   readonly freed_bytes: number | null
-  /** Files outside the table's folders: they may belong to another system, and stay. */
+  /** Files outside of the table's folders that were deleted too, because the request asks for it. */
+  readonly deleted_foreign_files_count: number
+  /** Files outside of the table's folders that stay, such as imported ones: they may belong to another system. */
   readonly kept_foreign_files_count: number
+  /** Files that stay because they lie in a folder of another table, or another table names them. */
+  readonly kept_shared_files_count: number
+  /** Files that stay because a snapshot that stays cannot be read, and may need them. */
+  readonly kept_unknown_files_count: number
+  /** All files that stay although no readable snapshot needs them, and why; the first 1,000. */
+  readonly kept_files: readonly KeptFile[]
+  /** Snapshots with a missing or damaged manifest list or manifest; the first 1,000. */
+  readonly unread_snapshots: readonly UnreadSnapshotDetails[]
+  /** Other tables of the catalog whose metadata cannot be read; only their folders are known. */
+  readonly unread_tables: readonly UnreadTable[]
   readonly failed_deletions_count: number
   readonly failed_deletions: readonly DeletionFailure[]
   readonly base_snapshot_id: string | null
@@ -97,16 +120,17 @@ export async function previewExpiry(input: ExpiryInput): Promise<ExpiryDetails> 
   const table = await input.catalog.loadTable(input.identifier)
   requireUnchanged(table, input.expectedMetadataLocation)
   const staged = await stageExpiry(table, parseExpiryOptions(input.request), input)
-  const freed = await totalSizeBytes(table.io, allFiles(staged.files), MAX_SIZED_FILES)
-  return details({ staged, deleted: staged.files, freed, failures: [] })
+  const { deletable } = staged.verdict
+  const freed = await totalSizeBytes(table.io, deletable, MAX_SIZED_FILES)
+  return details({ staged, deleted: new Set(deletable), freed, failures: [] })
 }
 
 /**
- * Expires snapshots: commits first, then deletes the files that no kept snapshot reaches. A file that cannot be deleted
- * is reported; the expiry stands.
+ * Expires snapshots: commits first, then deletes the files that no kept snapshot reaches and no other table of the
+ * catalog needs. A file that cannot be deleted is reported; the expiry stands.
  *
- * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `NO_SUCH_SNAPSHOT`, `PLAN_STALE`, those of catalog and FileIO before the
- * commit; a manifest that cannot be read stops the expiry before anything changes.
+ * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `NO_SUCH_SNAPSHOT`, `PLAN_STALE`, `TABLES_OVERLAP` when the catalog has the
+ * table under another name, those of catalog and FileIO before the commit.
  */
 export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   const { catalog, identifier, hooks, signal } = input
@@ -115,12 +139,7 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   requireUnchanged(current, input.expectedMetadataLocation)
   const planned = await planPinned(current, options, input)
   if (planned.plan.updates.length === 0) {
-    return details({
-      staged: { ...planned, table: current, files: NO_FILES },
-      deleted: NO_FILES,
-      freed: 0,
-      failures: [],
-    })
+    return details({ staged: { ...planned, ...nothingIn(current) }, deleted: new Set(), freed: 0, failures: [] })
   }
   let staged: StagedExpiry | undefined
   const { table: committed } = await commitTable(
@@ -130,13 +149,13 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
       requireUnchanged(fresh, input.expectedMetadataLocation)
       throwIfCancelled(signal)
       staged = await stageExpiry(fresh, options, input)
-      await hooks?.onCleanup?.({ files: allFiles(staged.files) })
+      await hooks?.onCleanup?.({ files: staged.verdict.deletable })
       return { updates: staged.plan.updates, requirements: staged.plan.requirements, writtenFiles: [] }
     },
     { ...(signal && { signal }), ...(hooks?.onStaged && { onStaged: hooks.onStaged }) },
   )
   if (staged === undefined) throw new IcebergError('COMMIT_STATE_UNKNOWN', 'the expiry was committed without a plan')
-  return deleteExpired(staged, committed)
+  return deleteExpired(catalog, { staged, committed, options })
 }
 
 interface StagedExpiry {
@@ -147,25 +166,51 @@ interface StagedExpiry {
   /** Snapshots that stay only because they are pinned. */
   readonly keptIds: readonly bigint[]
   readonly files: ExpiredFiles
+  /** Which of the files may be deleted. */
+  readonly verdict: DeletionVerdict
 }
 
-const NO_FILES: ExpiredFiles = {
-  dataFiles: [],
-  positionDeleteFiles: [],
-  equalityDeleteFiles: [],
-  manifests: [],
-  manifestLists: [],
-  statisticsFiles: [],
-  foreignFiles: [],
+function nothingIn(table: Table): Pick<StagedExpiry, 'table' | 'files' | 'verdict'> {
+  const none: UnreachableFiles = {
+    dataFiles: [],
+    positionDeleteFiles: [],
+    equalityDeleteFiles: [],
+    manifests: [],
+    manifestLists: [],
+    statisticsFiles: [],
+  }
+  const files = { ...none, foreignFiles: [], unreadSnapshots: [], perhapsNeeded: [] }
+  return { table, files, verdict: { deletable: [], kept: [], unreadTables: [] } }
 }
 
 async function stageExpiry(table: Table, options: ExpiryOptions, input: ExpiryInput): Promise<StagedExpiry> {
   const planned = await planPinned(table, options, input)
   const { plan } = planned
-  if (plan.updates.length === 0) return { ...planned, table, files: NO_FILES }
+  if (plan.updates.length === 0) return { ...planned, ...nothingIn(table) }
   await input.hooks?.checkExpired?.(plan.expiredSnapshotIds)
+  await requireOnlyName(input.catalog, table, 'expire snapshots')
   const metadata = applyUpdates(table.metadata, plan.updates, { nowMs: input.nowMs })
-  return { ...planned, table, files: await filesOnlyReachableFrom(table, { ...table, metadata }) }
+  const after = { ...table, metadata }
+  const files = await filesOnlyReachableFrom(table, after)
+  return { ...planned, table, files, verdict: await judge(input.catalog, after, { files, options }) }
+}
+
+interface FilesToJudge {
+  readonly files: ExpiredFiles
+  readonly options: ExpiryOptions
+}
+
+async function judge(catalog: Catalog, table: Table, { files, options }: FilesToJudge): Promise<DeletionVerdict> {
+  const { foreignFiles, perhapsNeeded } = files
+  const foreign = options.deleteForeignFiles ? foreignFiles : []
+  const verdict = await judgeDeletion(catalog, table, { files: allFiles(files), foreignFiles: foreign })
+  const outside = options.deleteForeignFiles ? [] : foreignFiles
+  const kept: KeptFile[] = [
+    ...verdict.kept,
+    ...outside.map((location) => ({ location, reason: 'outside_table' as const, table: null })),
+    ...perhapsNeeded.map((location) => ({ location, reason: 'may_be_needed' as const, table: null })),
+  ]
+  return { ...verdict, kept }
 }
 
 /** The plan with all that is pinned kept. Throws `CONFLICT` when the request names a pinned snapshot. */
@@ -173,7 +218,7 @@ async function planPinned(
   table: Table,
   options: ExpiryOptions,
   { nowMs, hooks }: ExpiryInput,
-): Promise<Omit<StagedExpiry, 'table' | 'files'>> {
+): Promise<Pick<StagedExpiry, 'plan' | 'pins' | 'keptIds'>> {
   const pinned = await hooks?.pinsOf?.(table)
   const request = { nowMs, ...options }
   if (pinned === undefined || pinned.pins.length === 0) {
@@ -199,36 +244,46 @@ function refusePinned(ids: readonly bigint[], pins: readonly SnapshotPin[]): voi
   throw new DomainError('CONFLICT', `snapshot_ids: ${what.join('; ')}`, { fields })
 }
 
-async function deleteExpired(staged: StagedExpiry, committed: Table): Promise<ExpiryDetails> {
-  const { table } = staged
-  const files = await stillUnreachable(staged, committed)
-  const all = allFiles(files)
-  const freed = await totalSizeBytes(table.io, all, MAX_SIZED_FILES)
-  const report = await deleteFiles(table.io, all)
-  const gone = new Set(report.deleted)
-  const deleted = mapFiles(files, (kind) => kind.filter((file) => gone.has(file)))
-  return details({ staged, deleted, freed, failures: report.failures })
+interface CommittedExpiry {
+  readonly staged: StagedExpiry
+  readonly committed: Table
+  readonly options: ExpiryOptions
+}
+
+/** The expiry stands: what fails now only leaves files behind. */
+async function deleteExpired(catalog: Catalog, expiry: CommittedExpiry): Promise<ExpiryDetails> {
+  try {
+    return await deleteUnneeded(catalog, expiry)
+  } catch (error) {
+    if (!isIcebergError(error)) throw error
+    const { staged } = expiry
+    const reason = withoutPaths(error.message)
+    const failures = staged.verdict.deletable.map((location) => ({ location, reason }))
+    return details({ staged, deleted: new Set(), freed: 0, failures })
+  }
+}
+
+/** Asks again who needs the files: since the plan, others may have committed, and tables may have been added. */
+async function deleteUnneeded(catalog: Catalog, expiry: CommittedExpiry): Promise<ExpiryDetails> {
+  const { committed, options } = expiry
+  const planned = expiry.staged
+  const files = await stillUnreachable(planned, committed)
+  const verdict = await judge(catalog, committed, { files, options })
+  const wanted = new Set(planned.verdict.deletable)
+  const deletable = verdict.deletable.filter((file) => wanted.has(file))
+  const { io } = planned.table
+  const freed = await totalSizeBytes(io, deletable, MAX_SIZED_FILES)
+  const { deleted, failures } = await deleteFiles(io, deletable)
+  return details({ staged: { ...planned, files, verdict }, deleted: new Set(deleted), freed, failures })
 }
 
 /** The staged list holds as long as the commit kept just the snapshots it was computed for; else it is cut down. */
-async function stillUnreachable(staged: StagedExpiry, committed: Table): Promise<UnreachableFiles> {
+async function stillUnreachable(staged: StagedExpiry, committed: Table): Promise<ExpiredFiles> {
   const expired = new Set(staged.plan.expiredSnapshotIds)
   const expected = staged.table.metadata.snapshots.filter(({ snapshotId }) => !expired.has(snapshotId))
   const kept = new Set(committed.metadata.snapshots.map(({ snapshotId }) => snapshotId))
   if (kept.size === expected.length && expected.every(({ snapshotId }) => kept.has(snapshotId))) return staged.files
-  const now = new Set(allFiles(await filesOnlyReachableFrom(staged.table, committed)))
-  return mapFiles(staged.files, (files) => files.filter((file) => now.has(file)))
-}
-
-function mapFiles(files: UnreachableFiles, map: (files: readonly string[]) => readonly string[]): UnreachableFiles {
-  return {
-    dataFiles: map(files.dataFiles),
-    positionDeleteFiles: map(files.positionDeleteFiles),
-    equalityDeleteFiles: map(files.equalityDeleteFiles),
-    manifests: map(files.manifests),
-    manifestLists: map(files.manifestLists),
-    statisticsFiles: map(files.statisticsFiles),
-  }
+  return filesOnlyReachableFrom(staged.table, committed)
 }
 
 function allFiles(files: UnreachableFiles): string[] {
@@ -237,21 +292,23 @@ function allFiles(files: UnreachableFiles): string[] {
 
 interface ExpiryOutcome {
   readonly staged: StagedExpiry
-  readonly deleted: UnreachableFiles
+  readonly deleted: ReadonlySet<string>
   readonly freed: number | undefined
   readonly failures: readonly DeletionFailure[]
 }
 
 function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDetails {
-  const { plan, table } = staged
+  const { plan, table, files } = staged
   const current = table.metadata.currentSnapshotId?.toString() ?? null
+  const count = (kind: keyof UnreachableFiles | 'foreignFiles'): number =>
+    files[kind].reduce((total, file) => total + (deleted.has(file) ? 1 : 0), 0)
   return {
-    deleted_data_files_count: deleted.dataFiles.length,
-    deleted_position_delete_files_count: deleted.positionDeleteFiles.length,
-    deleted_equality_delete_files_count: deleted.equalityDeleteFiles.length,
-    deleted_manifest_files_count: deleted.manifests.length,
-    deleted_manifest_lists_count: deleted.manifestLists.length,
-    deleted_statistics_files_count: deleted.statisticsFiles.length,
+    deleted_data_files_count: count('dataFiles'),
+    deleted_position_delete_files_count: count('positionDeleteFiles'),
+    deleted_equality_delete_files_count: count('equalityDeleteFiles'),
+    deleted_manifest_files_count: count('manifests'),
+    deleted_manifest_lists_count: count('manifestLists'),
+    deleted_statistics_files_count: count('statisticsFiles'),
     expired_snapshots_count: plan.expiredSnapshotIds.length,
     expired_snapshots: describeSnapshots(table.metadata, plan.expiredSnapshotIds),
     removed_refs: plan.removedRefs,
@@ -263,11 +320,31 @@ function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDet
       kept_snapshots_count: staged.keptIds.filter((id) => snapshotIds.has(id)).length,
     })),
     freed_bytes: freed ?? null,
-    kept_foreign_files_count: staged.files.foreignFiles.length,
+    deleted_foreign_files_count: count('foreignFiles'),
+    ...describeKept(staged),
     failed_deletions_count: failures.length,
     failed_deletions: failures.slice(0, MAX_LISTED),
     base_snapshot_id: current,
     snapshot_id: current,
+  }
+}
+
+const FOREIGN: ReadonlySet<KeptReason> = new Set(['outside_table', 'outside_allowed_locations'])
+
+function describeKept({ files, verdict }: StagedExpiry) {
+  const { kept } = verdict
+  const count = (is: (reason: KeptReason) => boolean): number => kept.filter(({ reason }) => is(reason)).length
+  return {
+    kept_foreign_files_count: count((reason) => FOREIGN.has(reason)),
+    kept_shared_files_count: count((reason) => !FOREIGN.has(reason) && reason !== 'may_be_needed'),
+    kept_unknown_files_count: count((reason) => reason === 'may_be_needed'),
+    kept_files: kept.slice(0, MAX_LISTED),
+    unread_snapshots: files.unreadSnapshots.slice(0, MAX_LISTED).map(({ snapshotId, isKept, reason }) => ({
+      snapshot_id: snapshotId.toString(),
+      is_kept: isKept,
+      reason: withoutPaths(reason),
+    })),
+    unread_tables: describeUnread(verdict.unreadTables),
   }
 }
 

@@ -1,3 +1,4 @@
+import type { UnreadTable } from '../catalog/ownership/deletion-guard.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
@@ -29,6 +30,11 @@ export async function deleteFiles(io: FileIO, locations: readonly string[]): Pro
     }
   })
   return { deleted, failures }
+}
+
+/** The first 1,000 tables that could not be read, for an answer: without paths of this machine. */
+export function describeUnread(tables: readonly UnreadTable[]): readonly UnreadTable[] {
+  return tables.slice(0, 1000).map(({ table, reason }) => ({ table, reason: withoutPaths(reason) }))
 }
 
 /** Total size in bytes of files that still exist; undefined when there are more than `limit` to ask for. */

@@ -1,12 +1,12 @@
 import type { Catalog } from '../catalog/catalog.ts'
-import { formatIdentifier } from '../catalog/table-identifier.ts'
+import { judgeDeletion, requireOwnFolders } from '../catalog/ownership/deletion-guard.ts'
+import type { DeletionVerdict, KeptFile, UnreadTable } from '../catalog/ownership/deletion-guard.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import type { FileStatus } from '../iceberg/io/file-io.ts'
 import { isBelow, sameLocation } from '../iceberg/location-identity.ts'
-import { ownedFolders } from '../iceberg/locations.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import { readTimestamp } from './expiry-options.ts'
-import { deleteFiles } from './file-deletion.ts'
+import { deleteFiles, describeUnread } from './file-deletion.ts'
 import type { DeletionFailure } from './file-deletion.ts'
 import { requireGcEnabled } from './gc-guard.ts'
 import { throwIfCancelled } from './group-rewrite.ts'
@@ -31,6 +31,11 @@ export interface RemoveOrphansDetails {
   readonly orphan_file_locations: readonly string[]
   readonly deleted_files_count: number
   readonly freed_bytes: number
+  /** Files that stay because another table of the catalog needs them; the first 1,000 are listed. */
+  readonly kept_shared_files_count: number
+  readonly kept_files: readonly KeptFile[]
+  /** Other tables of the catalog whose metadata cannot be read; only their folders are known. */
+  readonly unread_tables: readonly UnreadTable[]
   readonly failed_deletions_count: number
   readonly failed_deletions: readonly DeletionFailure[]
   readonly base_snapshot_id: string | null
@@ -45,23 +50,25 @@ const MAX_LISTED = 1000
 
 /** Which files would be removed; changes nothing. Errors as {@link runRemoveOrphans}. */
 export async function previewRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
-  const { table, orphans } = await findOrphans(input)
+  const found = await findOrphans(input)
+  const { table, orphans, verdict } = await judgeOrphans(input.catalog, found.table, found.orphans)
   const bytes = orphans.reduce((total, { sizeBytes }) => total + sizeBytes, 0)
-  return details(table, { orphans, deleted: orphans.length, bytes, failures: [] })
+  return details(table, { orphans, verdict, deleted: orphans.length, bytes, failures: [] })
 }
 
 /**
  * Deletes files below the table's location that nothing in the table reaches and that are old enough. Files of tables
  * inside the location, hidden files and the version hint stay. The table is read again before the first deletion.
  *
- * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `PLAN_STALE`, `UNSUPPORTED` when another table shares the location, those
- * of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
+ * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `PLAN_STALE`, `TABLES_OVERLAP` when another table has folders in common with this
+ * one, those of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
  */
 export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
   const { table, orphans } = await findOrphans(input)
   throwIfCancelled(input.signal)
   const fresh = await input.catalog.loadTable(input.identifier)
-  const confirmed = await confirmOrphans(fresh, table, orphans)
+  const old = await confirmOrphans(fresh, table, orphans)
+  const { orphans: confirmed, verdict } = await judgeOrphans(input.catalog, fresh, old)
   throwIfCancelled(input.signal)
   const report = await deleteFiles(
     table.io,
@@ -69,7 +76,20 @@ export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<Remov
   )
   const gone = new Set(report.deleted)
   const bytes = confirmed.reduce((total, file) => total + (gone.has(file.location) ? file.sizeBytes : 0), 0)
-  return details(table, { orphans: confirmed, deleted: gone.size, bytes, failures: report.failures })
+  return details(table, { orphans: confirmed, verdict, deleted: gone.size, bytes, failures: report.failures })
+}
+
+interface JudgedOrphans {
+  readonly table: Table
+  /** Those that may be deleted. */
+  readonly orphans: readonly FileStatus[]
+  readonly verdict: DeletionVerdict
+}
+
+async function judgeOrphans(catalog: Catalog, table: Table, orphans: readonly FileStatus[]): Promise<JudgedOrphans> {
+  const verdict = await judgeDeletion(catalog, table, { files: orphans.map(({ location }) => location) })
+  const deletable = new Set(verdict.deletable)
+  return { table, orphans: orphans.filter(({ location }) => deletable.has(location)), verdict }
 }
 
 interface FoundOrphans {
@@ -83,7 +103,7 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
   const before = await input.catalog.loadTable(input.identifier)
   requireUnchanged(before, input.expectedMetadataLocation)
   requireGcEnabled(before.metadata, 'remove orphan files')
-  await refuseSharedLocation(input.catalog, before)
+  await requireOwnFolders(input.catalog, before, 'remove orphan files')
   const files = await listOldFiles(before, cutoffMs, input.signal)
   const table = await input.catalog.loadTable(input.identifier)
   const unreachable = new Set(
@@ -158,40 +178,24 @@ function isKept(file: string, tableLocation: string): boolean {
   return hidden || file.endsWith('/metadata/version-hint.text')
 }
 
-/** A table whose folders overlap with ours may own files below our location that we know nothing of. */
-async function refuseSharedLocation(catalog: Catalog, table: Table): Promise<void> {
-  const own = table.metadata.location
-  const ownName = formatIdentifier(table.identifier)
-  for (const identifier of await catalog.listTables()) {
-    const name = formatIdentifier(identifier)
-    if (name === ownName) continue
-    const other = await catalog.loadTable(identifier)
-    const shares = ownedFolders(other.metadata).some(
-      (folder) => sameLocation(folder, own) || isBelow(folder, own) || isBelow(own, folder),
-    )
-    if (shares) {
-      throw new IcebergError(
-        'UNSUPPORTED',
-        `cannot remove orphan files of ${ownName}: table ${name} keeps files in the same folders`,
-      )
-    }
-  }
-}
-
 interface OrphanOutcome {
   readonly orphans: readonly FileStatus[]
+  readonly verdict: DeletionVerdict
   readonly deleted: number
   readonly bytes: number
   readonly failures: readonly DeletionFailure[]
 }
 
-function details(table: Table, { orphans, deleted, bytes, failures }: OrphanOutcome): RemoveOrphansDetails {
+function details(table: Table, { orphans, verdict, deleted, bytes, failures }: OrphanOutcome): RemoveOrphansDetails {
   const snapshotId = table.metadata.currentSnapshotId?.toString() ?? null
   return {
     orphan_files_count: orphans.length,
     orphan_file_locations: orphans.slice(0, MAX_LISTED).map(({ location }) => location),
     deleted_files_count: deleted,
     freed_bytes: bytes,
+    kept_shared_files_count: verdict.kept.length,
+    kept_files: verdict.kept.slice(0, MAX_LISTED),
+    unread_tables: describeUnread(verdict.unreadTables),
     failed_deletions_count: failures.length,
     failed_deletions: failures.slice(0, MAX_LISTED),
     base_snapshot_id: snapshotId,

@@ -1,5 +1,6 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { isVersionFile } from '../catalog/hadoop-version.ts'
+import { judgeDeletion } from '../catalog/ownership/deletion-guard.ts'
 import { isOvertaken, parseServedCommit, type ServedCommit } from '../catalog/served-commit.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import { isIcebergError } from '../iceberg/errors.ts'
@@ -64,25 +65,26 @@ export async function reconcileOperation(input: ReconcileInput): Promise<Reconci
   const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
   if (outcome === 'unknown') return { ...known, ...UNKNOWN }
   const leftovers = await findLeftovers(table, input, pointer)
-  return { ...known, ...(await deleteLost(table, await lostOf(table, leftovers))) }
+  return { ...known, ...(await deleteLost(input, table, await lostOf(table, leftovers))) }
 }
 
 /**
  * What a server was asked to commit, it may still do, unless others have gone on from the state that the commit requires:
  * until then nothing that the operation wrote is deleted. An expiry is known by what it made unreachable.
  */
-async function reconcileServed(table: Table, { cleanup }: ReconcileInput, known: ServedOperation) {
+async function reconcileServed(table: Table, input: ReconcileInput, known: ServedOperation) {
+  const { cleanup } = input
   const expired = cleanup?.files ?? []
   if (expired.length > 0) {
     const lost = await lostOf(table, ownFiles(table, expired))
-    return lost.length === 0 ? UNKNOWN : { outcome: 'committed' as const, ...(await deleteLost(table, lost)) }
+    return lost.length === 0 ? UNKNOWN : { outcome: 'committed' as const, ...(await deleteLost(input, table, lost)) }
   }
   if (!isOvertaken(known.served, table.metadata)) return UNKNOWN
   const lost = await lostOf(table, await listByPrefix(table, cleanup?.prefixes ?? []))
   const { snapshotId } = known
   const outcome =
     snapshotId === undefined ? { outcome: 'not-committed' as const } : { outcome: 'committed' as const, snapshotId }
-  return { ...outcome, ...(await deleteLost(table, lost)) }
+  return { ...outcome, ...(await deleteLost(input, table, lost)) }
 }
 
 interface ServedOperation {
@@ -96,8 +98,10 @@ async function lostOf(table: Table, files: readonly string[]): Promise<readonly 
   return files.length === 0 ? [] : findUnreachable(table, files)
 }
 
-async function deleteLost(table: Table, lost: readonly string[]) {
-  const { deleted, failures } = await deleteFiles(table.io, await existing(table, lost))
+/** What other tables of the catalog need stays, as it does in the operations themselves. */
+async function deleteLost({ catalog }: ReconcileInput, table: Table, lost: readonly string[]) {
+  const { deletable } = await judgeDeletion(catalog, table, { files: await existing(table, lost) })
+  const { deleted, failures } = await deleteFiles(table.io, deletable)
   return { deletedFiles: deleted, failedDeletions: failures }
 }
 

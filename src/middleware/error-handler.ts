@@ -25,6 +25,7 @@ export const STATUS: Readonly<Record<Problem['code'], number>> = {
   CONFLICT: 409,
   PLAN_STALE: 409,
   TABLE_EXISTS: 409,
+  TABLES_OVERLAP: 409,
   FILE_EXISTS: 409,
   COMMIT_CONFLICT: 409,
   CANCELLED: 409,

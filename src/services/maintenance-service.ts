@@ -178,11 +178,15 @@ function guardOf({ guard }: MaintenanceServiceDeps): Pick<ActionInput, 'guard'> 
   return guard === undefined ? {} : { guard }
 }
 
+/** Options that may take away what others need. */
+const LEAD_OPTIONS = ['force', 'delete_foreign_files'] as const
+
 /** The action's input: from the request, or from the plan that it names. */
 async function actionInput(deps: MaintenanceServiceDeps, call: Call): Promise<ActionInput> {
   const input = await requestedInput(deps, call)
-  if (input.request['force'] === true && !hasRole(call.context.caller.role, 'LeadDataEngineer')) {
-    throw new DomainError('FORBIDDEN', 'force: needs the role LeadDataEngineer')
+  const option = LEAD_OPTIONS.find((name) => input.request[name] === true)
+  if (option !== undefined && !hasRole(call.context.caller.role, 'LeadDataEngineer')) {
+    throw new DomainError('FORBIDDEN', `${option}: needs the role LeadDataEngineer`)
   }
   return input
 }

@@ -4,7 +4,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { asObject } from '../../src/iceberg/json/json-fields.ts'
-import { parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
+import { type JsonValue, parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
 import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
 
 /** One stored catalog, which can be opened any number of times, as by several processes. */
@@ -33,7 +33,9 @@ export function catalogBehaviour(name: string, options: BehaviourOptions): void 
     tables(options)
     if (options.movable) registration(options)
     else withoutRegistration(options)
+    if (options.movable) ownership(options)
     commits(options)
+    trimming(options)
     rivals(options)
     hostileNames(options)
   })
@@ -207,6 +209,91 @@ function registration({ create }: BehaviourOptions): void {
   })
 }
 
+/** A table that is written to storage as another system would, with any location, properties and id. */
+async function plantTable(store: CatalogStore, catalog: Catalog, changes: Readonly<Record<string, JsonValue>>) {
+  const { metadataLocation } = await catalog.loadTable(EVENTS)
+  const json = asObject(parseJson(await store.io.read(metadataLocation)), 'metadata')
+  const location = changes['location'] ?? `${store.warehouse}/planted`
+  const planted = { ...json, 'table-uuid': crypto.randomUUID(), location, ...changes }
+  const file = `${store.warehouse}/planted/metadata/00000-${crypto.randomUUID()}.metadata.json`
+  await store.io.write(file, new TextEncoder().encode(stringifyJson(planted)))
+  return file
+}
+
+function ownership({ create }: BehaviourOptions): void {
+  const other = { namespace: ['db'], name: 'other' }
+
+  it('refuses a table under a second name, by an older metadata file and in every spelling', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog)
+    const { table } = await commitTable(catalog, EVENTS, setProperty('a', '1'))
+    const readable = async (location: string) => (await store.io.stat(location)) !== undefined
+    const path = table.metadataLocation
+    const spellings = [
+      path,
+      base.metadataLocation,
+      path.replace('/metadata/', '//metadata//'),
+      path.replace('/metadata/', '/./metadata/'),
+      path.replace('/metadata/', '/data/../metadata/'),
+      ...(path.startsWith('/') ? [`file:${path}`, `file://${path}`, `file:/${path}`] : [path.replace(/^s3:/, 's3a:')]),
+    ]
+    for (const location of spellings) {
+      const refused = store.open().registerTable(other, location)
+      const message = (await readable(location).catch(() => false))
+        ? { code: 'TABLE_EXISTS' }
+        : { name: 'IcebergError' }
+      await expect(refused, location).rejects.toMatchObject(message)
+    }
+    expect(await catalog.listTables()).toEqual([EVENTS])
+  })
+
+  it('refuses a table whose folders overlap those of another', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadata } = await createEvents(catalog)
+    const { location } = metadata
+    const crafted: readonly Readonly<Record<string, JsonValue>>[] = [
+      { location },
+      { location: `${location}/nested` },
+      { location: store.warehouse },
+      { location: location.replace('/db/', '//db/./') },
+      ...['write.data.path', 'write.metadata.path', 'write.object-storage.path', 'write.folder-storage.path'].flatMap(
+        (key) =>
+          [`${location}/data`, `${location}/data/deeper`, location].map((path) => ({ properties: { [key]: path } })),
+      ),
+    ]
+    for (const changes of crafted) {
+      const file = await plantTable(store, catalog, changes)
+      const refused = { code: 'TABLES_OVERLAP', message: expect.stringContaining('db.events') }
+      await expect(store.open().registerTable(other, file), JSON.stringify(changes)).rejects.toMatchObject(refused)
+    }
+    expect(await catalog.listTables()).toEqual([EVENTS])
+    const alike = await plantTable(store, catalog, { location: `${location}2` })
+    expect((await store.open().registerTable(other, alike)).metadata.location).toBe(`${location}2`)
+  })
+
+  it('lets at most one of two names win when a table is registered under both at once', async () => {
+    const store = create()
+    const catalog = store.open()
+    await createEvents(catalog)
+    const file = await plantTable(store, catalog, {})
+    for (const instances of [
+      [catalog, catalog],
+      [store.open(), store.open()],
+    ]) {
+      const attempts = instances.map((instance, at) => instance.registerTable({ ...other, name: `twin${at}` }, file))
+      const settled = await Promise.allSettled(attempts)
+      const won = settled.filter(({ status }) => status === 'fulfilled').length
+      expect(won).toBeLessThanOrEqual(1)
+      const left = (await catalog.listTables()).filter(({ name }) => name.startsWith('twin'))
+      expect(left).toHaveLength(won)
+      if (instances[0] === instances[1]) expect(won).toBe(1)
+      for (const identifier of left) await catalog.dropTable(identifier)
+    }
+  })
+}
+
 function withoutRegistration({ create }: BehaviourOptions): void {
   it('refuses what a folder of files cannot do', async () => {
     const store = create()
@@ -316,6 +403,34 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(kept).toHaveLength(3)
     for (const location of kept) expect(await store.io.stat(location)).toBeDefined()
     expect(await metadataFiles()).toBe(8 - 2)
+  })
+}
+
+function trimming({ create, served }: BehaviourOptions): void {
+  it.skipIf(served)('never trims a file that is no old metadata file of its own', async () => {
+    const store = create()
+    const catalog = store.open()
+    await catalog.createNamespace(['db'])
+    const victim = await catalog.createTable({ namespace: ['db'], name: 'victim' }, { schema: SCHEMA })
+    const { metadata, metadataLocation } = await createEvents(catalog, {
+      'write.metadata.delete-after-commit.enabled': 'true',
+      'write.metadata.previous-versions-max': '1',
+    })
+    const data = `${metadata.location}/data/x.parquet`
+    const stray = `${metadata.location}/metadata/snap-1.avro`
+    const outside = `${store.warehouse}/backup/00000-a.metadata.json`
+    for (const file of [data, stray, outside]) await store.io.write(file, new Uint8Array(4))
+    const log = [victim.metadataLocation, data, stray, outside, metadataLocation]
+    const json = asObject(parseJson(await store.io.read(metadataLocation)), 'metadata')
+    const entries = log.map((file) => ({ 'timestamp-ms': 1, 'metadata-file': file }))
+    const crafted = stringifyJson({ ...json, 'metadata-log': entries })
+    await store.io.write(metadataLocation, new TextEncoder().encode(crafted))
+    for (let i = 0; i < 3; i++) await commitTable(catalog, EVENTS, setProperty('a', `${i}`))
+    for (const file of [victim.metadataLocation, data, stray, outside]) {
+      expect(await store.io.stat(file), file).toBeDefined()
+    }
+    expect(await store.io.stat(metadataLocation)).toBeUndefined()
+    expect((await store.open().loadTable(victim.identifier)).metadata.tableUuid).toBe(victim.metadata.tableUuid)
   })
 }
 

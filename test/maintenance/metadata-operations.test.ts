@@ -214,11 +214,18 @@ describe('removing orphan files', () => {
       code: 'INVALID_ARGUMENT',
       message: expect.stringContaining('24 hours'),
     })
-    await table.catalog.createTable(
-      { namespace: ['ns'], name: 'inner' },
-      { schema: SCHEMA, properties: { 'write.data.path': '/wh/ns/t/data' } },
-    )
-    await expect(runRemoveOrphans(run)).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    const inner = { namespace: ['ns'], name: 'inner' }
+    const shared = { 'write.data.path': '/wh/ns/t/data' }
+    const overlap = { code: 'TABLES_OVERLAP', message: expect.stringContaining('ns.t') }
+    const created = table.catalog.createTable(inner, { schema: SCHEMA, properties: shared })
+    await expect(created).rejects.toMatchObject(overlap)
+    await table.catalog.createTable(inner, { schema: SCHEMA })
+    const updates = [{ action: 'set-properties', updates: shared }] as const
+    await table.catalog.commit(inner, { requirements: [], updates })
+    await expect(runRemoveOrphans(run)).rejects.toMatchObject({
+      ...overlap,
+      message: expect.stringContaining('ns.inner'),
+    })
     const pinned = await MemoryTable.create({ properties: { 'gc.enabled': 'false' } })
     await expect(runRemoveOrphans({ ...run, catalog: pinned.catalog })).rejects.toMatchObject({ code: 'GC_DISABLED' })
   })

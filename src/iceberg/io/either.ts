@@ -1,5 +1,6 @@
 import type { FileIO, FileStatus } from './file-io.ts'
 import { folderNames } from './folder-names.ts'
+import { placeOf } from './place.ts'
 
 /** Two stores as one: locations for which `isOther` holds are those of `other`, all others those of `main`. */
 export class EitherFileIO implements FileIO {
@@ -39,6 +40,10 @@ export class EitherFileIO implements FileIO {
 
   async listFolders(location: string): Promise<readonly string[]> {
     return folderNames(this.#of(location), location)
+  }
+
+  async place(location: string): Promise<string> {
+    return placeOf(this.#of(location), location)
   }
 
   async delete(location: string): Promise<void> {

@@ -27,6 +27,11 @@ export interface FileIO {
   list(location: string): AsyncIterable<FileStatus>
   /** Names of the folders right below a location, in no order; absent where only `list` can tell. */
   listFolders?(location: string): Promise<readonly string[]>
+  /**
+   * The place that a location names, as text that is the same for every spelling of it and for every way through links.
+   * For comparison only; absent where the text of a location tells its place. Use `placeOf`.
+   */
+  place?(location: string): Promise<string>
   /** Deletes a file; a missing one is fine. */
   delete(location: string): Promise<void>
   /** A path on this machine where an engine can open the file as it is, or undefined when it must be copied out. */

@@ -1,11 +1,12 @@
 import { constants } from 'node:fs'
-import { copyFile, link, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { copyFile, link, mkdir, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 import { IcebergError } from '../errors.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
 import { attempt, errnoCode, toIoError } from './io-error.ts'
 import { isWithin, pathOfLocation } from './local-location.ts'
+import { textualPlace } from './place.ts'
 import { assertRange } from './read-range.ts'
 
 /** Characters of a file's name in its temporary one: names have 255 bytes at most. */
@@ -66,6 +67,12 @@ export class LocalFileIO implements FileIO {
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
   }
 
+  /** Links are followed as far as the path exists. */
+  async place(location: string): Promise<string> {
+    const path = textualPlace(location)
+    return path.startsWith(LOCAL_PLACE) ? LOCAL_PLACE + (await realPath(path.slice(LOCAL_PLACE.length))) : path
+  }
+
   async delete(location: string): Promise<void> {
     const path = this.#path(location)
     await attempt({ action: 'delete', location }, ignoring(['ENOENT', 'ENOTDIR'], unlink(path)))
@@ -88,6 +95,18 @@ export class LocalFileIO implements FileIO {
       throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
     }
     return path
+  }
+}
+
+const LOCAL_PLACE = 'file://'
+
+/** The path without links; what does not exist, or cannot be looked at, stays as it is written. */
+async function realPath(path: string): Promise<string> {
+  try {
+    return await realpath(path)
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? path : join(await realPath(parent), basename(path))
   }
 }
 

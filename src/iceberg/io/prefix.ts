@@ -1,5 +1,6 @@
 import type { FileIO, FileStatus } from './file-io.ts'
 import { folderNames } from './folder-names.ts'
+import { placeOf } from './place.ts'
 
 /** Locations that start with `from` are found under `to`. */
 export interface PrefixMapping {
@@ -54,6 +55,10 @@ export class PrefixFileIO implements FileIO {
 
   async listFolders(location: string): Promise<readonly string[]> {
     return folderNames(this.#inner, this.#map(location))
+  }
+
+  async place(location: string): Promise<string> {
+    return placeOf(this.#inner, this.#map(location))
   }
 
   async delete(location: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { IcebergError } from '../errors.ts'
+import { IcebergError, isIcebergError } from '../errors.ts'
 import { propertyBool, propertyCount, propertyLong } from '../metadata.ts'
 import type { TableMetadata } from '../metadata.ts'
 import { ancestorsIn, snapshotsById } from '../snapshot-ancestry.ts'
@@ -51,10 +51,20 @@ export function planExpiry(metadata: TableMetadata, request: ExpiryRequest): Exp
   return toPlan(metadata, request, chooseSnapshots(metadata, request), undefined)
 }
 
+/** Undefined when a file of a kept snapshot is missing or damaged: then nothing is known of what they use. */
+async function usedIfReadable(table: Table, kept: readonly Snapshot[]): Promise<UsedMetadata | undefined> {
+  try {
+    return await findUsedMetadata(table, kept)
+  } catch (error) {
+    if (isIcebergError(error, 'FILE_NOT_FOUND') || isIcebergError(error, 'CORRUPT_FILE')) return undefined
+    throw error
+  }
+}
+
 /** As {@link planExpiry}; for `cleanExpiredMetadata` it reads which specs and columns the kept snapshots use. */
 export async function planExpiryOf(table: Table, request: ExpiryRequest): Promise<ExpiryPlan> {
   const choice = chooseSnapshots(table.metadata, request)
-  const used = request.cleanExpiredMetadata === true ? await findUsedMetadata(table, choice.kept) : undefined
+  const used = request.cleanExpiredMetadata === true ? await usedIfReadable(table, choice.kept) : undefined
   return toPlan(table.metadata, request, choice, used)
 }
 

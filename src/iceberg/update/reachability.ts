@@ -1,6 +1,7 @@
 import { mapBounded } from '../bounded-map.ts'
-import { IcebergError } from '../errors.ts'
-import { isBelow, locationKey } from '../location-identity.ts'
+import { IcebergError, isIcebergError } from '../errors.ts'
+import { FilePlaces, pathOfPlace } from '../io/place.ts'
+import { isBelow } from '../location-identity.ts'
 import { ownedFolders } from '../locations.ts'
 import { loadEntries, readManifests } from '../manifest-cache.ts'
 import type { DataFile, FileContent, ManifestFile } from '../manifest.ts'
@@ -22,10 +23,23 @@ export interface UnreachableFiles {
   readonly statisticsFiles: readonly string[]
 }
 
-/** Files that only expired snapshots need, and of those the ones that are not the table's to delete. */
+/** A snapshot whose manifest list, or one of whose manifests, is missing or damaged. */
+export interface UnreadSnapshot {
+  readonly snapshotId: bigint
+  /** Whether the snapshot stays: then nothing that it might need is deleted. */
+  readonly isKept: boolean
+  /** What is wrong, in words for people. */
+  readonly reason: string
+}
+
+/** Files that only expired snapshots need, and what is not known of them. */
 export interface ExpiredFiles extends UnreachableFiles {
   /** Outside the folders of the table: imported files may belong to somebody else. */
   readonly foreignFiles: readonly string[]
+  /** In the order of the table's snapshots. Files that only an unread expired snapshot names are not in any list. */
+  readonly unreadSnapshots: readonly UnreadSnapshot[]
+  /** Files that stay because a kept snapshot, which cannot be read, might need them. */
+  readonly perhapsNeeded: readonly string[]
 }
 
 type FileKind = keyof UnreachableFiles
@@ -41,51 +55,85 @@ const CONTENT_KINDS: ReadonlySet<FileKind> = new Set(Object.values(KIND_OF_CONTE
 /**
  * Finds the files that snapshots of `before` need and no snapshot of `after` does: the difference of two sets, over
  * all snapshots of `after`, whatever branch or tag they belong to. A file counts for a snapshot when it is live in it.
- * Locations that differ only in spelling (scheme, host) protect each other.
+ * Locations of one place (see `placeOf`), and those that differ only in scheme or host, protect each other.
  *
  * Each manifest list is read once. Manifests are read only when an expired snapshot has some to itself; then those, and
  * the manifests of kept snapshots until nothing is left to protect; each at most once.
  *
- * Any file that cannot be read is an error, so that nothing is deleted on half knowledge. `GC_DISABLED` when files may
- * belong to other tables; `INVALID_ARGUMENT` when `after` is another table.
+ * A manifest list or manifest that is missing or damaged does not stop the expiry: what only an expired snapshot names
+ * there is not found, and what a kept snapshot might name there is not deleted. Any other failure is an error, so that
+ * nothing is deleted on half knowledge. `GC_DISABLED` when files may belong to other tables; `INVALID_ARGUMENT` when
+ * `after` is another table.
  */
 export async function filesOnlyReachableFrom(before: Table, after: Table): Promise<ExpiredFiles> {
   requireSameTable(before.metadata, after.metadata)
   const keptIds = new Set(after.metadata.snapshots.map((snapshot) => snapshot.snapshotId))
   const removed = before.metadata.snapshots.filter((snapshot) => !keptIds.has(snapshot.snapshotId))
-  const candidates = new Candidates()
-  addStatistics(candidates, before.metadata)
+  const candidates = new Candidates(before)
+  await addStatistics(candidates, before.metadata)
   if (removed.length > 0) await addSnapshotFiles(candidates, before, removed)
   await protectSnapshotFiles(candidates, before, after)
-  protectStatistics(candidates, after.metadata)
+  await protectStatistics(candidates, after.metadata)
   return candidates.result(ownedFolders(after.metadata))
 }
 
-/** Files that may go, by location key; manifests wait in a place of their own, as their contents matter too. */
+interface ListedManifest {
+  readonly manifest: ManifestFile
+  /** One of the snapshots that name it. */
+  readonly snapshotId: bigint
+}
+
+/** Files that may go, by place; manifests wait in a place of their own, as their contents matter too. */
 class Candidates {
-  readonly manifests = new Map<string, ManifestFile>()
+  readonly manifests = new Map<string, ListedManifest>()
   readonly #files = new Map<string, { readonly location: string; readonly kind: FileKind }>()
+  readonly #places: FilePlaces
+  readonly #order: readonly bigint[]
+  readonly #unread = new Map<bigint, UnreadSnapshot>()
+  #perhapsNeeded: readonly string[] = []
 
   /** Data and delete files found in manifests that are still unprotected. */
   contentFiles = 0
 
-  add(kind: FileKind, location: string): void {
-    const key = locationKey(location)
+  constructor({ io, metadata }: Table) {
+    this.#places = new FilePlaces(io)
+    this.#order = metadata.snapshots.map(({ snapshotId }) => snapshotId)
+  }
+
+  /** What all locations of a file share: its path, without scheme and host, and without links. */
+  async keyOf(location: string): Promise<string> {
+    return pathOfPlace(await this.#places.of(location))
+  }
+
+  async add(kind: FileKind, location: string): Promise<void> {
+    const key = await this.keyOf(location)
     if (this.#files.has(key)) return
     this.#files.set(key, { location, kind })
     if (CONTENT_KINDS.has(kind)) this.contentFiles += 1
   }
 
-  protect(location: string): void {
-    const key = locationKey(location)
-    const file = this.#files.get(key)
-    if (file === undefined) return
-    this.#files.delete(key)
-    if (CONTENT_KINDS.has(file.kind)) this.contentFiles -= 1
+  async protect(location: string): Promise<void> {
+    this.#remove(await this.keyOf(location))
   }
 
-  result(owned: readonly string[]): ExpiredFiles {
-    for (const { manifestPath } of this.manifests.values()) this.add('manifests', manifestPath)
+  /** A kept snapshot that cannot be read may need any manifest, and any file that one names. */
+  protectContent(): void {
+    const content = [...this.#files].filter(([, { kind }]) => CONTENT_KINDS.has(kind))
+    for (const [key] of content) this.#remove(key)
+    const manifests = [...this.manifests.values()].map(({ manifest }) => manifest.manifestPath)
+    this.manifests.clear()
+    this.#perhapsNeeded = [...this.#perhapsNeeded, ...manifests, ...content.map(([, { location }]) => location)]
+  }
+
+  /** Notes that a snapshot cannot be followed; rethrows errors that may pass. */
+  unread(snapshotId: bigint, isKept: boolean, error: unknown): void {
+    if (!isIcebergError(error, 'FILE_NOT_FOUND') && !isIcebergError(error, 'CORRUPT_FILE')) throw error
+    if (this.#unread.get(snapshotId)?.isKept === true) return
+    this.#unread.set(snapshotId, { snapshotId, isKept, reason: error.message })
+  }
+
+  async result(owned: readonly string[]): Promise<ExpiredFiles> {
+    for (const { manifest } of this.manifests.values()) await this.add('manifests', manifest.manifestPath)
     const byKind: Record<FileKind | 'foreignFiles', string[]> = {
       dataFiles: [],
       positionDeleteFiles: [],
@@ -99,15 +147,28 @@ class Candidates {
       const isOwn = owned.some((folder) => isBelow(location, folder))
       byKind[isOwn ? kind : 'foreignFiles'].push(location)
     }
-    return byKind
+    const unreadSnapshots = this.#order.flatMap((id) => this.#unread.get(id) ?? [])
+    return { ...byKind, unreadSnapshots, perhapsNeeded: this.#perhapsNeeded }
+  }
+
+  #remove(key: string): void {
+    const file = this.#files.get(key)
+    if (file === undefined) return
+    this.#files.delete(key)
+    if (CONTENT_KINDS.has(file.kind)) this.contentFiles -= 1
   }
 }
 
 async function addSnapshotFiles(candidates: Candidates, table: Table, snapshots: readonly Snapshot[]): Promise<void> {
   await mapBounded(snapshots, CONCURRENCY, async (snapshot) => {
-    if (snapshot.manifestList !== undefined) candidates.add('manifestLists', snapshot.manifestList)
-    for (const manifest of await readManifests(table, snapshot)) {
-      candidates.manifests.set(locationKey(manifest.manifestPath), manifest)
+    const { snapshotId, manifestList } = snapshot
+    try {
+      for (const manifest of await readManifests(table, snapshot)) {
+        candidates.manifests.set(await candidates.keyOf(manifest.manifestPath), { manifest, snapshotId })
+      }
+      if (manifestList !== undefined) await candidates.add('manifestLists', manifestList)
+    } catch (error) {
+      candidates.unread(snapshotId, false, error)
     }
   })
 }
@@ -115,23 +176,54 @@ async function addSnapshotFiles(candidates: Candidates, table: Table, snapshots:
 /** Takes away what kept snapshots need. */
 async function protectSnapshotFiles(candidates: Candidates, before: Table, after: Table): Promise<void> {
   for (const { manifestList } of after.metadata.snapshots) {
-    if (manifestList !== undefined) candidates.protect(manifestList)
+    if (manifestList !== undefined) await candidates.protect(manifestList)
   }
   if (candidates.manifests.size === 0) return
-  const kept = new Map<string, ManifestFile>()
-  await mapBounded(after.metadata.snapshots, CONCURRENCY, async (snapshot) => {
-    for (const manifest of await readManifests(after, snapshot)) kept.set(locationKey(manifest.manifestPath), manifest)
-  })
+  const kept = await keptManifests(candidates, after)
+  if (kept === undefined) return candidates.protectContent()
   for (const key of kept.keys()) candidates.manifests.delete(key)
-  await mapBounded([...candidates.manifests.values()], CONCURRENCY, async (manifest) => {
-    for (const { content, filePath } of await liveFiles(before, manifest)) {
-      candidates.add(KIND_OF_CONTENT[content], filePath)
+  await mapBounded([...candidates.manifests], CONCURRENCY, async ([key, { manifest, snapshotId }]) => {
+    try {
+      for (const { content, filePath } of await liveFiles(before, manifest)) {
+        await candidates.add(KIND_OF_CONTENT[content], filePath)
+      }
+    } catch (error) {
+      candidates.unread(snapshotId, false, error)
+      candidates.manifests.delete(key)
     }
   })
-  await mapBounded([...kept.values()], CONCURRENCY, async (manifest) => {
+  let isComplete = true
+  await mapBounded([...kept.values()], CONCURRENCY, async ({ manifest, snapshotId }) => {
     if (candidates.contentFiles === 0) return
-    for (const { filePath } of await liveFiles(after, manifest)) candidates.protect(filePath)
+    try {
+      for (const { filePath } of await liveFiles(after, manifest)) await candidates.protect(filePath)
+    } catch (error) {
+      candidates.unread(snapshotId, true, error)
+      isComplete = false
+    }
   })
+  if (!isComplete) candidates.protectContent()
+}
+
+/** The manifests of all kept snapshots by place; undefined when one of the snapshots cannot be read. */
+async function keptManifests(
+  candidates: Candidates,
+  after: Table,
+): Promise<ReadonlyMap<string, ListedManifest> | undefined> {
+  const kept = new Map<string, ListedManifest>()
+  let isComplete = true
+  await mapBounded(after.metadata.snapshots, CONCURRENCY, async (snapshot) => {
+    const { snapshotId } = snapshot
+    try {
+      for (const manifest of await readManifests(after, snapshot)) {
+        kept.set(await candidates.keyOf(manifest.manifestPath), { manifest, snapshotId })
+      }
+    } catch (error) {
+      candidates.unread(snapshotId, true, error)
+      isComplete = false
+    }
+  })
+  return isComplete ? kept : undefined
 }
 
 async function liveFiles(table: Table, manifest: ManifestFile): Promise<readonly DataFile[]> {
@@ -139,15 +231,15 @@ async function liveFiles(table: Table, manifest: ManifestFile): Promise<readonly
   return entries.filter(isLive).map((entry) => entry.dataFile)
 }
 
-function addStatistics(candidates: Candidates, metadata: TableMetadata): void {
+async function addStatistics(candidates: Candidates, metadata: TableMetadata): Promise<void> {
   for (const { statisticsPath } of [...metadata.statistics, ...metadata.partitionStatistics]) {
-    candidates.add('statisticsFiles', statisticsPath)
+    await candidates.add('statisticsFiles', statisticsPath)
   }
 }
 
-function protectStatistics(candidates: Candidates, metadata: TableMetadata): void {
+async function protectStatistics(candidates: Candidates, metadata: TableMetadata): Promise<void> {
   for (const { statisticsPath } of [...metadata.statistics, ...metadata.partitionStatistics]) {
-    candidates.protect(statisticsPath)
+    await candidates.protect(statisticsPath)
   }
 }
 

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { loadManifests } from '../../../src/iceberg/manifest-cache.ts'
 import type { DataFile } from '../../../src/iceberg/manifest.ts'
 import { currentSnapshot } from '../../../src/iceberg/metadata.ts'
@@ -18,6 +19,8 @@ const NOTHING = {
   manifestLists: [],
   statisticsFiles: [],
   foreignFiles: [],
+  unreadSnapshots: [],
+  perhapsNeeded: [],
 }
 
 async function append(t: TableFixture, ...files: DataFile[]): Promise<void> {
@@ -160,19 +163,64 @@ describe('filesOnlyReachableFrom', () => {
     expect(await filesOnlyReachableFrom(before, shared)).toEqual(NOTHING)
   })
 
-  it.each(['manifest list', 'manifest'] as const)('fails when a %s of a kept snapshot is missing', async (what) => {
-    await tag(t, 'keep')
-    const shortLived = await t.dataFile()
-    await rewrite(t, [b], [shortLived])
-    await rewrite(t, [shortLived], [await t.dataFile()])
+  it.each(['manifest list', 'manifest'] as const)(
+    'keeps what a kept snapshot may need when its %s is missing',
+    async (what) => {
+      await tag(t, 'keep')
+      const shortLived = await t.dataFile()
+      await rewrite(t, [b], [shortLived])
+      await rewrite(t, [shortLived], [await t.dataFile()])
+      const before = await expireAll(t)
+      const whole = await filesOnlyReachableFrom(before, t.table)
+      expect(whole.dataFiles).toEqual([shortLived.filePath])
+      const tagged = t.table.metadata.snapshots[0]
+      const [manifest] = tagged === undefined ? [] : await loadManifests(t.table, tagged)
+      const location = what === 'manifest' ? manifest?.manifestPath : tagged?.manifestList
+      if (location === undefined) throw new Error('no location')
+      await t.io.delete(location)
+      const files = await filesOnlyReachableFrom(before, t.table)
+      expect(files).toMatchObject({ dataFiles: [], manifests: [], manifestLists: whole.manifestLists })
+      expect(files.perhapsNeeded).toEqual(expect.arrayContaining([...whole.manifests]))
+      expect(files.unreadSnapshots).toMatchObject([{ snapshotId: tagged?.snapshotId, isKept: true }])
+      expect(files.unreadSnapshots[0]?.reason).toContain(location)
+    },
+  )
+
+  it.each(['manifest list', 'manifest'] as const)(
+    'leaves behind what only a missing %s of an expired snapshot named',
+    async (what) => {
+      const shortLived = await t.dataFile()
+      await rewrite(t, [b], [shortLived])
+      const other = await t.dataFile()
+      await rewrite(t, [shortLived], [other])
+      await rewrite(t, [other], [await t.dataFile()])
+      const broken = t.table.metadata.snapshots[2]
+      if (broken?.manifestList === undefined) throw new Error('no list')
+      const manifests = await loadManifests(t.table, broken)
+      const own = manifests.find((manifest) => manifest.addedSnapshotId === broken.snapshotId)
+      const location = what === 'manifest' ? own?.manifestPath : broken.manifestList
+      await t.io.delete(location ?? '')
+      const before = await expireAll(t)
+      const files = await filesOnlyReachableFrom(before, t.table)
+      expect(files.dataFiles).toContain(other.filePath)
+      expect(files.dataFiles).not.toContain(a.filePath)
+      expect(files.unreadSnapshots.map(({ isKept }) => isKept)).toContain(false)
+      expect([...files.manifests, ...files.manifestLists]).not.toContain(location)
+      expect(files.perhapsNeeded).toEqual([])
+    },
+  )
+
+  it('fails when a file cannot be read for a reason that may pass', async () => {
+    await rewrite(t, [b], [await t.dataFile()])
     const before = await expireAll(t)
-    expect((await filesOnlyReachableFrom(before, t.table)).dataFiles).toEqual([shortLived.filePath])
-    const tagged = t.table.metadata.snapshots[0]
-    const [manifest] = tagged === undefined ? [] : await loadManifests(t.table, tagged)
-    const location = what === 'manifest' ? manifest?.manifestPath : tagged?.manifestList
-    if (location === undefined) throw new Error('no location')
-    await t.io.delete(location)
-    await expect(filesOnlyReachableFrom(before, t.table)).rejects.toMatchObject({ code: 'FILE_NOT_FOUND' })
+    const list = before.metadata.snapshots[0]?.manifestList
+    const down = new IcebergError('IO_FAILED', 'the store does not answer')
+    const read = t.io.read.bind(t.io)
+    t.io.read = async (location) => {
+      if (location === list) throw down
+      return read(location)
+    }
+    await expect(filesOnlyReachableFrom(before, t.table)).rejects.toBe(down)
   })
 
   it('refuses other tables and tables without garbage collection', async () => {

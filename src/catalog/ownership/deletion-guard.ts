@@ -1,0 +1,206 @@
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
+import type { Table } from '../../iceberg/table.ts'
+import type { Catalog, CatalogEntry } from '../catalog.ts'
+import { formatIdentifier } from '../table-identifier.ts'
+import { type Footprint, footprintOf, overlapOf } from './footprint.ts'
+import { type Neighbour, neighboursOf, unknownTable } from './neighbours.ts'
+import { referencesOf } from './references.ts'
+
+/** Why a file must stay. */
+export type KeptReason =
+  | 'same_table' // the catalog has the table under another name, which may still need the file
+  | 'in_other_table' // it lies in a folder of another table
+  | 'used_by_other_table' // another table names it
+  | 'outside_table' // it lies outside of the table's folders: imported files may belong to somebody else
+  | 'outside_allowed_locations'
+  | 'may_be_needed' // a kept snapshot of the table, which cannot be read, may need it
+
+export interface KeptFile {
+  readonly location: string
+  readonly reason: KeptReason
+  /** The other table, where there is one. */
+  readonly table: string | null
+}
+
+/** Another table that was looked at only in part, for its metadata cannot be read. */
+export interface UnreadTable {
+  readonly table: string
+  readonly reason: string
+}
+
+export interface DeletionVerdict {
+  /** In the given order. */
+  readonly deletable: readonly string[]
+  readonly kept: readonly KeptFile[]
+  readonly unreadTables: readonly UnreadTable[]
+}
+
+export interface DeletionRequest {
+  /** Files that nothing in the table needs any more. */
+  readonly files: readonly string[]
+  /** Files outside of the table's folders that may go too, inside the locations that the catalog allows. */
+  readonly foreignFiles?: readonly string[]
+}
+
+/**
+ * Which files a table may delete: those in its own folders, and such others as the request names, that neither lie in a
+ * folder of another table of the catalog nor are named by one. Paths are compared as the storage sees them, links
+ * followed. Ask right before deleting.
+ *
+ * A table whose metadata cannot be read counts with the folder of its metadata file, and is listed. Errors: those of
+ * {@link neighboursOf}; nothing may be deleted then.
+ */
+export async function judgeDeletion(
+  catalog: Catalog,
+  table: Table,
+  request: DeletionRequest,
+): Promise<DeletionVerdict> {
+  if (request.files.length + (request.foreignFiles?.length ?? 0) === 0) return NOTHING
+  const judge = await judgeByFolders(catalog, table, request)
+  await judge.askNeighbours(catalog)
+  return judge.verdict()
+}
+
+/**
+ * The same for metadata files, which only other metadata can name: no manifest is read. The files that may go.
+ */
+export async function judgeTrimming(
+  catalog: Catalog,
+  table: Table,
+  files: readonly string[],
+): Promise<readonly string[]> {
+  if (files.length === 0) return []
+  const judge = await judgeByFolders(catalog, table, { files })
+  return judge.verdict().deletable
+}
+
+const NOTHING: DeletionVerdict = { deletable: [], kept: [], unreadTables: [] }
+
+async function judgeByFolders(catalog: Catalog, table: Table, request: DeletionRequest): Promise<Judge> {
+  const { files, foreignFiles = [] } = request
+  const own = await footprintOf(table)
+  const judge = new Judge(own, await neighboursOf(catalog, table))
+  const places = new FilePlaces(table.io)
+  const inTable: Bounds = { folders: own.folders, otherwise: 'outside_table' }
+  for (const location of files) judge.add(location, await places.of(location), inTable)
+  const roots = await Promise.all((catalog.roots ?? [catalog.warehouse]).map((root) => placeOf(table.io, root)))
+  const allowed: Bounds = { folders: roots, otherwise: 'outside_allowed_locations' }
+  for (const location of foreignFiles) judge.add(location, await places.of(location), allowed)
+  return judge
+}
+
+/** Throws `TABLES_OVERLAP` when the catalog has the table under another name too: then its files are not its own. */
+export async function requireOnlyName(catalog: Catalog, table: Table, action: string): Promise<void> {
+  const own = await footprintOf(table)
+  for (const { entry, footprint } of await neighboursOf(catalog, table)) {
+    if (overlapOf(own, footprint) === 'same-table') throw sameTable(table, entry, action)
+  }
+}
+
+/** Throws `TABLES_OVERLAP` also when another table keeps files in the same folders, of which this one knows nothing. */
+export async function requireOwnFolders(catalog: Catalog, table: Table, action: string): Promise<void> {
+  const own = await footprintOf(table)
+  for (const { entry, footprint, problem } of await neighboursOf(catalog, table)) {
+    const overlap = overlapOf(own, footprint)
+    if (overlap === 'same-table') throw sameTable(table, entry, action)
+    if (overlap === undefined) continue
+    const unread = problem === undefined ? '' : ` The metadata of ${entry.name} cannot be read: ${problem}`
+    const message =
+      `Cannot ${action} of ${formatIdentifier(table.identifier)}: table ${entry.name} keeps files in the same folders. ` +
+      `Give each table folders of its own, or remove ${entry.name} from the catalog.${unread}`
+    throw new IcebergError('TABLES_OVERLAP', message)
+  }
+}
+
+function sameTable(table: Table, twin: CatalogEntry, action: string): IcebergError {
+  const name = formatIdentifier(table.identifier)
+  return new IcebergError(
+    'TABLES_OVERLAP',
+    `Cannot ${action} of ${name}: ${twin.name} is the same table under another name, and would lose files. ` +
+      'Remove one of the two names from the catalog without deleting files (drop the table, do not purge it), then try again.',
+  )
+}
+
+const CONCURRENT_NEIGHBOURS = 8
+
+interface Bounds {
+  readonly folders: readonly string[]
+  readonly otherwise: KeptReason
+}
+
+class Judge {
+  readonly #neighbours: readonly Neighbour[]
+  readonly #twin: string | undefined
+  /** Tables by the place of each of their folders, and of each file that their metadata names outside of them. */
+  readonly #folders = new Map<string, string>()
+  readonly #files = new Map<string, string>()
+  readonly #ownerOfFolder = new Map<string, string | undefined>()
+  /** Locations by place, of files that nothing speaks for so far. */
+  readonly #free = new Map<string, string[]>()
+  readonly #kept: KeptFile[] = []
+  readonly #unread: UnreadTable[]
+
+  constructor(own: Footprint, neighbours: readonly Neighbour[]) {
+    this.#neighbours = neighbours
+    this.#twin = neighbours.find(({ footprint }) => overlapOf(own, footprint) === 'same-table')?.entry.name
+    for (const { entry, footprint } of neighbours) {
+      for (const folder of footprint.folders) this.#folders.set(folder, entry.name)
+      for (const file of [footprint.metadataFile, ...footprint.outside]) this.#files.set(file, entry.name)
+    }
+    this.#unread = neighbours.flatMap(({ entry, problem }) =>
+      problem === undefined ? [] : [{ table: entry.name, reason: problem }],
+    )
+  }
+
+  add(location: string, place: string, { folders, otherwise }: Bounds): void {
+    const keep = (reason: KeptReason, table: string | null): void => void this.#kept.push({ location, reason, table })
+    if (this.#twin !== undefined) return keep('same_table', this.#twin)
+    const owner = this.#ownerOf(place)
+    if (owner !== undefined) return keep('in_other_table', owner)
+    if (!folders.some((folder) => isInside(place, folder))) return keep(otherwise, null)
+    const user = this.#files.get(place)
+    if (user !== undefined) return keep('used_by_other_table', user)
+    this.#free.set(place, [...(this.#free.get(place) ?? []), location])
+  }
+
+  /** Asks the manifests of all other tables for the files that are left. */
+  async askNeighbours(catalog: Catalog): Promise<void> {
+    const readable = this.#neighbours.filter(({ problem }) => problem === undefined)
+    await mapBounded(readable, CONCURRENT_NEIGHBOURS, async (neighbour) => {
+      if (this.#free.size === 0) return
+      const { name } = neighbour.entry
+      const { found, problem } = await this.#references(catalog, neighbour)
+      if (problem !== undefined) this.#unread.push({ table: name, reason: problem })
+      for (const place of found) {
+        for (const location of this.#free.get(place) ?? []) {
+          this.#kept.push({ location, reason: 'used_by_other_table', table: name })
+        }
+        this.#free.delete(place)
+      }
+    })
+  }
+
+  verdict(): DeletionVerdict {
+    return { deletable: [...this.#free.values()].flat(), kept: this.#kept, unreadTables: this.#unread }
+  }
+
+  async #references(catalog: Catalog, neighbour: Neighbour): ReturnType<typeof referencesOf> {
+    try {
+      return await referencesOf(catalog, neighbour, new Set(this.#free.keys()))
+    } catch (error) {
+      throw unknownTable(neighbour.entry, error)
+    }
+  }
+
+  /** The table in one of whose folders a file lies. */
+  #ownerOf(place: string): string | undefined {
+    const parent = parentPlace(place)
+    if (parent === place) return this.#folders.get(place)
+    if (!this.#ownerOfFolder.has(parent)) {
+      this.#ownerOfFolder.set(parent, this.#folders.get(parent) ?? this.#ownerOf(parent))
+    }
+    return this.#ownerOfFolder.get(parent)
+  }
+}

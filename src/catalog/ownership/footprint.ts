@@ -1,0 +1,55 @@
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
+import { ownedFolders } from '../../iceberg/locations.ts'
+import type { Table } from '../../iceberg/table.ts'
+
+/** What a table occupies in storage, by its metadata alone. All are places, see `placeOf`. */
+export interface Footprint {
+  /** Empty when unknown. */
+  readonly uuid: string
+  readonly metadataFile: string
+  /** Everything in them is the table's: its location and the folders that its properties name for new files. */
+  readonly folders: readonly string[]
+  /** Files that the metadata names and that lie outside of the folders. */
+  readonly outside: readonly string[]
+}
+
+/** The footprint of a table whose metadata can be read. */
+export async function footprintOf(table: Table): Promise<Footprint> {
+  const { io, metadata, metadataLocation } = table
+  const place = (location: string): Promise<string> => placeOf(io, location)
+  const folders = [...new Set(await Promise.all(ownedFolders(metadata).map(place)))]
+  const named = [
+    ...metadata.metadataLog.map(({ metadataFile }) => metadataFile),
+    ...[...metadata.statistics, ...metadata.partitionStatistics].map(({ statisticsPath }) => statisticsPath),
+    ...metadata.snapshots.flatMap(({ manifestList, manifests = [] }) => manifestList ?? manifests),
+  ]
+  const outside = new Set<string>()
+  const places = new FilePlaces(io)
+  for (const location of named) {
+    const file = await places.of(location)
+    if (!folders.some((folder) => isInside(file, folder))) outside.add(file)
+  }
+  const metadataFile = await place(metadataLocation)
+  return { uuid: metadata.tableUuid.toLowerCase(), metadataFile, folders, outside: [...outside] }
+}
+
+/** What can be told of a table whose metadata cannot be read: the folder above `metadata/`, or that of the file. */
+export async function footprintOfPointer(io: FileIO, metadataLocation: string): Promise<Footprint> {
+  const metadataFile = await placeOf(io, metadataLocation)
+  const folder = parentPlace(metadataFile)
+  const tableFolder = folder.endsWith('/metadata') ? parentPlace(folder) : folder
+  return { uuid: '', metadataFile, folders: [tableFolder], outside: [] }
+}
+
+/** How two tables are in each other's way; undefined when they are not. */
+export type Overlap = 'same-table' | 'same-folder' | undefined
+
+/** Whether two tables are one, or have folders that are equal or inside one another. */
+export function overlapOf(a: Footprint, b: Footprint): Overlap {
+  if (a.metadataFile === b.metadataFile || (a.uuid !== '' && a.uuid === b.uuid)) return 'same-table'
+  const meets = a.folders.some((mine) => b.folders.some((theirs) => isInside(mine, theirs) || isInside(theirs, mine)))
+  const points = b.folders.some((folder) => isInside(a.metadataFile, folder))
+  const isPointedAt = a.folders.some((folder) => isInside(b.metadataFile, folder))
+  return meets || points || isPointedAt ? 'same-folder' : undefined
+}

@@ -1,0 +1,38 @@
+import { parentPlace, placeOf } from '../../iceberg/io/place.ts'
+import type { Table } from '../../iceberg/table.ts'
+import type { Catalog } from '../catalog.ts'
+import { deleteQuietly } from '../metadata-file.ts'
+import { judgeTrimming } from './deletion-guard.ts'
+
+const METADATA_NAME = /\.metadata\.json(?:\.gz)?$/
+
+/**
+ * Deletes the metadata files that fell out of a table's log with a commit, where the table asks for it
+ * (`write.metadata.delete-after-commit.enabled`). Only files that have the name of a metadata file and lie where the
+ * current one does go, and none that a table of `catalog` needs. Never fails: the commit has happened, and a file that
+ * stays is garbage at most.
+ */
+export async function trimMetadata(base: Table, committed: Table, catalog?: Catalog): Promise<void> {
+  const { metadata, metadataLocation, io } = committed
+  if (metadata.properties['write.metadata.delete-after-commit.enabled']?.toLowerCase() !== 'true') return
+  const keptFiles = [
+    metadataLocation,
+    base.metadataLocation,
+    ...metadata.metadataLog.map((entry) => entry.metadataFile),
+  ]
+  const trimmed = base.metadata.metadataLog.map((entry) => entry.metadataFile)
+  const dropped = trimmed.filter((file) => !keptFiles.includes(file) && METADATA_NAME.test(file))
+  if (dropped.length === 0) return
+  try {
+    const kept = new Set(await Promise.all(keptFiles.map((file) => placeOf(io, file))))
+    const folder = parentPlace(await placeOf(io, metadataLocation))
+    const own: string[] = []
+    for (const file of dropped) {
+      const place = await placeOf(io, file)
+      if (parentPlace(place) === folder && !kept.has(place)) own.push(file)
+    }
+    await deleteQuietly(io, catalog === undefined ? own : await judgeTrimming(catalog, committed, own))
+  } catch {
+    // Not known whether others need them: they stay.
+  }
+}

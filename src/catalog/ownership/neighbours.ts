@@ -1,0 +1,95 @@
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { errnoCode } from '../../iceberg/io/io-error.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { LruCache } from '../../iceberg/lru-cache.ts'
+import type { Table } from '../../iceberg/table.ts'
+import type { Catalog, CatalogEntry } from '../catalog.ts'
+import { isVersionFile } from '../hadoop-version.ts'
+import { otherEntries } from './entries.ts'
+import { type Footprint, footprintOf, footprintOfPointer } from './footprint.ts'
+
+/** Another table of a catalog. */
+export interface Neighbour {
+  readonly entry: CatalogEntry
+  readonly footprint: Footprint
+  /** Why its metadata cannot be read, in words for people; then the footprint is that of its metadata file alone. */
+  readonly problem?: string
+}
+
+const CONCURRENT_LOADS = 16
+const MAX_CACHED_BYTES = 32 << 20
+/** Folders may become links, or links lead elsewhere: what was seen is believed for so long. */
+const MAX_AGE_MS = 30_000
+
+interface Seen {
+  readonly footprint: Footprint
+  readonly atMs: number
+}
+
+/** By catalog and metadata file, which never changes. */
+const caches = new WeakMap<Catalog, LruCache<Seen>>()
+
+/**
+ * All tables of a catalog but the given one, with what they occupy. A table that is gone meanwhile is left out; one whose
+ * metadata is missing, damaged or not for us has a `problem`. Whatever may pass, such as a store that does not answer, is
+ * an error that names the table, and so is a table of which not even the place is known.
+ */
+export async function neighboursOf(catalog: Catalog, table: Table): Promise<readonly Neighbour[]> {
+  const entries = await otherEntries(catalog, table.identifier)
+  const found = await mapBounded(entries, CONCURRENT_LOADS, (entry) => look(catalog, table.io, entry))
+  return found.filter((neighbour) => neighbour !== 'gone')
+}
+
+async function look(catalog: Catalog, io: FileIO, entry: CatalogEntry): Promise<Neighbour | 'gone'> {
+  const cache = caches.get(catalog) ?? new LruCache<Seen>(MAX_CACHED_BYTES)
+  caches.set(catalog, cache)
+  const key = isCacheable(entry.metadataLocation) ? entry.metadataLocation : undefined
+  const seen = key === undefined ? undefined : cache.get(key)
+  if (seen !== undefined && Date.now() - seen.atMs < MAX_AGE_MS) return { entry, footprint: seen.footprint }
+  try {
+    const footprint = await footprintOf(await entry.load())
+    if (key !== undefined) cache.set(key, { footprint, atMs: Date.now() }, weightOf(key, footprint))
+    return { entry, footprint }
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return 'gone'
+    if (!isLasting(error) || entry.metadataLocation === undefined) throw unknownTable(entry, error)
+    return { entry, footprint: await footprintOfPointer(io, entry.metadataLocation), problem: error.message }
+  }
+}
+
+/** The name of a version may come back with another table behind it. */
+function isCacheable(metadataLocation: string | undefined): metadataLocation is string {
+  return metadataLocation !== undefined && !isVersionFile(metadataLocation)
+}
+
+function weightOf(key: string, { folders, outside }: Footprint): number {
+  return [key, ...folders, ...outside].reduce((total, text) => total + 2 * text.length + 50, 200)
+}
+
+const LASTING = new Set(['FILE_NOT_FOUND', 'CORRUPT_FILE', 'INVALID_METADATA', 'INVALID_ARGUMENT', 'UNSUPPORTED'])
+
+/** Whether reading again will fail again: waiting for it would block everything else. */
+export function isLasting(error: unknown): error is IcebergError {
+  if (!isIcebergError(error)) return false
+  if (LASTING.has(error.code)) return true
+  const { cause } = error
+  const isForbidden = ['EACCES', 'EPERM'].includes(errnoCode(cause) ?? '') || statusOf(cause) === 403
+  return error.code === 'IO_FAILED' && isForbidden
+}
+
+/** The status that an object store answered with, by the shape of the SDK's errors. */
+function statusOf(cause: unknown): unknown {
+  if (!(cause instanceof Error) || !('$metadata' in cause)) return undefined
+  const metadata: unknown = cause.$metadata
+  return typeof metadata === 'object' && metadata !== null && 'httpStatusCode' in metadata
+    ? metadata.httpStatusCode
+    : undefined
+}
+
+/** The error of reading another table, naming it; what is not an `IcebergError` is a failure of ours. */
+export function unknownTable({ name }: CatalogEntry, error: unknown): unknown {
+  if (!isIcebergError(error)) return error
+  const message = `Table ${name} could not be read, so it is not known which files it needs: ${error.message}`
+  return new IcebergError(error.code === 'IO_FAILED' ? 'IO_FAILED' : 'TABLES_OVERLAP', message, { cause: error })
+}

@@ -1,0 +1,178 @@
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { FilePlaces, isInside, parentPlace } from '../../iceberg/io/place.ts'
+import { LruCache } from '../../iceberg/lru-cache.ts'
+import { loadEntries, readManifests } from '../../iceberg/manifest-cache.ts'
+import type { ManifestFile } from '../../iceberg/manifest.ts'
+import { isLive } from '../../iceberg/scan.ts'
+import type { Table } from '../../iceberg/table.ts'
+import type { Catalog, CatalogEntry } from '../catalog.ts'
+import { isLasting, type Neighbour } from './neighbours.ts'
+
+const CONCURRENT_READS = 8
+const MAX_CACHED_BYTES = 64 << 20
+
+/** What the snapshots of a table reach outside of its own folders. */
+interface OutsideReach {
+  /** Places of folders with such files, each once. */
+  readonly folders: ReadonlySet<string>
+  /** Why not all of its manifests could be read, in words for people. */
+  readonly problem?: string
+}
+
+/** Folders by manifest, manifest list and metadata file: none of them ever changes. Most are empty. */
+interface ReachCache {
+  readonly tables: LruCache<OutsideReach>
+  readonly parts: LruCache<readonly string[]>
+}
+
+const caches = new WeakMap<Catalog, ReachCache>()
+
+function cacheOf(catalog: Catalog): ReachCache {
+  const cache = caches.get(catalog) ?? { tables: new LruCache(MAX_CACHED_BYTES), parts: new LruCache(MAX_CACHED_BYTES) }
+  caches.set(catalog, cache)
+  return cache
+}
+
+export interface References {
+  /** Which of the files the table reaches, by place. */
+  readonly found: ReadonlySet<string>
+  readonly problem?: string
+}
+
+/**
+ * Which of some files, by place, a snapshot of a neighbour reaches although they lie outside of its folders, as after an
+ * import. Manifests are read once per catalog and process: what matters of them, the folders outside, is remembered.
+ * Errors of FileIO that may pass; missing and damaged manifests are a `problem` of the neighbour.
+ */
+export async function referencesOf(
+  catalog: Catalog,
+  { entry, footprint }: Neighbour,
+  files: ReadonlySet<string>,
+): Promise<References> {
+  const { folders, problem } = await outsideReach(catalog, entry, footprint.folders)
+  const near = new Set([...files].filter((file) => folders.has(parentPlace(file))))
+  const found = near.size === 0 ? near : await exactReferences(await entry.load(), near)
+  return { found, ...(problem === undefined ? {} : { problem }) }
+}
+
+async function outsideReach(catalog: Catalog, entry: CatalogEntry, own: readonly string[]): Promise<OutsideReach> {
+  const { tables, parts } = cacheOf(catalog)
+  const key = `${entry.metadataLocation ?? ''}\n${own.join('\n')}`
+  const known = entry.metadataLocation === undefined ? undefined : tables.get(key)
+  if (known !== undefined) return known
+  const table = await entry.load()
+  const walk = new OutsideWalk(table, own, parts)
+  const reach = await walk.run()
+  const isFinal = reach.problem === undefined && table.metadataLocation === entry.metadataLocation
+  if (isFinal) tables.set(key, reach, key.length * 2 + weightOf(reach.folders))
+  return reach
+}
+
+function weightOf(folders: Iterable<string>): number {
+  let weight = 100
+  for (const folder of folders) weight += 2 * folder.length + 50
+  return weight
+}
+
+/** One look at everything that the snapshots of a table reach. */
+class OutsideWalk {
+  readonly #table: Table
+  readonly #own: readonly string[]
+  readonly #parts: LruCache<readonly string[]>
+  readonly #places: FilePlaces
+  /** Whether a folder is one of the table's, by place. */
+  readonly #isOwn = new Map<string, boolean>()
+  readonly #folders = new Set<string>()
+  readonly #begun = new Set<string>()
+  #problem: string | undefined
+
+  constructor(table: Table, own: readonly string[], parts: LruCache<readonly string[]>) {
+    this.#table = table
+    this.#own = own
+    this.#parts = parts
+    this.#places = new FilePlaces(table.io)
+  }
+
+  async run(): Promise<OutsideReach> {
+    const { snapshots } = this.#table.metadata
+    await mapBounded(snapshots, CONCURRENT_READS, async (snapshot) => {
+      const { manifestList } = snapshot
+      if (manifestList !== undefined && this.#begun.has(manifestList)) return
+      if (manifestList !== undefined) this.#begun.add(manifestList)
+      await this.#part(manifestList, async () => {
+        const folders = new Set<string>()
+        for (const manifest of await readManifests(this.#table, snapshot)) {
+          await this.#addFolder(folders, manifest.manifestPath)
+          for (const folder of await this.#manifest(manifest)) folders.add(folder)
+        }
+        return [...folders]
+      })
+    })
+    return { folders: this.#folders, ...(this.#problem === undefined ? {} : { problem: this.#problem }) }
+  }
+
+  #manifest(manifest: ManifestFile): Promise<readonly string[]> {
+    return this.#part(manifest.manifestPath, async () => {
+      const folders = new Set<string>()
+      for (const { dataFile } of (await loadEntries(this.#table, manifest, { project: 'no-metrics' })).filter(isLive)) {
+        await this.#addFolder(folders, dataFile.filePath)
+      }
+      return [...folders]
+    })
+  }
+
+  /** The folders of one file of the table's metadata: remembered, or read. */
+  async #part(location: string | undefined, read: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    const key = location === undefined ? undefined : `${location}\n${this.#own.join('\n')}`
+    const known = key === undefined ? undefined : this.#parts.get(key)
+    const folders = known ?? (await this.#tried(read))
+    if (key !== undefined && known === undefined && this.#problem === undefined) {
+      this.#parts.set(key, folders, key.length * 2 + weightOf(folders))
+    }
+    for (const folder of folders) this.#folders.add(folder)
+    return folders
+  }
+
+  async #tried(read: () => Promise<readonly string[]>): Promise<readonly string[]> {
+    try {
+      return await read()
+    } catch (error) {
+      if (!isLasting(error)) throw error
+      this.#problem = error.message
+      return []
+    }
+  }
+
+  async #addFolder(folders: Set<string>, location: string): Promise<void> {
+    const folder = parentPlace(await this.#places.of(location))
+    const isOwn = this.#isOwn.get(folder) ?? this.#own.some((own) => isInside(folder, own))
+    this.#isOwn.set(folder, isOwn)
+    if (!isOwn) folders.add(folder)
+  }
+}
+
+/** Those of the files, by place, that a snapshot of the table reaches. What cannot be read was told before. */
+async function exactReferences(table: Table, files: ReadonlySet<string>): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  const places = new FilePlaces(table.io)
+  const reach = async (location: string): Promise<void> => {
+    const place = await places.of(location)
+    if (files.has(place)) found.add(place)
+  }
+  const manifests = new Map<string, ManifestFile>()
+  await mapBounded(table.metadata.snapshots, CONCURRENT_READS, async (snapshot) => {
+    const listed = await readManifests(table, snapshot).catch(noneIfLasting)
+    for (const manifest of listed) manifests.set(manifest.manifestPath, manifest)
+  })
+  await mapBounded([...manifests.values()], CONCURRENT_READS, async (manifest) => {
+    await reach(manifest.manifestPath)
+    const entries = await loadEntries(table, manifest, { project: 'no-metrics' }).catch(noneIfLasting)
+    for (const { dataFile } of entries.filter(isLive)) await reach(dataFile.filePath)
+  })
+  return found
+}
+
+function noneIfLasting(error: unknown): readonly never[] {
+  if (!isLasting(error)) throw error
+  return []
+}

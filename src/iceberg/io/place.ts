@@ -1,0 +1,74 @@
+import { locationParts } from '../location-identity.ts'
+import type { FileIO } from './file-io.ts'
+
+/**
+ * A location in its one textual form, `scheme://authority/path`: aliases of schemes, repeated slashes, `.` and `..` are
+ * resolved, and no scheme is `file`. Links are not followed. Object stores tell `a//b` from `a/b`, which have one place
+ * here: two files that may be one are treated as one.
+ */
+export function textualPlace(location: string): string {
+  const { scheme = 'file', authority = '', path } = locationParts(location)
+  const segments: string[] = []
+  for (const segment of path.split('/')) {
+    if (segment === '..') segments.pop()
+    else if (segment !== '' && segment !== '.') segments.push(segment)
+  }
+  const host = scheme === 'file' ? '' : authority.toLowerCase()
+  return `${scheme}://${host}/${segments.join('/')}`
+}
+
+/** The place that a location names, see `FileIO.place`. Never throws for odd locations. */
+export async function placeOf(io: FileIO, location: string): Promise<string> {
+  return io.place === undefined ? textualPlace(location) : io.place(location)
+}
+
+/** Whether a place is the folder or lies in it; compared by segment, so `/a/bc` is not inside `/a/b`. */
+export function isInside(place: string, folder: string): boolean {
+  if (place === folder) return true
+  return place.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
+}
+
+/** The folder right above a place; a root is its own. */
+export function parentPlace(place: string): string {
+  const root = place.indexOf('/', place.indexOf('://') + 3)
+  return place.slice(0, Math.max(place.lastIndexOf('/'), root + 1))
+}
+
+/** A place without scheme and host: locations of one file may leave them out, or name others. */
+export function pathOfPlace(place: string): string {
+  return place.slice(place.indexOf('/', place.indexOf('://') + 3))
+}
+
+/** Folders whose places are remembered. */
+const MAX_FOLDERS = 50_000
+
+/**
+ * Places of many files. The folder of each is looked at once; a file that is itself a link counts where the link lies,
+ * for deleting it deletes the link.
+ */
+export class FilePlaces {
+  readonly #io: FileIO
+  readonly #folders = new Map<string, Promise<string>>()
+
+  constructor(io: FileIO) {
+    this.#io = io
+  }
+
+  async of(location: string): Promise<string> {
+    if (this.#io.place === undefined) return textualPlace(location)
+    const slash = location.lastIndexOf('/')
+    const name = location.slice(slash + 1)
+    if (slash < 1 || name === '' || name === '.' || name === '..') return placeOf(this.#io, location)
+    const folder = await this.#folder(location.slice(0, slash))
+    return folder.endsWith('/') ? folder + name : `${folder}/${name}`
+  }
+
+  #folder(location: string): Promise<string> {
+    const known = this.#folders.get(location)
+    if (known !== undefined) return known
+    if (this.#folders.size >= MAX_FOLDERS) this.#folders.clear()
+    const place = placeOf(this.#io, location)
+    this.#folders.set(location, place)
+    return place
+  }
+}
