@@ -134,7 +134,8 @@ describe('SQL catalog names', () => {
     expect(await wrong.listTables()).toEqual([])
     expect(await wrong.listCatalogNames()).toEqual(['prod'])
     await expect(wrong.loadTable(EVENTS)).rejects.toThrow('"prod"')
-    await createEvents(wrong)
+    await expect(createEvents(wrong)).rejects.toMatchObject({ code: 'TABLES_OVERLAP' }) // one folder for two tables
+    await wrong.createTable(EVENTS, { schema: SCHEMA, location: `${wrong.warehouse}/default/events` })
     const tables = await Promise.all([catalog.loadTable(EVENTS), wrong.loadTable(EVENTS)])
     expect(tables[0].metadata.tableUuid).not.toBe(tables[1].metadata.tableUuid)
     await wrong.dropTable(EVENTS)
