@@ -54,11 +54,14 @@ export const expireRequest = z.strictObject({
   retain_last: positive.optional(),
   snapshot_ids: z.array(snapshotId).min(1).max(10_000).optional(),
   clean_expired_metadata: z.boolean().optional(),
-  delete_foreign_files: z.boolean().optional().meta({
-    description:
-      'LeadDataEngineer only: also delete expired files outside of the table\'s folders, such as imported ones, where ' +
-      'the catalog allows tables to lie and no other table needs them',
-  }),
+  delete_foreign_files: z
+    .boolean()
+    .optional()
+    .meta({
+      description:
+        "LeadDataEngineer only: also delete expired files outside of the table's folders, such as imported ones, where " +
+        'the catalog allows tables to lie and no other table needs them',
+    }),
 })
 
 const columnName = z.string().min(1).max(1000)
