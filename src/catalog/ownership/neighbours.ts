@@ -20,7 +20,7 @@ export interface Neighbour {
 const CONCURRENT_LOADS = 16
 const MAX_CACHED_BYTES = 32 << 20
 /** Folders may become links, or links lead elsewhere: what was seen is believed for so long. */
-const MAX_AGE_MS = 30_000
+const MAX_AGE_MS = 300_000
 
 interface Seen {
   readonly footprint: Footprint
