@@ -13,6 +13,7 @@ import { openStreaming, type StreamingSettings } from './context/open-streaming.
 import { openWebhooks } from './context/open-webhooks.ts'
 import { createIdSource } from './domain/ids.ts'
 import { createDuckDbEngine } from './engines/duckdb/duckdb-engine.ts'
+import type { QueryLimits } from './engines/duckdb/query-limits.ts'
 import { createDuckDbSandbox } from './engines/duckdb/duckdb-sandbox.ts'
 import type { Engine } from './engines/engine.ts'
 import { createLazyEngine } from './engines/lazy-engine.ts'
@@ -69,6 +70,7 @@ export interface ContextOptions {
     readonly streaming?: StreamingSettings
     readonly notebooks?: NotebookOverrides
     readonly agentLimits?: Partial<RunLimits>
+    readonly queryLimits?: Partial<QueryLimits>
   }
 }
 
@@ -103,7 +105,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const { identity, handover } = openIdentity(config, { db, tokens, inTransaction, audit, now, log, randomBytes })
-  const sandbox = createDuckDbSandbox()
+  const sandbox = createDuckDbSandbox({ command: runtime.workerCommand })
   const graphs = createGraphService({ ...state, stores: createLifecycleStores(db), catalog, sandbox })
   const { tables, operations, maintenance, reconciler } = openMaintenance({ ...common, graphs, engine })
   const { hub, pipelines, background, monitor } = openStreaming({
@@ -210,10 +212,16 @@ function openHealth({ operations, catalog, engine, notebooks }: HealthParts): He
   })
 }
 
-function openEngine({ config, home, overrides }: ContextOptions): Engine {
+function openEngine({ config, home, runtime, overrides }: ContextOptions): Engine {
   const { memoryLimitBytes, threads } = config.engine
   const engine = createLazyEngine('duckdb', () =>
-    createDuckDbEngine({ scratchDir: home.scratch, memoryLimitBytes, ...(threads === undefined ? {} : { threads }) }),
+    createDuckDbEngine({
+      scratchDir: home.scratch,
+      memoryLimitBytes,
+      workerCommand: runtime.workerCommand,
+      ...(threads === undefined ? {} : { threads }),
+      ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
+    }),
   )
   return overrides?.wrapEngine?.(engine) ?? engine
 }

@@ -40,6 +40,8 @@ export interface ChangeRequest {
 
 /** Rows of one table, asked for in SQL. */
 export interface RowsRequest {
+  /** In whose name it is asked. */
+  readonly user: string
   readonly table: string
   /** One SELECT over the table, which it calls by the last part of its name. */
   readonly sql: string

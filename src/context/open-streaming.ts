@@ -110,7 +110,7 @@ export function openStreaming(parts: StreamingParts): Streaming {
     events,
     newId,
     now,
-    compileVersion: (id) => graphs.compileVersion(id),
+    compileVersion: (id, user) => graphs.compileVersion(id, user),
     unpin: ({ id, sources }) => pins.release(id, sources),
   })
   const listPipelines = (id: string | undefined) => pipelines.describeAll(id)

@@ -11,6 +11,7 @@ export type DomainErrorCode =
   | 'SHUTTING_DOWN'
   | 'PRECONDITION_FAILED' // it is not in the version that the caller has read
   | 'RATE_LIMITED'
+  | 'ENGINE_BUSY' // too many queries are waiting
   | 'IDENTITY_UNAVAILABLE' // the token issuer does not answer
   | 'INVALID_GRAPH' // nodes and edges that are no pipeline
   | 'UNSUPPORTED_FORMAT_VERSION' // a document of a newer system

@@ -14,6 +14,8 @@ export interface EngineProgress {
 }
 
 export interface EngineRunOptions {
+  /** The user in whose name it is done; where work has to wait, users take turns. */
+  readonly owner?: string
   /** Aborting stops the work within moments; everything written so far is removed; rejects with `CANCELLED`. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: EngineProgress) => void
@@ -99,7 +101,8 @@ export interface AppendFromTask {
   readonly isRepeatable: boolean
   /**
    * Whether the query has parts that a user wrote. It then runs on its own: it reaches no file, table, network or
-   * setting, and memory, time and disk are bounded; `INVALID_ARGUMENT` when it fails on a value.
+   * setting, and memory, time and disk are bounded; `INVALID_ARGUMENT` when it fails on a value, `LIMIT_EXCEEDED` when
+   * it takes more than it may.
    */
   readonly isUntrusted?: boolean
   /** Where the new files go. */
@@ -174,7 +177,8 @@ export interface Engine {
   countRows(task: ReadTask, options?: EngineRunOptions): Promise<number>
   /**
    * Runs SQL of a user on its own: it reaches no file, table, network or setting. `INVALID_ARGUMENT` when it fails on a
-   * value, `ENGINE_FAILED` when it takes more than its bounds.
+   * value, `LIMIT_EXCEEDED` when it takes more than its bounds; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when too
+   * many queries wait.
    */
   queryRows(task: QueryTask, options?: EngineRunOptions): Promise<QueryAnswer>
   /** Throws `UNSUPPORTED` for a schema that it cannot write faithfully; absent where it writes every one. */

@@ -37,7 +37,7 @@ export interface RelationShape {
 
 /**
  * Judges SQL of users before any of it meets a row. All refusals are `IcebergError` `INVALID_ARGUMENT` that say what is
- * wrong in words for its author.
+ * wrong in words for its author; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when too much is asked at once.
  */
 export interface SqlSandbox {
   /**
@@ -49,6 +49,8 @@ export interface SqlSandbox {
   references(sql: UserSql): Promise<ColumnReferences>
   /** The columns of a query's result, found without running it. The query must have been made of checked parts. */
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]>
+  /** The same, in the name of a user: who asks for much waits, and does not keep others from being served. */
+  forOwner(owner: string): SqlSandbox
   /** The columns of a table as a query reads them. */
   columnsOf(fields: readonly NestedField[]): readonly QueryColumn[]
   close(): Promise<void>

@@ -20,6 +20,7 @@ export type IcebergErrorCode =
   | 'COMMIT_STATE_UNKNOWN' // the commit may or may not have happened; nothing may be deleted
   | 'ROWS_NOT_CONSERVED' // a rewrite would have lost, invented or changed rows; nothing was changed
   | 'ENGINE_FAILED'
+  | 'LIMIT_EXCEEDED' // a query takes more time, memory or disk than it may
   | 'CANCELLED'
 
 /** An error of the table format, a catalog or an engine; `code` is stable, `message` is for people, `cause` is kept. */

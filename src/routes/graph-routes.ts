@@ -23,7 +23,10 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       minRole: 'DataEngineer',
       body: createVersionRequest,
       responses: { 200: { description: 'Problems by node; none when it can run', schema: graphValidation } },
-      handle: async ({ body }) => ({ status: 200, body: await graphs.validateGraph(body) }),
+      handle: async (input) => ({
+        status: 200,
+        body: await graphs.validateGraph(input.body, requestContext(input)),
+      }),
     }),
     route({
       method: 'post',
@@ -34,7 +37,10 @@ export function graphRoutes({ graphs }: { readonly graphs: GraphService }): Rout
       params: versionParams,
       body: emptyRequest,
       responses: { 200: { description: 'Problems by node; none when it can run', schema: versionValidation } },
-      handle: async ({ params }) => ({ status: 200, body: await graphs.validate(params.def_id, params.ver_id) }),
+      handle: async (input) => {
+        const { def_id: definitionId, ver_id: versionId } = input.params
+        return { status: 200, body: await graphs.validate(definitionId, versionId, requestContext(input)) }
+      },
     }),
     route({
       method: 'post',

@@ -1,5 +1,6 @@
 import http from 'node:http'
 
+import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
 import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
@@ -79,6 +80,7 @@ declare const Bun: {
 export const bunRuntime: Runtime = {
   name: 'bun',
   openSqlite: sqliteDialect,
+  workerCommand: scriptWorker(),
   createWebhookSender,
   createNotebookUpstream,
   createModelFetch,

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
+import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
 import { createNotebookUpstream } from './notebook-upstream.ts'
 import {
   answerSafely,
@@ -26,6 +27,7 @@ const IDLE_SWEEP_MS = 50
 export const nodeRuntime: Runtime = {
   name: 'node',
   openSqlite: sqliteDialect,
+  workerCommand: scriptWorker(),
   createWebhookSender,
   createNotebookUpstream,
   createModelFetch,

@@ -1,5 +1,6 @@
 import type { Dialect } from 'kysely'
 
+import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
 import type { PostgresAddress } from '../catalog/sql-postgres-address.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
@@ -60,6 +61,8 @@ export interface Runtime {
   createModelFetch(options: CheckedAddressOptions): typeof fetch
   /** The way to notebook servers; see {@link NotebookUpstreamOptions}. */
   createNotebookUpstream(options?: NotebookUpstreamOptions): NotebookUpstream
+  /** Starts a process that runs SQL of users. */
+  readonly workerCommand: WorkerCommand
   /** Listens for HTTP requests. Rejects with an error whose `code` is `EADDRINUSE` or `EACCES` when it cannot. */
   serve(options: ServeOptions): Promise<RunningServer>
 }

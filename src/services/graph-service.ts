@@ -65,20 +65,20 @@ export interface GraphService {
   /** The types of nodes that can run, with JSON Schemas of their configs. */
   nodeTypes(): readonly object[]
   /** Everything that keeps a version from running with the tables as they are. Throws `NOT_FOUND`. */
-  validate(definitionId: string, versionId: string): Promise<ValidationView>
+  validate(definitionId: string, versionId: string, context: RequestContext): Promise<ValidationView>
   /** The same for a graph that is no version yet. Throws `INVALID_GRAPH`. */
-  validateGraph(graph: PipelineGraph): Promise<GraphValidationView>
+  validateGraph(graph: PipelineGraph, context: RequestContext): Promise<GraphValidationView>
   /**
    * Makes the table that a version writes, of the columns that reach it. Throws `NOT_FOUND`, `TABLE_EXISTS`, and
    * `UNPROCESSABLE` when more than the table is missing.
    */
   createSink(definitionId: string, versionId: string, context: RequestContext): Promise<CreatedSink>
   /** A version, ready to run. Throws `NOT_FOUND`, and `UNPROCESSABLE` with the problems by node. */
-  compileVersion(versionId: string): Promise<CompiledVersion>
+  compileVersion(versionId: string, user: string): Promise<CompiledVersion>
   /** Versions in uat and production that would break when the column is renamed or dropped. */
   columnUsers(column: AskedColumn): Promise<readonly ColumnUser[]>
   /** What a pipeline runs that was started from a version; undefined for one that copies. */
-  queryOf(pipeline: { readonly versionId?: string }): Promise<BatchQuery | undefined>
+  queryOf(pipeline: { readonly versionId?: string; readonly createdBy: string }): Promise<BatchQuery | undefined>
 }
 
 /** Graphs over the stored versions and the current catalog. */
@@ -86,18 +86,18 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
   const { stores, sandbox } = deps
   return {
     nodeTypes: () => NODE_TYPES.map(describeNodeType),
-    async validate(definitionId, versionId) {
+    async validate(definitionId, versionId, { caller }) {
       const version = await findVersion(stores, definitionId, versionId)
-      const validation = validationView(await checkRunnable(deps, version.graph))
+      const validation = validationView(await checkRunnable(depsOf(deps, caller.user), version.graph))
       return { ...validation, definition_id: definitionId, version_id: versionId }
     },
-    async validateGraph(graph) {
+    async validateGraph(graph, { caller }) {
       requireGraph(graph)
-      return validationView(await checkRunnable(deps, graph))
+      return validationView(await checkRunnable(depsOf(deps, caller.user), graph))
     },
     async createSink(definitionId, versionId, context) {
       const version = await findVersion(stores, definitionId, versionId)
-      const { plan, problems, columns } = await checkRunnable(deps, version.graph)
+      const { plan, problems, columns } = await checkRunnable(depsOf(deps, context.caller.user), version.graph)
       const isMissing = ({ code, nodeId }: GraphProblem): boolean =>
         plan !== undefined && code === 'NO_SUCH_TABLE' && nodeId === sinkOf(plan)
       const others = problems.filter((problem) => !isMissing(problem))
@@ -105,10 +105,10 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
       await createSinkTable(deps, { catalog: deps.catalog.current(), table: plan.sink, columns }, context)
       return { success: true, table: plan.sink, columns: sinkColumnViews(columns) }
     },
-    async compileVersion(versionId) {
+    async compileVersion(versionId, user) {
       const version = await stores.versions.findById(versionId)
       if (!version) throw notFound(versionId)
-      const { plan, problems } = await checkRunnable(deps, version.graph)
+      const { plan, problems } = await checkRunnable(depsOf(deps, user), version.graph)
       if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
       const { definitionId, id } = version
       return {
@@ -116,7 +116,7 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
         versionId: id,
         sources: plan.sources,
         sink: plan.sink,
-        query: createGraphQuery(version.graph, plan, sandbox),
+        query: createGraphQuery(version.graph, plan, sandbox.forOwner(user)),
       }
     },
     columnUsers: (column) =>
@@ -128,15 +128,19 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
           return typeof schema === 'string' ? undefined : schema
         },
       }),
-    async queryOf({ versionId }) {
+    async queryOf({ versionId, createdBy }) {
       if (versionId === undefined) return undefined
       const version = await stores.versions.findById(versionId)
       const plan = version && planGraph(version.graph).plan
       return version === undefined || plan === undefined
         ? lostQuery(versionId)
-        : createGraphQuery(version.graph, plan, sandbox)
+        : createGraphQuery(version.graph, plan, sandbox.forOwner(createdBy))
     },
   }
+}
+
+function depsOf(deps: GraphServiceDeps, user: string): GraphServiceDeps {
+  return { ...deps, sandbox: deps.sandbox.forOwner(user) }
 }
 
 async function findVersion(stores: LifecycleStores, definitionId: string, versionId: string): Promise<VersionRecord> {

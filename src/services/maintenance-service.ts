@@ -4,6 +4,7 @@ import type { IdSource } from '../domain/ids.ts'
 import { hasRole } from '../domain/roles.ts'
 import type { RequestContext } from '../domain/audit.ts'
 import type { Engine } from '../engines/engine.ts'
+import { ownedEngine } from '../engines/owned-engine.ts'
 import type { Table } from '../iceberg/table.ts'
 import type { TableGuard } from '../maintenance/table-guard.ts'
 import type { StoredJson } from '../storage/json-column.ts'
@@ -191,11 +192,11 @@ async function actionInput(deps: MaintenanceServiceDeps, call: Call): Promise<Ac
   return input
 }
 
-async function requestedInput(deps: MaintenanceServiceDeps, { kind, request }: Call): Promise<ActionInput> {
+async function requestedInput(deps: MaintenanceServiceDeps, { kind, request, context }: Call): Promise<ActionInput> {
   const { table, dry_run: _, plan_id: planId, ...options } = request
   const common = {
     catalog: deps.catalog.current(),
-    engine: deps.engine,
+    engine: ownedEngine(deps.engine, context.caller.user),
     identifier: parseIdentifier(table),
     ...guardOf(deps),
   }

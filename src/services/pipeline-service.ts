@@ -47,7 +47,7 @@ export interface PipelineServiceDeps {
   readonly newId: IdSource
   readonly now: () => Date
   /** Makes a version ready to run; without it, `version_id` is refused. Throws `DomainError`. */
-  readonly compileVersion?: (versionId: string) => Promise<CompiledVersion>
+  readonly compileVersion?: (versionId: string, user: string) => Promise<CompiledVersion>
   /** Lets go of what was kept in a source for a pipeline that is forgotten. */
   readonly unpin?: (record: PipelineRecord) => Promise<void>
 }
@@ -149,7 +149,7 @@ async function start(
 ): Promise<PipelineView> {
   const triggerMs = parseTriggerInterval(asked.trigger_interval)
   if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
-  const version = await compiled(deps, asked)
+  const version = await compiled(deps, asked, context.caller.user)
   const request = { ...asked, sink_table: sinkOf(asked, version) }
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
@@ -178,6 +178,7 @@ async function start(
 async function compiled(
   { compileVersion }: PipelineServiceDeps,
   { version_id: id, source_table: source }: StartPipelineRequest,
+  user: string,
 ): Promise<CompiledVersion | undefined> {
   if (id === undefined) {
     if (source === undefined) throw refuse('INVALID_REQUEST', 'source_table', 'is required')
@@ -186,7 +187,7 @@ async function compiled(
   if (source !== undefined) throw refuse('INVALID_REQUEST', 'version_id', 'cannot be given together with source_table')
   if (compileVersion === undefined)
     throw refuse('UNPROCESSABLE', 'version_id', 'versions cannot be run by this service')
-  return compileVersion(id)
+  return compileVersion(id, user)
 }
 
 /** The table to write: a version names its own. */

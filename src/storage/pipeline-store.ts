@@ -50,6 +50,7 @@ export interface PipelineRecord {
 /** What a process that works on a pipeline tells of it; absent keys stay as they are. */
 export interface PipelineUpdate {
   readonly state?: PipelineState
+  readonly desiredState?: PipelineRecord['desiredState']
   /** `null`: there is none any more. */
   readonly error?: PipelineRecord['error'] | null
   readonly warnings?: readonly string[]
@@ -189,10 +190,11 @@ async function claim(db: Kysely<StateTables>, id: string, { lease, nowMs, dead }
 }
 
 function updateColumns(update: PipelineUpdate): Partial<StreamingPipelinesTable> {
-  const { state, error, warnings, positions, progress, stoppedAt } = update
+  const { state, desiredState, error, warnings, positions, progress, stoppedAt } = update
   const ended = state === 'stopped' || state === 'failed'
   return {
     ...(state === undefined ? {} : { state }),
+    ...(desiredState === undefined ? {} : { desired_state: desiredState }),
     ...(ended ? { live_sink: null, lease_owner: null, lease_until_ms: null } : {}),
     ...(error === undefined ? {} : { error_json: error === null ? null : toColumn(error) }),
     ...(warnings === undefined ? {} : { warnings_json: toRequiredColumn(warnings) }),

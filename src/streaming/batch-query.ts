@@ -42,6 +42,8 @@ export interface BatchSchemas {
 
 /** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */
 export interface BatchQuery {
+  /** Whether it has parts that a user wrote; default false. */
+  readonly isUntrusted?: boolean
   compile(schemas: BatchSchemas): CompiledBatch | Promise<CompiledBatch>
   /** Whether the query reads a column of a source; it must not be renamed or dropped while the pipeline lives. */
   usesColumn?(column: AskedColumn): Promise<boolean>

@@ -9,6 +9,7 @@ export type StopCode =
   | 'TABLE_REPLACED' // another table has the name now
   | 'CHECKPOINT_MISMATCH' // the checkpoint and the sink do not belong together
   | 'VERSION_LOST' // the version that says what to do was deleted
+  | 'LIMIT_EXCEEDED' // its batches take more time, memory or disk than they may
   | 'FENCED' // another copy of the pipeline commits into the sink
 
 const NO_WAY_ON: ReadonlySet<string> = new Set<StopCode>(['HISTORY_LOST', 'TABLE_REPLACED'])

@@ -39,6 +39,9 @@ const IDLE_PROGRESS_MS = 10_000
 /** Who is overtaken more often in a row, without a batch of its own in between, is not alone. */
 const MAX_OVERTAKEN = 3
 
+/** What takes more than it may so often in a row would do so for ever, and keep others waiting each time. */
+const MAX_OVER_LIMIT = 3
+
 /** Runs one pipeline: a session, a step per trigger, and after an error a new session. */
 export class PipelineRunner {
   readonly spec: PipelineSpec
@@ -48,6 +51,8 @@ export class PipelineRunner {
   #wake: (() => void) | undefined
   #failures = 0
   #overtaken = 0
+  /** Batches in a row that took more than they may. */
+  #overLimit = 0
   #isRunning = false
   #lastProgress: { readonly progress: BatchProgress; toldAt: number } | undefined
 
@@ -76,7 +81,9 @@ export class PipelineRunner {
       try {
         session ??= await this.#open()
         const opened = session
-        const result = await this.#deps.slots.run(() => opened.step(this.#abort.signal))
+        const { owner, query } = this.spec
+        const turn = { owner, runsUserSql: query.isUntrusted === true }
+        const result = await this.#deps.slots.run(() => opened.step(this.#abort.signal), turn)
         await this.#tell(opened, result)
         if (result.kind === 'idle' || !result.hasMore)
           await this.#pause(startedAt + this.spec.triggerMs - performance.now())
@@ -90,7 +97,8 @@ export class PipelineRunner {
   }
 
   async #open(): Promise<PipelineSession> {
-    return this.#deps.slots.run(() => PipelineSession.open(this.#deps.session, this.spec))
+    const { owner } = this.spec
+    return this.#deps.slots.run(() => PipelineSession.open(this.#deps.session, this.spec), { owner })
   }
 
   async #tell(session: PipelineSession, result: StepResult): Promise<void> {
@@ -102,6 +110,7 @@ export class PipelineRunner {
     this.#failures = 0
     if (result.kind === 'batch') {
       this.#overtaken = 0
+      this.#overLimit = 0
       this.#lastProgress = { progress: result.progress, toldAt: performance.now() }
       await events.onBatch(result.progress, session.positions, result.skippedSnapshots)
     } else this.#tellIdle()
@@ -115,7 +124,8 @@ export class PipelineRunner {
   }
 
   /** How the run ends, or undefined when it goes on. */
-  async #afterError(error: unknown): Promise<RunEnd | undefined> {
+  async #afterError(thrown: unknown): Promise<RunEnd | undefined> {
+    const error = this.#withLimits(thrown)
     try {
       if (error instanceof LeaseLost) return 'lost'
       if (this.#isStopping && isIcebergError(error, 'CANCELLED')) return 'stopped'
@@ -138,6 +148,20 @@ export class PipelineRunner {
     }
     await this.#pause(backoffMs(this.#deps.backoff, this.#failures))
     return undefined
+  }
+
+  /** The error, or the end of the pipeline when it is one limit too many. */
+  #withLimits(error: unknown): unknown {
+    if (!isIcebergError(error, 'LIMIT_EXCEEDED')) return error
+    this.#overLimit += 1
+    if (this.#overLimit < MAX_OVER_LIMIT) return error
+    const advice =
+      'change the query, or start the pipeline with smaller batches (max_files_per_batch, max_bytes_per_batch)'
+    return new PipelineStopped(
+      'LIMIT_EXCEEDED',
+      `${error.message}. This happened ${MAX_OVER_LIMIT} times in a row, so the pipeline was stopped: ${advice}`,
+      { cause: error },
+    )
   }
 
   async #pause(ms: number): Promise<void> {

@@ -18,6 +18,8 @@ export interface PipelineSpec {
   readonly limits: BatchLimits
   readonly onDelete: OnDelete
   readonly query: BatchQuery
+  /** The user who started it, among whom batches take turns. */
+  readonly owner?: string
 }
 
 /** Table property of a sink that a pipeline made: columns that its source gets are added to it. */

@@ -1,4 +1,5 @@
 import { parseIdentifier } from '../catalog/table-identifier.ts'
+import { ownedEngine } from '../engines/owned-engine.ts'
 import type { StoredJson } from '../storage/json-column.ts'
 import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../storage/pipeline-store.ts'
 import { type BatchQuery, copyQuery } from './batch-query.ts'
@@ -253,7 +254,7 @@ class ProcessSupervisor implements Supervisor {
     }
     const query = (await this.#deps.queryOf?.(record)) ?? copyQuery
     return new PipelineRunner(
-      { session: { ...session, checkLease }, slots, backoff: backoff ?? BACKOFF, events: this.#eventsOf(record) },
+      { session: { ...session, engine: ownedEngine(session.engine, record.createdBy), checkLease }, slots, backoff: backoff ?? BACKOFF, events: this.#eventsOf(record) },
       specOf(record, query),
     )
   }
@@ -292,7 +293,8 @@ class ProcessSupervisor implements Supervisor {
       onFailed: async (error, cause) => {
         log.error('pipeline failed', { pipeline_id: id, error: cause })
         await pin(canReadOn(error.code), true)
-        await this.#update(id, { state: 'failed', error, stoppedAt: this.#deps.session.now().toISOString() })
+        const stoppedAt = this.#deps.session.now().toISOString()
+        await this.#update(id, { state: 'failed', desiredState: 'stopped', error, stoppedAt })
       },
     }
   }
@@ -335,5 +337,6 @@ function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {
     limits: { maxFiles: options.maxFilesPerBatch, maxBytes: options.maxBytesPerBatch },
     onDelete: options.onDelete,
     query,
+    owner: record.createdBy,
   }
 }

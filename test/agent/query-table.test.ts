@@ -172,7 +172,7 @@ describe('hostile SQL', () => {
 
   it.each(stopped)('that takes too much is stopped, and the service goes on: %s', async (_, sql) => {
     const result = await query(sql)
-    if (result.error !== undefined) expect(['ENGINE_FAILED', 'INVALID_ARGUMENT']).toContain(result.error.code)
+    if (result.error !== undefined) expect(['LIMIT_EXCEEDED', 'INVALID_ARGUMENT']).toContain(result.error.code)
     expect((await query('SELECT count(*) FROM events')).data.rows).toEqual([['390']])
   })
 

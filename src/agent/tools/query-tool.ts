@@ -20,6 +20,6 @@ export const queryTool = readTool({
     sql: z.string().min(1).max(10_000).describe('Such as SELECT status, count(*) FROM orders GROUP BY status'),
     max_rows: z.int().min(1).max(MAX_RESULT_ROWS).default(MAX_RESULT_ROWS),
   }),
-  run: ({ table, sql, max_rows }, { services, signal }) =>
-    services.queryRows({ table, sql, maxRows: max_rows, maxBytes: MAX_BYTES, signal }),
+  run: ({ table, sql, max_rows }, { services, signal, caller }) =>
+    services.queryRows({ user: caller.user, table, sql, maxRows: max_rows, maxBytes: MAX_BYTES, signal }),
 })

@@ -14,6 +14,7 @@ import type {
   RewriteResult,
   RewriteTask,
 } from '../engine.ts'
+import { FairSlots } from '../fair-slots.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { DataFile } from '../../iceberg/manifest.ts'
 import type { Schema } from '../../iceberg/schema.ts'
@@ -26,17 +27,17 @@ import { wantedBloomFilters } from './bloom-filters.ts'
 import { DuckDbSession } from './duckdb-session.ts'
 import type { DuckDbRun } from './duckdb-session.ts'
 import { placeFiles } from './output-files.ts'
-import { type QueryLimits, QueryWatch } from './query-limits.ts'
+import type { QueryLimits } from './query-limits.ts'
 import { writeRows } from './partitioned-writer.ts'
-import { queryRows } from './query-rows.ts'
 import { requireReadable } from './read-checks.ts'
 import { LAST_UPDATED, ROW_ID } from './row-lineage.ts'
 import { readRowObjects } from './row-objects.ts'
 import { RowSource } from './row-source.ts'
 import { openInputs } from './scan-inputs.ts'
 import { ScratchFolder } from './scratch.ts'
-import { Slots } from './slots.ts'
 import { requireWritable } from './type-mapping.ts'
+import { UserQueries } from './user-queries.ts'
+import { scriptWorker, type WorkerCommand } from './worker/worker-command.ts'
 import { verifyRewrite } from './verification/verify-rewrite.ts'
 
 export interface DuckDbEngineOptions {
@@ -46,19 +47,29 @@ export interface DuckDbEngineOptions {
   readonly memoryLimitBytes?: number
   /** Default: one per processor. */
   readonly threads?: number
-  /** Heavy runs at the same time; more than 2 starve the file reads of the process. */
+  /** Heavy runs in this process at the same time; default 3, and more starve its file reads. */
   readonly maxConcurrent?: number
   /** What a query of users may take; default half the memory, 10 minutes, 16 GiB of disk. */
   readonly queryLimits?: Partial<QueryLimits>
+  /** Starts the processes that run SQL of users; default: the script of the worker, run by the runtime of this process. */
+  readonly workerCommand?: WorkerCommand
 }
 
 const DEFAULT_MEMORY_LIMIT = 1024 ** 3
-const DEFAULT_CONCURRENCY = 2
+/** Heavy runs at the same time; the four threads with which the process reads files must never all be taken. */
+const MAX_RUNNING = 3
+/** Of three, copies and reads leave one to maintenance, whatever they do. */
+const LANES = {
+  maintenance: { running: 2 },
+  copy: { running: 2 },
+  read: { running: 1 },
+} as const
 /** Part of a verified rewrite's time that goes into writing. */
 const WRITING_SHARE = 0.65
 
 /**
- * The embedded engine: DuckDB in this process, loaded on first use. Reads Parquet and Avro, writes Parquet.
+ * The embedded engine: DuckDB in this process, loaded on first use, and in processes of their own for SQL of users.
+ * Reads Parquet and Avro, writes Parquet.
  *
  * What it writes: every column OPTIONAL, as DuckDB has no required ones; decimals of more than 18 digits 16 bytes wide;
  * columns whose names differ only in case with their field id appended to the later one. Readers go by field id.
@@ -71,16 +82,19 @@ class DuckDbEngine implements Engine {
   readonly name = 'duckdb'
   readonly #session: DuckDbSession
   readonly #scratch: ScratchFolder
-  readonly #slots: Slots
-  readonly #queryLimits: QueryLimits
-  readonly #threads: number
+  readonly #slots: FairSlots<keyof typeof LANES>
+  readonly #queries: UserQueries
 
   constructor(options: DuckDbEngineOptions, scratch: ScratchFolder) {
     this.#scratch = scratch
     const memoryBytes = (options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT) / 2
-    this.#queryLimits = { memoryBytes, seconds: 600, diskBytes: 16 * 1024 ** 3, ...options.queryLimits }
-    this.#threads = options.threads ?? availableParallelism()
-    this.#slots = new Slots(options.maxConcurrent ?? DEFAULT_CONCURRENCY)
+    this.#queries = new UserQueries({
+      scratch,
+      limits: { memoryBytes, seconds: 600, diskBytes: 16 * 1024 ** 3, ...options.queryLimits },
+      threads: options.threads ?? availableParallelism(),
+      command: options.workerCommand ?? scriptWorker(),
+    })
+    this.#slots = new FairSlots(LANES, options.maxConcurrent ?? MAX_RUNNING)
     this.#session = new DuckDbSession({
       scratch,
       memoryLimitBytes: options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT,
@@ -91,29 +105,30 @@ class DuckDbEngine implements Engine {
   async rewrite(task: RewriteTask, options: EngineRunOptions = {}): Promise<RewriteResult> {
     const fields = outputFields(task.output)
     requireReadable(task.metadata, task.inputs)
-    return this.#run('rewriting data files', options, (run) => rewriteFiles(run, task, { fields, options }))
+    return this.#run('maintenance', { ...options, doing: 'rewriting data files' }, (run) => rewriteFiles(run, task, { fields, options }))
   }
 
   async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {
     requireOutput(task.output)
-    return this.#run('writing rows', options, (run) => appendRows(run, task, options))
+    return this.#run('copy', { ...options, doing: 'writing rows' }, (run) => appendRows(run, task, options))
   }
 
   async appendFrom(task: AppendFromTask, options: EngineRunOptions = {}): Promise<AppendFromResult> {
     requireOutput(task.output)
     requireReadableInputs(task)
-    if (task.isUntrusted === true)
-      return this.#runUntrusted(this.#queryLimits, options, (run) => appendFrom(run, task, options))
-    return this.#run('copying rows', options, (run) => appendFrom(run, task, options))
+    if (task.isUntrusted === true) return this.#queries.append(task, options)
+    return this.#run('copy', { ...options, doing: 'copying rows' }, (run) => appendFrom(run, task, options))
   }
 
   readRows(task: ReadTask, options: EngineRunOptions = {}): AsyncIterable<Readonly<Record<string, unknown>>> {
-    return readRowObjects({ session: this.#session, slots: this.#slots }, task, options)
+    const { owner, signal } = options
+    const inSlot = <T>(work: () => Promise<T>): Promise<T> => this.#slots.run({ lane: 'read', owner, signal }, work)
+    return readRowObjects({ session: this.#session, inSlot }, task, options)
   }
 
   async countRows(task: ReadTask, options: EngineRunOptions = {}): Promise<number> {
     requireReadable(task.metadata, task.inputs)
-    return this.#run('counting rows', options, async (run) => {
+    return this.#run('read', { ...options, doing: 'counting rows' }, async (run) => {
       const context = { run, io: task.io, metadata: task.metadata }
       const source = await RowSource.create(context, await openInputs(context, task.inputs))
       return source.rowsRead - (await source.countDeleted())
@@ -122,9 +137,7 @@ class DuckDbEngine implements Engine {
 
   async queryRows(task: QueryTask, options: EngineRunOptions = {}): Promise<QueryAnswer> {
     requireReadableInputs(task)
-    const { seconds, memoryBytes } = task.bounds
-    const limits = { ...this.#queryLimits, seconds, memoryBytes: Math.min(memoryBytes, this.#queryLimits.memoryBytes) }
-    return this.#runUntrusted(limits, options, (run) => queryRows(run, task))
+    return this.#queries.query(task, options)
   }
 
   async requireWritable(schema: Schema): Promise<void> {
@@ -141,37 +154,16 @@ class DuckDbEngine implements Engine {
   }
 
   async close(): Promise<void> {
-    await this.#session.close()
+    await Promise.all([this.#session.close(), this.#queries.close()])
     await this.#scratch.remove()
   }
 
-  #runUntrusted<T>(
-    limits: QueryLimits,
-    { signal }: EngineRunOptions,
+  #run<T>(
+    lane: keyof typeof LANES,
+    { doing, owner, signal }: EngineRunOptions & { readonly doing: string },
     work: (run: DuckDbRun) => Promise<T>,
   ): Promise<T> {
-    return this.#slots.run(signal, async () => {
-      const { memoryBytes, diskBytes } = limits
-      const bounds = { memoryLimitBytes: memoryBytes, threads: this.#threads, spillBytes: diskBytes }
-      const watch = new QueryWatch(limits, signal)
-      try {
-        const run = await this.#session.open('running the query', watch.signal, bounds)
-        try {
-          watch.watch(run.folder)
-          return await work(run)
-        } finally {
-          await run.close()
-        }
-      } catch (error) {
-        throw watch.explain(error)
-      } finally {
-        watch.end()
-      }
-    })
-  }
-
-  #run<T>(doing: string, { signal }: EngineRunOptions, work: (run: DuckDbRun) => Promise<T>): Promise<T> {
-    return this.#slots.run(signal, async () => {
+    return this.#slots.run({ lane, owner, signal }, async () => {
       const run = await this.#session.open(doing, signal)
       try {
         return await work(run)

@@ -1,133 +1,90 @@
-import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
-
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { NestedField } from '../../iceberg/types.ts'
+import { FairSlots } from '../fair-slots.ts'
 import type { ColumnReferences, QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
 
-import { isFatal } from './engine-errors.ts'
-import { textOf } from './result-values.ts'
-import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
-import { referencesIn } from './sql-references.ts'
-import { quoteName } from './sql-text.ts'
+import { PLANNING_BYTES } from './local-sandbox.ts'
 import { duckType, structMembers } from './type-mapping.ts'
-import { type KnownFunctions, requireHarmless } from './user-sql.ts'
+import { scriptWorker, type WorkerCommand } from './worker/worker-command.ts'
+import type { WorkerRequest } from './worker/messages.ts'
+import { RUNTIME_BYTES, RUNTIME_DATA_BYTES, WorkerPool } from './worker/worker-pool.ts'
+import { type WorkerEnd, WorkerEnded } from './worker/worker-process.ts'
 
-const BOUNDS: SandboxBounds = { memoryLimitBytes: 128 * 1_048_576, threads: 1, spillBytes: 0 }
-const MAX_TEXT = 20_000
+export interface DuckDbSandboxOptions {
+  /** Default: the script of the worker, run by the runtime of this process. */
+  readonly command?: WorkerCommand
+}
+
 /** Planning is quick; who needs longer has written a query to keep the planner busy. */
 const LIMIT_MS = 5000
-const INTERRUPT_INTERVAL_MS = 50
+const LANES = { plan: { running: 2, runningPerOwner: 1, waiting: 200, waitingPerOwner: 50 } } as const
 
-/** Judges SQL of users with DuckDB's own parser and planner, in a database that has no files and no settings to change. */
-export function createDuckDbSandbox(): SqlSandbox {
-  return new DuckDbSandbox()
+const REFUSALS: Readonly<Record<WorkerEnd, string>> = {
+  memory: 'the query needs too much memory to plan',
+  time: 'the query takes too long to plan',
+  cancelled: 'the query cannot be planned',
+  crashed: 'the query cannot be planned',
+  garbled: 'the query cannot be planned',
+}
+
+/** Judges SQL of users in processes of their own, which are killed when that takes too long or too much memory. */
+export function createDuckDbSandbox({ command = scriptWorker() }: DuckDbSandboxOptions = {}): SqlSandbox {
+  const pool = new WorkerPool({
+    command,
+    dataBytes: PLANNING_BYTES + RUNTIME_DATA_BYTES,
+    maxWorkers: LANES.plan.running,
+  })
+  return new DuckDbSandbox({ pool, slots: new FairSlots(LANES) }, undefined)
+}
+
+interface SandboxParts {
+  readonly pool: WorkerPool
+  readonly slots: FairSlots<'plan'>
 }
 
 class DuckDbSandbox implements SqlSandbox {
-  #instance: Promise<DuckDBInstance> | undefined
-  #functions: Promise<KnownFunctions> | undefined
+  readonly #parts: SandboxParts
+  readonly #owner: string | undefined
+
+  constructor(parts: SandboxParts, owner: string | undefined) {
+    this.#parts = parts
+    this.#owner = owner
+  }
 
   async check(sql: UserSql): Promise<void> {
-    await this.#parse(sql)
+    await this.#call({ op: 'check', sql })
   }
 
   async references(sql: UserSql): Promise<ColumnReferences> {
-    return referencesIn(await this.#parse(sql))
+    return (await this.#call({ op: 'references', sql })) as ColumnReferences
   }
 
-  /** The tree of a text that may be run. */
-  async #parse(sql: UserSql): Promise<unknown> {
-    if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
-    if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
-    const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
-    const functions = await (this.#functions ??= this.#readFunctions())
-    const serialized = await this.#use(async (connection) => {
-      const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
-      statement.bindVarchar(1, text)
-      const [row] = (await statement.runAndReadAll()).getRowObjectsJS()
-      return JSON.parse(textOf(row?.['tree'])) as unknown
-    })
-    requireHarmless(sql, serialized, functions)
-    return serialized
+  async describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {
+    return (await this.#call({ op: 'describe', relations, query })) as readonly ResultColumn[]
   }
 
-  describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {
-    return this.#use(async (connection) => {
-      const { icebergType } = await import('./result-types.ts') // it loads the engine
-      for (const { name, columns } of relations) {
-        const list = columns.map((column) => `NULL::${column.engineType} AS ${quoteName(column.name)}`)
-        await connection.run(`CREATE TEMP VIEW ${quoteName(name)} AS SELECT ${list.join(', ')} WHERE false`)
-      }
-      const statement = await connection.prepare(query)
-      return Array.from({ length: statement.columnCount }, (_, at) => {
-        const type = statement.columnType(at)
-        return { name: statement.columnName(at), engineType: type.toString(), type: icebergType(type) }
-      })
-    })
+  forOwner(owner: string): SqlSandbox {
+    return new DuckDbSandbox(this.#parts, owner)
   }
 
   columnsOf(fields: readonly NestedField[]): readonly QueryColumn[] {
     return structMembers(fields).map(([name, field]) => ({ name, engineType: duckType(field.type) }))
   }
 
-  async close(): Promise<void> {
-    const instance = await this.#instance?.catch(() => undefined)
-    this.#instance = undefined
-    instance?.closeSync()
+  close(): Promise<void> {
+    return this.#parts.pool.close()
   }
 
-  async #readFunctions(): Promise<KnownFunctions> {
-    const rows = await this.#use(async (connection) => {
-      const result = await connection.runAndReadAll('SELECT function_name, function_type FROM duckdb_functions()')
-      return result.getRowObjectsJS()
+  #call(request: WorkerRequest): Promise<unknown> {
+    const { pool, slots } = this.#parts
+    return slots.run({ lane: 'plan', owner: this.#owner }, async () => {
+      try {
+        const residentBytes = PLANNING_BYTES + RUNTIME_BYTES
+        return await pool.use(undefined, (worker) => worker.call(request, { limitMs: LIMIT_MS, residentBytes }))
+      } catch (error) {
+        if (!(error instanceof WorkerEnded)) throw error
+        throw new IcebergError('INVALID_ARGUMENT', REFUSALS[error.end], { cause: error })
+      }
     })
-    const named = (...types: readonly string[]): Set<string> =>
-      new Set(
-        rows
-          .filter((row) => types.includes(textOf(row['function_type'])))
-          .map((row) => textOf(row['function_name']).toLowerCase()),
-      )
-    return { scalar: named('scalar', 'macro'), aggregate: named('aggregate') }
   }
-
-  /** Works on a connection of its own; what it says of the text becomes a refusal. */
-  async #use<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
-    const instance = await (this.#instance ??= openSandbox())
-    const connection = await instance.connect()
-    let interrupting: NodeJS.Timeout | undefined
-    const timer = setTimeout(() => {
-      interrupting = setInterval(() => connection.interrupt(), INTERRUPT_INTERVAL_MS)
-    }, LIMIT_MS)
-    try {
-      return await work(connection)
-    } catch (error) {
-      if (isFatal(error)) this.#instance = undefined
-      throw refusal(interrupting === undefined ? readable(error) : 'the query takes too long to plan', error)
-    } finally {
-      clearTimeout(timer)
-      clearInterval(interrupting)
-      connection.closeSync()
-    }
-  }
-}
-
-async function openSandbox(): Promise<DuckDBInstance> {
-  const { DuckDBInstance } = await import('@duckdb/node-api')
-  const instance = await DuckDBInstance.create(':memory:', sandboxSettings(BOUNDS))
-  const connection = await instance.connect()
-  // the optimizer computes what is constant, which planning alone does not need
-  const statements = ['PRAGMA disable_optimizer', ...spillStatements(BOUNDS, undefined), ...lockStatements(undefined)]
-  for (const statement of statements) await connection.run(statement)
-  connection.closeSync()
-  return instance
-}
-
-/** The first words of the engine: what is wrong, without the text that it quotes. */
-function readable(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error)
-  return (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s+/g, ' ').trim().slice(0, 400)
-}
-
-function refusal(why: string, cause?: unknown): IcebergError {
-  return new IcebergError('INVALID_ARGUMENT', why, cause === undefined ? undefined : { cause })
 }

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb/node-api'
 
 import { IcebergError } from '../../iceberg/errors.ts'
+import { cancelled } from '../fair-slots.ts'
 
 import { isFatal, toEngineError } from './engine-errors.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './sandbox-settings.ts'
 import type { ScratchFolder } from './scratch.ts'
-import { cancelled } from './slots.ts'
 
 export interface SessionOptions {
   readonly scratch: ScratchFolder
@@ -34,40 +34,26 @@ export class DuckDbSession {
     this.#options = options
   }
 
-  /**
-   * A connection with a scratch folder of its own; the caller closes it. With bounds, on a database of its own, for SQL
-   * of users: see {@link DuckDbRun.shutIn}.
-   */
-  async open(doing: string, signal?: AbortSignal, bounds?: SandboxBounds): Promise<DuckDbRun> {
+  /** A connection with a scratch folder of its own; the caller closes it. */
+  async open(doing: string, signal?: AbortSignal): Promise<DuckDbRun> {
     if (this.#isClosed) throw new IcebergError('ENGINE_FAILED', 'the engine is closed')
     const folder = await this.#options.scratch.newFolder('run')
-    let own: DuckDBInstance | undefined
     try {
-      own = bounds && (await openAlone(bounds))
-      const instance = own ?? (await (this.#instance ??= this.#create()))
-      const connection = await instance.connect()
-      for (const statement of bounds ? spillStatements(bounds, folder) : []) await connection.run(statement)
-      await connection.run(
-        "SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false",
-      )
-      const run = new DuckDbRun({
-        connection,
+      const instance = await (this.#instance ??= this.#create())
+      const run = await openRun(instance, {
         folder,
         doing,
         signal,
-        onFatal: () => {
-          if (own === undefined) this.#discard()
-        },
-        onClose: (closed) => {
+        onFatal: () => this.#discard(),
+        onClose: async (closed) => {
           this.#runs.delete(closed)
-          own?.closeSync()
+          await rm(folder, { recursive: true, force: true, maxRetries: 3 })
         },
       })
       this.#runs.add(run)
       return run
     } catch (error) {
-      if (bounds === undefined) this.#discard()
-      own?.closeSync()
+      this.#discard()
       await rm(folder, { recursive: true, force: true })
       throw toEngineError(error, { doing: 'opening the engine', scratch: folder, locationOf: () => undefined })
     }
@@ -102,9 +88,21 @@ export class DuckDbSession {
   }
 }
 
-async function openAlone(bounds: SandboxBounds): Promise<DuckDBInstance> {
+/** Where a query of users runs, and with what. */
+export interface AloneOptions {
+  /** Exists, and is left to the caller. */
+  readonly folder: string
+  readonly doing: string
+  readonly bounds: SandboxBounds
+}
+
+/** A run on a database of its own, for SQL of users: see {@link DuckDbRun.shutIn}. Closing it closes the database. */
+export async function openRunAlone({ folder, doing, bounds }: AloneOptions): Promise<DuckDbRun> {
   const { DuckDBInstance } = await import('@duckdb/node-api')
-  return DuckDBInstance.create(':memory:', sandboxSettings(bounds))
+  const instance = await DuckDBInstance.create(':memory:', sandboxSettings(bounds))
+  const run = await openRun(instance, { folder, doing, signal: undefined, onClose: async () => instance.closeSync() })
+  for (const statement of spillStatements(bounds, folder)) await run.execute(statement)
+  return run
 }
 
 interface RunOptions {
@@ -112,8 +110,14 @@ interface RunOptions {
   readonly folder: string
   readonly doing: string
   readonly signal: AbortSignal | undefined
-  readonly onFatal: () => void
-  readonly onClose: (run: DuckDbRun) => void
+  readonly onFatal?: () => void
+  readonly onClose: (run: DuckDbRun) => Promise<void>
+}
+
+async function openRun(instance: DuckDBInstance, options: Omit<RunOptions, 'connection'>): Promise<DuckDbRun> {
+  const connection = await instance.connect()
+  await connection.run("SET TimeZone = 'UTC'; SET enable_progress_bar = true; SET enable_progress_bar_print = false")
+  return new DuckDbRun({ ...options, connection })
 }
 
 /** One unit of work on a connection of its own: queries one after another, stopped by the caller's signal. */
@@ -184,12 +188,11 @@ export class DuckDbRun {
     await this.#active.catch(() => undefined)
   }
 
-  /** Closes the connection and removes the folder. */
+  /** Closes the connection; the folder of a run of a session goes with it. */
   async close(): Promise<void> {
     await this.stop()
     this.connection.closeSync()
-    this.#options.onClose(this)
-    await rm(this.folder, { recursive: true, force: true, maxRetries: 3 })
+    await this.#options.onClose(this)
   }
 
   #guard<T>(work: () => Promise<T>, onProgress?: (fraction: number) => void): Promise<T> {
@@ -215,7 +218,7 @@ export class DuckDbRun {
       this.check()
       return value
     } catch (error) {
-      if (isFatal(error)) onFatal()
+      if (isFatal(error)) onFatal?.()
       this.check()
       throw toEngineError(error, { doing, scratch: folder, locationOf: (path) => this.#locations.get(path) })
     } finally {

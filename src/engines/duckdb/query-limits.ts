@@ -2,6 +2,9 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { cancelled } from '../fair-slots.ts'
+
+import { WorkerEnded } from './worker/worker-process.ts'
 
 /** What one run of a user's query may take. */
 export interface QueryLimits {
@@ -12,6 +15,9 @@ export interface QueryLimits {
 }
 
 const LOOK_EVERY_MS = 250
+const MIB = 1_048_576
+const MEMORY_ERROR = /Out of Memory Error|bad_alloc|bad allocation|failed to allocate|cannot allocate memory/i
+const SPILL_ERROR = /max_temp_directory_size/
 /** What the engine says of a value that a query could not work with. */
 const VALUE_ERROR = /\b(Conversion|Invalid Input|Out of Range|Mismatch Type) Error\b/
 
@@ -39,7 +45,7 @@ export class QueryWatch {
       isLooking = true
       const bytes = await folderBytes(folder)
       isLooking = false
-      if (bytes > diskBytes) this.#stop(`it writes more than ${Math.floor(diskBytes / 1_048_576)} MiB`)
+      if (bytes > diskBytes) this.#stop(`it writes more than ${Math.floor(diskBytes / MIB)} MiB`)
     }
     this.#looking = setInterval(() => void look(), LOOK_EVERY_MS)
   }
@@ -51,16 +57,37 @@ export class QueryWatch {
 
   /** The error for its author, when it is the query that failed. */
   explain(error: unknown): unknown {
-    if (this.#why !== undefined)
-      return new IcebergError('ENGINE_FAILED', `the query was stopped: ${this.#why}`, { cause: error })
-    if (!isIcebergError(error) || !VALUE_ERROR.test(error.message)) return error
+    if (this.#why !== undefined) return stopped(this.#why, error)
+    if (error instanceof WorkerEnded) return this.#explainEnd(error)
+    if (!isIcebergError(error)) return error
+    if (SPILL_ERROR.test(error.message)) return stopped(`it writes more than ${this.#mib('diskBytes')} MiB`, error)
+    if (MEMORY_ERROR.test(error.message)) return stopped(this.#tooMuchMemory, error)
+    if (!VALUE_ERROR.test(error.message)) return error
     return new IcebergError('INVALID_ARGUMENT', error.message, { cause: error })
+  }
+
+  #explainEnd(error: WorkerEnded): IcebergError {
+    if (error.end === 'memory') return stopped(this.#tooMuchMemory, error)
+    if (this.signal.aborted) return cancelled(this.signal)
+    return new IcebergError('ENGINE_FAILED', 'the process that ran the query ended before it was done', { cause: error })
+  }
+
+  get #tooMuchMemory(): string {
+    return `it needs more than ${this.#mib('memoryBytes')} MiB of memory`
+  }
+
+  #mib(limit: 'memoryBytes' | 'diskBytes'): number {
+    return Math.floor(this.#limits[limit] / MIB)
   }
 
   #stop(why: string): void {
     this.#why ??= why
     this.#exceeded.abort()
   }
+}
+
+function stopped(why: string, cause: unknown): IcebergError {
+  return new IcebergError('LIMIT_EXCEEDED', `the query was stopped: ${why}`, { cause })
 }
 
 /** Bytes of the files below a folder, not following links; 0 for what is gone meanwhile. */

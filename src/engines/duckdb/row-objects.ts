@@ -9,18 +9,23 @@ import { requireReadable } from './read-checks.ts'
 import { toValue } from './result-values.ts'
 import { RowSource } from './row-source.ts'
 import { openInputs } from './scan-inputs.ts'
-import type { Slots } from './slots.ts'
 import { duckType, structMembers } from './type-mapping.ts'
 
 /** A row as JSON can carry it, by column name. */
 export type RowObject = Readonly<Record<string, unknown>>
+
+/** What reading takes: a database, and a turn for each piece of work. */
+interface RowReading {
+  readonly session: DuckDbSession
+  readonly inSlot: <T>(work: () => Promise<T>) => Promise<T>
+}
 
 /**
  * Reads rows one batch at a time, as fast as they are taken. Numbers up to 32 bits and finite floats are numbers; longs,
  * decimals, dates and times text as the table format writes them; bytes hexadecimal; maps lists of `{key, value}`.
  */
 export async function* readRowObjects(
-  { session, slots }: { readonly session: DuckDbSession; readonly slots: Slots },
+  { session, inSlot }: RowReading,
   task: ReadTask,
   { signal }: EngineRunOptions,
 ): AsyncGenerator<RowObject> {
@@ -30,7 +35,7 @@ export async function* readRowObjects(
   if (inputs.length === 0) return
   const run = await session.open('reading rows', signal)
   try {
-    const result = await slots.run(signal, async () => {
+    const result = await inSlot(async () => {
       const context = { run, io, metadata }
       const source = await RowSource.create(context, await openInputs(context, inputs))
       const rows = source.liveRows({ fields: schema.fields })
@@ -38,7 +43,7 @@ export async function* readRowObjects(
     })
     const writers = schema.fields.map((field) => [field.name, jsonWriter(field.type)] as const)
     for (;;) {
-      const chunk = await slots.run(signal, () => run.guarded(() => result.fetchChunk()))
+      const chunk = await inSlot(() => run.guarded(() => result.fetchChunk()))
       if (!chunk || chunk.rowCount === 0) return
       const columns = writers.map(([name, write], at) => [name, chunk.getColumnValues(at).map(write)] as const)
       for (let row = 0; row < chunk.rowCount; row += 1) {

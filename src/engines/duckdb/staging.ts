@@ -2,7 +2,7 @@ import { copyFile, link, open, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
 import { mapBounded } from '../../iceberg/bounded-map.ts'
-import { IcebergError } from '../../iceberg/errors.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 
 import type { DuckDbRun } from './duckdb-session.ts'
@@ -28,7 +28,7 @@ export async function stageFiles(
     run.check()
     run.nameStaged(path, location)
     const local = io.localPath(location)
-    if (local === undefined) await copyOut(io, location, path)
+    if (local === undefined) await copyOut(io, { location, path, check: () => run.check() })
     else await linkIn(local, path, location)
   })
   return jobs.map(({ path }) => path)
@@ -47,7 +47,7 @@ async function linkIn(source: string, path: string, location: string): Promise<v
 }
 
 function readFailure(cause: unknown, location: string): IcebergError {
-  if (cause instanceof IcebergError) return cause
+  if (isIcebergError(cause)) return cause
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     return new IcebergError('FILE_NOT_FOUND', `the data file ${location} does not exist`, { cause })
@@ -56,13 +56,23 @@ function readFailure(cause: unknown, location: string): IcebergError {
   return new IcebergError('IO_FAILED', `${location} cannot be read (${String(code)})`, { cause })
 }
 
-async function copyOut(io: FileIO, location: string, path: string): Promise<void> {
+interface CopyOut {
+  readonly location: string
+  /** A new file. */
+  readonly path: string
+  /** Throws when the copy is to be given up. */
+  readonly check: () => void
+}
+
+/** Copies a file of a store to this machine. `FILE_NOT_FOUND` names the missing file. */
+export async function copyOut(io: FileIO, { location, path, check }: CopyOut): Promise<void> {
   const status = await io.stat(location)
   if (status === undefined) throw new IcebergError('FILE_NOT_FOUND', `the data file ${location} does not exist`)
   try {
     const file = await open(path, 'wx')
     try {
       for (let offset = 0; offset < status.sizeBytes; offset += COPY_CHUNK) {
+        check()
         const length = Math.min(COPY_CHUNK, status.sizeBytes - offset)
         await file.writeFile(await io.readRange(location, offset, length))
       }

@@ -31,9 +31,10 @@ export function createTableRows({ catalog, engine, sandbox, queryMs }: TableRows
   return async function queryRows(request: RowsRequest): Promise<RowsAnswer> {
     const table = await catalog.current().loadTable(parseIdentifier(request.table))
     const name = relationName(table.identifier.name)
-    const query = await checkedQuery(sandbox, request.sql, name)
+    const own = sandbox.forOwner(request.user)
+    const query = await checkedQuery(own, request.sql, name)
     const { fields } = currentSchema(table.metadata)
-    const columns = await sandbox.describe([{ name, columns: sandbox.columnsOf(fields) }], query)
+    const columns = await own.describe([{ name, columns: own.columnsOf(fields) }], query)
     const inputs = await planFiles(table)
     if (inputs.length > MAX_FILES) {
       throw new DomainError('UNPROCESSABLE', `${request.table} has ${inputs.length} files: too many to query here`)
@@ -51,7 +52,7 @@ export function createTableRows({ catalog, engine, sandbox, queryMs }: TableRows
           memoryBytes: MEMORY_BYTES,
         },
       },
-      { signal: request.signal },
+      { signal: request.signal, owner: request.user },
     )
     return { columns: columns.map((column) => ({ name: column.name, type: column.engineType })), rows, truncated }
   }

@@ -10,6 +10,7 @@ import { typeGraph } from './type-graph.ts'
 /** Runs a graph: all of it is one query per batch, made anew whenever a schema changes. */
 export function createGraphQuery(graph: PipelineGraph, plan: GraphPlan, sandbox: SqlSandbox): BatchQuery {
   return {
+    isUntrusted: true,
     async compile({ sources, sink }): Promise<CompiledBatch> {
       const typed = await typeGraph({ plan, schemas: sources, sandbox })
       const fitted = typed.columns && sinkColumns(typed.columns, sink, sandbox)

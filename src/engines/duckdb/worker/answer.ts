@@ -1,0 +1,102 @@
+import { relative } from 'node:path'
+
+import { IcebergError } from '../../../iceberg/errors.ts'
+import type { FileIO } from '../../../iceberg/io/file-io.ts'
+import type { QueryInput } from '../../engine.ts'
+import { appendFrom } from '../append-from.ts'
+import { openRunAlone } from '../duckdb-session.ts'
+import { createLocalSandbox } from '../local-sandbox.ts'
+import { queryRows } from '../query-rows.ts'
+
+import type { WorkerInput, WorkerRequest, WrittenFile, WrittenFiles } from './messages.ts'
+import { StagedIO } from './staged-io.ts'
+
+type Request<Op extends WorkerRequest['op']> = Extract<WorkerRequest, { readonly op: Op }>
+
+const sandbox = createLocalSandbox()
+
+/** Does what a request asks, in this process. Each run has a database of its own, which is gone with its answer. */
+export async function answer(request: WorkerRequest): Promise<unknown> {
+  switch (request.op) {
+    case 'check':
+      return sandbox.check(request.sql)
+    case 'references':
+      return sandbox.references(request.sql)
+    case 'describe':
+      return sandbox.describe(request.relations, request.query)
+    case 'query':
+      return query(request)
+    case 'append':
+      return append(request)
+    default:
+      return request satisfies never
+  }
+}
+
+async function query({ folder, bounds, inputs, limits, ...task }: Request<'query'>): Promise<unknown> {
+  const run = await openRunAlone({ folder, doing: 'running the query', bounds })
+  try {
+    return await queryRows(run, { ...task, inputs: inputs.map(openInput), bounds: limits })
+  } finally {
+    await run.close()
+  }
+}
+
+async function append({ folder, bounds, inputs, task, output }: Request<'append'>): Promise<WrittenFiles> {
+  const run = await openRunAlone({ folder, doing: 'running the query', bounds })
+  const places = new OutputPlaces(folder)
+  try {
+    const newDataLocation = (_: unknown, index: number): string => places.next(index)
+    const result = await appendFrom(
+      run,
+      {
+        ...task,
+        inputs: inputs.map(openInput),
+        isUntrusted: true,
+        io: places.io,
+        output: { ...output, newDataLocation },
+      },
+      {},
+    )
+    const { files, rowsRead, rowsDeleted } = result
+    return { written: files.map((file) => ({ file, ...places.of(file.filePath) })), rowsRead, rowsDeleted }
+  } finally {
+    await run.close()
+  }
+}
+
+function openInput({ files, ...input }: WorkerInput): QueryInput {
+  return { ...input, io: new StagedIO(files) }
+}
+
+/** Remembers where new files lie instead of moving them: the parent puts them in their places. */
+class OutputPlaces {
+  readonly #folder: string
+  readonly #names = new Map<string, string>()
+  readonly #indexes = new Map<string, number>()
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  get io(): FileIO {
+    const moveIn = async (path: string, location: string): Promise<void> => {
+      this.#names.set(location, relative(this.#folder, path))
+    }
+    return Object.assign(new StagedIO([]), { moveIn, delete: async (): Promise<void> => undefined })
+  }
+
+  next(index: number): string {
+    const location = `output-${this.#indexes.size}`
+    this.#indexes.set(location, index)
+    return location
+  }
+
+  of(location: string): Pick<WrittenFile, 'name' | 'index'> {
+    const name = this.#names.get(location)
+    const index = this.#indexes.get(location)
+    if (name === undefined || index === undefined)
+      throw new IcebergError('ENGINE_FAILED', `${location} is not a new file of this query`)
+    return { name, index }
+  }
+}

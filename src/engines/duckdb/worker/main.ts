@@ -1,0 +1,40 @@
+import { getPriority, setPriority } from 'node:os'
+
+import { isIcebergError } from '../../../iceberg/errors.ts'
+
+import { encodeFrame, FrameReader } from './frames.ts'
+import { MAX_MESSAGE_BYTES, type WorkerReply, type WorkerRequest } from './messages.ts'
+import { answer } from './answer.ts'
+import { fromWire, toWire } from './value-codec.ts'
+
+/** Below everything else of the service, whose event loop must always get its share of the processors. */
+const NICENESS = 10
+
+/** Queries run beside this thread, so it always notices that its parent is gone. */
+function die(): void {
+  process.kill(process.pid, 'SIGKILL')
+}
+
+function send(reply: WorkerReply): void {
+  process.stdout.write(encodeFrame(toWire(reply)))
+}
+
+async function handle(message: unknown): Promise<WorkerReply> {
+  try {
+    const value = await answer(fromWire(message) as WorkerRequest)
+    return { kind: 'done', value }
+  } catch (error) {
+    if (isIcebergError(error)) return { kind: 'failed', code: error.code, text: error.message }
+    return { kind: 'failed', code: 'ENGINE_FAILED', text: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+const reader = new FrameReader(MAX_MESSAGE_BYTES)
+process.stdin.on('data', (chunk: Uint8Array) => {
+  for (const message of reader.push(chunk)) void handle(message).then(send)
+})
+for (const event of ['end', 'close', 'error']) process.stdin.on(event, die)
+process.stdout.on('error', die)
+if (getPriority() < NICENESS) setPriority(NICENESS)
+await import('@duckdb/node-api') // takes longer than most queries
+send({ kind: 'ready' })

@@ -1,0 +1,59 @@
+import type { AppendFromTask, QueryBounds, QueryInput } from '../../engine.ts'
+import type { DataFile } from '../../../iceberg/manifest.ts'
+import type { RelationShape, ResultColumn, UserSql } from '../../sql-sandbox.ts'
+import type { OutputSpec } from '../../engine.ts'
+import type { SandboxBounds } from '../sandbox-settings.ts'
+
+/** An input whose files all lie on this machine: pairs of location and path. */
+export interface WorkerInput extends Omit<QueryInput, 'io'> {
+  readonly files: readonly (readonly [location: string, path: string])[]
+}
+
+/** Where and within which bounds a query runs; the folder exists and is empty. */
+interface RunPlace {
+  readonly folder: string
+  readonly bounds: SandboxBounds
+}
+
+/** What a worker is asked; it answers one request at a time. */
+export type WorkerRequest =
+  | { readonly op: 'check' | 'references'; readonly sql: UserSql }
+  | { readonly op: 'describe'; readonly relations: readonly RelationShape[]; readonly query: string }
+  | (RunPlace & {
+      readonly op: 'query'
+      readonly inputs: readonly WorkerInput[]
+      readonly query: string
+      readonly columns: readonly ResultColumn[]
+      readonly limits: QueryBounds
+    })
+  | (RunPlace & {
+      readonly op: 'append'
+      readonly inputs: readonly WorkerInput[]
+      readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable'>
+      readonly output: Omit<OutputSpec, 'newDataLocation'>
+    })
+
+/** A new file in the folder of a run, not yet in its place; `file.filePath` means nothing. */
+export interface WrittenFile {
+  /** Below the folder of the run. */
+  readonly name: string
+  /** Counts the new files of the partition. */
+  readonly index: number
+  readonly file: DataFile
+}
+
+/** The answer to `append`. */
+export interface WrittenFiles {
+  readonly written: readonly WrittenFile[]
+  readonly rowsRead: number
+  readonly rowsDeleted: number
+}
+
+/** What a worker says: first that it is ready, then one answer per request. */
+export type WorkerReply =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'done'; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly code: string; readonly text: string }
+
+/** Bytes of a request or an answer; the rows of a query are bounded further by {@link QueryBounds}. */
+export const MAX_MESSAGE_BYTES = 64 * 1_048_576

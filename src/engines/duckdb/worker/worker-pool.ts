@@ -1,0 +1,85 @@
+import { IcebergError } from '../../../iceberg/errors.ts'
+
+import type { WorkerCommand } from './worker-command.ts'
+import { WorkerProcess } from './worker-process.ts'
+
+export interface WorkerPoolOptions {
+  readonly command: WorkerCommand
+  /** See {@link WorkerProcess}. */
+  readonly dataBytes: number
+  /** Processes at the same time. */
+  readonly maxWorkers: number
+}
+
+/** What a runtime and the engine's code take without any query; the rest is for queries. */
+export const RUNTIME_BYTES = 192 * 1_048_576
+/** Data that a runtime reserves, most of which it never uses, and that counts for the kernel's limit. */
+export const RUNTIME_DATA_BYTES = 768 * 1_048_576
+/** What is kept ready for the next query. */
+const MAX_IDLE = 1
+/** A worker that is larger after a query makes room for a new one, and so does one after so many queries. */
+const MAX_IDLE_BYTES = 256 * 1_048_576
+const MAX_CALLS = 200
+
+/** Processes that run SQL of users; one is kept warm once the first was needed. */
+export class WorkerPool {
+  readonly #options: WorkerPoolOptions
+  readonly #all = new Set<WorkerProcess>()
+  #idle: WorkerProcess[] = []
+  #isClosed = false
+
+  constructor(options: WorkerPoolOptions) {
+    this.#options = options
+  }
+
+  /** Lends a worker that is ready; the signal aborts the waiting for it. Throws `WorkerEnded` when none can start. */
+  async use<T>(signal: AbortSignal | undefined, work: (worker: WorkerProcess) => Promise<T>): Promise<T> {
+    const worker = this.#take()
+    try {
+      await worker.ready(signal)
+      return await work(worker)
+    } finally {
+      await this.#giveBack(worker)
+    }
+  }
+
+  /** Ends all workers at once, and what they do. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const worker of this.#all) worker.kill()
+    await Promise.all([...this.#all].map((worker) => worker.exited()))
+    this.#all.clear()
+    this.#idle = []
+  }
+
+  #take(): WorkerProcess {
+    if (this.#isClosed) throw new IcebergError('ENGINE_FAILED', 'the engine is closed')
+    for (let idle = this.#idle.pop(); idle !== undefined; idle = this.#idle.pop()) {
+      if (!idle.isGone) return idle
+      this.#all.delete(idle)
+    }
+    return this.#start()
+  }
+
+  #start(): WorkerProcess {
+    const { command, dataBytes } = this.#options
+    const worker = new WorkerProcess(command, dataBytes)
+    this.#all.add(worker)
+    return worker
+  }
+
+  async #giveBack(worker: WorkerProcess): Promise<void> {
+    if (this.#isClosed) return
+    const isSpent = worker.isGone || worker.calls >= MAX_CALLS || (worker.residentBytes() ?? 0) > MAX_IDLE_BYTES
+    if (!isSpent && this.#idle.length < MAX_IDLE) {
+      this.#idle.push(worker)
+      return
+    }
+    worker.kill()
+    await worker.exited()
+    this.#all.delete(worker)
+    if (this.#isClosed) return
+    const isNeeded = this.#idle.length < MAX_IDLE && this.#all.size < this.#options.maxWorkers
+    if (isNeeded) this.#idle.push(this.#start())
+  }
+}

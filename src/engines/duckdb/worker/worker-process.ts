@@ -1,0 +1,258 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { Socket } from 'node:net'
+
+import { IcebergError } from '../../../iceberg/errors.ts'
+import { encodeFrame, FrameReader } from './frames.ts'
+import { MAX_MESSAGE_BYTES, type WorkerReply, type WorkerRequest } from './messages.ts'
+import { fromWire, toWire } from './value-codec.ts'
+import type { WorkerCommand } from './worker-command.ts'
+
+/** Bounds of one request. */
+export interface CallLimits {
+  readonly signal?: AbortSignal | undefined
+  /** Default: as long as it takes. */
+  readonly limitMs?: number
+  /** Memory of the whole process; above it, the process is killed. */
+  readonly residentBytes: number
+}
+
+/** Why a process of a query ended before it answered. */
+export type WorkerEnd = 'memory' | 'time' | 'cancelled' | 'crashed' | 'garbled'
+
+/** The request of a worker that ended was not answered. */
+export class WorkerEnded extends Error {
+  override readonly name = 'WorkerEnded'
+  readonly end: WorkerEnd
+
+  constructor(end: WorkerEnd, message: string) {
+    super(message)
+    this.end = end
+  }
+}
+
+interface Pending {
+  readonly resolve: (reply: WorkerReply) => void
+  readonly reject: (error: WorkerEnded) => void
+}
+
+const READY_WITHIN_MS = 60_000
+/** A process that has to give gigabytes back takes a moment to end. */
+const EXIT_WITHIN_MS = 2000
+/** Looking takes about 20 µs on Linux, and a process of its own elsewhere. */
+const LOOK_EVERY_MS = existsSync('/proc/self/status') ? 20 : 500
+const MAX_ERROR_TEXT = 2000
+const SHELL = '/bin/sh'
+/**
+ * The kernel takes the worker first when memory runs out, refuses it more than `$0` KiB of data, keeps no image of it,
+ * and prefers everything else to it.
+ */
+const LIMITS_SCRIPT =
+  '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2> /dev/null; ' +
+  'if command -v nice > /dev/null; then exec nice -n 10 "$@"; fi; exec "$@"'
+
+/**
+ * A process that runs SQL of users. It has no variable of the environment of its parent, ends when its parent does, and
+ * answers one request at a time. Once killed, it is of no more use.
+ */
+export class WorkerProcess {
+  readonly #child: ChildProcess
+  readonly #reader = new FrameReader(MAX_MESSAGE_BYTES)
+  readonly #started: Promise<WorkerReply>
+  readonly #exited: Promise<void>
+  #pending: Pending | undefined
+  #end: WorkerEnd | undefined
+  #errorText = ''
+  #isGone = false
+  /** Requests that were answered. */
+  calls = 0
+
+  /** `dataBytes`: what the kernel lets it allocate at most, address space that it only reserves included; on Linux. */
+  constructor(command: WorkerCommand, dataBytes: number) {
+    this.#started = new Promise((resolve, reject) => (this.#pending = { resolve, reject }))
+    this.#started.catch(() => undefined) // whoever waits for it is told
+    this.#child = start(command, dataBytes)
+    const { stdin, stdout, stderr } = this.#child
+    stdout?.on('data', (chunk: Uint8Array) => this.#receive(chunk))
+    stderr?.on('data', (chunk: Uint8Array) => {
+      this.#errorText = (this.#errorText + Buffer.from(chunk).toString('utf8')).slice(-MAX_ERROR_TEXT)
+    })
+    stdin?.on('error', () => undefined) // its end is told by 'exit'
+    this.#exited = new Promise((resolve) => {
+      for (const event of ['error', 'exit'])
+        this.#child.on(event, () => {
+          this.#gone('crashed')
+          resolve()
+        })
+    })
+    unref(this.#child) // what waits for an answer keeps this process alive, not a worker at rest
+    const timer = setTimeout(() => this.kill('crashed'), READY_WITHIN_MS)
+    timer.unref()
+    void this.#started.then(
+      () => clearTimeout(timer),
+      () => clearTimeout(timer),
+    )
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid
+  }
+
+  get isGone(): boolean {
+    return this.#isGone || this.#end !== undefined
+  }
+
+  /** Resolves when the process is gone, which takes a moment after {@link kill}; or after a while, if it resists. */
+  async exited(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, EXIT_WITHIN_MS)))
+    await Promise.race([this.#exited, patience])
+    clearTimeout(timer)
+  }
+
+  /** Resolves when it takes requests, killing it when the signal aborts before. Throws {@link WorkerEnded}. */
+  async ready(signal?: AbortSignal): Promise<void> {
+    const abort = (): void => this.kill('cancelled')
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    const waiting = setInterval(() => undefined, READY_WITHIN_MS) // nothing else may keep this process alive
+    try {
+      await this.#started
+    } finally {
+      clearInterval(waiting)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /**
+   * The answer to a request. `IcebergError` with the code that the worker tells, {@link WorkerEnded} when it had to be
+   * killed or ended by itself.
+   */
+  async call(request: WorkerRequest, { signal, limitMs, residentBytes }: CallLimits): Promise<unknown> {
+    await this.ready(signal)
+    const abort = (): void => this.kill('cancelled')
+    if (signal?.aborted) abort()
+    signal?.addEventListener('abort', abort, { once: true })
+    const timer = limitMs === undefined ? undefined : setTimeout(() => this.kill('time'), limitMs)
+    const looking = setInterval(() => this.#look(residentBytes), LOOK_EVERY_MS)
+    try {
+      const reply = await this.#ask(request)
+      this.calls += 1
+      if (reply.kind === 'failed') throw toError(reply)
+      return reply.kind === 'done' ? reply.value : undefined
+    } finally {
+      clearTimeout(timer)
+      clearInterval(looking)
+      signal?.removeEventListener('abort', abort)
+    }
+  }
+
+  /** Ends it at once, whatever it does. */
+  kill(end: WorkerEnd = 'cancelled'): void {
+    this.#end ??= end
+    this.#child.kill('SIGKILL')
+    this.#gone(end)
+  }
+
+  /** Memory that it has now, bytes; undefined where only asking another process would tell. */
+  residentBytes(): number | undefined {
+    try {
+      return statusBytes(readFileSync(`/proc/${this.pid ?? 0}/status`, 'utf8'))
+    } catch {
+      return undefined
+    }
+  }
+
+  #ask(request: WorkerRequest): Promise<WorkerReply> {
+    return new Promise((resolve, reject) => {
+      if (this.isGone) return reject(this.#ended())
+      this.#pending = { resolve, reject }
+      this.#child.stdin?.write(encodeFrame(toWire(request)))
+    })
+  }
+
+  #receive(chunk: Uint8Array): void {
+    try {
+      for (const message of this.#reader.push(chunk)) {
+        const reply = readReply(fromWire(message))
+        const pending = this.#pending
+        if (pending === undefined) throw new TypeError('an answer that nobody asked for')
+        this.#pending = undefined
+        pending.resolve(reply)
+      }
+    } catch {
+      this.kill('garbled')
+    }
+  }
+
+  #look(limit: number): void {
+    const bytes = this.residentBytes()
+    if (bytes !== undefined) {
+      if (bytes > limit) this.kill('memory')
+      return
+    }
+    execFile('ps', ['-o', 'rss=', '-p', String(this.pid ?? 0)], (error, text) => {
+      if (error === null && Number(text) * 1024 > limit) this.kill('memory')
+    })
+  }
+
+  #gone(end: WorkerEnd): void {
+    this.#end ??= end
+    this.#isGone = true
+    const pending = this.#pending
+    this.#pending = undefined
+    pending?.reject(this.#ended())
+  }
+
+  #ended(): WorkerEnded {
+    const end = this.#end ?? 'crashed'
+    return new WorkerEnded(end, `the worker ended (${end}) ${this.#errorText}`.trim())
+  }
+}
+
+function unref(child: ChildProcess): void {
+  child.unref()
+  for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
+}
+
+function start({ file, args }: WorkerCommand, dataBytes: number): ChildProcess {
+  const options = {
+    cwd: '/', // a runtime reads settings from the folder in which it starts
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', TZ: 'UTC' },
+    stdio: 'pipe' as const,
+  }
+  if (!existsSync(SHELL)) return spawn(file, args, { ...options, cwd: undefined })
+  return spawn(SHELL, ['-c', LIMITS_SCRIPT, String(Math.floor(dataBytes / 1024)), file, ...args], options)
+}
+
+/** What `/proc/<pid>/status` says of memory in use, swapped out or not. */
+function statusBytes(status: string): number {
+  const kib = [...status.matchAll(/^Vm(?:RSS|Swap):\s+(\d+) kB/gm)].map((match) => Number(match[1]))
+  return kib.reduce((sum, part) => sum + part, 0) * 1024
+}
+
+function readReply(message: unknown): WorkerReply {
+  if (typeof message !== 'object' || message === null) throw new TypeError('an answer is an object')
+  const { kind, value, code, text } = message as Readonly<Record<string, unknown>>
+  if (kind === 'ready') return { kind }
+  if (kind === 'done') return { kind, value }
+  if (kind === 'failed' && typeof code === 'string' && typeof text === 'string') return { kind, code, text }
+  throw new TypeError('an answer of an unknown kind')
+}
+
+/** Codes that a query can fail with; any other one is a failure of the engine. */
+const QUERY_CODES = [
+  'INVALID_ARGUMENT',
+  'INVALID_METADATA',
+  'CORRUPT_FILE',
+  'UNSUPPORTED',
+  'FILE_NOT_FOUND',
+  'NO_SPACE',
+  'IO_FAILED',
+  'ENGINE_FAILED',
+] as const
+
+function toError({ code, text }: Extract<WorkerReply, { kind: 'failed' }>): IcebergError {
+  const known = QUERY_CODES.find((candidate) => candidate === code) ?? 'ENGINE_FAILED'
+  return new IcebergError(known, text.slice(0, MAX_ERROR_TEXT))
+}

@@ -1,0 +1,18 @@
+import type { Engine, EngineRunOptions } from './engine.ts'
+
+/** The engine as one user works with it; see `EngineRunOptions.owner`. */
+export function ownedEngine(engine: Engine, owner: string): Engine {
+  const owned = (options: EngineRunOptions = {}): EngineRunOptions => ({ owner, ...options })
+  return {
+    name: engine.name,
+    rewrite: (task, options) => engine.rewrite(task, owned(options)),
+    append: (task, options) => engine.append(task, owned(options)),
+    appendFrom: (task, options) => engine.appendFrom(task, owned(options)),
+    readRows: (task, options) => engine.readRows(task, owned(options)),
+    countRows: (task, options) => engine.countRows(task, owned(options)),
+    queryRows: (task, options) => engine.queryRows(task, owned(options)),
+    requireWritable: async (schema) => engine.requireWritable?.(schema),
+    ping: () => engine.ping(),
+    close: () => engine.close(),
+  }
+}
