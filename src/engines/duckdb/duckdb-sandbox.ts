@@ -17,6 +17,8 @@ export interface DuckDbSandboxOptions {
 
 /** Planning is quick; who needs longer has written a query to keep the planner busy. */
 const LIMIT_MS = 5000
+/** Types may be nested so deep that their names are longer than all else. */
+const REPLY_BYTES = 4 * 1_048_576
 const LANES = { plan: { running: 2, runningPerOwner: 1, waiting: 200, waitingPerOwner: 50 } } as const
 
 const REFUSALS: Readonly<Record<WorkerEnd, string>> = {
@@ -79,8 +81,8 @@ class DuckDbSandbox implements SqlSandbox {
     const { pool, slots } = this.#parts
     return slots.run({ lane: 'plan', owner: this.#owner }, async () => {
       try {
-        const residentBytes = PLANNING_BYTES + RUNTIME_BYTES
-        return await pool.use(undefined, (worker) => worker.call(request, { limitMs: LIMIT_MS, residentBytes }))
+        const limits = { limitMs: LIMIT_MS, replyBytes: REPLY_BYTES, residentBytes: PLANNING_BYTES + RUNTIME_BYTES }
+        return await pool.use(undefined, (worker) => worker.call(request, limits))
       } catch (error) {
         if (!(error instanceof WorkerEnded)) throw error
         throw new IcebergError('INVALID_ARGUMENT', REFUSALS[error.end], { cause: error })

@@ -39,6 +39,8 @@ const LANES = {
 } as const
 const MAX_WORKERS = LANES.query.running + LANES.batch.running
 const COPIES_AT_ONCE = 8
+/** Of rows, whose number the query bounds, and of the statistics of new files. */
+const REPLY_BYTES = { query: 16 * 1_048_576, batch: 64 * 1_048_576 } as const
 
 /** What a query needs of its place: where to work, and when to give up. */
 interface Place {
@@ -116,8 +118,12 @@ export class UserQueries {
           const { signal } = started
           await mkdir(workFolder(folder))
           started.watch(workFolder(folder))
-          const residentBytes = limits.memoryBytes + RUNTIME_BYTES
-          const ask = (request: WorkerRequest): Promise<unknown> => worker.call(request, { signal, residentBytes })
+          const callLimits = {
+            signal,
+            replyBytes: REPLY_BYTES[lane],
+            residentBytes: limits.memoryBytes + RUNTIME_BYTES,
+          }
+          const ask = (request: WorkerRequest): Promise<unknown> => worker.call(request, callLimits)
           return work({ folder, bounds: this.#boundsOf(limits), signal, ask })
         })
       } catch (error) {

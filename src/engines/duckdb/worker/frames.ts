@@ -11,13 +11,13 @@ export function encodeFrame(value: unknown): Buffer {
 
 /** Puts the messages of {@link encodeFrame} together again. */
 export class FrameReader {
-  readonly #maxBytes: number
+  /** Longer messages are errors. */
+  maxBytes: number
   #chunks: Buffer[] = []
   #length = 0
 
-  /** Longer messages than `maxBytes` are errors. */
   constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
+    this.maxBytes = maxBytes
   }
 
   /** The messages that are complete with this chunk. Throws on a message that is too long, or is no JSON. */
@@ -38,7 +38,7 @@ export class FrameReader {
     if (this.#length < HEADER_BYTES) return undefined
     const [first] = this.#chunks
     const size = (first !== undefined && first.length >= HEADER_BYTES ? first : this.#joined()).readUInt32BE(0)
-    if (size > this.#maxBytes) throw new RangeError(`a message of ${size} bytes is longer than ${this.#maxBytes}`)
+    if (size > this.maxBytes) throw new RangeError(`a message of ${size} bytes is longer than ${this.maxBytes}`)
     return size
   }
 

@@ -3,7 +3,7 @@ import { getPriority, setPriority } from 'node:os'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 
 import { encodeFrame, FrameReader } from './frames.ts'
-import { MAX_MESSAGE_BYTES, type WorkerReply, type WorkerRequest } from './messages.ts'
+import { MAX_REQUEST_BYTES, type WorkerReply, type WorkerRequest } from './messages.ts'
 import { answer } from './answer.ts'
 import { fromWire, toWire } from './value-codec.ts'
 
@@ -29,7 +29,7 @@ async function handle(message: unknown): Promise<WorkerReply> {
   }
 }
 
-const reader = new FrameReader(MAX_MESSAGE_BYTES)
+const reader = new FrameReader(MAX_REQUEST_BYTES)
 process.stdin.on('data', (chunk: Uint8Array) => {
   for (const message of reader.push(chunk)) void handle(message).then(send)
 })

@@ -55,5 +55,5 @@ export type WorkerReply =
   | { readonly kind: 'done'; readonly value: unknown }
   | { readonly kind: 'failed'; readonly code: string; readonly text: string }
 
-/** Bytes of a request or an answer; the rows of a query are bounded further by {@link QueryBounds}. */
-export const MAX_MESSAGE_BYTES = 64 * 1_048_576
+/** Bytes of a request. */
+export const MAX_REQUEST_BYTES = 256 * 1_048_576

@@ -1,10 +1,9 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { Socket } from 'node:net'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { encodeFrame, FrameReader } from './frames.ts'
-import { MAX_MESSAGE_BYTES, type WorkerReply, type WorkerRequest } from './messages.ts'
+import type { WorkerReply, WorkerRequest } from './messages.ts'
 import { fromWire, toWire } from './value-codec.ts'
 import type { WorkerCommand } from './worker-command.ts'
 
@@ -13,6 +12,8 @@ export interface CallLimits {
   readonly signal?: AbortSignal | undefined
   /** Default: as long as it takes. */
   readonly limitMs?: number
+  /** Longer answers end the worker. */
+  readonly replyBytes: number
   /** Memory of the whole process; above it, the process is killed. */
   readonly residentBytes: number
 }
@@ -42,6 +43,7 @@ const EXIT_WITHIN_MS = 2000
 /** Looking takes about 20 µs on Linux, and a process of its own elsewhere. */
 const LOOK_EVERY_MS = existsSync('/proc/self/status') ? 20 : 500
 const MAX_ERROR_TEXT = 2000
+const READY_BYTES = 1000
 const SHELL = '/bin/sh'
 /**
  * The kernel takes the worker first when memory runs out, refuses it more than `$0` KiB of data, keeps no image of it,
@@ -57,7 +59,7 @@ const LIMITS_SCRIPT =
  */
 export class WorkerProcess {
   readonly #child: ChildProcess
-  readonly #reader = new FrameReader(MAX_MESSAGE_BYTES)
+  readonly #reader = new FrameReader(READY_BYTES)
   readonly #started: Promise<WorkerReply>
   readonly #exited: Promise<void>
   #pending: Pending | undefined
@@ -128,11 +130,12 @@ export class WorkerProcess {
    * The answer to a request. `IcebergError` with the code that the worker tells, {@link WorkerEnded} when it had to be
    * killed or ended by itself.
    */
-  async call(request: WorkerRequest, { signal, limitMs, residentBytes }: CallLimits): Promise<unknown> {
+  async call(request: WorkerRequest, { signal, limitMs, replyBytes, residentBytes }: CallLimits): Promise<unknown> {
     await this.ready(signal)
     const abort = (): void => this.kill('cancelled')
     if (signal?.aborted) abort()
     signal?.addEventListener('abort', abort, { once: true })
+    this.#reader.maxBytes = replyBytes
     const timer = limitMs === undefined ? undefined : setTimeout(() => this.kill('time'), limitMs)
     const looking = setInterval(() => this.#look(residentBytes), LOOK_EVERY_MS)
     try {
@@ -210,9 +213,10 @@ export class WorkerProcess {
   }
 }
 
+/** Lets this process end while the child lives. The streams of a child are sockets on Node, and something else on Bun. */
 function unref(child: ChildProcess): void {
   child.unref()
-  for (const stream of child.stdio) if (stream instanceof Socket) stream.unref()
+  for (const stream of child.stdio as readonly ({ unref?: () => void } | null | undefined)[]) stream?.unref?.()
 }
 
 function start({ file, args }: WorkerCommand, dataBytes: number): ChildProcess {
