@@ -17,9 +17,6 @@ export const RUNTIME_BYTES = 192 * 1_048_576
 export const RUNTIME_DATA_BYTES = 768 * 1_048_576
 /** What is kept ready for the next query. */
 const MAX_IDLE = 1
-/** A worker that is larger after a query makes room for a new one, and so does one after so many queries. */
-const MAX_IDLE_BYTES = 256 * 1_048_576
-const MAX_CALLS = 200
 
 /** Processes that run SQL of users; one is kept warm once the first was needed. */
 export class WorkerPool {
@@ -70,8 +67,7 @@ export class WorkerPool {
 
   async #giveBack(worker: WorkerProcess): Promise<void> {
     if (this.#isClosed) return
-    const isSpent = worker.isGone || worker.calls >= MAX_CALLS || (worker.residentBytes() ?? 0) > MAX_IDLE_BYTES
-    if (!isSpent && this.#idle.length < MAX_IDLE) {
+    if (worker.isFit && this.#idle.length < MAX_IDLE) {
       this.#idle.push(worker)
       return
     }

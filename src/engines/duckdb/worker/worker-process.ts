@@ -44,6 +44,10 @@ const EXIT_WITHIN_MS = 2000
 const LOOK_EVERY_MS = existsSync('/proc/self/status') ? 20 : 500
 const MAX_ERROR_TEXT = 2000
 const READY_BYTES = 1000
+/** A worker that is larger after a query makes room for a new one, and so does one after so many queries. */
+const MAX_FIT_BYTES = 256 * 1_048_576
+const MAX_GROWTH_BYTES = 128 * 1_048_576
+const MAX_CALLS = 200
 const SHELL = '/bin/sh'
 /**
  * The kernel takes the worker first when memory runs out, refuses it more than `$0` KiB of data, keeps no image of it,
@@ -66,8 +70,10 @@ export class WorkerProcess {
   #end: WorkerEnd | undefined
   #errorText = ''
   #isGone = false
-  /** Requests that were answered. */
-  calls = 0
+  #calls = 0
+  #dataAtStart: number | undefined
+  /** Whether a request failed for another reason than what its author wrote. */
+  #hasFailed = false
 
   /** `dataBytes`: what the kernel lets it allocate at most, address space that it only reserves included; on Linux. */
   constructor(command: WorkerCommand, dataBytes: number) {
@@ -90,10 +96,11 @@ export class WorkerProcess {
     unref(this.#child) // what waits for an answer keeps this process alive, not a worker at rest
     const timer = setTimeout(() => this.kill('crashed'), READY_WITHIN_MS)
     timer.unref()
-    void this.#started.then(
-      () => clearTimeout(timer),
-      () => clearTimeout(timer),
-    )
+    const ready = (): void => {
+      clearTimeout(timer)
+      this.#dataAtStart = this.#memory()?.data
+    }
+    void this.#started.then(ready, ready)
   }
 
   get pid(): number | undefined {
@@ -140,8 +147,8 @@ export class WorkerProcess {
     const looking = setInterval(() => this.#look(residentBytes), LOOK_EVERY_MS)
     try {
       const reply = await this.#ask(request)
-      this.calls += 1
-      if (reply.kind === 'failed') throw toError(reply)
+      this.#calls += 1
+      if (reply.kind === 'failed') throw this.#toError(reply)
       return reply.kind === 'done' ? reply.value : undefined
     } finally {
       clearTimeout(timer)
@@ -157,13 +164,16 @@ export class WorkerProcess {
     this.#gone(end)
   }
 
-  /** Memory that it has now, bytes; undefined where only asking another process would tell. */
-  residentBytes(): number | undefined {
-    try {
-      return statusBytes(readFileSync(`/proc/${this.pid ?? 0}/status`, 'utf8'))
-    } catch {
-      return undefined
-    }
+  /**
+   * Whether it may serve another query: what ran out of memory once has too little left, and allocators do not give
+   * everything back.
+   */
+  get isFit(): boolean {
+    if (this.isGone || this.#hasFailed || this.#calls >= MAX_CALLS) return false
+    const memory = this.#memory()
+    if (memory === undefined) return true
+    const grown = memory.data - (this.#dataAtStart ?? memory.data)
+    return memory.resident <= MAX_FIT_BYTES && grown <= MAX_GROWTH_BYTES
   }
 
   #ask(request: WorkerRequest): Promise<WorkerReply> {
@@ -189,14 +199,29 @@ export class WorkerProcess {
   }
 
   #look(limit: number): void {
-    const bytes = this.residentBytes()
-    if (bytes !== undefined) {
-      if (bytes > limit) this.kill('memory')
+    const memory = this.#memory()
+    if (memory !== undefined) {
+      if (memory.resident > limit) this.kill('memory')
       return
     }
     execFile('ps', ['-o', 'rss=', '-p', String(this.pid ?? 0)], (error, text) => {
       if (error === null && Number(text) * 1024 > limit) this.kill('memory')
     })
+  }
+
+  /** Undefined where only asking another process would tell. */
+  #memory(): ProcessMemory | undefined {
+    try {
+      return readMemory(readFileSync(`/proc/${this.pid ?? 0}/status`, 'utf8'))
+    } catch {
+      return undefined
+    }
+  }
+
+  #toError({ code, text }: Extract<WorkerReply, { kind: 'failed' }>): IcebergError {
+    const known = QUERY_CODES.find((candidate) => candidate === code) ?? 'ENGINE_FAILED'
+    if (known !== 'INVALID_ARGUMENT') this.#hasFailed = true
+    return new IcebergError(known, text.slice(0, MAX_ERROR_TEXT))
   }
 
   #gone(end: WorkerEnd): void {
@@ -229,10 +254,16 @@ function start({ file, args }: WorkerCommand, dataBytes: number): ChildProcess {
   return spawn(SHELL, ['-c', LIMITS_SCRIPT, String(Math.floor(dataBytes / 1024)), file, ...args], options)
 }
 
-/** What `/proc/<pid>/status` says of memory in use, swapped out or not. */
-function statusBytes(status: string): number {
-  const kib = [...status.matchAll(/^Vm(?:RSS|Swap):\s+(\d+) kB/gm)].map((match) => Number(match[1]))
-  return kib.reduce((sum, part) => sum + part, 0) * 1024
+/** Bytes in use, swapped out or not, and bytes that count for the limit of the kernel. */
+interface ProcessMemory {
+  readonly resident: number
+  readonly data: number
+}
+
+/** What `/proc/<pid>/status` says. */
+function readMemory(status: string): ProcessMemory {
+  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024
+  return { resident: bytes('VmRSS') + bytes('VmSwap'), data: bytes('VmData') }
 }
 
 function readReply(message: unknown): WorkerReply {
@@ -255,8 +286,3 @@ const QUERY_CODES = [
   'IO_FAILED',
   'ENGINE_FAILED',
 ] as const
-
-function toError({ code, text }: Extract<WorkerReply, { kind: 'failed' }>): IcebergError {
-  const known = QUERY_CODES.find((candidate) => candidate === code) ?? 'ENGINE_FAILED'
-  return new IcebergError(known, text.slice(0, MAX_ERROR_TEXT))
-}
