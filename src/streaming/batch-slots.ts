@@ -19,6 +19,7 @@ export function createBatchSlots(count: number): BatchSlots {
   const half = Math.max(1, Math.floor(count / 2))
   const slots = new FairSlots({ copy: { running: count }, query: { running: half, runningPerOwner: 1 } }, count)
   return {
-    run: (work, { owner, runsUserSql = false } = {}) => slots.run({ lane: runsUserSql ? 'query' : 'copy', owner }, work),
+    run: (work, { owner, runsUserSql = false } = {}) =>
+      slots.run({ lane: runsUserSql ? 'query' : 'copy', owner }, work),
   }
 }

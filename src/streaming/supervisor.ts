@@ -254,7 +254,12 @@ class ProcessSupervisor implements Supervisor {
     }
     const query = (await this.#deps.queryOf?.(record)) ?? copyQuery
     return new PipelineRunner(
-      { session: { ...session, engine: ownedEngine(session.engine, record.createdBy), checkLease }, slots, backoff: backoff ?? BACKOFF, events: this.#eventsOf(record) },
+      {
+        session: { ...session, engine: ownedEngine(session.engine, record.createdBy), checkLease },
+        slots,
+        backoff: backoff ?? BACKOFF,
+        events: this.#eventsOf(record),
+      },
       specOf(record, query),
     )
   }

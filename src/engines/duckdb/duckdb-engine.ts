@@ -105,7 +105,9 @@ class DuckDbEngine implements Engine {
   async rewrite(task: RewriteTask, options: EngineRunOptions = {}): Promise<RewriteResult> {
     const fields = outputFields(task.output)
     requireReadable(task.metadata, task.inputs)
-    return this.#run('maintenance', { ...options, doing: 'rewriting data files' }, (run) => rewriteFiles(run, task, { fields, options }))
+    return this.#run('maintenance', { ...options, doing: 'rewriting data files' }, (run) =>
+      rewriteFiles(run, task, { fields, options }),
+    )
   }
 
   async append(task: AppendTask, options: EngineRunOptions = {}): Promise<readonly DataFile[]> {

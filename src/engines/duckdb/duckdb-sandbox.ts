@@ -3,7 +3,7 @@ import type { NestedField } from '../../iceberg/types.ts'
 import { FairSlots } from '../fair-slots.ts'
 import type { ColumnReferences, QueryColumn, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../sql-sandbox.ts'
 
-import { PLANNING_BYTES } from './local-sandbox.ts'
+import { PLANNING_BYTES, TOO_MUCH_MEMORY } from './local-sandbox.ts'
 import { duckType, structMembers } from './type-mapping.ts'
 import { scriptWorker, type WorkerCommand } from './worker/worker-command.ts'
 import type { WorkerRequest } from './worker/messages.ts'
@@ -22,7 +22,7 @@ const REPLY_BYTES = 4 * 1_048_576
 const LANES = { plan: { running: 2, runningPerOwner: 1, waiting: 200, waitingPerOwner: 50 } } as const
 
 const REFUSALS: Readonly<Record<WorkerEnd, string>> = {
-  memory: 'the query needs too much memory to plan',
+  memory: TOO_MUCH_MEMORY,
   time: 'the query takes too long to plan',
   cancelled: 'the query cannot be planned',
   crashed: 'the query cannot be planned',

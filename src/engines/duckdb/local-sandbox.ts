@@ -14,6 +14,8 @@ import { type KnownFunctions, requireHarmless } from './user-sql.ts'
 export const PLANNING_BYTES = 128 * 1_048_576
 const BOUNDS: SandboxBounds = { memoryLimitBytes: PLANNING_BYTES, threads: 1, spillBytes: 0 }
 const MAX_TEXT = 20_000
+/** What is said of a query whose planning takes too much memory. */
+export const TOO_MUCH_MEMORY = 'the query needs too much memory to plan'
 
 /** The part of a `SqlSandbox` that needs the engine. */
 export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'describe'>
@@ -112,6 +114,7 @@ async function openSandbox(): Promise<DuckDBInstance> {
 /** The first words of the engine: what is wrong, without the text that it quotes. */
 function readable(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error)
+  if (/^Out of Memory|bad_alloc|bad allocation/i.test(text)) return TOO_MUCH_MEMORY
   return (text.split('\n\nLINE ')[0] ?? text).replaceAll(/\s+/g, ' ').trim().slice(0, 400)
 }
 

@@ -69,7 +69,9 @@ export class QueryWatch {
   #explainEnd(error: WorkerEnded): IcebergError {
     if (error.end === 'memory') return stopped(this.#tooMuchMemory, error)
     if (this.signal.aborted) return cancelled(this.signal)
-    return new IcebergError('ENGINE_FAILED', 'the process that ran the query ended before it was done', { cause: error })
+    return new IcebergError('ENGINE_FAILED', 'the process that ran the query ended before it was done', {
+      cause: error,
+    })
   }
 
   get #tooMuchMemory(): string {

@@ -76,7 +76,15 @@ export class UserQueries {
     return this.#run('query', { ...options, limits: own }, async ({ folder, bounds, signal, ask }) => {
       const inputs = await stageInputs(task.inputs, { folder, signal })
       const { query, columns } = task
-      const answer = await ask({ op: 'query', folder: workFolder(folder), bounds, inputs, query, columns, limits: task.bounds })
+      const answer = await ask({
+        op: 'query',
+        folder: workFolder(folder),
+        bounds,
+        inputs,
+        query,
+        columns,
+        limits: task.bounds,
+      })
       return readAnswer(answer)
     })
   }
@@ -159,7 +167,10 @@ interface Staging {
 }
 
 /** The inputs with their files on this machine: as they are where they lie here, else as copies. */
-async function stageInputs(inputs: readonly QueryInput[], { folder, signal }: Staging): Promise<readonly WorkerInput[]> {
+async function stageInputs(
+  inputs: readonly QueryInput[],
+  { folder, signal }: Staging,
+): Promise<readonly WorkerInput[]> {
   const check = (): void => {
     if (signal.aborted) throw cancelled(signal)
   }

@@ -45,7 +45,10 @@ describe('slots', () => {
     const running = greedy.map((job) => slots.run({ lane: 'query', owner: 'greedy' }, job.run))
     running.push(slots.run({ lane: 'query', owner: 'modest' }, modest.run))
     await settle()
-    expect([...greedy, modest].filter(({ started }) => started).map(({ name }) => name)).toEqual(['greedy 1', 'greedy 2'])
+    expect([...greedy, modest].filter(({ started }) => started).map(({ name }) => name)).toEqual([
+      'greedy 1',
+      'greedy 2',
+    ])
     greedy[0]?.end()
     await settle()
     expect(modest.started).toBe(true)
@@ -87,7 +90,10 @@ describe('slots', () => {
     await Promise.all(running)
     const own = new FairSlots({ query: { running: 1, waiting: 9, waitingPerOwner: 1 } })
     const holder = new Job('holder')
-    const held = [own.run({ lane: 'query', owner: 'a' }, holder.run), own.run({ lane: 'query', owner: 'a' }, holder.run)]
+    const held = [
+      own.run({ lane: 'query', owner: 'a' }, holder.run),
+      own.run({ lane: 'query', owner: 'a' }, holder.run),
+    ]
     await expect(own.run({ lane: 'query', owner: 'a' }, async () => 'never')).rejects.toMatchObject({
       code: 'RATE_LIMITED',
       retryAfterS: 5,

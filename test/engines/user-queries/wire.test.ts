@@ -44,7 +44,13 @@ describe('a value on its way to a worker and back', () => {
   })
 
   it('is refused when nobody can have sent it', () => {
-    for (const wire of [{ $: 'function', v: '1' }, { $: 'bigint', v: 'x' }, { $: 'map', v: [[1]] }, { $: 'map', v: 3 }, { $: 1 }])
+    for (const wire of [
+      { $: 'function', v: '1' },
+      { $: 'bigint', v: 'x' },
+      { $: 'map', v: [[1]] },
+      { $: 'map', v: 3 },
+      { $: 1 },
+    ])
       expect(() => fromWire(wire), JSON.stringify(wire)).toThrow(/./)
   })
 

@@ -25,7 +25,11 @@ export class FrameReader {
     this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     this.#length += chunk.byteLength
     const messages: unknown[] = []
-    for (let size = this.#nextSize(); size !== undefined && this.#length >= HEADER_BYTES + size; size = this.#nextSize()) {
+    for (
+      let size = this.#nextSize();
+      size !== undefined && this.#length >= HEADER_BYTES + size;
+      size = this.#nextSize()
+    ) {
       const all = this.#joined()
       messages.push(JSON.parse(all.toString('utf8', HEADER_BYTES, HEADER_BYTES + size)))
       this.#chunks = [all.subarray(HEADER_BYTES + size)]

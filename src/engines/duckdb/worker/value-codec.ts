@@ -28,7 +28,8 @@ export function fromWire(wire: unknown): unknown {
   if (tag === 'bigint' && typeof v === 'string') return BigInt(v)
   if (tag === 'number' && typeof v === 'string') return Number(v)
   if (tag === 'bytes' && typeof v === 'string') return new Uint8Array(Buffer.from(v, 'base64'))
-  if (tag === 'map' && Array.isArray(v)) return new Map(v.map((entry) => pair(entry).map(fromWire) as [unknown, unknown]))
+  if (tag === 'map' && Array.isArray(v))
+    return new Map(v.map((entry) => pair(entry).map(fromWire) as [unknown, unknown]))
   if (tag === 'object' && Array.isArray(v)) return fromEntries(v.map((entry) => pair(entry) as [string, unknown]))
   throw new TypeError(`a value of an unknown kind: ${String(tag).slice(0, 40)}`)
 }

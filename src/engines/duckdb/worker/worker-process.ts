@@ -262,7 +262,8 @@ interface ProcessMemory {
 
 /** What `/proc/<pid>/status` says. */
 function readMemory(status: string): ProcessMemory {
-  const bytes = (name: string): number => Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024
+  const bytes = (name: string): number =>
+    Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024
   return { resident: bytes('VmRSS') + bytes('VmSwap'), data: bytes('VmData') }
 }
 
