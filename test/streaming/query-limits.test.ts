@@ -72,9 +72,9 @@ describe('a pipeline whose batches take more than they may', () => {
       "SELECT a.range AS id, hash(a.range)::VARCHAR || 'y' AS name FROM input, range(10000) a, range(10000) b",
       'MiB|longer',
     ],
-  ])('fails for good after three of them: %s', { timeout: 120_000 }, async (_, query, why) => {
+  ])('fails for good after three of them: %s', { timeout: 180_000 }, async (_, query, why) => {
     const { id, sink } = await startQuery('eve', query)
-    await until(async () => (await pipelineOf(id)).state === 'failed', 'the pipeline failed', 60_000)
+    await until(async () => (await pipelineOf(id)).state === 'failed', 'the pipeline failed', 100_000)
     const failed = await pipelineOf(id)
     expect(failed).toMatchObject({ state: 'failed', desired_state: 'stopped', error: { code: 'LIMIT_EXCEEDED' } })
     expect(failed.error.message).toMatch(new RegExp(`(${why}).*3 times in a row`))
@@ -126,7 +126,7 @@ describe('a pipeline whose batches take more than they may', () => {
 })
 
 describe('two users whose queries never end', () => {
-  it('keep neither page, health, compaction nor pipelines of others waiting', { timeout: 180_000 }, async () => {
+  it('keep neither page, health, compaction nor pipelines of others waiting', { timeout: 300_000 }, async () => {
     await lab.createTable('s.shop', columns)
     for (let at = 0; at < 8; at += 1) await lab.append('s.shop', numbered(at * 10, at * 10 + 10))
     await lab.createTable('s.copy', columns)
@@ -169,6 +169,6 @@ describe('two users whose queries never end', () => {
     expect(answer.result.data?.rows, JSON.stringify(answer.result)).toEqual([['80']])
     for (const { result } of await Promise.all(asked)) expect(result.error.code).toBe('LIMIT_EXCEEDED')
     for (const { id } of bombs)
-      await until(async () => (await pipelineOf(id)).state === 'failed', `${id} failed`, 60_000)
+      await until(async () => (await pipelineOf(id)).state === 'failed', `${id} failed`, 100_000)
   })
 })

@@ -1,4 +1,5 @@
-import { getPriority, setPriority } from 'node:os'
+import { readdirSync } from 'node:fs'
+import { setPriority } from 'node:os'
 
 import { isIcebergError } from '../../../iceberg/errors.ts'
 
@@ -13,6 +14,19 @@ const NICENESS = 10
 /** Queries run beside this thread, so it always notices that its parent is gone. */
 function die(): void {
   process.kill(process.pid, 'SIGKILL')
+}
+
+/** On Linux each thread has a priority, which the threads that it starts get; elsewhere the process has one. */
+function lowerPriority(): void {
+  setPriority(NICENESS)
+  if (process.platform !== 'linux') return
+  for (const thread of readdirSync('/proc/self/task')) {
+    try {
+      setPriority(Number(thread), NICENESS)
+    } catch {
+      // it has ended meanwhile
+    }
+  }
 }
 
 function send(reply: WorkerReply): void {
@@ -35,6 +49,6 @@ process.stdin.on('data', (chunk: Uint8Array) => {
 })
 for (const event of ['end', 'close', 'error']) process.stdin.on(event, die)
 process.stdout.on('error', die)
-if (getPriority() < NICENESS) setPriority(NICENESS)
 await import('@duckdb/node-api') // takes longer than most queries
+lowerPriority()
 send({ kind: 'ready' })

@@ -51,11 +51,11 @@ const MAX_CALLS = 200
 const SHELL = '/bin/sh'
 /**
  * The kernel takes the worker first when memory runs out, refuses it more than `$0` KiB of data, keeps no image of it,
- * and prefers everything else to it.
+ * and prefers everything else to it, but not so much that starting takes long: the worker lowers itself further.
  */
 const LIMITS_SCRIPT =
   '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2> /dev/null; ' +
-  'if command -v nice > /dev/null; then exec nice -n 10 "$@"; fi; exec "$@"'
+  'if command -v nice > /dev/null; then exec nice -n 5 "$@"; fi; exec "$@"'
 
 /**
  * A process that runs SQL of users. It has no variable of the environment of its parent, ends when its parent does, and
