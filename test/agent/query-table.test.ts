@@ -17,7 +17,7 @@ beforeAll(async () => {
   lab = await startAgentLab({
     events: ROWS,
     env: { LOCKHOUSE_SECRET: 'canary-in-the-environment' },
-    limits: { queryMs: 2000 },
+    limits: { queryMs: 6000 },
   })
   folder = await mkdtemp(join(tmpdir(), 'lockhouse-query-'))
   await writeFile(join(folder, 'secret.csv'), 'word\ncanary-in-a-file\n')
