@@ -55,6 +55,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
     const config = await journey.house.call('GET', '/api/config')
     await journey.house.call('PUT', '/api/config', {
       ...config,
+      create: true,
       catalog_name: 'elsewhere',
       uri: config.uri.replace(/[^/]+$/, 'elsewhere.db'),
       warehouse: join(config.warehouse.replace(/^file:\/\//, ''), '..', 'elsewhere'),

@@ -97,7 +97,7 @@ export const operationStrings = {
 /** Every visible string of the audit log. */
 export const auditStrings = {
   title: 'Audit log',
-  lead: 'Every change and every refusal, chained so that nothing can be altered unnoticed.',
+  lead: 'Tamper-evident log of changes and denials.',
   forbidden: {
     title: 'The audit log is for leads',
     text: 'It needs the role Lead data engineer. What ran on tables is under Operations, which every role can read.',

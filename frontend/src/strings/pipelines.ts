@@ -17,7 +17,7 @@ export const pipelines = {
     running: 'It looks at its source on each trigger.',
     degraded: 'Something that may pass went wrong. It tries again by itself.',
     stopping: 'It ends after the batch under way.',
-    stopped: 'It rests. Started again, it goes on where it stood.',
+    stopped: 'Stopped. Resumes from its checkpoint.',
     failed: 'It ended by itself and needs a decision.',
   },
   live: {
