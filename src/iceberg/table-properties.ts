@@ -30,7 +30,7 @@ export const TABLE_PROPERTIES: readonly TableProperty[] = [
     'write.parquet.bloom-filter-enabled.column.*',
     'honoured',
     'All columns then get dictionaries, as only these have filters, and files grow. Refused for decimals of more than ' +
-      '18 digits, and for float columns with -0.0; boolean columns have none.',
+      '18 digits, and when a float column has both 0.0 and -0.0; boolean columns have none.',
   ),
   entry('write.parquet.bloom-filter-fpp.column.*', 'honoured', 'The least of all columns holds for each.'),
   entry('write.parquet.bloom-filter-max-bytes', 'honoured', 'A filter that would be larger is refused.'),

@@ -54,6 +54,18 @@ describe('Bloom filters that a table asks for', () => {
     expect(Number(excluded?.['n'])).toBeGreaterThan(0)
   })
 
+  it('are written beside floats that hold zeros of one sign', async () => {
+    for (const zero of ["'-0.0'::DOUBLE", '0.0::DOUBLE']) {
+      const select = rows.replace('i + 0.5::DOUBLE', `CASE WHEN i % 2 = 0 THEN ${zero} ELSE i::DOUBLE END`)
+      const files = await rewrite({ [`${ENABLED}id`]: 'true' }, select)
+      expect((await filters(files)).has('id')).toBe(true)
+      const [found] = await lake.sql(
+        `SELECT count(*) FILTER (signbit(s.x)) AS negative FROM '${files[0]?.filePath}' WHERE s.x = 0`,
+      )
+      expect(Number(found?.['negative'])).toBe(zero.startsWith("'-") ? 75_000 : 0)
+    }
+  })
+
   it('are not there for distinct values without the property, or when it is false', async () => {
     for (const properties of [{}, { [`${ENABLED}id`]: 'false' }]) {
       expect((await filters(await rewrite(properties))).has('id')).toBe(false)

@@ -21,8 +21,8 @@ const spec = (transform: Transform): PartitionSpec => ({
 const newDataLocation = (): string => lake.path(`out/${crypto.randomUUID()}.parquet`)
 const IDENTITY = spec({ kind: 'identity' })
 
-/** The values of column `v`, as the bytes of the file hold them, by a reader that is not DuckDB. */
-async function rawValues(file: DataFile, type: PrimitiveType): Promise<(Value | null)[]> {
+/** The values of a column, as the bytes of the file hold them, by a reader that is not DuckDB. */
+async function rawValues(file: DataFile, type: PrimitiveType, column = 'v'): Promise<(Value | null)[]> {
   const buffer = readFileSync(file.filePath)
   const raw = (value: unknown): unknown => value
   const rows = await parquetReadObjects({
@@ -38,7 +38,7 @@ async function rawValues(file: DataFile, type: PrimitiveType): Promise<(Value | 
       uuidFromBytes: raw,
     },
   })
-  return rows.map((row) => fromRaw(type, row['v']))
+  return rows.map((row) => fromRaw(type, row[column]))
 }
 
 function fromRaw(type: PrimitiveType, value: unknown): Value | null {
@@ -57,21 +57,24 @@ async function lacking(fields: readonly NestedField[], partition: readonly (Valu
 /** hyparquet turns decimals into doubles, so their digits are asked of the engine's own reader too. */
 const isExact = (type: PrimitiveType): boolean => type.kind !== 'decimal'
 
-async function expectValue(file: DataFile, type: PrimitiveType, value: Value): Promise<void> {
+async function expectValue(file: DataFile, type: PrimitiveType, value: Value, id = 2): Promise<void> {
+  const column = id === 2 ? 'v' : `v${id}`
   expect(footer(file.filePath).num_rows).toBe(1n)
   if (isExact(type)) {
-    const [found] = await rawValues(file, type)
+    const [found] = await rawValues(file, type, column)
     expect(valueKey(type, found ?? null)).toBe(valueKey(type, value))
   } else {
-    const [row] = await lake.sql(`SELECT regexp_replace(v::VARCHAR, '^(-?)[.]', '\\10.') AS v FROM '${file.filePath}'`)
+    const [row] = await lake.sql(
+      `SELECT regexp_replace(${column}::VARCHAR, '^(-?)[.]', '\\10.') AS v FROM '${file.filePath}'`,
+    )
     expect(row?.['v']).toBe(valueToJson(type, value))
   }
-  expectBounds(file, type, value)
+  expectBounds(file, type, value, id)
 }
 
 /** Bounds that are there include the value. */
-function expectBounds(file: DataFile, type: PrimitiveType, value: Value): void {
-  const [lower, upper] = [file.lowerBounds?.get(2), file.upperBounds?.get(2)]
+function expectBounds(file: DataFile, type: PrimitiveType, value: Value, id: number): void {
+  const [lower, upper] = [file.lowerBounds?.get(id), file.upperBounds?.get(id)]
   if (lower) expect(compareValues(type, valueFromBytes(type, lower), value)).toBeLessThanOrEqual(0)
   if (upper) expect(compareValues(type, valueFromBytes(type, upper), value)).toBeGreaterThanOrEqual(0)
 }
@@ -81,12 +84,15 @@ const isJson = (value: Value): boolean => typeof value !== 'number' || Number.is
 describe.each(edgeTypes)('values of type %s at their ends', (text, type, values) => {
   it('are written as the default of a column that files lack', async () => {
     const engine = await lake.engine()
-    for (const value of values.filter(isJson)) {
-      const v = field(2, 'v', text, { initialDefault: valueToJson(type, value) })
-      const { input, schema } = await lacking([field(1, 'id', 'int'), v])
-      const { files } = await engine.rewrite(lake.task({ schemas: [schema], formatVersion: 3 }, [input]))
-      await expectValue(files[0] as DataFile, type, value)
-    }
+    const given = values.filter(isJson)
+    const columns = given.map((value, at) =>
+      field(10 + at, `v${10 + at}`, text, { initialDefault: valueToJson(type, value) }),
+    )
+    const { input, schema } = await lacking([field(1, 'id', 'int'), ...columns])
+    const rewrite = lake.task({ schemas: [schema], formatVersion: 3 }, [input], { verifyValues: true })
+    const { files, values: compared } = await engine.rewrite(rewrite)
+    expect(compared?.isEqual).toBe(true)
+    for (const [at, value] of given.entries()) await expectValue(files[0] as DataFile, type, value, 10 + at)
   })
 
   it('are written as the partition value of a column that files lack, and read back as the same partition', async () => {
@@ -126,8 +132,8 @@ describe.each(edgeTypes)('values of type %s at their ends', (text, type, values)
       )
       const { partition: _, ...computed } = lake.task({ schemas: [schema], formatVersion: 3 }, inputs)
       const output = lake.output(schema, { partitionSpec: spec(transform), newDataLocation })
-      const { files, rowsWritten } = await engine.rewrite({ ...computed, output })
-      expect(rowsWritten).toBe(inputs.length)
+      const { files, rowsWritten, values: compared } = await engine.rewrite({ ...computed, output, verifyValues: true })
+      expect([rowsWritten, compared?.isEqual]).toEqual([inputs.length, true])
       const result = transform.kind === 'day' ? ({ kind: 'date' } as const) : type
       const keyOf = (value: Value | null): string => valueKey(result, value)
       const expected = values

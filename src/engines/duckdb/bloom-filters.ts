@@ -67,7 +67,8 @@ export async function requireBloomFilters(
     GROUP BY column_id`)
   for (const row of found) {
     const path = columns.get(Number(row['column_id']))?.path ?? textOf(row['column_id'])
-    if (row['lacking'] === true) throw unsupported(path, 'these values (too long, or -0.0 among them)')
+    if (row['lacking'] === true)
+      throw unsupported(path, 'these values (too long ones, or both 0.0 and -0.0 in a float column)')
     if (limit !== undefined && Number(row['bytes']) > limit) {
       throw unsupported(path, `so many values in ${limit} bytes (${MAX_BYTES})`)
     }

@@ -9,7 +9,7 @@ import type { BloomFilters } from './bloom-filters.ts'
 import type { DuckDbRun, ResultRow } from './duckdb-session.ts'
 import { textOf } from './result-values.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
-import { doubtfulZeros, holdNegativeZero } from './negative-zero.ts'
+import { doubtfulZeros, holdBothZeros } from './negative-zero.ts'
 import { fieldIdsOption } from './output-layout.ts'
 import { quoteName, quoteText } from './sql-text.ts'
 import { structMembers } from './type-mapping.ts'
@@ -81,7 +81,7 @@ async function copyKeepingZeros(
     : copyOnce(run, request, { rows, dictionaries: dictionaryLimit(rows) }))
   const paths = copied.map(({ path }) => path)
   const doubtful = await doubtfulZeros(run, paths, request.fields)
-  if (doubtful.length === 0 || !(await holdNegativeZero(run, request.rows, doubtful))) return copied
+  if (doubtful.length === 0 || !(await holdBothZeros(run, request.rows, doubtful))) return copied
   await Promise.all(paths.map((path) => rm(path)))
   return copyOnce(run, request, { rows, dictionaries: 0 })
 }

@@ -28,42 +28,56 @@ export async function doubtfulZeros(
   return fields.filter((field) => doubtful.has(field.id))
 }
 
-/** Whether rows (a SELECT with column `c<id>` for each field) hold a -0.0 in any float or double, nested ones included. */
-export async function holdNegativeZero(run: DuckDbRun, rows: string, fields: readonly NestedField[]): Promise<boolean> {
-  const tests = fields.flatMap((field) => negativeZeroTest(field.type, `s.c${field.id}`, 0) ?? [])
+/**
+ * Whether rows (a SELECT with column `c<id>` for each field) hold both a -0.0 and a 0.0 in one column of floats or doubles,
+ * nested ones included. One of the two alone cannot be taken for the other.
+ */
+export async function holdBothZeros(run: DuckDbRun, rows: string, fields: readonly NestedField[]): Promise<boolean> {
+  const tests = fields.flatMap((field) => {
+    const found = (sign: Sign): string | undefined => zeroTest(field.type, `s.c${field.id}`, { sign, depth: 0 })
+    const [negative, positive] = [found('-'), found('+')]
+    return negative && positive
+      ? [`(coalesce(bool_or(${negative}), false) AND coalesce(bool_or(${positive}), false))`]
+      : []
+  })
   if (tests.length === 0) return false
-  const anywhere = tests.map((test) => `coalesce(bool_or(${test}), false)`).join(' OR ')
+  const anywhere = tests.join(' OR ')
   const [found] = await run.rows(`SELECT ${anywhere} AS found FROM (${rows}) AS s`)
   return found?.['found'] === true
 }
 
-/** SQL that is true when a value holds a -0.0; undefined when its type cannot. `depth` keeps lambda parameters apart. */
-function negativeZeroTest(type: Type, value: string, depth: number): string | undefined {
+type Sign = '-' | '+'
+
+interface ZeroTest {
+  readonly sign: Sign
+  /** Keeps lambda parameters apart. */
+  readonly depth: number
+}
+
+/** SQL that is true when a value holds a zero of the sign; undefined when its type cannot. */
+function zeroTest(type: Type, value: string, test: ZeroTest): string | undefined {
   switch (type.kind) {
     case 'float':
     case 'double':
-      return `(${value} = 0 AND signbit(${value}))`
+      return `(${value} = 0 AND ${test.sign === '-' ? '' : 'NOT '}signbit(${value}))`
     case 'struct':
       return anyOf(
         structMembers(type.fields).map(([name, { type: inner }]) =>
-          negativeZeroTest(inner, `(${value}).${quoteName(name)}`, depth),
+          zeroTest(inner, `(${value}).${quoteName(name)}`, test),
         ),
       )
     case 'list':
-      return listTest(type.element, value, depth)
+      return listTest(type.element, value, test)
     case 'map':
-      return anyOf([
-        listTest(type.key, `map_keys(${value})`, depth),
-        listTest(type.value, `map_values(${value})`, depth),
-      ])
+      return anyOf([listTest(type.key, `map_keys(${value})`, test), listTest(type.value, `map_values(${value})`, test)])
     default:
       return undefined
   }
 }
 
-function listTest(element: Type, list: string, depth: number): string | undefined {
+function listTest(element: Type, list: string, { sign, depth }: ZeroTest): string | undefined {
   const item = `z${depth}`
-  const test = negativeZeroTest(element, item, depth + 1)
+  const test = zeroTest(element, item, { sign, depth: depth + 1 })
   return test && `list_contains(list_transform(${list}, lambda ${item}: coalesce(${test}, false)), true)`
 }
 
