@@ -22,7 +22,7 @@ import type { CheckpointFile } from './services/audit-log.ts'
 import type { CatalogService } from './services/catalog-service.ts'
 import { makeDemoLakehouse } from './services/demo-lakehouse.ts'
 import { followCatalogChanges } from './services/catalog-follower.ts'
-import { createHealthService, type HealthService } from './services/health-service.ts'
+import { createHealthService, type HealthService } from './services/health/health-service.ts'
 import { createGraphService } from './services/graph-service.ts'
 import { createIdempotencyService } from './services/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
@@ -31,6 +31,8 @@ import { createRefusalLog } from './services/refusals/refusal-log.ts'
 import { createTokenService } from './services/token-service.ts'
 import { createIdempotencyStore } from './storage/idempotency-store.ts'
 import { createLifecycleStores } from './storage/lifecycle-stores.ts'
+import { LocalFileIO } from './iceberg/io/local.ts'
+import { createWriteProbe, isLocalFolder } from './services/health/write-probe.ts'
 import { createOperationStore, type OperationStore } from './storage/operation-store.ts'
 import { createTokenStore } from './storage/token-store.ts'
 import type { MetricsHub } from './streaming/metrics-hub.ts'
@@ -133,7 +135,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   await agent.agentActions.settleAbandoned()
   const refusals = createRefusalLog({ inTransaction, audit, log, now })
   let stopFollowing = (): void => undefined
-  const health = openHealth({ operations: createOperationStore(db), catalog, engine, notebooks })
+  const health = openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home })
   return {
     app: {
       version: VERSION,
@@ -196,16 +198,28 @@ interface HealthParts {
   readonly catalog: CatalogService
   readonly engine: Engine
   readonly notebooks: Notebooks
+  readonly home: Pick<Home, 'scratch'>
 }
 
-function openHealth({ operations, catalog, engine, notebooks }: HealthParts): HealthService {
+function openHealth({ operations, catalog, engine, notebooks, home }: HealthParts): HealthService {
+  const probe = { io: new LocalFileIO(), nowMs: () => performance.now() }
+  const probeHome = createWriteProbe(probe)
+  const probeWarehouse = createWriteProbe(probe)
   return createHealthService({
     version: VERSION,
     startedAtMs: performance.now(),
     nowMs: () => performance.now(),
     checks: {
-      state: async () => void (await operations.list({}, { limit: 1 })),
-      catalog: async () => (catalog.describe().configured ? catalog.current().ping() : 'not_configured'),
+      state: async () => {
+        await operations.list({}, { limit: 1 })
+        return probeHome(home.scratch)
+      },
+      catalog: async () => {
+        if (!catalog.describe().configured) return 'not_configured'
+        const current = catalog.current()
+        await current.ping()
+        return isLocalFolder(current.warehouse) ? probeWarehouse(current.warehouse) : undefined
+      },
       engine: () => engine.ping(),
       cluster: () => notebooks.checkCluster(),
     },

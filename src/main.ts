@@ -1,14 +1,15 @@
-import { ConfigError } from './config/config-error.ts'
 import { parseConfig } from './config/config.ts'
 import { readEnv } from './config/env.ts'
 import { detectRuntime } from './runtime/runtime.ts'
 import { runService } from './runtime/run-service.ts'
+import { startProblem } from './runtime/start-problem.ts'
 
 try {
   const env = readEnv()
   await runService({ config: parseConfig(env), env, runtime: await detectRuntime() })
 } catch (error) {
-  if (!(error instanceof ConfigError)) throw error
-  console.error(`Lockhouse cannot start: ${error.message}`)
-  process.exitCode = 2
+  const problem = startProblem(error)
+  if (problem === undefined) throw error
+  console.error(`Lockhouse cannot start: ${problem}`)
+  process.exit(2) // what was opened before would keep the process
 }

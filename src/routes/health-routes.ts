@@ -1,5 +1,5 @@
 import { liveness, serviceHealth } from '../schemas/service-health.ts'
-import type { HealthService } from '../services/health-service.ts'
+import type { HealthService } from '../services/health/health-service.ts'
 import { type Route, route } from './route.ts'
 
 /** Health of the service (spec, section 4). */
@@ -36,7 +36,10 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
       handle: async () => {
         const body = await health.check()
         const { cluster: _, ...needed } = body.checks // without it, all but notebooks works
-        return { status: Object.values(needed).every((check) => check === 'ok') ? 200 : 503, body }
+        // What cannot be written can still be read, and nobody is helped by a service that is taken away.
+        const readable = new Set<string>(body.problems.map(({ check }) => check))
+        const ready = Object.entries(needed).every(([name, check]) => check === 'ok' || readable.has(name))
+        return { status: ready ? 200 : 503, body }
       },
     }),
   ]

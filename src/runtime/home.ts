@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
-import { mkdir, open, readFile } from 'node:fs/promises'
+import { mkdir, open, readFile, rm, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { ConfigError } from '../config/config-error.ts'
 import type { Home } from '../context.ts'
 import { checkpointFile } from './checkpoint-file.ts'
+import { databaseError } from './sqlite.ts'
 
 /**
  * Prepares the folder of the service's own state, and holds it: a second process on the same folder is refused with
@@ -21,6 +22,7 @@ export async function prepareHome(folder: string): Promise<Home> {
   try {
     await mkdir(scratch, { recursive: true })
     await mkdir(warehouse, { recursive: true })
+    await probeWrite(join(scratch, 'write-probe'))
   } catch (cause) {
     throw new ConfigError(`LOCKHOUSE_HOME ${folder} cannot be written`, { cause })
   }
@@ -58,13 +60,21 @@ async function auditKey(path: string): Promise<Uint8Array> {
   throw new ConfigError('audit.key in LOCKHOUSE_HOME is damaged: restore it from a backup')
 }
 
+/** Finds a full or read-only disk before anything else fails on it. */
+async function probeWrite(path: string): Promise<void> {
+  await writeFile(path, randomBytes(4096), { flush: true })
+  await rm(path)
+}
+
 /** An exclusive SQLite lock: the operating system drops it when the process ends, however it ends. */
 function holdLock(path: string, folder: string): () => void {
   const database = new DatabaseSync(path)
   try {
     database.exec('pragma busy_timeout = 0; begin exclusive')
-  } catch (cause) {
+  } catch (error) {
     database.close()
+    const cause = databaseError(error, `LOCKHOUSE_HOME ${folder} cannot be locked`)
+    if (cause.code !== 'BUSY') throw cause
     throw new ConfigError(`LOCKHOUSE_HOME ${folder} is in use by another process`, { cause })
   }
   return () => database.close()

@@ -67,6 +67,7 @@ function immediate(sql: string, options: SqliteOptions): string {
 }
 
 function wrapStatement(database: DatabaseSync, sql: string): SqliteStatement {
+  if (sql === 'rollback') return rollbackStatement(database)
   const statement = prepareExact(database, sql)
   return {
     reader: statement.columns().length > 0,
@@ -75,6 +76,13 @@ function wrapStatement(database: DatabaseSync, sql: string): SqliteStatement {
     // A cached statement must not be iterated: a second use would reset the first.
     iterate: (parameters) => iterateRows(prepareExact(database, sql), parameters),
   }
+}
+
+/** On a full disk SQLite ends the transaction by itself; a rollback that fails then would hide why. */
+function rollbackStatement(database: DatabaseSync): SqliteStatement {
+  const rollback = database.prepare('rollback')
+  const run = () => (database.isTransaction ? rollback.run() : { changes: 0n, lastInsertRowid: 0n })
+  return { reader: false, all: () => [], run: () => guard(run), iterate: () => [][Symbol.iterator]() }
 }
 
 function prepareExact(database: DatabaseSync, sql: string): StatementSync {
@@ -148,7 +156,8 @@ const PRIMARY_CODES: ReadonlyMap<number, readonly [DatabaseErrorCode, string]> =
 ])
 const UNIQUE_CODES: ReadonlySet<number> = new Set([1555, 2067, 2579]) // PRIMARYKEY, UNIQUE, ROWID
 
-function databaseError(error: unknown, what: string): DatabaseError {
+/** What `node:sqlite` threw as a `DatabaseError`; `what` says what was being done. */
+export function databaseError(error: unknown, what: string): DatabaseError {
   if (error instanceof DatabaseError) return error
   const code = resultCode(error)
   if (code === undefined) return new DatabaseError('FAILED', what, { cause: error })

@@ -9,6 +9,15 @@ export const serviceHealth = z
     version: z.string(),
     uptime_s: z.number().min(0),
     checks: z.object({ state: check, catalog: check, engine: check, cluster: check }),
+    problems: z
+      .array(
+        z.object({
+          check: z.enum(['state', 'catalog', 'engine', 'cluster']),
+          code: z.enum(['NO_SPACE', 'NOT_WRITABLE']),
+          detail: z.string(),
+        }),
+      )
+      .meta({ description: 'What can be read but not written: the folder of the state, or the warehouse' }),
   })
   .meta({ id: 'ServiceHealth' })
 

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashTree } from '../interop/harness/file-tree.ts'
 import { openLakehouse } from '../interop/harness/lakehouse.ts'
@@ -29,7 +30,30 @@ function canMount(): boolean {
   }
 }
 
-describe.skipIf(!canMount())('a warehouse that takes no more', { timeout: 120_000 }, () => {
+const MOUNTABLE = canMount()
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 30_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error('it did not come to that within 30 s')
+    await sleep(200)
+  }
+}
+
+/** Health comes to this problem of these checks alone; the service stays ready, for it can be read. */
+async function expectProblem(service: Service, code: string, ...checks: readonly string[]): Promise<void> {
+  const expected = JSON.stringify(checks.map((check) => ({ check, code })))
+  await until(async () => {
+    const { status, problems } = await service.read<{ status: string; problems: { check: string; code: string }[] }>(
+      '/api/health',
+    )
+    const seen = JSON.stringify(problems.map((problem) => ({ check: problem.check, code: problem.code })))
+    return status === 'degraded' && seen === expected
+  })
+  expect((await service.get('/api/health/ready')).status).toBe(200)
+}
+
+describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'full-disk-'))
   const warehouse = `${folder}/warehouse`
   const table = `${warehouse}/faults/orders`
@@ -81,10 +105,11 @@ describe.skipIf(!canMount())('a warehouse that takes no more', { timeout: 120_00
     writeFileSync(`${warehouse}/ballast`, Buffer.alloc(Math.max(0, bavail * bsize - leave)))
   }
 
-  it('a full disk: nothing changes', async () => {
+  it('a full disk: nothing changes, and health says so', async () => {
     await fill(0)
     try {
       await expectUnchanged('NO_SPACE')
+      await expectProblem(service, 'NO_SPACE', 'catalog')
     } finally {
       rmSync(`${warehouse}/ballast`)
     }
@@ -109,19 +134,101 @@ describe.skipIf(!canMount())('a warehouse that takes no more', { timeout: 120_00
     },
   )
 
-  it('a read-only warehouse: nothing changes', async () => {
+  it('a read-only warehouse: nothing changes, and health says so', async () => {
     execFileSync('mount', ['-o', 'remount,ro', warehouse])
     try {
       await expectUnchanged('IO_FAILED')
+      await expectProblem(service, 'NOT_WRITABLE', 'catalog')
     } finally {
       execFileSync('mount', ['-o', 'remount,rw', warehouse])
     }
   })
 
-  it('with room again everything works', async () => {
+  it('with room again everything works, and nothing of the probes is left', async () => {
+    await until(async () => (await service.get('/api/health')).body['status'] === 'ok')
+    expect(readdirSync(warehouse).filter((name) => name.includes('probe'))).toEqual([])
     for (const [title, request] of Object.entries(operations)) {
       const answer = await request()
       expect(answer.status, `${title}: ${JSON.stringify(answer.body)}`).toBe(200)
     }
+  })
+})
+
+describe.skipIf(!MOUNTABLE)('a state that takes no more', { timeout: 120_000 }, () => {
+  const folder = mkdtempSync(join(tmpdir(), 'full-home-'))
+  const home = `${folder}/home`
+  let service: Service
+
+  const start = (): Promise<Service> => Service.start({ home, runtime: 'this' })
+  const definition = { name: 'x', nodes: [{ id: 'a', type: 'x', config: { text: 'x'.repeat(5000) } }] }
+  const writes: Readonly<Record<string, () => Promise<Answer>>> = {
+    definition: () => service.post('/api/pipeline-defs', definition),
+    import: () => service.post('/api/pipeline-defs/import', { format_version: 1, ...definition }),
+    token: () => service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' }),
+    session: () => service.post('/api/auth/session', { token: service.token }),
+    webhook: () => service.post('/api/webhooks', { url: 'https://hooks.example.com/x' }),
+    idempotent: () => service.post('/api/pipeline-defs', definition, { 'Idempotency-Key': 'once' }),
+  }
+
+  async function fill(): Promise<void> {
+    const { bavail, bsize } = await statfs(home)
+    writeFileSync(`${home}/ballast`, Buffer.alloc(bavail * bsize))
+  }
+
+  beforeAll(async () => {
+    mkdirSync(home)
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', home])
+    service = await start()
+  }, 120_000)
+
+  afterAll(async () => {
+    await service?.stop()
+    execFileSync('umount', [home])
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it('on a full disk answers NO_SPACE to every write, reads on, and health says so', async () => {
+    await fill()
+    try {
+      for (let round = 0; round < 3; round++) {
+        for (const [title, write] of Object.entries(writes)) {
+          const { body } = await write()
+          expect(body, `${title}: ${JSON.stringify(body)}`).toMatchObject({ status: 503, code: 'NO_SPACE' })
+        }
+      }
+      expect((await service.get('/api/pipeline-defs')).status).toBe(200)
+      await expectProblem(service, 'NO_SPACE', 'state', 'catalog') // the embedded warehouse lies there too
+    } finally {
+      rmSync(`${home}/ballast`)
+    }
+    await until(async () => (await service.get('/api/health')).body['status'] === 'ok')
+    for (const [title, write] of Object.entries(writes)) {
+      expect((await write()).status, title).toBe(201)
+    }
+    expect((await service.read<{ ok: boolean }>('/api/audit/verify')).ok).toBe(true)
+  })
+
+  it.each([
+    ['full', fill, 'no space is left for LOCKHOUSE_HOME: free some and start again'],
+    [
+      'read-only',
+      async () => void execFileSync('mount', ['-o', 'remount,ro', home]),
+      'LOCKHOUSE_HOME cannot be written: check that its disk is not read-only, and who owns it',
+    ],
+  ])('on a %s disk does not start, and says why in one line', async (_, spoil, line) => {
+    await service.stop()
+    await spoil()
+    try {
+      const failure = await start().then(
+        () => 'it started',
+        (error: unknown) => String(error),
+      )
+      expect(failure.split('\n').slice(1).join('\n').trim()).toBe(`Lockhouse cannot start: ${line}`)
+    } finally {
+      execFileSync('mount', ['-o', 'remount,rw', home])
+      rmSync(`${home}/ballast`, { force: true })
+    }
+    service = await start()
+    expect((await service.get('/api/pipeline-defs')).status).toBe(200)
   })
 })

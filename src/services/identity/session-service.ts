@@ -1,10 +1,13 @@
 import { type Caller, isRole } from '../../domain/roles.ts'
+import { DatabaseError, type DatabaseErrorCode } from '../../storage/database-error.ts'
 import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/session-store.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { Tx } from '../../storage/transactions.ts'
 
 /** How long a session lives without being used. */
 const IDLE_MS = 12 * 60 * 60 * 1000
+/** Why a state takes no writes for now. */
+const NOT_WRITABLE: ReadonlySet<DatabaseErrorCode> = new Set(['FULL', 'READ_ONLY', 'BUSY'])
 /** Its last use is written at most this often. */
 const TOUCH_MS = 60_000
 
@@ -66,9 +69,18 @@ async function check(deps: SessionServiceDeps, idSha256: string): Promise<Caller
   if (!session || isOver(session, now)) return undefined
   const caller = await callerOf(deps, session)
   if (caller && now.getTime() - Date.parse(session.lastUsedAt) > TOUCH_MS) {
-    await deps.sessions.touch(idSha256, now.toISOString())
+    await touch(deps, idSha256, now)
   }
   return caller
+}
+
+/** A state that takes no writes must not end what only reads. */
+async function touch({ sessions }: SessionServiceDeps, idSha256: string, now: Date): Promise<void> {
+  try {
+    await sessions.touch(idSha256, now.toISOString())
+  } catch (error) {
+    if (!(error instanceof DatabaseError) || !NOT_WRITABLE.has(error.code)) throw error
+  }
 }
 
 /** A session of a token has the role that the token has now, and none once the token is revoked. */

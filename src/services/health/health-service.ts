@@ -1,0 +1,80 @@
+import type { ServiceHealth } from '../../schemas/service-health.ts'
+import type { WriteProblem } from './write-probe.ts'
+
+type Part = keyof ServiceHealth['checks']
+type Outcome = void | 'not_configured' | WriteProblem
+
+export interface HealthServiceDeps {
+  readonly version: string
+  readonly startedAtMs: number
+  readonly nowMs: () => number
+  /**
+   * Each resolves when its part answers, rejects when it fails, and resolves to `not_configured` when there is none, or
+   * to the reason when it can be read but not written.
+   */
+  readonly checks: Readonly<Record<Part, () => Promise<Outcome>>>
+}
+
+/** Tells whether the service and what it stands on work. */
+export interface HealthService {
+  check(): Promise<ServiceHealth>
+}
+
+const CHECK_LIMIT_MS = 5000
+
+const DETAILS: Readonly<Record<WriteProblem, string>> = {
+  NO_SPACE: 'no space is left: free some',
+  NOT_WRITABLE: 'it can be read, but not written',
+}
+
+/** A health service over one probe per part; a probe that does not answer within 5 s counts as failed. */
+export function createHealthService(deps: HealthServiceDeps): HealthService {
+  return {
+    async check() {
+      const [state, catalog, engine, cluster] = await Promise.all([
+        probe(deps.checks.state),
+        probe(deps.checks.catalog),
+        probe(deps.checks.engine),
+        probe(deps.checks.cluster),
+      ])
+      const outcomes = { state, catalog, engine, cluster }
+      const checks = { state: shown(state), catalog: shown(catalog), engine: shown(engine), cluster: shown(cluster) }
+      const failed = Object.values(checks).includes('failed') || catalog === 'not_configured'
+      return {
+        status: failed ? 'degraded' : 'ok',
+        version: deps.version,
+        uptime_s: Math.round((deps.nowMs() - deps.startedAtMs) / 100) / 10,
+        checks,
+        problems: PARTS.flatMap((part) => {
+          const outcome = outcomes[part]
+          return isWriteProblem(outcome) ? [{ check: part, code: outcome, detail: DETAILS[outcome] }] : []
+        }),
+      }
+    },
+  }
+}
+
+const PARTS = ['state', 'catalog', 'engine', 'cluster'] as const satisfies readonly Part[]
+
+type Probed = ServiceHealth['checks'][Part] | WriteProblem
+
+function isWriteProblem(outcome: Probed): outcome is WriteProblem {
+  return outcome === 'NO_SPACE' || outcome === 'NOT_WRITABLE'
+}
+
+function shown(outcome: Probed): ServiceHealth['checks'][Part] {
+  return isWriteProblem(outcome) ? 'failed' : outcome
+}
+
+async function probe(check: () => Promise<Outcome>): Promise<Probed> {
+  const { promise: late, resolve } = Promise.withResolvers<Probed>()
+  const timer = setTimeout(() => resolve('failed'), CHECK_LIMIT_MS)
+  try {
+    const answered = check().then((result): Probed => result ?? 'ok')
+    return await Promise.race([answered, late])
+  } catch {
+    return 'failed'
+  } finally {
+    clearTimeout(timer)
+  }
+}
