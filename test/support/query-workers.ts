@@ -7,6 +7,8 @@ export const CAN_WATCH_WORKERS = process.platform === 'linux'
 export interface QueryWorker {
   readonly pid: number
   readonly residentBytes: number
+  /** The most that it had so far. */
+  readonly peakBytes: number
 }
 
 /** The children of a process that run SQL of users; `marker`: only those with it on their command line. */
@@ -18,7 +20,9 @@ export function workersOf(parent: number, marker = ''): readonly QueryWorker[] {
       if (!status.includes(`\nPPid:\t${parent}\n`) || /^State:\tZ/m.test(status)) return []
       const command = readProc(`${name}/cmdline`)
       if (!command.includes('duckdb/worker/main.ts') || !command.includes(marker)) return []
-      return [{ pid: Number(name), residentBytes: Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024 }]
+      const bytes = (field: string): number =>
+        Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024
+      return [{ pid: Number(name), residentBytes: bytes('VmRSS'), peakBytes: bytes('VmHWM') }]
     })
 }
 
@@ -45,8 +49,9 @@ export class WorkerWatch {
 
   constructor(parent: number, everyMs = 10) {
     this.#timer = setInterval(() => {
-      const sizes = workersOf(parent).map(({ residentBytes }) => residentBytes)
-      this.largest = Math.max(this.largest, ...sizes)
+      const workers = workersOf(parent)
+      const sizes = workers.map(({ residentBytes }) => residentBytes)
+      this.largest = Math.max(this.largest, ...workers.map(({ peakBytes }) => peakBytes))
       this.together = Math.max(
         this.together,
         sizes.reduce((sum, size) => sum + size, 0),
