@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { useDeferredValue, useState } from 'react'
 import { ApiError } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
@@ -81,6 +81,7 @@ interface LoadedRequestProps {
 function LoadedRequest({ view, tag }: LoadedRequestProps) {
   const [{ node }, changeSearch] = useSearchParams()
   const [problem, setProblem] = useState<DecisionProblem>()
+  const hasRest = useDeferredValue(true, false) // drawn after what is to be decided
   const select = (id: string): void => changeSearch({ node: id === node ? undefined : id })
   const { from_environment: from, to_environment: to } = view
   return (
@@ -95,8 +96,12 @@ function LoadedRequest({ view, tag }: LoadedRequestProps) {
       <div className={classes.layout}>
         <RequestFacts view={view} />
         <ChangeSection view={view} selected={node} onSelect={select} />
-        <SnapshotSection view={view} selected={node} />
-        <CommentsSection requestId={view.id} />
+        {hasRest && (
+          <>
+            <SnapshotSection view={view} selected={node} />
+            <CommentsSection requestId={view.id} />
+          </>
+        )}
       </div>
     </Page>
   )

@@ -36,7 +36,7 @@ export interface CanvasEdits {
   readonly move: (places: ReadonlyMap<string, Position>) => void
 }
 
-interface CanvasProps {
+export interface CanvasProps {
   readonly graph: Graph
   readonly drawing: Drawing
   /** Undefined: it is only looked at. */

@@ -6,10 +6,10 @@ import { designerStrings } from '../../strings/designer.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { diffQuery } from './api.ts'
 import { arrange, lacksPlaces } from './auto-layout.ts'
-import { Canvas } from './canvas.tsx'
 import { type DiffLine, diffLines, drawDiff, type Mark } from './diff-drawing.ts'
 import type { Drawing } from './flow-elements.ts'
 import type { NodeTypes } from './graph.ts'
+import { Canvas } from './lazy-canvas.tsx'
 import classes from './designer.module.css'
 
 const words = designerStrings.diff

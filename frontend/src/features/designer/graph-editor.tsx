@@ -1,7 +1,6 @@
 import { useHotkeys } from '@mantine/hooks'
 import { useMutation } from '@tanstack/react-query'
-import { lazy, type ReactNode, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { Loading } from '../../components/states.tsx'
+import { type ReactNode, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { Note } from '../../components/note.tsx'
 import type { Version } from '../../api/types.ts'
 import { designerStrings } from '../../strings/designer.ts'
@@ -13,6 +12,7 @@ import { EditorToolbar } from './editor-toolbar.tsx'
 import type { Drawing } from './flow-elements.ts'
 import type { Graph, NodeTypes } from './graph.ts'
 import { Inspector } from './inspector.tsx'
+import { Canvas } from './lazy-canvas.tsx'
 import { LeaveGuard } from './leave-guard.tsx'
 import { Outline } from './outline.tsx'
 import { Palette } from './palette.tsx'
@@ -31,9 +31,6 @@ interface GraphEditorProps {
   /** Stands before the tools. */
   readonly pickers: ReactNode
 }
-
-/** Large, and drawn after the rest of the page. */
-const Canvas = lazy(async () => ({ default: (await import('./canvas.tsx')).Canvas }))
 
 const NO_MARKS = new Map<string, never>()
 
@@ -109,15 +106,13 @@ export function VersionEditor({ version, types, readOnly, newest, pickers }: Gra
           <Outline graph={editor.graph} selectedId={selectedId} problems={problems} onSelect={select} />
         </div>
         <div className={classes.middle} ref={stage} tabIndex={-1}>
-          <Suspense fallback={<Loading lines={3} />}>
-            <Canvas
-              graph={editor.graph}
-              drawing={drawing}
-              edits={readOnly ? undefined : edits}
-              onSelect={select}
-              view={view}
-            />
-          </Suspense>
+          <Canvas
+            graph={editor.graph}
+            drawing={drawing}
+            edits={readOnly ? undefined : edits}
+            onSelect={select}
+            view={view}
+          />
         </div>
         <div className={classes.right}>
           <Inspector
