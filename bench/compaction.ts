@@ -1,4 +1,5 @@
-// Compaction of 1,000 Parquet files of about 1 MB through the real service, against DuckDB's bare COPY of the same files
+// Compaction of 1,000 Parquet files of about 1 MB through the real service, with its values verified and not, against
+// DuckDB's bare COPY of the same files, as it is and with the same codec (zstd level 1),
 // and against Spark's rewrite_data_files on the same table. Rounds are run side by side and compared pair by pair.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
@@ -37,42 +38,50 @@ await withWorkFolder('compaction', async (folder) => {
   await house.catalog.createNamespace(['bench'])
   const spark = await startSpark(house, folder, files)
 
-  const ours: Run[] = []
+  const counted: Run[] = []
+  const verified: Run[] = []
   const copy: Run[] = []
+  const zstd: Run[] = []
   const sparks: Run[] = []
   for (let round = 0; round < ROUNDS; round++) {
     copy.push(bareCopy(folder))
-    ours.push(await compactHere(house, { folder, files, name: `ours_${round}` }))
+    zstd.push(bareCopy(folder, ', COMPRESSION zstd, COMPRESSION_LEVEL 1'))
+    counted.push(await compactHere(house, { folder, files, name: `counted_${round}`, verify: 'counts' }))
+    verified.push(await compactHere(house, { folder, files, name: `verified_${round}`, verify: 'values' }))
     if (spark) sparks.push(await compactWithSpark(house, spark, { folder, files, name: `spark_${round}` }))
-    const times = [copy, ours, sparks].map((runs) => seconds([runs.at(-1)?.ms ?? Number.NaN]))
-    note(`round ${round + 1} of ${ROUNDS}: COPY ${times[0]}, Lockhouse ${times[1]}, Spark ${times[2]}`)
+    const times = [copy, zstd, counted, verified, sparks].map((runs) => seconds([runs.at(-1)?.ms ?? Number.NaN]))
+    note(
+      `round ${round + 1} of ${ROUNDS}: COPY ${times[0]}, zstd ${times[1]}, Lockhouse ${times[2]} and ${times[3]}, Spark ${times[4]}`,
+    )
   }
   await spark?.stop()
   await house.close()
-  report({ total, ours, copy, sparks })
+  report({ total, counted, verified, copy, zstd, sparks })
 })
 
-function report(runs: { total: number; ours: readonly Run[]; copy: readonly Run[]; sparks: readonly Run[] }): void {
-  const ours = runs.ours.map((run) => run.ms)
-  const row = (title: string, list: readonly Run[]) => [
+type Runs = Readonly<Record<'counted' | 'verified' | 'copy' | 'zstd' | 'sparks', readonly Run[]>>
+
+function report({ total, ...runs }: Runs & { readonly total: number }): void {
+  const times = (list: readonly Run[]): number[] => list.map((run) => run.ms)
+  const cpu = (list: readonly Run[]): number[] => list.map((run) => run.cpuMs)
+  const row = (title: string, list: readonly Run[]): string[] => [
     title,
-    seconds(list.map((run) => run.ms)),
-    list === runs.ours
-      ? '1'
-      : ratio(
-          ours,
-          list.map((run) => run.ms),
-        ),
-    list === runs.sparks ? '' : seconds(list.map((run) => run.cpuMs)),
+    seconds(times(list)),
+    list === runs.counted ? '1' : ratio(times(runs.counted), times(list)),
+    list === runs.verified ? '1' : ratio(times(runs.verified), times(list)),
+    list === runs.sparks ? '' : seconds(cpu(list)),
+    list === runs.sparks ? '' : ratio(cpu(runs.verified), cpu(list)),
     list === runs.sparks ? '' : megabytes(Math.max(...list.map((run) => run.peak))),
   ]
   printTable(
-    `Compaction of ${FILES.toLocaleString('en')} Parquet files, ${megabytes(runs.total)}, ${ROUNDS} rounds ` +
-      `(ENGINE_MEMORY_LIMIT ${ENGINE_MEMORY_LIMIT})`,
-    ['', 'median', 'time against Lockhouse, pairwise median (range)', 'CPU time', 'peak memory'],
+    `Compaction of ${FILES.toLocaleString('en')} Parquet files, ${megabytes(total)}, ${ROUNDS} rounds ` +
+      `(ENGINE_MEMORY_LIMIT ${ENGINE_MEMORY_LIMIT}); times as pairwise median (range)`,
+    ['', 'median', 'against counted', 'against verified', 'CPU time', 'CPU against verified', 'peak memory'],
     [
-      row('Lockhouse `POST /api/compact`, everything included', runs.ours),
-      row('DuckDB bare `COPY`, default settings', runs.copy),
+      row('Lockhouse `POST /api/compact`, `verify: "counts"`', runs.counted),
+      row('Lockhouse `POST /api/compact`, `verify: "values"`', runs.verified),
+      row('DuckDB bare `COPY`, zstd level 1', runs.zstd),
+      row('DuckDB bare `COPY`, default settings (snappy)', runs.copy),
       ...(runs.sparks.length > 0 ? [row('Spark local[2] `rewrite_data_files`, warm session', runs.sparks)] : []),
     ],
   )
@@ -84,14 +93,17 @@ interface Job {
   readonly name: string
 }
 
-async function compactHere(house: Lakehouse, { folder, files, name }: Job): Promise<Run> {
+async function compactHere(
+  house: Lakehouse,
+  { folder, files, name, verify }: Job & { readonly verify: 'values' | 'counts' },
+): Promise<Run> {
   await createTable(house, name, files)
   const service = await Service.start({ home: `${folder}/home-${name}`, env: { ENGINE_MEMORY_LIMIT } })
   try {
     await service.configure(house.settings)
     const cpuBefore = processCpuSeconds(service.pid)
     const started = performance.now()
-    const { details } = await service.operate('/api/compact', { table: `bench.${name}` })
+    const { details } = await service.operate('/api/compact', { table: `bench.${name}`, verify })
     const ms = performance.now() - started
     if (Number(details['rewritten_data_files_count']) !== files.length) throw new Error(JSON.stringify(details))
     return { ms, cpuMs: (processCpuSeconds(service.pid) - cpuBefore) * 1000, peak: processMemory(service.pid).peak }
@@ -101,9 +113,11 @@ async function compactHere(house: Lakehouse, { folder, files, name }: Job): Prom
   }
 }
 
-function bareCopy(folder: string): Run {
+function bareCopy(folder: string, options = ''): Run {
   const output = `${folder}/copy.parquet`
-  const answer = execFileSync(process.execPath, [COPY_SCRIPT, `${folder}/files.json`, output], { encoding: 'utf8' })
+  const answer = execFileSync(process.execPath, [COPY_SCRIPT, `${folder}/files.json`, output, options], {
+    encoding: 'utf8',
+  })
   rmSync(output)
   return JSON.parse(answer) as Run
 }

@@ -94,6 +94,28 @@ describe('merging files', () => {
     expect(new Set(codecs)).toEqual(new Set([codec]))
   })
 
+  it.each([
+    [{}, false],
+    [{ 'write.parquet.page-version': 'v1' }, false],
+    [{ 'write.parquet.page-version': 'v2' }, true],
+  ])('uses the encodings of Parquet 2 only when the table asks for them: %j', async (properties, isSecond) => {
+    const engine = await lake.engine()
+    const input = await lake.data(`SELECT i AS id, md5(i::VARCHAR) AS name FROM range(50000) r(i)`, peopleIds)
+    const task = lake.task({ schemas: [people], properties }, [input], { verifyValues: true })
+    const { files, values } = await engine.rewrite(task)
+    expect(values?.isEqual).toBe(true)
+    const encodings = await lake.sql(`SELECT DISTINCT encodings FROM parquet_metadata('${files[0]?.filePath}')`)
+    expect(encodings.some((row) => String(row['encodings']).includes('DELTA'))).toBe(isSecond)
+  })
+
+  it('refuses a version of pages that there is not', async () => {
+    const engine = await lake.engine()
+    const input = await lake.data(`SELECT 1::BIGINT AS id, 'x' AS name`, peopleIds)
+    const task = lake.task({ schemas: [people], properties: { 'write.parquet.page-version': 'v3' } }, [input])
+    await expect(engine.rewrite(task)).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    expect(lake.leftovers().filter((path) => path.includes('files'))).toEqual([])
+  })
+
   it('makes small row groups for the size the table asks for', async () => {
     const engine = await lake.engine()
     const input = await lake.data('SELECT i AS id, md5(i::VARCHAR) AS name FROM range(100000) r(i)', peopleIds)

@@ -39,6 +39,7 @@ export interface CopyRequest {
 
 const CODEC_PROPERTY = 'write.parquet.compression-codec'
 const LEVEL_PROPERTY = 'write.parquet.compression-level'
+const PAGE_VERSION_PROPERTY = 'write.parquet.page-version'
 const ROW_GROUP_PROPERTY = 'write.parquet.row-group-size-bytes'
 const DEFAULT_ROW_GROUP_BYTES = 128 * 1_048_576
 const DEFAULT_ROW_GROUP_ROWS = 122_880
@@ -104,6 +105,7 @@ async function copyOnce(
   const columns = members.map(([name, field]) => `s.c${field.id} AS ${quoteName(name)}`)
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
   options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
+  options.push(`PARQUET_VERSION ${pageVersion(request.properties)}`)
   if (filters) options.push(...bloomFilterOptions(filters))
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
@@ -159,6 +161,17 @@ function codecOptions(properties: Readonly<Record<string, string>>): string[] {
   if (codec === 'zstd')
     options.push(`COMPRESSION_LEVEL ${Number.isInteger(level) && level >= 1 && level <= 22 ? level : 1}`)
   return options
+}
+
+/**
+ * The encodings of Parquet's second version are faster to write and smaller, but Spark reads them only with Iceberg 1.11
+ * or later, so a table has to ask for them (`docs/adr/0008-value-verification.md`).
+ */
+function pageVersion(properties: Readonly<Record<string, string>>): 'V1' | 'V2' {
+  const version = properties[PAGE_VERSION_PROPERTY]?.toLowerCase() ?? 'v1'
+  if (version === 'v1') return 'V1'
+  if (version === 'v2') return 'V2'
+  throw new IcebergError('UNSUPPORTED', `table property ${PAGE_VERSION_PROPERTY} is ${version}; use v1 or v2`)
 }
 
 /**
