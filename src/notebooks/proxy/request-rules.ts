@@ -17,7 +17,7 @@ const READING: ReadonlySet<string> = new Set(['GET', 'HEAD'])
  * because requests reach it with its token, so that any page could drive a kernel if this were not checked here.
  *
  * - WebSockets and all methods but GET and HEAD: from this origin, by `Sec-Fetch-Site` or, of browsers that do not send
- *   it, by `Origin`. A program with a token that says nothing of either may, but not open a WebSocket.
+ *   it, by `Origin`. A program with a token that says nothing of either may.
  * - GET and HEAD: from this origin, from the user's own hand, or as a page of its own (a link that was followed);
  *   nothing that another page loads, reads or frames.
  */
@@ -27,13 +27,13 @@ export function originRefusal(request: RequestOrigin, allowedOrigins: ReadonlySe
   return 'the request does not come from a page of this notebook'
 }
 
-function mayAct({ upgrade, headers, host, bearer }: RequestOrigin, allowed: ReadonlySet<string>): boolean {
+function mayAct({ headers, host, bearer }: RequestOrigin, allowed: ReadonlySet<string>): boolean {
   const site = headers.get('sec-fetch-site')
   const origin = headers.get('origin')
   // The mode says nothing here: a request of mode `no-cors` is no request of the same origin.
   if (site !== null) return site === 'same-origin' && (origin === null || isOriginOf(origin, host))
   if (origin !== null) return isOriginOf(origin, host) || allowed.has(origin)
-  return bearer && !upgrade
+  return bearer // browsers send an origin with every WebSocket, and no page can add `Authorization` to one
 }
 
 function mayRead({ headers, host }: RequestOrigin, allowed: ReadonlySet<string>): boolean {

@@ -273,7 +273,8 @@ describe('origins', () => {
       expect(ask(undefined, upgrade)).toBe(false)
     }
     expect(ask(undefined, false, true)).toBe(true)
-    expect(ask(undefined, true, true)).toBe(false)
+    expect(ask(undefined, true, true)).toBe(true)
+    expect(ask('http://evil.example', true, true)).toBe(false)
     expect(ask('http://evil.example', false, true)).toBe(false)
   })
 
