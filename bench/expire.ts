@@ -20,7 +20,6 @@ interface Run {
 await withWorkFolder('expire', async (folder) => {
   const house = await openLakehouse(folder)
   await house.catalog.createNamespace(['bench'])
-  await house.close()
   const runs = new Map<number, Run[]>([
     [SMALL, []],
     [LARGE, []],
@@ -40,13 +39,14 @@ await withWorkFolder('expire', async (folder) => {
       execFileSync('cp', ['-al', `${folder}/masters/${size}`, live]) // links: the files themselves stay with the master
       const service = await Service.start({ home: `${folder}/home-${size}-${round}` })
       await service.configure(house.settings)
-      list.push(
-        await expire(service, { table: `bench.history_${size}_${round}`, metadata: histories.get(size) ?? '', size }),
-      )
+      const name = `history_${size}_${round}`
+      list.push(await expire(service, { table: `bench.${name}`, metadata: histories.get(size) ?? '', size }))
       await service.stop()
+      await house.catalog.dropTable({ namespace: ['bench'], name }) // the next round registers the same table
       note(`round ${round + 1}: ${size} snapshots in ${seconds([list.at(-1)?.ms ?? 0])}`)
     }
   }
+  await house.close()
   report(runs)
 })
 
