@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what the interop tests and benches compare us with: PyIceberg and PySpark in a virtual environment, the
+# Installs what the interop tests and benches compare us with: PyIceberg and PySpark (4 and 3.5) in virtual environments, the
 # Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, and Iceberg's own REST catalog server. Needs Python
 # 3.11, a JDK 17 and Maven, and uses the package registries that pip and Maven are configured with. Prints the
 # environment on standard output:
@@ -12,6 +12,8 @@ cache="$PWD/.cache/interop"
 requirements="test/interop/python/requirements.txt"
 iceberg_version="${ICEBERG_VERSION:-1.11.0}"
 runtime="iceberg-spark-runtime-4.0_2.13"
+spark35_version="${SPARK35_VERSION:-3.5.6}"
+spark35_runtime="iceberg-spark-runtime-3.5_2.12"
 sqlite_version="${SQLITE_JDBC_VERSION:-3.50.3.0}"
 python="${PYTHON:-$(command -v python3.11 || command -v python3)}"
 
@@ -21,6 +23,13 @@ if ! cmp -s "$requirements" "$cache/requirements.installed"; then
   "$python" -m venv --clear "$cache/venv" >&2
   "$cache/venv/bin/pip" install --quiet --requirement "$requirements" >&2
   cp "$requirements" "$cache/requirements.installed"
+fi
+
+# Spark 3.5 next to Spark 4: many lakehouses still run it.
+if [ "$(cat "$cache/spark35.installed" 2>/dev/null)" != "$spark35_version" ]; then
+  "$python" -m venv --clear "$cache/spark35" >&2
+  "$cache/spark35/bin/pip" install --quiet "pyspark==$spark35_version" >&2
+  echo "$spark35_version" >"$cache/spark35.installed"
 fi
 
 # Copies an artifact out of Maven's own store, fetching it when it is not there yet.
@@ -35,6 +44,7 @@ jar() {
 }
 
 jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_version.jar"
+jar "org.apache.iceberg:$spark35_runtime:$iceberg_version" "$cache/$spark35_runtime-$iceberg_version.jar"
 jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
 
 # The jars that a pom names, with all that they need.
@@ -49,5 +59,7 @@ fi
 
 printf 'export LOCKHOUSE_PYTHON=%q\n' "$cache/venv/bin/python"
 printf 'export ICEBERG_SPARK_JAR=%q\n' "$cache/$runtime-$iceberg_version.jar"
+printf 'export LOCKHOUSE_SPARK35_PYTHON=%q\n' "$cache/spark35/bin/python"
+printf 'export ICEBERG_SPARK35_JAR=%q\n' "$cache/$spark35_runtime-$iceberg_version.jar"
 printf 'export SQLITE_JDBC_JAR=%q\n' "$cache/sqlite-jdbc-$sqlite_version.jar"
 printf 'export ICEBERG_REST_JARS=%q\n' "$rest_jars"

@@ -10,6 +10,10 @@ export const PYTHON = existing('LOCKHOUSE_PYTHON')
 /** The Iceberg runtime for Spark, or undefined. */
 export const SPARK_JAR = existing('ICEBERG_SPARK_JAR')
 
+/** Python with PySpark 3.5, and the Iceberg runtime for it, or undefined. */
+export const SPARK35_PYTHON = existing('LOCKHOUSE_SPARK35_PYTHON')
+export const SPARK35_JAR = existing('ICEBERG_SPARK35_JAR')
+
 /** The SQLite driver with which Spark opens the service's own catalog, or undefined. */
 export const SQLITE_JDBC_JAR = existing('SQLITE_JDBC_JAR')
 

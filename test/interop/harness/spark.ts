@@ -14,6 +14,8 @@ export interface SparkOptions {
   /** Address of the REST catalog `served`. */
   readonly restUri?: string
   readonly driverMemory?: string
+  /** Python and Iceberg runtime of another version of Spark. */
+  readonly version?: { readonly python: string; readonly jar: string }
 }
 
 /** One Spark session in a process of its own; commands as `spark_session.py` describes them, one at a time. */
@@ -32,10 +34,11 @@ export class SparkSession {
 
   /** Starts Spark and waits until it takes commands (about ten seconds). */
   static async start(options: SparkOptions): Promise<SparkSession> {
-    if (!PYTHON || !SPARK_JAR) throw new Error('LOCKHOUSE_PYTHON or ICEBERG_SPARK_JAR is not set')
-    const child = spawn(PYTHON, [`${REPOSITORY}/test/interop/python/spark_session.py`], {
+    const { python = PYTHON, jar = SPARK_JAR } = options.version ?? {}
+    if (!python || !jar) throw new Error('LOCKHOUSE_PYTHON or ICEBERG_SPARK_JAR is not set')
+    const child = spawn(python, [`${REPOSITORY}/test/interop/python/spark_session.py`], {
       stdio: ['pipe', 'pipe', 'pipe'],
-      env: { ...process.env, ...settings(options), ICEBERG_SPARK_JAR: SPARK_JAR, PYTHONDONTWRITEBYTECODE: '1' },
+      env: { ...process.env, ...settings(options), ICEBERG_SPARK_JAR: jar, PYTHONDONTWRITEBYTECODE: '1' },
     })
     const session = new SparkSession(child)
     await session.#next()
