@@ -16,6 +16,22 @@ import { requestContext, type Route, route, type RouteAnswer } from './route.ts'
 
 const BASE = '/api/pipeline-defs'
 
+const DEFINITION_PLACE = { def_id: '/definition/id' }
+const VERSION_PLACE = { ...DEFINITION_PLACE, ver_id: '/version/id' }
+const CREATED = {
+  description: 'Definition and first version',
+  schema: createdDefinition,
+  links: {
+    getDefinition: DEFINITION_PLACE,
+    listVersions: DEFINITION_PLACE,
+    createVersion: DEFINITION_PLACE,
+    getVersion: VERSION_PLACE,
+    exportVersion: VERSION_PLACE,
+    promoteVersion: VERSION_PLACE,
+    deleteDefinition: DEFINITION_PLACE,
+  },
+}
+
 /** Pipeline definitions (spec, section 4, "Pipeline definitions"). */
 export function definitionRoutes({ definitions }: { readonly definitions: DefinitionService }): Route[] {
   return [
@@ -26,7 +42,7 @@ export function definitionRoutes({ definitions }: { readonly definitions: Defini
       summary: 'Make a pipeline definition with version 1 in development',
       minRole: 'DataEngineer',
       body: createDefinitionRequest,
-      responses: { 201: { description: 'Definition and first version', schema: createdDefinition } },
+      responses: { 201: CREATED },
       handle: async (input) => created(await definitions.create(input.body, requestContext(input))),
     }),
     route({
@@ -49,7 +65,7 @@ export function definitionRoutes({ definitions }: { readonly definitions: Defini
       summary: 'Make a definition from an exported document',
       minRole: 'DataEngineer',
       body: importRequest,
-      responses: { 201: { description: 'Definition and first version', schema: createdDefinition } },
+      responses: { 201: CREATED },
       handle: async (input) => created(await definitions.import(input.body, requestContext(input))),
     }),
     route({

@@ -54,11 +54,14 @@ export interface RouteAnswer {
 /** Request headers beyond the usual ones that a route takes into account. */
 export type RequestHeader = 'If-Match' | 'Prefer'
 
-interface ResponseSpec {
+/** One status that a route answers with when it does what was asked. */
+export interface ResponseSpec {
   readonly description: string
   readonly schema?: z.ZodType
   /** Default `application/json`. */
   readonly contentType?: string
+  /** Routes that go on from this answer: by `operationId`, where its path parameters are in the body (JSON pointers). */
+  readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
 }
 
 /** One endpoint: the only place where its path, minimum role, shapes and handler stand together. */

@@ -16,7 +16,10 @@ export const createTokenRequest = z.strictObject({
   user: userName,
   role: z.enum(ROLES),
   name: z.string().min(1).max(200),
-  expires_at: timestamp.nullable().optional(),
+  expires_at: timestamp
+    .nullable()
+    .optional()
+    .meta({ description: 'In the future', example: '2036-01-01T00:00:00.000Z' }),
 })
 
 const tokenFields = {

@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { EVENT_TYPE_WISH } from '../domain/event-type.ts'
 
 // Patterns name control characters as ranges: clients compile them in languages that lack `\p{Cc}`.
-const EDGE = String.raw`[^./\\\s\u0000-\u001f\u007f-\u009f]`
+// White space by its code points: `\s` is not the same in all of them.
+const SPACES = String.raw` \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff`
+const EDGE = String.raw`[^./\\${SPACES}\u0000-\u001f\u007f-\u009f]`
 const INNER = String.raw`[^./\\\u0000-\u001f\u007f-\u009f]`
 const LEVEL = `${EDGE}(${INNER}{0,253}${EDGE})?`
 const NAMESPACE = new RegExp(String.raw`^${LEVEL}(\.${LEVEL})*$`)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { problem } from '../../schemas/common.ts'
-import type { RequestHeader, Route } from '../route.ts'
+import type { RequestHeader, ResponseSpec, Route } from '../route.ts'
 import { codesOf, refusalStatuses } from './refusals.ts'
 
 type Json = Record<string, unknown>
@@ -56,11 +56,19 @@ function describeRoute(route: Route, components: Components): Json {
 }
 
 function describeResponses(route: Route, components: Components): Json {
-  const entries = Object.entries(route.responses).map(([status, { description, schema, contentType }]) => {
+  const entries = Object.entries(route.responses).map(([status, { description, schema, contentType, links }]) => {
     const content = schema && {
       content: { [contentType ?? 'application/json']: { schema: reference(schema, components) } },
     }
-    return [status, { description, ...content }]
+    return [status, { description, ...content, ...(links && { links: describeLinks(links) }) }]
+  })
+  return Object.fromEntries(entries)
+}
+
+function describeLinks(links: NonNullable<ResponseSpec['links']>): Json {
+  const entries = Object.entries(links).map(([operationId, pointers]) => {
+    const parameters = Object.entries(pointers).map(([name, pointer]) => [name, `$response.body#${pointer}`])
+    return [operationId, { operationId, parameters: Object.fromEntries(parameters) }]
   })
   return Object.fromEntries(entries)
 }
