@@ -118,7 +118,6 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
   }
 
   it.each(ROLES)('is what schemathesis sees in all phases as %s', async (role) => {
-    // Wrong credentials are sent on their own, below: more than one a second is too many for the service.
     const cases = await schemathesis(role, [
       '--phases=examples,coverage,fuzzing,stateful',
       '--max-examples=10',
