@@ -22,6 +22,7 @@ import type { Backoff } from '../streaming/pipeline-runner.ts'
 import { createPinKeeper } from '../streaming/pin-keeper.ts'
 import { guardRestingPins } from '../streaming/resting-pins.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
+import { isCheckpointFolder } from '../streaming/checkpoint.ts'
 import { isTableFolder } from '../streaming/table-folder.ts'
 import { createTableWatch } from '../streaming/table-watch.ts'
 
@@ -77,6 +78,7 @@ export function openStreaming(parts: StreamingParts): Streaming {
   const store = createPipelineStore(state.db)
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
   const isTable = (folder: string) => isTableFolder(checkpointIo, folder)
+  const isCheckpoint = (folder: string) => isCheckpointFolder(checkpointIo, folder)
   const current = () => catalog.current()
   const tables = createTableWatch(current)
   const pins = createPinKeeper({
@@ -104,7 +106,7 @@ export function openStreaming(parts: StreamingParts): Streaming {
     hub,
     history: createPipelineHistory(hub, now),
     checkpointIo,
-    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable }),
+    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable, isCheckpoint }),
     inTransaction,
     audit,
     events,

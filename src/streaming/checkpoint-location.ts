@@ -10,6 +10,8 @@ export interface CheckpointRoots {
   readonly realFolder: (path: string) => Promise<string>
   /** Whether a folder is that of a table. */
   readonly isTable: (path: string) => Promise<boolean>
+  /** Whether a folder holds a checkpoint. */
+  readonly isCheckpoint: (path: string) => Promise<boolean>
 }
 
 const FIELD = 'checkpoint_location'
@@ -20,8 +22,8 @@ const ESCAPES = /%(?:2e|2f|5c|25|00)|\\|\p{Cc}/iu
 
 /**
  * The checkpoint folder that a request names, as a `file:` URI: a path or URI strictly inside the warehouse or
- * `LOCKHOUSE_HOME`, links followed, not in the folder of any table, nor around one of those at `tableLocations`.
- * `INVALID_REQUEST` naming the field for everything else.
+ * `LOCKHOUSE_HOME`, links followed, not in the folder of any table or in another checkpoint, nor around a table at
+ * `tableLocations`. `INVALID_REQUEST` naming the field for everything else.
  */
 export async function resolveCheckpointLocation(
   text: string,
@@ -40,6 +42,9 @@ export async function resolveCheckpointLocation(
   if (realRoot === undefined) throw refuse('leads outside the warehouse and LOCKHOUSE_HOME')
   for (let folder = real; folder !== realRoot; folder = parentOf(folder)) {
     if (await roots.isTable(folder)) throw refuse(APART)
+    if (folder !== real && (await roots.isCheckpoint(folder))) {
+      throw refuse('must not lie in the checkpoint of another pipeline')
+    }
   }
   for (const location of tableLocations) await requireApart(real, location, roots)
   return `file://${path}`

@@ -159,8 +159,9 @@ export class Checkpoint {
 
   async #numbers(folder: string): Promise<number[]> {
     const numbers: number[] = []
-    for await (const { location } of this.#io.list(`${this.location}/${folder}`)) {
-      const name = location.slice(location.lastIndexOf('/') + 1)
+    const path = `${this.location}/${folder}`
+    for await (const { location } of this.#io.list(path)) {
+      const name = location.slice(path.length + 1) // with a slash: it lies deeper, and is somebody else's
       if (/^\d{1,15}$/.test(name)) numbers.push(Number(name))
     }
     return numbers.sort((a, b) => a - b)
@@ -201,6 +202,12 @@ function initialFile(source: number): string {
 
 function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text)
+}
+
+/** Whether a folder holds a checkpoint, of this service or of Spark. */
+export async function isCheckpointFolder(io: FileIO, folder: string): Promise<boolean> {
+  const found = await Promise.all(['metadata', OWNER_FILE].map((name) => io.stat(`${folder}/${name}`)))
+  return found.some((file) => file !== undefined)
 }
 
 export function stampToJson({ table, uuid }: TableStamp): JsonObject {

@@ -159,6 +159,34 @@ describe('the checkpoint of a pipeline', () => {
     expect([damaged.status, damaged.body.errors[0].path]).toEqual([422, 'sink_table'])
   })
 
+  it('skips no batch because of numbers that lie deeper in its folders', async () => {
+    const id = await ran('deeper')
+    await lab.append('s.deeper', numbered(30, 40))
+    const { metadata } = await lab.catalog().loadTable(parseIdentifier('s.deeper'))
+    // a batch that was planned and did not get into the sink
+    const planned = { version: 1, snapshot_id: 'id', position: 1, scan_all_files: false }
+    const [head, conf] = readFileSync(lastOffset('deeper'), 'utf8').split('\n')
+    const offset = JSON.stringify(planned).replace('"id"', `${metadata.currentSnapshotId}`)
+    writeFileSync(`${folder('deeper')}/offsets/3`, [head, conf, offset].join('\n'))
+    for (const part of ['commits', 'offsets']) {
+      mkdirSync(`${folder('deeper')}/${part}/${part}`)
+      writeFileSync(`${folder('deeper')}/${part}/${part}/9`, 'v1\n{}')
+    }
+    await start('deeper')
+    await untilSame('deeper')
+    await stop(id)
+  })
+
+  it('is not laid into that of another pipeline', async () => {
+    await ran('outer')
+    await lab.createTable('s.guest', [['id', 'long']])
+    for (const part of ['commits', 'offsets', 'sources/0', 'deep/below']) {
+      const { status: code, body } = await ask('guest', { checkpoint_location: `cp/outer/${part}` })
+      expect([code, body.errors?.[0].path], part).toEqual([400, 'checkpoint_location'])
+      expect(body.detail).toContain('checkpoint of another pipeline')
+    }
+  })
+
   it('from a backup, older than the sink, does not bring rows in twice', async () => {
     const id = await ran('backup')
     cpSync(folder('backup'), folder('backup-of-it'), { recursive: true })
