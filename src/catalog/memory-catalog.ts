@@ -3,7 +3,7 @@ import type { FileIO } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/table.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from './catalog.ts'
 import { commitBySwap, type TablePointer } from './commit-swap.ts'
-import { loadNewTableAt, loadTableAt } from './metadata-file.ts'
+import { loadTableAt } from './metadata-file.ts'
 import { draftOfNewTable, type NewTable, stageNewTable } from './new-table.ts'
 import { addUnowned, requireUnowned } from './ownership/registration-guard.ts'
 import {
@@ -91,7 +91,8 @@ class MemoryCatalog implements Catalog {
 
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
     this.#requireFree(identifier)
-    const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    // Relative locations are a matter of the FileIO that the catalog was given.
+    const table = await loadTableAt(this.#io, identifier, metadataLocation)
     return addUnowned(this, table, {
       add: () => this.#add({ table, discard: async () => {} }),
       undo: async () => void this.#locations.delete(formatIdentifier(identifier)),

@@ -88,6 +88,8 @@ export const fields = {
   snapshot_ids: 'Only these snapshots',
   snapshot_idsHint: 'Ids with commas or spaces between them. They are expired whatever their age.',
   clean_expired_metadata: 'Remove schemas and partition specs that nothing uses any more',
+  delete_foreign_files: 'Also delete files outside the table folder',
+  delete_foreign_filesHint: 'Leads only. Files that another table uses are always kept.',
   name: 'Name',
   nameHint: 'A dotted name, such as address.zip, adds into a struct.',
   type: 'Type',

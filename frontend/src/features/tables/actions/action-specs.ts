@@ -98,6 +98,13 @@ const EXPIRE: readonly FieldSpec[] = [
   { name: 'retain_last', type: 'count', label: words.retain_last, hint: words.retain_lastHint },
   { name: 'snapshot_ids', type: 'ids', label: words.snapshot_ids, hint: words.snapshot_idsHint, advanced: true },
   { name: 'clean_expired_metadata', type: 'flag', label: words.clean_expired_metadata, advanced: true },
+  {
+    name: 'delete_foreign_files',
+    type: 'flag',
+    label: words.delete_foreign_files,
+    hint: words.delete_foreign_filesHint,
+    advanced: true,
+  },
 ]
 
 const ADD_COLUMN: readonly FieldSpec[] = [
