@@ -166,6 +166,17 @@ const HOSTILE: readonly string[] = [
   'SELECT * FROM lockhouse_source_0',
   'WITH lockhouse_node_0 AS (SELECT 1) SELECT * FROM lockhouse_node_0',
   'SELECT * FROM (WITH x AS (SELECT 1) SELECT 1), x',
+  // the engine's own tables, and files, under the names of named queries that do not reach so far
+  'WITH duckdb_views AS (SELECT sql FROM duckdb_views) SELECT * FROM duckdb_views',
+  'WITH a AS (SELECT sql FROM sqlite_master), sqlite_master AS (SELECT 1) SELECT * FROM a',
+  'WITH RECURSIVE a AS (SELECT sql FROM sqlite_master), sqlite_master AS (SELECT 1) SELECT * FROM a',
+  'WITH RECURSIVE duckdb_tables AS (SELECT sql FROM duckdb_tables UNION ALL SELECT 1 FROM duckdb_tables) SELECT 1',
+  'WITH RECURSIVE duckdb_tables AS (SELECT sql FROM duckdb_tables) SELECT * FROM duckdb_tables',
+  'SELECT (WITH duckdb_views AS (SELECT max(sql) FROM duckdb_views) SELECT * FROM duckdb_views)',
+  'WITH x AS (WITH duckdb_views AS (SELECT sql FROM duckdb_views) SELECT * FROM duckdb_views) SELECT * FROM x',
+  '(WITH duckdb_views AS (SELECT 1) SELECT * FROM duckdb_views) UNION ALL SELECT sql FROM duckdb_views',
+  'WITH "duc\u212adb_views" AS (SELECT 1) SELECT * FROM duckdb_views',
+  `WITH "$F/canary.csv" AS (SELECT * FROM "$F/canary.csv") SELECT * FROM "$F/canary.csv"`,
   'SELECT * FROM input AT (VERSION => 1)',
   // network
   "SELECT * FROM read_csv('http://127.0.0.1:$P/x.csv')",
@@ -305,6 +316,10 @@ describe('SQL of users', () => {
     'SELECT count(*) FILTER (WHERE id > 1) FROM input',
     'SELECT * FROM input WHERE EXISTS (SELECT 1 FROM input i WHERE i.id = input.id)',
     'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t WHERE n < 5) SELECT n FROM t',
+    'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL (WITH u AS (SELECT n FROM t) SELECT n + 1 FROM u WHERE n < 5)) FROM t',
+    'WITH input AS (SELECT * FROM input WHERE id > 1) SELECT * FROM input',
+    'WITH A AS (SELECT 1 AS x), b AS (SELECT * FROM a) SELECT * FROM B WHERE x IN (WITH b AS (FROM a) FROM b)',
+    'WITH a AS (SELECT 1 AS x), b AS (WITH a AS (SELECT 2 AS x) SELECT x FROM a) SELECT x FROM a UNION SELECT x FROM b',
     'SELECT * FROM input ORDER BY random() LIMIT 1',
     'SELECT * FROM input USING SAMPLE 10%',
   ])('may query: %s', async (text) => {

@@ -125,7 +125,7 @@ type Tree = Readonly<Record<string, unknown>>
 interface Scope {
   readonly sql: UserSql
   readonly functions: KnownFunctions
-  /** Relations that may be named here, in lower case. */
+  /** Relations that may be named here, as {@link foldName} writes them. */
   readonly names: ReadonlySet<string>
   readonly counts: { flattens: number; growth: number }
 }
@@ -133,7 +133,7 @@ interface Scope {
 /** Refuses what {@link UserSql} must not be, by the tree that the engine itself reads in it. */
 export function requireHarmless(sql: UserSql, serialized: unknown, functions: KnownFunctions): void {
   const node = singleSelect(serialized)
-  const names = new Set(sql.relations.map((name) => name.toLowerCase()))
+  const names = new Set(sql.relations.map(foldName))
   if (sql.kind === 'expression') requireBareExpression(node)
   visit(node, { sql, functions, names, counts: { flattens: 0, growth: 1 } })
 }
@@ -181,12 +181,14 @@ function visit(value: unknown, scope: Scope): void {
     return
   }
   if (!isTree(value)) return
-  const inner = isTree(value['cte_map']) ? withNames(scope, value['cte_map']) : scope
+  const { cte_map: named, ...own } = value
+  const inner = isTree(named) ? visitNamedQueries(named, scope) : scope
   if (typeof value['class'] === 'string') {
     requireExpression(value, inner)
     if (value['class'] === 'CONSTANT') return
   } else if (typeof value['type'] === 'string') requireNode(value, inner)
-  const parts = value['type'] === 'TABLE_FUNCTION' ? tableFunctionParts(value) : Object.values(value)
+  if (value['type'] === 'RECURSIVE_CTE_NODE') return visitRecursion(own, inner)
+  const parts = value['type'] === 'TABLE_FUNCTION' ? tableFunctionParts(own) : Object.values(own)
   for (const part of parts) visit(part, inner)
 }
 
@@ -195,13 +197,42 @@ function tableFunctionParts({ function: call, ...rest }: Tree): readonly unknown
   return [...Object.values(rest), isTree(call) ? call['children'] : undefined]
 }
 
-function withNames(scope: Scope, cteMap: Tree): Scope {
-  const entries = Array.isArray(cteMap['map']) ? cteMap['map'] : []
-  const names = entries.map((entry: unknown) => String(isTree(entry) ? entry['key'] : ''))
-  for (const name of names) requireUnreserved(name)
-  return names.length === 0
-    ? scope
-    : { ...scope, names: new Set([...scope.names, ...names.map((name) => name.toLowerCase())]) }
+/**
+ * The scope of a query that follows its named queries (`WITH`). Each of them sees those before it: under its own name, and
+ * under a later one, the engine would find a table of its own.
+ */
+function visitNamedQueries({ map }: Tree, scope: Scope): Scope {
+  let inner = scope
+  for (const entry of Array.isArray(map) ? map : []) {
+    if (!isTree(entry)) throw refusal('the text cannot be read as SQL')
+    const name = String(entry['key'])
+    requireUnreserved(name)
+    visit(entry['value'], withoutName(inner, name))
+    inner = withName(inner, name)
+  }
+  return inner
+}
+
+/** Only the second part of a recursive query sees its name. */
+function visitRecursion({ right, ...rest }: Tree, scope: Scope): void {
+  for (const part of Object.values(rest)) visit(part, scope)
+  visit(right, withName(scope, String(rest['cte_name'])))
+}
+
+function withName(scope: Scope, name: string): Scope {
+  return { ...scope, names: new Set([...scope.names, foldName(name)]) }
+}
+
+/** Without a name, unless it is that of a relation too. */
+function withoutName(scope: Scope, name: string): Scope {
+  const folded = foldName(name)
+  const isRelation = scope.sql.relations.some((relation) => foldName(relation) === folded)
+  return isRelation ? scope : { ...scope, names: new Set([...scope.names].filter((known) => known !== folded)) }
+}
+
+/** A name as the engine compares it: it ignores the case of ASCII letters, and of no others. */
+function foldName(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
 }
 
 function requireExpression(tree: Tree, scope: Scope): void {
@@ -272,7 +303,7 @@ function isEnumValue(tree: Tree): boolean {
 function requireRelation(tree: Tree, { names, sql }: Scope): void {
   const name = String(tree['table_name'])
   const qualified = tree['schema_name'] !== '' || tree['catalog_name'] !== ''
-  if (qualified || tree['at_clause'] !== null || !names.has(name.toLowerCase())) {
+  if (qualified || tree['at_clause'] !== null || !names.has(foldName(name))) {
     const known =
       sql.relations.length === 0 ? 'no table can be read here' : `only ${sql.relations.join(', ')} can be read here`
     throw refusal(`there is no table ${JSON.stringify(name)}: ${known}`)
