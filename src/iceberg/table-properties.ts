@@ -38,7 +38,7 @@ export const TABLE_PROPERTIES: readonly TableProperty[] = [
   entry('write.parquet.stats-enabled.column.*', 'otherwise', 'Footers have statistics of all columns.'),
   entry('write.parquet.page-size-bytes', 'otherwise', 'The engine chooses the size of pages.'),
   entry('write.parquet.page-row-limit', 'otherwise', 'The engine chooses the size of pages.'),
-  entry('write.parquet.page-version', 'otherwise', 'The engine chooses the version of pages.'),
+  entry('write.parquet.page-version', 'honoured', 'v1 (default) or v2; others are refused.'),
   entry('write.parquet.dict-size-bytes', 'otherwise', 'The engine chooses the size of dictionaries.'),
   entry('write.parquet.dict-enabled.column.*', 'otherwise', 'The engine chooses which columns get a dictionary.'),
   entry('write.parquet.row-group-check-min-record-count', 'otherwise', 'Row groups are counted in rows.'),

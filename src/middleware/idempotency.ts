@@ -29,7 +29,7 @@ export function idempotency(service: IdempotencyService) {
     if (claim.kind === 'mismatch')
       throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
     if (claim.kind === 'lost') {
-      const did = `the first request with this Idempotency-Key had its effect (${claim.effect})`
+      const did = `the first request with this Idempotency-Key took effect (${claim.effect})`
       const why =
         'its answer is not repeated, because it has a secret or because the service stopped before it was sent'
       throw new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you send it again under a new key`)

@@ -93,7 +93,7 @@ export function notebookState(pod: ClusterPod, events: readonly PodEvent[], nowM
   if (stuck !== undefined) return state('failed', stuck)
   if (pod.phase === 'Running' && notebook?.started === true) {
     if (isNodeSilent(pod))
-      return state('failed', `${SILENT}; it may come back, and a start makes a notebook on another`)
+      return state('failed', `${SILENT}; it may come back, or start the notebook again on another node`)
     if (!notebook.ready) return state('running', 'the notebook server does not answer its probe')
     return state('running', whyRestarted(notebook))
   }
@@ -136,7 +136,7 @@ export function whyGone(lastSeen: ClusterPod | undefined, events: readonly PodEv
 function whyDisrupted({ conditions }: ClusterPod): string | undefined {
   const target = conditions.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True')
   if (target === undefined) return undefined
-  return sentence(DISRUPTIONS[target.reason ?? ''] ?? 'the cluster takes it away', target.message)
+  return sentence(DISRUPTIONS[target.reason ?? ''] ?? 'the cluster is removing its pod', target.message)
 }
 
 function whyFailed(pod: ClusterPod, notebook: PodContainer | undefined): string {

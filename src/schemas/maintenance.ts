@@ -68,7 +68,7 @@ const columnName = z.string().min(1).max(1000)
 
 const force = z.boolean().optional().meta({
   description:
-    'LeadDataEngineer only: even if versions in uat or production use the column. Running pipelines always refuse it',
+    'LeadDataEngineer only: even if versions in uat or production use the column. Never while a running pipeline uses it',
 })
 
 /** What a new column is. */

@@ -72,7 +72,7 @@ export const approvalStrings = {
     decidedAt: 'Decided',
     content: 'Content hash',
     reason: 'Reason',
-    created: 'Version made',
+    created: 'Version created',
     definition: 'Definition',
   },
   change: {

@@ -28,7 +28,7 @@ export const definitionStrings = {
   },
   newestIn: (version: number, environment: string) => `v${version} in ${inWords(environment)}`,
   waitingCount: (count: number) => (count === 1 ? '1 waits for approval' : `${count} wait for approval`),
-  gateHelp: 'A closed gate: a version waits there for approval.',
+  gateHelp: 'The gate icon: a version is waiting for approval.',
   form: {
     createTitle: 'New definition',
     editTitle: 'Name and description',
@@ -119,11 +119,11 @@ export const definitionPageStrings = {
   board: {
     label: 'Environments',
     gates: {
-      open: (to: string) => `Open gate: versions go to ${inWords(to)} at once`,
-      approval: (to: string) => `Guarded gate: going to ${inWords(to)} needs the approval of a lead`,
-      lead: (to: string) => `Guarded gate: a lead moves versions to ${inWords(to)}`,
+      open: (to: string) => `Versions go to ${inWords(to)} without approval`,
+      approval: (to: string) => `Going to ${inWords(to)} needs the approval of a lead`,
+      lead: (to: string) => `Only a lead moves versions to ${inWords(to)}`,
       waiting: (to: string, count: number) =>
-        `Closed gate: ${formatPlural(count, 'version')} waiting to go to ${inWords(to)}`,
+        `Approval pending: ${formatPlural(count, 'version')} waiting to go to ${inWords(to)}`,
     },
     gateWords: { open: 'at once', approval: 'by approval', lead: 'by a lead' },
     empty: 'Nothing here',
@@ -142,8 +142,8 @@ export const definitionPageStrings = {
       environment: 'Environment',
       nodes: 'Nodes',
       edges: 'Edges',
-      by: 'Made by',
-      made: 'Made',
+      by: 'Created by',
+      made: 'Created',
       hash: 'Content hash',
       actions: 'Actions',
     },

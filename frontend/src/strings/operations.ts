@@ -59,7 +59,7 @@ export const operationStrings = {
     better: 'better',
     worse: 'worse',
     result: 'Result',
-    zeros: (names: string) => `0 each: ${names}.`,
+    zeros: (names: string) => `Zero: ${names}.`,
     noResult: 'This operation left no result.',
     request: 'Request',
     facts: 'Facts',
@@ -132,7 +132,7 @@ export const auditStrings = {
   nobody: 'nobody',
   service: 'the service',
   empty: { title: 'No entry fits', text: 'Change the filters, or clear them.' },
-  end: (count: string) => `${count}, to the beginning`,
+  end: (count: string) => `${count}, all loaded`,
   shown: (count: string) => `${count} shown`,
   entry: {
     number: 'Entry',

@@ -125,7 +125,7 @@ export const pipelines = {
       runId: 'Run id',
       id: 'Pipeline id',
       startedBy: 'First started by',
-      created: 'Made',
+      created: 'Created',
       started: 'Started',
       stopped: 'Stopped',
       version: 'Runs',

@@ -99,7 +99,7 @@ async function ensureLakeToken(deps: NotebookDeps, { pod, session, context }: La
     // After a lost answer it is there although this says otherwise: the next round reads whose it is.
     await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, made)))
   }
-  throw new ClusterError('unavailable', 'the token of the notebook is replaced again and again')
+  throw new ClusterError('unavailable', 'other requests keep replacing the token of the notebook: try again')
 }
 
 /** Whether a token can be used, and for at least half of the time of a new one. */

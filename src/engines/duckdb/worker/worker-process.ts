@@ -189,7 +189,7 @@ export class WorkerProcess {
       for (const message of this.#reader.push(chunk)) {
         const reply = readReply(fromWire(message))
         const pending = this.#pending
-        if (pending === undefined) throw new TypeError('an answer that nobody asked for')
+        if (pending === undefined) throw new TypeError('an unexpected answer')
         this.#pending = undefined
         pending.resolve(reply)
       }
