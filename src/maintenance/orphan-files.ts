@@ -1,6 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts'
 import { judgeDeletion, requireOwnFolders } from '../catalog/ownership/deletion-guard.ts'
 import type { DeletionVerdict, KeptFile, UnreadTable } from '../catalog/ownership/deletion-guard.ts'
+import { requireNoUnknownCatalog } from '../catalog/ownership/unknown-catalog.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 import type { FileStatus } from '../iceberg/io/file-io.ts'
 import { isBelow, sameLocation } from '../iceberg/location-identity.ts'
@@ -61,7 +62,7 @@ export async function previewRemoveOrphans(input: RemoveOrphansInput): Promise<R
  * inside the location, hidden files and the version hint stay. The table is read again before the first deletion.
  *
  * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `PLAN_STALE`, `TABLES_OVERLAP` when another table has folders in common with this
- * one, those of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
+ * one or another catalog uses them, those of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
  */
 export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
   const { table, orphans } = await findOrphans(input)
@@ -104,8 +105,9 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
   requireUnchanged(before, input.expectedMetadataLocation)
   requireGcEnabled(before.metadata, 'remove orphan files')
   await requireOwnFolders(input.catalog, before, 'remove orphan files')
-  const files = await listOldFiles(before, cutoffMs, input.signal)
+  const { files, metadataFiles } = await listOldFiles(before, cutoffMs, input.signal)
   const table = await input.catalog.loadTable(input.identifier)
+  await requireNoUnknownCatalog(table, metadataFiles, 'remove orphan files')
   const unreachable = new Set(
     await findUnreachable(
       table,
@@ -146,22 +148,28 @@ function readCutoff({ request, nowMs }: RemoveOrphansInput): number {
   )
 }
 
-async function listOldFiles(
-  table: Table,
-  cutoffMs: number,
-  signal: AbortSignal | undefined,
-): Promise<readonly FileStatus[]> {
+interface ListedFiles {
+  /** Old enough to be removed. */
+  readonly files: readonly FileStatus[]
+  /** Of any age. */
+  readonly metadataFiles: readonly string[]
+}
+
+async function listOldFiles(table: Table, cutoffMs: number, signal: AbortSignal | undefined): Promise<ListedFiles> {
   const { location } = table.metadata
   const files: FileStatus[] = []
+  const metadataFiles: string[] = []
   const nestedTables = new Set<string>()
   for await (const file of table.io.list(location)) {
     throwIfCancelled(signal)
     const nested = nestedTableFolder(file.location, location)
     if (nested !== undefined) nestedTables.add(nested)
+    else if (file.location.includes('.metadata.json')) metadataFiles.push(file.location)
     if (file.modifiedAtMs < cutoffMs && !isKept(file.location, location)) files.push(file)
   }
   const folders = [...nestedTables]
-  return files.filter((file) => !folders.some((folder) => isBelow(file.location, folder)))
+  const isOwn = (file: string): boolean => !folders.some((folder) => isBelow(file, folder))
+  return { files: files.filter(({ location: file }) => isOwn(file)), metadataFiles: metadataFiles.filter(isOwn) }
 }
 
 /** The folder of a table inside this one's location, told by a metadata file that is not in our own metadata folder. */

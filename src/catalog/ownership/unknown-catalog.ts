@@ -1,0 +1,63 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import { FilePlaces } from '../../iceberg/io/place.ts'
+import { parseTableMetadata, type TableMetadata } from '../../iceberg/metadata.ts'
+import type { Table } from '../../iceberg/table.ts'
+import { formatIdentifier } from '../table-identifier.ts'
+import { isLasting } from './neighbours.ts'
+
+const METADATA_NAME = /\.metadata\.json(?:\.gz)?$/
+
+/**
+ * Throws `TABLES_OVERLAP` when metadata files in a table's folders tell that a catalog which nobody can ask from here uses
+ * them too: they are of another table, or of this one at a later state that was built on states unknown here.
+ *
+ * `files` are those in the folders of the table, of any kind, listed before the table was loaded. What a failed commit
+ * leaves is built on a known state, and what fell out of the log is older: neither counts. Errors of FileIO that may pass.
+ */
+export async function requireNoUnknownCatalog(table: Table, files: Iterable<string>, action: string): Promise<void> {
+  const places = new FilePlaces(table.io)
+  const known = new Set<string>()
+  const learn = async ({ metadata, metadataLocation }: Pick<Table, 'metadata' | 'metadataLocation'>): Promise<void> => {
+    const log = metadata.metadataLog.map(({ metadataFile }) => metadataFile)
+    for (const file of [metadataLocation, ...log]) known.add(await places.of(file))
+  }
+  await learn(table)
+  const history = new Set(known)
+  for (const file of [...files]
+    .filter((name) => METADATA_NAME.test(name))
+    .toSorted()
+    .toReversed()) {
+    if (known.has(await places.of(file))) continue
+    const metadata = await readMetadata(table, file)
+    if (metadata === undefined) continue
+    if (isOtherTable(metadata, table.metadata)) throw shared(table, 'another table', action)
+    const base = metadata.metadataLog.at(-1)?.metadataFile
+    const isLater = metadata.lastUpdatedMs > table.metadata.lastUpdatedMs
+    if (isLater && base !== undefined && !history.has(await places.of(base))) {
+      throw shared(table, 'later states of this table', action)
+    }
+    if (!isLater) await learn({ metadata, metadataLocation: file }) // its log is older still
+  }
+}
+
+/** Tables of format version 1 may have got their UUID later. */
+function isOtherTable({ tableUuid: a }: TableMetadata, { tableUuid: b }: TableMetadata): boolean {
+  return a !== '' && b !== '' && a.toLowerCase() !== b.toLowerCase()
+}
+
+/** Undefined for what is no metadata, or gone. */
+async function readMetadata({ io }: Table, location: string): Promise<TableMetadata | undefined> {
+  try {
+    return parseTableMetadata(await io.read(location))
+  } catch (error) {
+    if (isLasting(error)) return undefined
+    throw error
+  }
+}
+
+function shared({ identifier }: Table, what: string, action: string): IcebergError {
+  const message =
+    `Cannot ${action} of ${formatIdentifier(identifier)}: its folder holds metadata of ${what}, which this catalog does not ` +
+    'know. If another catalog uses the folder, its files would be lost. If none does, remove that metadata by hand.'
+  return new IcebergError('TABLES_OVERLAP', message)
+}
