@@ -82,7 +82,7 @@ export const pipelines = {
       duration: 'Batch duration',
       summary: (title: string, last: string, top: string, points: number) =>
         `${title}: last ${last}, at most ${top}, over ${points} triggers`,
-      noValues: (title: string) => `${title}: no batch in this time`,
+      noValues: (title: string) => `${title}: no batch in this period`,
       nothing: 'No data yet. The charts start with the first trigger.',
       since: (at: string) => `Data is kept since the service started, ${at}. Gaps: no batch ran.`,
       asTable: 'As a table',

@@ -80,7 +80,7 @@ export const fields = {
   olderThanDefault: (text: string) => `Default: ${text}.`,
   agoDefault: (span: string) => `${span} ago`,
   allRows: 'all rows',
-  noThreshold: 'not considered',
+  noThreshold: 'no threshold',
   noLimit: 'no limit',
   older_thanOrphansHint: 'At least 24 hours ago.',
   retain_last: 'Keep at least the last',
