@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { NODE_SIZE } from '../../frontend/src/features/designer/auto-layout.ts'
 import { chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
@@ -15,6 +16,13 @@ function longGraph(count: number) {
   }))
   const edges = nodes.slice(1).map(({ id }, at) => ({ id: `e${at}`, source: `n${at}`, target: id }))
   return { nodes, edges }
+}
+
+/** The same in rows of ten. */
+function gridGraph(count: number) {
+  const { nodes, edges } = longGraph(count)
+  const place = (at: number) => ({ x: (at % 10) * 240, y: Math.floor(at / 10) * 110 })
+  return { nodes: nodes.map((node, at) => ({ ...node, position: place(at) })), edges }
 }
 
 const viewOf = (page: Page): Promise<string | null> => page.locator('.react-flow__viewport').getAttribute('style')
@@ -53,6 +61,18 @@ describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
     expect((verdict?.y ?? 720) + (verdict?.height ?? 0)).toBeLessThan(500)
     await result.getByRole('button', { name: 'Close validation result' }).click()
     await expect.poll(() => result.getByText(/^Invalid: /).count(), SOON).toBe(0)
+  })
+
+  it('draws a large graph with all its edges, and shows all of it', async () => {
+    const page = await openDefinition('Large', gridGraph(60))
+    await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(60)
+    await expect.poll(() => page.locator('.react-flow__edge').count(), SOON).toBe(59)
+    expect(await hiddenNodes(page)).toBe(0)
+    // The size that the canvas takes nodes to have, so that it need not measure them.
+    const sizes = await page.evaluate<unknown>(
+      `[...document.querySelectorAll('.react-flow__node')].map((node) => node.offsetWidth + ' × ' + node.offsetHeight)`,
+    )
+    expect(sizes).toEqual(Array.from({ length: 60 }, () => `${NODE_SIZE.width} × ${NODE_SIZE.height}`))
   })
 
   it('shows all nodes after they are arranged', async () => {

@@ -6,6 +6,15 @@ import { moveNodes } from './graph-edits.ts'
 export const NODE_SIZE = { width: 176, height: 68 } as const
 const GAP = { x: 56, y: 32 } as const
 
+/** The smallest rectangle around nodes, of which there is at least one. */
+export function boundsOf(nodes: Graph['nodes']): Position & { readonly width: number; readonly height: number } {
+  const xs = nodes.map(({ position }) => position.x)
+  const ys = nodes.map(({ position }) => position.y)
+  const x = Math.min(...xs)
+  const y = Math.min(...ys)
+  return { x, y, width: Math.max(...xs) - x + NODE_SIZE.width, height: Math.max(...ys) - y + NODE_SIZE.height }
+}
+
 /** Whether nodes have no places of their own: several of them, and two at the same one. */
 export function lacksPlaces({ nodes }: Graph): boolean {
   const places = new Set(nodes.map(({ position: { x, y } }) => `${x},${y}`))

@@ -5,25 +5,37 @@ import {
   type Connection,
   type Edge as FlowEdge,
   type EdgeChange,
+  getViewportForBounds,
   type NodeChange,
   Panel,
   ReactFlow,
+  type ReactFlowProps,
   ReactFlowProvider,
   useReactFlow,
   useStoreApi,
 } from '@xyflow/react'
 import '@xyflow/react/dist/base.css'
 import { ActionIcon, Tooltip, VisuallyHidden } from '@mantine/core'
-import { type DragEvent, type ReactNode, type RefObject, useEffect, useImperativeHandle, useState } from 'react'
+import {
+  type DragEvent,
+  memo,
+  type ReactNode,
+  type RefObject,
+  useEffect,
+  useImperativeHandle,
+  useMemo,
+  useState,
+} from 'react'
 import type { Position } from '../../../../src/domain/graph.ts'
 import { FitIcon, MinusIcon, PlusIcon } from '../../components/icons.tsx'
 import { designerStrings } from '../../strings/designer.ts'
-import { NODE_SIZE } from './auto-layout.ts'
+import { boundsOf, NODE_SIZE } from './auto-layout.ts'
 import { DRAGGED_TYPE } from './dragged-type.ts'
 import { type Drawing, flowEdges, flowNodes } from './flow-elements.ts'
 import type { Graph } from './graph.ts'
 import { whyNotConnect } from './graph-edits.ts'
 import { type CanvasNode, GraphNode } from './graph-node.tsx'
+import { useGrowingCount } from './use-growing-count.ts'
 import classes from './canvas.module.css'
 
 const words = designerStrings.canvas
@@ -58,6 +70,7 @@ export interface CanvasView {
 
 const NODE_COMPONENTS = { step: GraphNode }
 const FIT = { padding: 0.06, maxZoom: 1 } as const
+const MIN_ZOOM = 0.1
 
 /** A graph on a canvas: drag, connect, delete, zoom; everything by keyboard too. */
 export function Canvas(props: CanvasProps) {
@@ -69,14 +82,15 @@ export function Canvas(props: CanvasProps) {
 }
 
 function Flow({ graph, drawing, edits, onSelect, view }: CanvasProps) {
-  const [nodes, setNodes] = useState<CanvasNode[]>(() => flowNodes(graph, drawing, []))
+  const [nodes, setNodes] = useState<CanvasNode[]>(() => flowNodes(graph, drawing))
   const [edges, setEdges] = useState<FlowEdge[]>(() => flowEdges(graph, drawing, []))
   const flow = useReactFlow<CanvasNode>()
   useEffect(() => {
-    setNodes((before) => flowNodes(graph, drawing, before))
+    setNodes(flowNodes(graph, drawing))
     setEdges((before) => flowEdges(graph, drawing, before))
   }, [graph, drawing])
   useCanvasView(view)
+  const fitAll = useFitAll()
 
   const changeNodes = (changes: NodeChange<CanvasNode>[]): void => {
     setNodes((before) => applyNodeChanges(withoutRemovals(changes), before))
@@ -94,7 +108,7 @@ function Flow({ graph, drawing, edits, onSelect, view }: CanvasProps) {
   const isPossible = ({ source, target }: Connection | FlowEdge): boolean =>
     whyNotConnect(graph, drawing.types, { source, target }) === undefined
   return (
-    <ReactFlow<CanvasNode>
+    <GrowingFlow
       className={classes.canvas ?? ''}
       aria-label={words.label}
       nodes={nodes}
@@ -121,18 +135,13 @@ function Flow({ graph, drawing, edits, onSelect, view }: CanvasProps) {
       nodesDraggable={edits !== undefined}
       nodesConnectable={edits !== undefined}
       deleteKeyCode={edits ? DELETE_KEYS : null}
-      fitView
-      fitViewOptions={FIT}
-      minZoom={0.1}
+      onInit={() => fitAll(graph)}
+      minZoom={MIN_ZOOM}
       maxZoom={2}
       proOptions={{ hideAttribution: true }}
     >
       <Background gap={20} size={1} color="var(--lh-border)" />
-      <Panel position="bottom-left" className={classes.zoom ?? ''}>
-        <ZoomButton label={words.zoomIn} onClick={() => void flow.zoomIn()} icon={<PlusIcon size={14} />} />
-        <ZoomButton label={words.zoomOut} onClick={() => void flow.zoomOut()} icon={<MinusIcon size={14} />} />
-        <ZoomButton label={words.fit} onClick={() => void flow.fitView(FIT)} icon={<FitIcon size={14} />} />
-      </Panel>
+      <ZoomPanel />
       {graph.nodes.length === 0 && (
         <Panel position="top-center" className={classes.empty ?? ''}>
           <strong>{words.empty}</strong>
@@ -140,11 +149,52 @@ function Flow({ graph, drawing, edits, onSelect, view }: CanvasProps) {
         </Panel>
       )}
       {edits && <VisuallyHidden>{words.help}</VisuallyHidden>}
-    </ReactFlow>
+    </GrowingFlow>
   )
 }
 
+type GrowingFlowProps = ReactFlowProps<CanvasNode> & { readonly nodes: CanvasNode[]; readonly edges: FlowEdge[] }
+
+/**
+ * Large graphs are drawn a slice at a time. A component of its own, so that a slice renews nothing but nodes and edges:
+ * each other property of the canvas that changes has all nodes look at its store again.
+ */
+function GrowingFlow({ nodes, edges, ...rest }: GrowingFlowProps) {
+  const count = useGrowingCount(nodes.length)
+  const drawn = useMemo(() => {
+    if (count >= nodes.length) return { nodes, edges }
+    const part = nodes.slice(0, count)
+    const ids = new Set(part.map(({ id }) => id))
+    return { nodes: part, edges: edges.filter(({ source, target }) => ids.has(source) && ids.has(target)) }
+  }, [nodes, edges, count])
+  return <ReactFlow<CanvasNode> {...rest} nodes={drawn.nodes} edges={drawn.edges} />
+}
+
+/** Shows all of a graph, also the nodes that are not drawn yet. */
+function useFitAll(): (graph: Graph) => void {
+  const { setViewport } = useReactFlow<CanvasNode>()
+  const store = useStoreApi()
+  return ({ nodes }) => {
+    if (nodes.length === 0) return
+    const { width, height } = store.getState()
+    const { maxZoom, padding } = FIT
+    void setViewport(getViewportForBounds(boundsOf(nodes), width, height, MIN_ZOOM, maxZoom, padding))
+  }
+}
+
 const DELETE_KEYS = ['Delete', 'Backspace']
+
+/** Does not depend on the graph, so that it is not drawn again with each of its changes. */
+const ZoomPanel = memo(function ZoomPanel() {
+  const flow = useReactFlow<CanvasNode>()
+  return (
+    <Panel position="bottom-left" className={classes.zoom ?? ''}>
+      <ZoomButton label={words.zoomIn} onClick={() => void flow.zoomIn()} icon={<PlusIcon size={14} />} />
+      <ZoomButton label={words.zoomOut} onClick={() => void flow.zoomOut()} icon={<MinusIcon size={14} />} />
+      <ZoomButton label={words.fit} onClick={() => void flow.fitView(FIT)} icon={<FitIcon size={14} />} />
+    </Panel>
+  )
+})
 
 interface ZoomButtonProps {
   readonly label: string

@@ -1,4 +1,4 @@
-import type { Edge as FlowEdge } from '@xyflow/react'
+import { type Edge as FlowEdge, type NodeHandle, Position } from '@xyflow/react'
 import { designerStrings } from '../../strings/designer.ts'
 import { NODE_SIZE } from './auto-layout.ts'
 import type { Mark } from './diff-drawing.ts'
@@ -21,29 +21,43 @@ export interface Drawing {
   readonly selectedId: string | undefined
 }
 
-/** The nodes of a graph as the canvas takes them; what it measured before stays. */
-export function flowNodes(graph: Graph, drawing: Drawing, before: readonly CanvasNode[]): CanvasNode[] {
-  const known = new Map(before.map((node) => [node.id, node]))
+/** Diameter of a handle, px, as in `canvas.module.css`. */
+const HANDLE_SIZE = 10
+
+/** Where edges end at a node: the middle of its left side, and of its right side. */
+const INPUT = handleAt('target', Position.Left, 0)
+const OUTPUT = handleAt('source', Position.Right, NODE_SIZE.width)
+
+function handleAt(type: NodeHandle['type'], position: Position, x: number): NodeHandle {
+  const half = HANDLE_SIZE / 2
+  return { type, position, x: x - half, y: NODE_SIZE.height / 2 - half, width: HANDLE_SIZE, height: HANDLE_SIZE }
+}
+
+/**
+ * The nodes of a graph as the canvas takes them. All have the same size, so that the canvas does not have to draw them
+ * once to measure them and again with their edges.
+ */
+export function flowNodes(graph: Graph, drawing: Drawing): CanvasNode[] {
   return graph.nodes.map((node): CanvasNode => {
     const info = drawing.types.get(node.type)
     const problems = drawing.problems.get(node.id)
     const title = info ? titleOf(node.type, info.title) : node.type
     const summary = summaryOf(node)
-    const measured = known.get(node.id)?.measured
+    const hasInput = info?.inputs.max !== 0
+    const hasOutput = info?.has_output !== false
     return {
       id: node.id,
       type: 'step',
       position: node.position,
-      initialWidth: NODE_SIZE.width,
-      initialHeight: NODE_SIZE.height,
-      ...(measured ? { measured } : {}),
+      measured: NODE_SIZE,
+      handles: [...(hasInput ? [INPUT] : []), ...(hasOutput ? [OUTPUT] : [])],
       selected: node.id === drawing.selectedId,
       ariaLabel: designerStrings.canvas.nodeLabel(node.id, title, summary),
       data: {
         title,
         summary,
-        hasInput: info?.inputs.max !== 0,
-        hasOutput: info?.has_output !== false,
+        hasInput,
+        hasOutput,
         isKnown: info !== undefined,
         mark: drawing.nodeMarks.get(node.id) ?? 'same',
         problems: problems?.messages ?? [],
