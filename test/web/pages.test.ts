@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { accessibilityBreaches, chromiumPath, openBrowser, type Theme, visit } from './support/browser.ts'
 import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { type House, startHouse } from './support/house.ts'
+import { PAGES } from './support/page-list.ts'
 import { makeScene, type Scene } from './support/scene.ts'
 
 /** With this set, the pictures of the documentation are taken anew. */
@@ -14,41 +15,6 @@ const PHONE = { width: 375, height: 812 }
 
 /** Pages that the documentation also shows on a phone. */
 const PHONE_PICTURES: readonly string[] = ['tables', 'pipeline', 'approval']
-
-/** Every page: its name in pictures, its address, and a text that is there when it is complete. */
-const PAGES: readonly (readonly [string, (scene: Scene) => string, string | RegExp])[] = [
-  ['tables', () => '/tables', 'trips_copy'],
-  ['table-overview', () => '/tables/demo.events', 'Format version'],
-  ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
-  ['table-health', () => '/tables/demo.events?tab=health', 'Why this score'],
-  ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],
-  ['table-files', () => '/tables/demo.events?tab=files', '.parquet'],
-  ['table-partitions', () => '/tables/demo.trips?tab=partitions', 'Data files'],
-  ['table-refs', () => '/tables/demo.orders?tab=refs', 'main'],
-  ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
-  ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
-  ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
-  ['pipelines', () => '/pipelines', 'demo.trips_copy'],
-  ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
-  ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],
-  ['definitions', () => '/definitions', 'Large orders'],
-  ['designer', ({ definition }) => `/definitions/${definition}`, 'Add a node'],
-  ['environments', ({ definition }) => `/definitions/${definition}?tab=environments`, /by approval/i],
-  ['versions', ({ definition }) => `/definitions/${definition}?tab=versions`, 'Production'],
-  ['comparison', ({ definition, comparison }) => `/definitions/${definition}?${comparison}`, 'From v1 to v2'],
-  ['approvals', () => '/approvals', 'Large orders'],
-  ['approval', ({ request }) => `/approvals/${request}`, 'The report wants larger ones only.'],
-  ['agent', () => '/agent', 'Ask about your lakehouse'],
-  ['agent-chat', ({ chat }) => `/agent/${chat}`, 'Waits for you'],
-  ['notebook', () => '/notebooks', 'Not started'],
-  ['operations', () => '/operations', 'demo.trips'],
-  ['operation', ({ operation }) => `/operations/${operation}`, /After/],
-  ['audit', () => '/audit', 'admin'],
-  ['settings-catalog', () => '/settings/catalog', 'Warehouse'],
-  ['settings-tokens', () => '/settings/tokens', 'ana'],
-  ['settings-webhooks', () => '/settings/webhooks', /webhook/i],
-  ['settings-about', () => '/settings/about', /version/i],
-]
 
 describe.skipIf(chromiumPath === undefined)('every page', () => {
   let house: House
