@@ -22,7 +22,7 @@ export async function prepareHome(folder: string): Promise<Home> {
   try {
     await mkdir(scratch, { recursive: true })
     await mkdir(warehouse, { recursive: true })
-    await probeWrite(join(scratch, 'write-probe'))
+    await probeWrite(join(root, 'write-probe')) // scratch may be a disk of its own, which a start does not need
   } catch (cause) {
     throw new ConfigError(`LOCKHOUSE_HOME ${folder} cannot be written`, { cause })
   }
