@@ -69,13 +69,16 @@ function weightOf(key: string, { folders, outside }: Footprint): number {
 
 const LASTING = new Set(['FILE_NOT_FOUND', 'CORRUPT_FILE', 'INVALID_METADATA', 'INVALID_ARGUMENT', 'UNSUPPORTED'])
 
+/** Not permitted, or not a file that can be read at all. */
+const LASTING_ERRNO: ReadonlySet<string> = new Set(['EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'ELOOP', 'ENAMETOOLONG'])
+
 /** Whether reading again will fail again: waiting for it would block everything else. */
 export function isLasting(error: unknown): error is IcebergError {
   if (!isIcebergError(error)) return false
   if (LASTING.has(error.code)) return true
   const { cause } = error
-  const isForbidden = ['EACCES', 'EPERM'].includes(errnoCode(cause) ?? '') || statusOf(cause) === 403
-  return error.code === 'IO_FAILED' && isForbidden
+  const isLastingIo = LASTING_ERRNO.has(errnoCode(cause) ?? '') || statusOf(cause) === 403
+  return error.code === 'IO_FAILED' && isLastingIo
 }
 
 /** The status that an object store answered with, by the shape of the SDK's errors. */

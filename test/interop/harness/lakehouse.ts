@@ -49,6 +49,7 @@ export async function openLakehouse(folder: string, type: CatalogSettings['catal
       readSecret: () => undefined,
     },
   )
+  await catalog.listNamespaces() // makes the catalog's tables, which the service does not do in a file of others
   const engine = await createDuckDbEngine({ scratchDir: `${folder}/scratch` })
   let appends = 0
   return {
