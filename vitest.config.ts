@@ -4,7 +4,14 @@ import { defineConfig } from 'vitest/config'
 const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
 // Where nobody can look at once a test may be tried again; the runner names those that needed it.
 const retry = process.env['CI'] ? 1 : 0
-const shared = { pool, retry, testTimeout: 60_000, hookTimeout: 60_000 }
+const shared = {
+  pool,
+  retry,
+  testTimeout: 60_000,
+  hookTimeout: 60_000,
+  // A test that asserts nothing cannot fail: it is refused.
+  expect: { requireAssertions: true },
+}
 
 /**
  * `suite` needs nothing but npm packages; `interop` and `faults` need Python, Java or minutes, `web` a Chromium,
@@ -13,6 +20,8 @@ const shared = { pool, retry, testTimeout: 60_000, hookTimeout: 60_000 }
 export default defineConfig({
   test: {
     maxWorkers: 2,
+    tags: [{ name: 'long', description: 'takes many seconds: only with LOCKHOUSE_TEST_LONG=1, as .ci/run sets it' }],
+    ...(process.env['LOCKHOUSE_TEST_LONG'] === '1' ? {} : { tagsFilter: ['!long'] }),
     projects: [
       {
         test: {

@@ -1,6 +1,6 @@
 import { Hono } from 'hono'
 import { DomainError } from './domain/errors.ts'
-import type { IpNetwork } from './domain/ip-address.ts'
+import type { IpNetwork } from './domain/network/ip-address.ts'
 import type { AppEnv } from './middleware/app-env.ts'
 import { auditRefusals } from './middleware/audit-refusals.ts'
 import { authenticate } from './middleware/authenticate.ts'
@@ -9,21 +9,22 @@ import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { limitHeaders } from './middleware/header-limit.ts'
 import { idempotency } from './middleware/idempotency.ts'
-import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './middleware/notebook-mount.ts'
+import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './notebook-proxy/mount.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { clientAddress } from './middleware/request/client-address.ts'
 import { type BodyLimits, requestBody } from './middleware/request/request-body.ts'
 import { requireHost } from './middleware/request/require-host.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
-import { type McpRouteDeps, mountMcp } from './routes/mcp-route.ts'
-import { mountRoutes } from './routes/mount-routes.ts'
+import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
+import { mountRoutes } from './routes/routing/mount-routes.ts'
+import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
-import type { IdempotencyService } from './services/idempotency-service.ts'
+import type { IdempotencyService } from './services/operations/idempotency-service.ts'
 import type { Logger } from './services/logger.ts'
-import type { RefusalLog } from './services/refusals/refusal-log.ts'
+import type { RefusalLog } from './services/audit/refusal-log.ts'
 
-/** Everything the app needs; `context.ts` makes it. */
+/** Everything the app needs; `context/create-context.ts` makes it. */
 export interface AppContext extends RouteDeps, McpRouteDeps {
   readonly log: Logger
   readonly authMode: 'token' | 'off'
@@ -44,7 +45,7 @@ const IMPORT_PATH = '/api/pipeline-defs/import'
 
 /** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
 export function createApp(context: AppContext): Hono<AppEnv> {
-  const app = new Hono<AppEnv>()
+  const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
   app.onError(createErrorHandler(context.log))
   app.notFound((c) => {
     throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)

@@ -1,8 +1,8 @@
 import { parseConfig } from './config/config.ts'
 import { readEnv } from './config/env.ts'
-import { detectRuntime } from './runtime/runtime.ts'
-import { runService } from './runtime/run-service.ts'
-import { startProblem } from './runtime/start-problem.ts'
+import { detectRuntime } from './server/detect-runtime.ts'
+import { runService } from './server/run-service.ts'
+import { startProblem } from './server/start-problem.ts'
 
 try {
   const env = readEnv()

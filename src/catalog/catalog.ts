@@ -1,8 +1,10 @@
-import type { PartitionSpec } from '../iceberg/partitioning.ts'
-import type { Schema } from '../iceberg/schema.ts'
-import type { SortOrder } from '../iceberg/sort-order.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import type { PartitionSpec } from '../iceberg/partitioning/partitioning.ts'
+import type { Schema } from '../iceberg/schema/schema.ts'
+import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
+import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+import type { CommitOutcome } from './commit-outcome.ts'
 
 export interface CreateTableOptions {
   readonly schema: Schema
@@ -19,66 +21,68 @@ export interface CommitRequest {
   readonly requirements: readonly TableRequirement[]
   readonly updates: readonly TableUpdate[]
   /**
-   * Called with the location of the new metadata file before it is written, so that a crash after it can be told from
-   * a finished commit and cleaned up. Where the file is the pointer (hadoop), it may turn out to be somebody else's:
-   * look for the snapshot. Where a server names the file (rest), it is a {@link ServedCommit} instead, as text.
+   * Called before the commit is sent, so that after a crash the table shows whether it happened, and its files can be
+   * cleaned up. Where the file is the pointer (hadoop), another commit may get its name: look for the snapshot.
    */
-  readonly onStaged?: (metadataLocation: string) => Promise<void>
+  readonly onStaged?: (staged: StagedCommit) => Promise<void>
 }
 
 /** A table as a catalog lists it, without its metadata. */
 export interface CatalogEntry {
-  /** For people: the qualified name, and the catalog's where it is another one of the same database. */
+  /** Display name: the qualified name, plus the catalog's name for another catalog in the same database. */
   readonly name: string
   /** Undefined for a table of another catalog. */
   readonly identifier: TableIdentifier | undefined
-  /** The current metadata file; undefined where only {@link load} can tell. */
+  /** The current metadata file; undefined where only {@link load} can find it. */
   readonly metadataLocation: string | undefined
   load(): Promise<Table>
 }
 
 /**
  * Where tables are found and committed. Errors are `IcebergError`: `NO_SUCH_NAMESPACE`, `NO_SUCH_TABLE`,
- * `TABLE_EXISTS`, `TABLES_OVERLAP`, `COMMIT_CONFLICT` (nothing happened), `COMMIT_STATE_UNKNOWN` (delete nothing), and those of FileIO.
+ * `TABLE_EXISTS`, `TABLES_OVERLAP`, `COMMIT_STATE_UNKNOWN` (of a creation: delete nothing), and those of FileIO.
  */
 export interface Catalog {
   /** The name that other systems must use for the same catalog. */
   readonly name: string
   /** Base location of new tables. */
   readonly warehouse: string
-  /** Locations that tables may lie in; default: the warehouse. */
+  /** Locations that may contain tables; default: the warehouse. */
   readonly roots?: readonly string[]
-  /** Whether a commit that was cut off may still take effect: a server finishes what it was sent. Default: false. */
+  /** Whether an interrupted commit may still take effect, because a server finishes received requests. Default: false. */
   readonly mayCommitLate?: boolean
-  /** Resolves when the catalog answers. */
+  /** Resolves when the catalog responds. */
   ping(): Promise<void>
-  /** Creates a namespace and with it its parents; an existing one is fine. */
+  /** Creates a namespace and its parents; does nothing if it exists. */
   createNamespace(namespace: readonly string[]): Promise<void>
   /** Parents included, sorted. */
   listNamespaces(): Promise<readonly (readonly string[])[]>
   /** All tables, or those of one namespace, sorted by name; loads no metadata. */
   listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]>
   /**
-   * All tables with their current metadata files, in few requests; also those that other catalogs keep in the same
-   * place. Absent where that costs a request per table.
+   * All tables with their current metadata files, in few requests; also those of other catalogs in the same
+   * database. Absent where that needs a request per table.
    */
   listEntries?(): Promise<readonly CatalogEntry[]>
   loadTable(identifier: TableIdentifier): Promise<Table>
   /**
-   * The current metadata location alone, to learn cheaply whether a table has changed; absent where that costs a load.
-   * `known` is the one that was answered last: where it saves work, only what may have followed it is looked for.
+   * The current metadata location only, a cheap way to check whether a table has changed; absent where that needs a load.
+   * `known` is the last returned location: where it saves work, only later ones are looked up.
    */
   locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
-  /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, where that is known. */
+  /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /**
    * Adopts a table by its metadata file. `TABLE_EXISTS` also when the catalog has the table under another name,
    * `TABLES_OVERLAP` when another table keeps files in its folders.
    */
   registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table>
-  /** Forgets the table; its files stay. */
+  /** Removes the table from the catalog; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>
-  /** Checks requirements against the fresh table, applies the updates and swaps the pointer atomically. */
-  commit(identifier: TableIdentifier, request: CommitRequest): Promise<Table>
+  /**
+   * Checks requirements against the fresh table, applies the updates and swaps the pointer atomically. The outcome is the
+   * returned value; callers treat any thrown error as `unknown`.
+   */
+  commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome>
   close(): Promise<void>
 }

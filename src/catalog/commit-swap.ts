@@ -1,11 +1,20 @@
-import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
-import { newMetadataFileLocation } from '../iceberg/locations.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
-import { applyUpdates } from '../iceberg/update/apply-updates.ts'
-import { checkRequirements } from '../iceberg/update/check-requirements.ts'
+import { newMetadataFileLocation } from '../iceberg/metadata/locations.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
+import { sleep } from '../iceberg/sleep.ts'
+import { applyUpdates } from '../iceberg/update/apply/apply-updates.ts'
+import { checkRequirements } from '../iceberg/update/apply/check-requirements.ts'
 import type { Catalog, CommitRequest } from './catalog.ts'
+import {
+  type CommitOutcome,
+  type Committed,
+  committed,
+  conflict,
+  type Refused,
+  refused,
+  unknown,
+} from './commit-outcome.ts'
 import {
   deleteQuietly,
   loadTableAt,
@@ -14,52 +23,51 @@ import {
   nextMetastoreFileName,
 } from './metadata-file.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
-import { formatIdentifier } from './table-identifier.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
 export interface TablePointer {
-  /** Knows the other tables, whose metadata files must stay. */
+  /** The catalog with the other tables, whose metadata files must stay. */
   readonly catalog: Catalog
   readonly io: FileIO
-  /** Whether a swap that threw cannot take effect later, as it could in a server that lost its client. */
+  /** Whether a failed swap cannot take effect later, as it could on a server that lost its client. */
   readonly failuresAreFinal: boolean
   /** The current metadata location. Throws `NO_SUCH_TABLE`. */
   read(identifier: TableIdentifier): Promise<string>
-  /**
-   * Atomically replaces `expected` by `next`; false when the pointer was not `expected`.
-   * Throws an `IcebergError` when certainly nothing happened, and anything else when the outcome is not known.
-   */
-  swap(identifier: TableIdentifier, expected: string, next: string): Promise<boolean>
+  /** Atomically replaces `expected` by `next`. Throws when the outcome is unknown. */
+  swap(identifier: TableIdentifier, expected: string, next: string): Promise<SwapOutcome>
 }
+
+/** `moved`: the pointer was not the expected one. `refused`: nothing changed, because of the error. */
+export type SwapOutcome = { readonly kind: 'swapped' } | { readonly kind: 'moved' } | Refused
 
 const OUTCOME_READS = 3
 const OUTCOME_WAIT_MS = 100
 
 /**
- * One commit attempt on a catalog that is a pointer: loads the table fresh, checks the requirements, writes the next
- * metadata file and swaps the pointer. Throws `COMMIT_CONFLICT` when somebody else was faster (the new file is gone
- * again) and `COMMIT_STATE_UNKNOWN` when that cannot be told (every file stays). All other errors mean that nothing
- * happened.
+ * One commit attempt on a catalog that is a pointer: reloads the table, checks the requirements, writes the next
+ * metadata file and swaps the pointer. The new file is deleted when the commit is refused; when the outcome is unknown,
+ * every file stays.
  */
 export async function commitBySwap(
   pointer: TablePointer,
   identifier: TableIdentifier,
   request: CommitRequest,
-): Promise<Table> {
-  const base = await loadTableAt(pointer.io, identifier, await pointer.read(identifier))
-  const metadata = nextMetadata(base, request)
-  if (metadata === base.metadata) return base // the updates change nothing
-  const location = await stage(pointer.io, { base, metadata, request })
-  if (!(await swapOrFindOut(pointer, base, location))) {
-    await deleteQuietly(pointer.io, [location])
-    throw conflict(identifier)
+): Promise<CommitOutcome> {
+  let staged: Staged | Committed
+  try {
+    staged = await stage(pointer, identifier, request)
+  } catch (error) {
+    return refused(identifier, error) // the pointer was only read
   }
-  const committed = { identifier, metadataLocation: location, metadata, io: pointer.io }
-  await trimMetadata(base, committed, pointer.catalog)
-  return committed
+  if ('kind' in staged) return staged
+  const { base, next } = staged
+  const outcome = await swapOrFindOut(pointer, staged)
+  if (outcome.kind === 'refused') await deleteQuietly(pointer.io, [next.metadataLocation])
+  if (outcome.kind === 'committed') await trimMetadata(base, next, pointer.catalog)
+  return outcome
 }
 
-/** The metadata that `request` makes of `base`; throws `COMMIT_CONFLICT` when a requirement does not hold. */
+/** The metadata that results from applying `request` to `base`; throws `COMMIT_CONFLICT` when a requirement does not hold. */
 export function nextMetadata(base: Table, request: CommitRequest): TableMetadata {
   checkRequirements(base.metadata, request.requirements)
   return applyUpdates(base.metadata, request.updates, {
@@ -68,87 +76,68 @@ export function nextMetadata(base: Table, request: CommitRequest): TableMetadata
   })
 }
 
-export function conflict(identifier: TableIdentifier, cause?: unknown): IcebergError {
-  const message = `${formatIdentifier(identifier)} was changed by somebody else at the same time; nothing was changed here.`
-  return new IcebergError('COMMIT_CONFLICT', message, { cause })
-}
-
-interface Staging {
+interface Staged {
   readonly base: Table
-  readonly metadata: TableMetadata
-  readonly request: CommitRequest
+  readonly next: Table
 }
 
-async function stage(io: FileIO, { base, metadata, request }: Staging): Promise<string> {
+/** Writes the next metadata file; returns `committed` immediately when the updates change nothing. */
+async function stage(
+  pointer: TablePointer,
+  identifier: TableIdentifier,
+  request: CommitRequest,
+): Promise<Staged | Committed> {
+  const { io } = pointer
+  const base = await loadTableAt(io, identifier, await pointer.read(identifier))
+  const metadata = nextMetadata(base, request)
+  if (metadata === base.metadata) return committed(base)
   const suffix = metadataFileSuffix(metadata)
   const location = newMetadataFileLocation(metadata, nextMetastoreFileName(base.metadataLocation, suffix))
-  try {
-    await request.onStaged?.(location) // first, so that a crash while it is written leaves nothing nobody knows of
-  } catch (error) {
-    throw asCertainFailure(error, base.identifier)
-  }
+  // called first, so that a crash during the write leaves no file that is missing in the ledger
+  await request.onStaged?.({ kind: 'file', location })
   await io.create(location, metadataFileBytes(metadata, suffix))
-  return location
+  return { base, next: { identifier, metadataLocation: location, metadata, io } }
 }
 
-/** Only an `IcebergError` other than `COMMIT_STATE_UNKNOWN` tells the caller that its files may be deleted. */
-export function asCertainFailure(error: unknown, identifier: TableIdentifier): IcebergError {
-  if (isIcebergError(error)) return error
-  const message = `The commit to ${formatIdentifier(identifier)} was given up before anything changed.`
-  return new IcebergError('IO_FAILED', message, { cause: error })
-}
-
-async function swapOrFindOut(pointer: TablePointer, base: Table, location: string): Promise<boolean> {
+async function swapOrFindOut(pointer: TablePointer, { base, next }: Staged): Promise<CommitOutcome> {
+  const { identifier } = base
   try {
-    return await pointer.swap(base.identifier, base.metadataLocation, location)
+    const outcome = await pointer.swap(identifier, base.metadataLocation, next.metadataLocation)
+    if (outcome.kind === 'refused') return outcome
+    return outcome.kind === 'swapped' ? committed(next) : conflict(identifier)
   } catch (cause) {
-    if (isIcebergError(cause)) {
-      await deleteQuietly(pointer.io, [location])
-      throw cause
-    }
-    const outcome = await findOutcome(pointer, base, location)
-    if (outcome === 'unknown') throw unknownState(base.identifier, cause)
-    if (outcome === 'unchanged') {
-      await deleteQuietly(pointer.io, [location])
-      throw conflict(base.identifier, cause)
-    }
-    return outcome === 'committed'
+    const outcome = await findOutcome(pointer, base, next.metadataLocation)
+    if (outcome === 'unknown') return unknown(identifier, cause)
+    return outcome === 'committed' ? committed(next) : conflict(identifier, cause)
   }
 }
 
-type Outcome = 'committed' | 'unchanged' | 'lost' | 'unknown'
+type Found = 'committed' | 'not-committed' | 'unknown'
 
 /**
- * After an error of the swap: whether it happened. Reads a few times: the same fault may stop the first read, and a
- * server may still be at it.
+ * After an error of the swap: whether it happened. Reads several times: the same fault may break the first read, and a
+ * server may still be processing it.
  */
-async function findOutcome(pointer: TablePointer, base: Table, location: string): Promise<Outcome> {
+async function findOutcome(pointer: TablePointer, base: Table, location: string): Promise<Found> {
   for (let attempt = 0; attempt < OUTCOME_READS; attempt++) {
-    if (attempt > 0) await new Promise((resolve) => setTimeout(resolve, OUTCOME_WAIT_MS * attempt))
+    if (attempt > 0) await sleep(OUTCOME_WAIT_MS * attempt)
     try {
       const outcome = await readOutcome(pointer, base, location)
       if (outcome !== 'unknown') return outcome
     } catch {
-      // Asked again, and unknown in the end.
+      // Retried, and unknown in the end.
     }
   }
   return 'unknown'
 }
 
-async function readOutcome(pointer: TablePointer, base: Table, location: string): Promise<Outcome> {
+async function readOutcome(pointer: TablePointer, base: Table, location: string): Promise<Found> {
   const current = await pointer.read(base.identifier)
   if (current === location) return 'committed'
-  if (current === base.metadataLocation) return pointer.failuresAreFinal ? 'unchanged' : 'unknown'
+  if (current === base.metadataLocation) return pointer.failuresAreFinal ? 'not-committed' : 'unknown'
   const { metadata } = await loadTableAt(pointer.io, base.identifier, current)
   const log = metadata.metadataLog.map((entry) => entry.metadataFile)
   if (log.includes(location)) return 'committed'
-  // Our file would stand right after the base in the log: where the base is listed and we are not, we lost.
-  return log.includes(base.metadataLocation) ? 'lost' : 'unknown'
-}
-
-export function unknownState(identifier: TableIdentifier, cause: unknown): IcebergError {
-  const message =
-    `It is not known whether the commit to ${formatIdentifier(identifier)} happened: the catalog failed while it was ` +
-    'under way. No file was deleted; look at the table before trying again.'
-  return new IcebergError('COMMIT_STATE_UNKNOWN', message, { cause })
+  // Our file would come right after the base in the log: if the base is listed and our file is not, the swap failed.
+  return log.includes(base.metadataLocation) ? 'not-committed' : 'unknown'
 }

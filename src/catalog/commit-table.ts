@@ -1,8 +1,12 @@
-import { requirePlain } from '../iceberg/encryption.ts'
-import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { backOffMs } from '../iceberg/back-off.ts'
+import { requirePlain } from '../iceberg/metadata/encryption.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
+import { sleep } from '../iceberg/sleep.ts'
+import { throwIfCancelled } from '../iceberg/throw-if-cancelled.ts'
+import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
 import type { StagedChange } from '../iceberg/update/table-update.ts'
 import type { Catalog } from './catalog.ts'
+import { type CommitOutcome, refused, type Unknown, unknown } from './commit-outcome.ts'
 import { deleteQuietly } from './metadata-file.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
@@ -19,67 +23,130 @@ export interface CommitTableOptions {
   /** Aborting stops before the next attempt, never within a swap; rejects with `CANCELLED`. */
   readonly signal?: AbortSignal
   /** See `CommitRequest.onStaged`. */
-  readonly onStaged?: (metadataLocation: string) => Promise<void>
+  readonly onStaged?: (staged: StagedCommit) => Promise<void>
   readonly retries?: CommitRetries
+  /** The table as loaded by the caller; saves a load when the catalog can check that it is still current. */
+  readonly loaded?: Table
 }
 
-export interface CommitResult {
+/** A committed change: the table after it, and what was staged in the attempt that was committed. */
+export interface CommittedChange<S extends StagedChange> {
   readonly table: Table
+  readonly staged: S
   readonly attempts: number
 }
 
 /**
- * Stages a change on the fresh table and commits it; when somebody else committed first, does both again.
- * `stage` validates against what it is given: it is called once per attempt and throws to give up. `UNSUPPORTED` for
- * encrypted tables.
- *
- * Files that a failed attempt wrote are deleted, but never after `COMMIT_STATE_UNKNOWN` or an error that is not an
- * `IcebergError`: the commit may have happened.
+ * The outcome of a change. Files that the caller wrote for it may be deleted only after `refused`.
+ * `refused` has the error of `stage`, or why the catalog did not commit; `unknown` has `COMMIT_STATE_UNKNOWN`.
  */
-export async function commitTable(
+export type ChangeOutcome<S extends StagedChange> =
+  | ({ readonly kind: 'committed' } & CommittedChange<S>)
+  | { readonly kind: 'refused'; readonly error: unknown }
+  | Unknown
+
+/** Stages a change on the table it is given. Called once per attempt, and validates each time; throws to abort. */
+export type Stage<S extends StagedChange> = (table: Table) => Promise<S>
+
+/**
+ * Commits a change as {@link tryCommitTable} does, and throws the error of one that was not committed. For changes
+ * that only need the files written by `stage` to be deleted.
+ */
+export async function commitTable<S extends StagedChange>(
   catalog: Catalog,
   identifier: TableIdentifier,
-  stage: (table: Table) => Promise<StagedChange>,
+  stage: Stage<S>,
   options: CommitTableOptions = {},
-): Promise<CommitResult> {
+): Promise<CommittedChange<S>> {
+  const outcome = await tryCommitTable(catalog, identifier, stage, options)
+  if (outcome.kind !== 'committed') throw outcome.error
+  const { table, staged, attempts } = outcome
+  return { table, staged, attempts }
+}
+
+/**
+ * Stages a change on the current table and commits it; when another commit came first, does both again. Files that `stage`
+ * wrote for an attempt (`writtenFiles`) are deleted when the attempt was refused, and never when its outcome is unknown.
+ * Encrypted tables are refused with `UNSUPPORTED`.
+ */
+export async function tryCommitTable<S extends StagedChange>(
+  catalog: Catalog,
+  identifier: TableIdentifier,
+  stage: Stage<S>,
+  options: CommitTableOptions = {},
+): Promise<ChangeOutcome<S>> {
   const started = Date.now()
   for (let attempts = 1; ; attempts++) {
-    throwIfCancelled(identifier, options.signal)
-    const base = await catalog.loadTable(identifier)
-    requirePlain(base.metadata)
-    const change = await stage(base)
-    try {
-      return { table: await commitOnce(catalog, base, change, options), attempts }
-    } catch (error) {
-      if (!isIcebergError(error, 'COMMIT_CONFLICT')) throw error
-      const retry = retryPolicy(base.metadata.properties, options.retries)
-      const waitMs = backoffMs(retry, attempts)
-      if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) throw error
-      await wait(waitMs, options.signal)
-    }
+    const prepared = await prepare(catalog, identifier, { stage, options, isFirst: attempts === 1 })
+    if ('error' in prepared) return prepared
+    const { base, staged } = prepared
+    const outcome = await commitOnce(catalog, prepared, options)
+    if (outcome.kind === 'committed') return { ...outcome, staged, attempts }
+    if (outcome.kind === 'unknown') return outcome
+    await deleteQuietly(base.io, staged.writtenFiles)
+    if (outcome.error.code !== 'COMMIT_CONFLICT') return outcome
+    const retry = retryPolicy(base.metadata.properties, options.retries)
+    const waitMs = backOffMs({ firstMs: retry.minWaitMs, maxMs: retry.maxWaitMs }, attempts)
+    if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) return outcome
+    await sleep(waitMs, options.signal)
   }
+}
+
+interface Preparation<S> {
+  readonly stage: Stage<S & StagedChange>
+  readonly options: CommitTableOptions
+  readonly isFirst: boolean
+}
+
+interface Prepared<S> {
+  readonly base: Table
+  readonly staged: S
+}
+
+/** Everything before the commit is sent: if this fails, nothing was committed. */
+async function prepare<S extends StagedChange>(
+  catalog: Catalog,
+  identifier: TableIdentifier,
+  { stage, options, isFirst }: Preparation<S>,
+): Promise<Prepared<S> | { readonly kind: 'refused'; readonly error: unknown }> {
+  try {
+    throwIfCancelled(options.signal, workOn(identifier))
+    const base = await currentTable(catalog, identifier, isFirst ? options.loaded : undefined)
+    requirePlain(base.metadata)
+    return { base, staged: await stage(base) }
+  } catch (error) {
+    return { kind: 'refused', error }
+  }
+}
+
+/** The current table; `loaded` when the catalog can cheaply check that it is still current. */
+async function currentTable(catalog: Catalog, identifier: TableIdentifier, loaded: Table | undefined): Promise<Table> {
+  const current = loaded && (await catalog.locateTable?.(identifier, loaded.metadataLocation))
+  return loaded !== undefined && loaded.metadataLocation === current ? loaded : catalog.loadTable(identifier)
 }
 
 async function commitOnce(
   catalog: Catalog,
-  base: Table,
-  change: StagedChange,
-  options: CommitTableOptions,
-): Promise<Table> {
+  { base, staged }: Prepared<StagedChange>,
+  { signal, onStaged }: CommitTableOptions,
+): Promise<CommitOutcome> {
+  const { identifier } = base
   try {
-    throwIfCancelled(base.identifier, options.signal)
-    const { requirements, updates } = change
-    const request = { requirements, updates, ...(options.onStaged && { onStaged: options.onStaged }) }
-    return await catalog.commit(base.identifier, request)
+    throwIfCancelled(signal, workOn(identifier))
   } catch (error) {
-    const certainlyFailed = isIcebergError(error) && error.code !== 'COMMIT_STATE_UNKNOWN'
-    if (certainlyFailed) await deleteQuietly(base.io, change.writtenFiles)
-    throw error
+    return refused(identifier, error)
+  }
+  try {
+    const { requirements, updates } = staged
+    return await catalog.commit(identifier, { requirements, updates, ...(onStaged && { onStaged }) })
+  } catch (error) {
+    return unknown(identifier, error) // a catalog that throws may have swapped the pointer before
   }
 }
 
-/** A timer for longer would fire at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1
+function workOn(identifier: TableIdentifier): string {
+  return `the change to ${formatIdentifier(identifier)}`
+}
 
 type RetryPolicy = Required<CommitRetries>
 
@@ -97,35 +164,8 @@ function retryPolicy(properties: Readonly<Record<string, string>>, given: Commit
   }
 }
 
-/** A property that is no number is as good as none: it must not keep a table from being committed to. */
+/** An invalid number counts as unset: it must not block commits to a table. */
 function numberProperty(properties: Readonly<Record<string, string>>, key: string): number | undefined {
   const text = properties[key]
   return text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
-}
-
-/** Doubles with every attempt; at random in the upper half, so that rivals do not meet again. */
-function backoffMs(retry: RetryPolicy, attempts: number): number {
-  const full = Math.min(retry.maxWaitMs, retry.minWaitMs * 2 ** (attempts - 1))
-  return full * (0.5 + Math.random() / 2)
-}
-
-function wait(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS))
-    signal?.addEventListener('abort', done)
-    if (signal?.aborted === true) done()
-  })
-}
-
-function throwIfCancelled(identifier: TableIdentifier, signal: AbortSignal | undefined): void {
-  if (signal?.aborted !== true) return
-  throw new IcebergError(
-    'CANCELLED',
-    `The change to ${formatIdentifier(identifier)} was cancelled; nothing was changed.`,
-  )
 }

@@ -3,11 +3,11 @@ import { gzipSync } from 'node:zlib'
 import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import { errnoCode } from '../iceberg/io/io-error.ts'
-import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
-/** Loads the table whose pointer is `metadataLocation`. Throws `FILE_NOT_FOUND` naming the table when it dangles. */
+/** Loads the table whose pointer is `metadataLocation`. Throws `FILE_NOT_FOUND` naming the table when the file does not exist. */
 export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
   let bytes: Uint8Array
   try {
@@ -21,8 +21,8 @@ export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metad
 }
 
 /**
- * Loads a table that is about to be registered. As {@link loadTableAt}, and `INVALID_ARGUMENT` when the location is that of
- * a folder, `INVALID_METADATA` when the table names its own files by relative paths, which nobody can follow from here.
+ * Loads a table that is about to be registered. Like {@link loadTableAt}, but also throws `INVALID_ARGUMENT` when the location is
+ * a folder, and `INVALID_METADATA` when the table names its files by relative paths, which cannot be resolved.
  */
 export async function loadNewTableAt(
   io: FileIO,
@@ -46,7 +46,7 @@ async function loadUnlessFolder(io: FileIO, identifier: TableIdentifier, locatio
     return await loadTableAt(io, identifier, location)
   } catch (error) {
     if (!isIcebergError(error, 'IO_FAILED') || errnoCode(error.cause) !== 'EISDIR') throw error
-    const message = `metadata_location: ${location} is a folder; name the metadata file in it (….metadata.json)`
+    const message = `metadata_location: ${location} is a folder; give the metadata file in it (….metadata.json)`
     throw new IcebergError('INVALID_ARGUMENT', message, { cause: error })
   }
 }
@@ -57,17 +57,20 @@ export function metadataFileBytes(metadata: TableMetadata, suffix: string): Uint
   return suffix.includes('.gz') ? gzipSync(bytes) : bytes
 }
 
-/** Ending of the metadata files of a table, by `write.metadata.compression-codec` (`none` or `gzip`). */
+/** Extension of the metadata files of a table, by `write.metadata.compression-codec` (`none` or `gzip`). */
 export function metadataFileSuffix(metadata: TableMetadata): string {
   const codec = (metadata.properties['write.metadata.compression-codec'] ?? 'none').toLowerCase()
   if (codec === 'none') return '.metadata.json'
   if (codec === 'gzip') return '.gz.metadata.json'
-  throw new IcebergError('UNSUPPORTED', `write.metadata.compression-codec is "${codec}": only none and gzip exist.`)
+  throw new IcebergError(
+    'UNSUPPORTED',
+    `write.metadata.compression-codec is "${codec}": only none and gzip are supported.`,
+  )
 }
 
 /**
  * Name of the metadata file after the one at `location` in a metastore catalog: `<NNNNN>-<uuid>` and the suffix
- * (Iceberg spec, "Metastore Tables"). 0 follows a name without a version.
+ * (Iceberg spec, "Metastore Tables"). After a name without a version comes 0.
  */
 export function nextMetastoreFileName(location: string | undefined, suffix: string): string {
   const fileName = location?.slice(location.lastIndexOf('/') + 1) ?? ''
@@ -76,7 +79,7 @@ export function nextMetastoreFileName(location: string | undefined, suffix: stri
   return `${String(next).padStart(5, '0')}-${crypto.randomUUID()}${suffix}`
 }
 
-/** Deletes files whose loss harms nobody; a file that stays is only garbage, so errors are not the caller's. */
+/** Deletes files that nothing needs; a remaining file is only garbage, so errors are ignored. */
 export async function deleteQuietly(io: FileIO, locations: Iterable<string>): Promise<void> {
   for (const location of locations) {
     try {

@@ -1,15 +1,15 @@
 import type { FileIO } from '../iceberg/io/file-io.ts'
-import { newMetadataFileLocation } from '../iceberg/locations.ts'
-import { createTableMetadata } from '../iceberg/metadata-builder.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
+import { newMetadataFileLocation } from '../iceberg/metadata/locations.ts'
+import { createTableMetadata } from '../iceberg/metadata/builder.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { CreateTableOptions } from './catalog.ts'
 import { deleteQuietly, metadataFileBytes, metadataFileSuffix, nextMetastoreFileName } from './metadata-file.ts'
 
-/** A table whose files exist and that no catalog knows yet. */
+/** A table whose files exist but that is not in a catalog yet. */
 export interface NewTable {
   readonly table: Table
-  /** Removes the files again when the catalog certainly does not know the table. */
+  /** Deletes the files again when the table is certainly not in the catalog. */
   discard(): Promise<void>
 }
 
@@ -24,7 +24,7 @@ export function newTableMetadata(options: CreateTableOptions & { readonly locati
   })
 }
 
-/** A table as it would be created, to look at before anything is written. */
+/** A table as it would be created, for checks before anything is written. */
 export function draftOfNewTable(
   io: FileIO,
   identifier: TableIdentifier,

@@ -1,19 +1,19 @@
 import { Kysely, type Dialect } from 'kysely'
 import { IcebergError } from '../iceberg/errors.ts'
 import { isS3Location } from '../iceberg/io/s3-location.ts'
-import { type CatalogSettings, propertyReader, type ReadProperty } from './catalog-settings.ts'
+import { type CatalogSettings, propertyReader, type ReadProperty } from './settings.ts'
 import type { Catalog } from './catalog.ts'
-import { createHadoopCatalog } from './hadoop-catalog.ts'
-import { createRestCatalog } from './rest-catalog.ts'
-import { onlyStores } from './rest-file-io.ts'
-import { restSettings } from './rest-settings.ts'
-import { createSqlCatalog } from './sql-catalog.ts'
-import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql-postgres-address.ts'
-import type { SqlCatalogTables } from './sql-tables.ts'
+import { createHadoopCatalog } from './hadoop/catalog.ts'
+import { createRestCatalog } from './rest/catalog.ts'
+import { onlyStores } from './rest/file-io.ts'
+import { restSettings } from './rest/settings.ts'
+import { createSqlCatalog } from './sql/catalog.ts'
+import { isPostgresUri, parsePostgresUri, type PostgresAddress } from './sql/postgres-address.ts'
+import type { SqlCatalogTables } from './sql/tables.ts'
 import { openTableFiles } from './table-files.ts'
 
 export interface OpenCatalogDeps {
-  /** A dialect over an absolute path of a SQLite file, or one against the working directory. */
+  /** A dialect over an absolute path of a SQLite file, or one relative to the working directory. */
   readonly openSqlite: (path: string) => Dialect | Promise<Dialect>
   /** A dialect over a PostgreSQL server; the first query connects. */
   readonly openPostgres: (address: PostgresAddress) => Promise<Dialect>
@@ -21,12 +21,12 @@ export interface OpenCatalogDeps {
   readonly readSecret: (name: string) => string | undefined
 }
 
-/** Extra property: further folders that tables may lie in, separated by commas. */
+/** Extra property: further folders that may contain tables, separated by commas. */
 const ALLOWED_LOCATIONS = 'allowed-locations'
 
 /**
- * Opens the catalog that the settings describe, over files of this machine or of an object store. Errors:
- * `INVALID_ARGUMENT` for settings that make no sense, `UNSUPPORTED` for catalogs and stores that are not supported (yet),
+ * Opens the catalog that the settings describe, with local files or an object store. Errors:
+ * `INVALID_ARGUMENT` for invalid settings, `UNSUPPORTED` for catalogs and stores that are not supported (yet),
  * and those of `Catalog.ping`.
  */
 export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDeps): Promise<Catalog> {
@@ -49,9 +49,9 @@ export async function openCatalog(settings: CatalogSettings, deps: OpenCatalogDe
   }
 }
 
-/** Its commit is the exclusive creation of a name, which not every object store keeps to. */
+/** A commit is the exclusive creation of a name, which not every object store guarantees. */
 function notExclusive(): IcebergError {
-  const message = 'a hadoop catalog in an object store can lose commits of other writers: use an sql or a rest catalog'
+  const message = 'a hadoop catalog in an object store can lose commits of other writers: use a sql or rest catalog'
   return new IcebergError('UNSUPPORTED', message)
 }
 
@@ -60,7 +60,7 @@ async function sqlDialect(uri: string | null, property: ReadProperty, deps: Open
   return deps.openPostgres(parsePostgresUri(uri, { password: property('password'), clients: property('clients') }))
 }
 
-/** Where tables lie by the settings; a REST catalog may know its warehouse by a name, or keep it where we cannot look. */
+/** The table folders in the settings; a REST catalog may use a name for its warehouse, or an unsupported store. */
 function warehouseRoots({ catalogType, warehouse }: CatalogSettings): string[] {
   return catalogType !== 'rest' || /^(\/|file:)/i.test(warehouse) || isS3Location(warehouse) ? [warehouse] : []
 }
@@ -76,6 +76,6 @@ function sqlitePath(uri: string | null): string {
   if (path !== undefined && path !== ':memory:') return path
   throw new IcebergError(
     'INVALID_ARGUMENT',
-    'uri of an sql catalog must be sqlite:///path, four slashes for an absolute one, or postgresql://user@host/database',
+    'uri of a sql catalog must be sqlite:///path, four slashes for an absolute one, or postgresql://user@host/database',
   )
 }

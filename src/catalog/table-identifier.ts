@@ -1,5 +1,5 @@
 import { IcebergError } from '../iceberg/errors.ts'
-import type { TableIdentifier } from '../iceberg/table.ts'
+import type { TableIdentifier } from '../iceberg/metadata/table.ts'
 
 /** The column width of the JDBC catalog's tables, for the whole dotted namespace and for a table name. */
 const MAX_LENGTH = 255
@@ -21,12 +21,12 @@ export function formatNamespace(namespace: readonly string[]): string {
   return namespace.join('.')
 }
 
-/** Levels of a dotted namespace; none for the empty text. */
+/** Levels of a dotted namespace; none for empty text. */
 export function parseNamespace(text: string): readonly string[] {
   return text === '' ? [] : text.split('.')
 }
 
-/** Levels of each dotted name and of its parents, each once, sorted. */
+/** Levels of each dotted name and of its parents, without duplicates, sorted. */
 export function withParents(names: Iterable<string>): readonly (readonly string[])[] {
   const all = new Set<string>()
   for (const name of names) {
@@ -42,7 +42,7 @@ export function formatIdentifier(identifier: TableIdentifier): string {
 }
 
 /**
- * Whether two texts may name one table: in any case, as some catalogs ignore it, and with or without the quotes of SQL
+ * Whether two texts may name the same table: compares case-insensitively, as some catalogs do, and ignores SQL quotes
  * around the levels.
  */
 export function mayBeSameTable(a: string, b: string): boolean {
@@ -70,7 +70,7 @@ export function checkNamespace(namespace: readonly string[]): void {
   if (formatNamespace(namespace).length > MAX_LENGTH) throw invalid('A namespace', 'is too long')
 }
 
-/** As {@link checkIdentifier}, for a table that is about to be made: it needs a namespace, too. */
+/** Like {@link checkIdentifier}, for a new table, which also needs a namespace. */
 export function checkNewIdentifier(identifier: TableIdentifier): void {
   checkIdentifier(identifier)
   if (identifier.namespace.length === 0) {
@@ -79,8 +79,8 @@ export function checkNewIdentifier(identifier: TableIdentifier): void {
 }
 
 /**
- * Refuses what would be another place when it becomes part of a path (separators, `.` and `..`, which cannot be without
- * a dot), or could not be written as dotted text again.
+ * Refuses names that would change a path they become part of (separators, and `.` and `..`, which contain a dot), or
+ * that could not be written as dotted text again.
  */
 function checkName(name: string): void {
   const shown = JSON.stringify(name.slice(0, 80))

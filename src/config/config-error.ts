@@ -1,4 +1,4 @@
-/** A setting with a wrong value; the message names it in one line. */
+/** A setting with an invalid value; the message names it in one line. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }

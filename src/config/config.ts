@@ -1,13 +1,17 @@
-import { type IpNetwork, parseIpNetwork } from '../domain/ip-address.ts'
-import { isTrustworthyUrl } from '../domain/trustworthy-url.ts'
-import { type AgentConfig, agentConfig } from './agent-config.ts'
+import { z } from 'zod'
+import { type IpNetwork, parseIpNetwork } from '../domain/network/ip-address.ts'
+import { isTrustworthyUrl } from '../domain/network/trustworthy-url.ts'
+import { type AgentConfig, agentSettings } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
-import { type NotebookConfig, notebookConfig } from './notebook-config.ts'
+import { type NotebookConfig, notebookSettings } from './notebook-config.ts'
+import { fromEnv, listOf, looseListOf, oneOf, parsed, shown, variable, wholeNumber } from './variables.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'silent'
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
-/** Settings of the process (contract, section 4); sizes in bytes, paths as given. */
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+/** Settings of the process (docs/guide.md#settings); sizes in bytes, paths unchanged. */
 export interface Config {
   readonly port: number
   readonly host: string
@@ -15,18 +19,18 @@ export interface Config {
   readonly home: string
   readonly adminToken: string | undefined
   readonly authMode: 'token' | 'off'
-  /** The issuer whose JWTs are good here; undefined: none. */
+  /** The issuer whose JWTs are accepted; undefined: none. */
   readonly jwt: JwtConfig | undefined
-  /** As set, against the working directory; undefined: the built frontend beside `src`. */
+  /** Relative to the working directory; undefined: the built frontend next to `src`. */
   readonly frontendDir: string | undefined
   readonly allowedOrigins: readonly string[]
-  /** Names that `env:NAME` in settings may have beside `LAKE_…`. */
+  /** Names other than `LAKE_…` that `env:NAME` in settings may use. */
   readonly configEnvAllow: readonly string[]
-  /** Networks of proxies whose `X-Forwarded-For` is believed. */
+  /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly IpNetwork[]
   readonly logLevel: LogLevel
   readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
-  /** Whether the first start makes a demo lakehouse. */
+  /** Whether the first start creates a demo lakehouse. */
   readonly demo: boolean
   /** PostgreSQL for the state; undefined: SQLite under {@link Config.home}. */
   readonly databaseUrl: string | undefined
@@ -34,7 +38,7 @@ export interface Config {
   readonly auditKey: string | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
-  /** Whether who requested an approval may not decide it. */
+  /** Whether users may not decide their own approval requests. */
   readonly approvalsForbidSelf: boolean
   readonly agent: AgentConfig
   readonly notebooks: NotebookConfig
@@ -50,128 +54,100 @@ export interface JwtConfig {
   readonly roleClaim: string
 }
 
-const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
-const DEFAULT_MEMORY_LIMIT = '1GB'
+const DEFAULT_MEMORY_BYTES = 1e9
+const MIN_MEMORY_BYTES = 64 * 2 ** 20
 
-/** Turns the environment into a checked configuration; throws {@link ConfigError} on a wrong or contradictory value. */
-export function parseConfig(env: Env): Config {
-  const config: Config = {
-    port: integer(env, 'PORT', { fallback: 3000, min: 0, max: 65_535 }),
-    host: env['HOST'] ?? '127.0.0.1',
-    home: env['LOCKHOUSE_HOME'] ?? './data',
-    adminToken: adminToken(env),
-    authMode: oneOf(env, 'AUTH_MODE', { values: ['token', 'off'], fallback: 'token' }),
-    jwt: jwtConfig(env),
-    frontendDir: env['FRONTEND_DIR'],
-    allowedOrigins: origins(env, 'ALLOWED_ORIGINS', 'http://localhost:5173'),
-    configEnvAllow: names(env, 'CONFIG_ENV_ALLOW'),
-    trustedProxies: trustedProxies(env),
-    logLevel: oneOf(env, 'LOG_LEVEL', { values: LOG_LEVELS, fallback: 'info' }),
-    engine: {
-      memoryLimitBytes: byteSize(env, 'ENGINE_MEMORY_LIMIT', DEFAULT_MEMORY_LIMIT),
-      threads: env['ENGINE_THREADS'] ? integer(env, 'ENGINE_THREADS', { fallback: 1, min: 1, max: 1024 }) : undefined,
-    },
-    demo: oneOf(env, 'LOCKHOUSE_DEMO', { values: ['0', '1'], fallback: '0' }) === '1',
-    databaseUrl: databaseUrl(env),
-    auditKey: auditKey(env),
-    webhookAllowPrivate:
-      oneOf(env, 'WEBHOOK_ALLOW_PRIVATE', { values: ['true', 'false'], fallback: 'false' }) === 'true',
-    approvalsForbidSelf:
-      oneOf(env, 'APPROVALS_FORBID_SELF', { values: ['true', 'false'], fallback: 'false' }) === 'true',
-    agent: agentConfig(env),
-    notebooks: notebookConfig(env),
-  }
-  if (config.authMode === 'off' && !LOOPBACK.includes(config.host)) {
-    throw new ConfigError(`AUTH_MODE=off is allowed on loopback only, but HOST is ${config.host}`)
-  }
-  return config
-}
+const adminToken = z.string().regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable characters without spaces')
 
-function adminToken(env: Env): string | undefined {
-  const token = env['LOCKHOUSE_ADMIN_TOKEN']
-  if (token !== undefined && !/^[\x21-\x7e]{16,512}$/.test(token)) {
-    throw new ConfigError('LOCKHOUSE_ADMIN_TOKEN must be 16 to 512 printable characters without spaces')
-  }
-  return token
-}
+const trustworthyUrl = z.string().refine(isTrustworthyUrl, 'must be an https address, or http on loopback')
 
-function jwtConfig(env: Env): JwtConfig | undefined {
-  const issuer = env['AUTH_JWT_ISSUER']
-  const audience = env['AUTH_JWT_AUDIENCE']
+const jwt = fromEnv({
+  issuer: variable('AUTH_JWT_ISSUER', trustworthyUrl.optional()),
+  audience: variable('AUTH_JWT_AUDIENCE', z.string().optional()),
+  jwksUrl: variable('AUTH_JWKS_URL', trustworthyUrl.optional()),
+  userClaim: variable('AUTH_USER_CLAIM', z.string().default('sub')),
+  roleClaim: variable('AUTH_ROLE_CLAIM', z.string().default('role')),
+}).transform(({ issuer, audience, jwksUrl, ...claims }, context): JwtConfig | undefined => {
   if (issuer === undefined) {
-    const useless = ['AUTH_JWT_AUDIENCE', 'AUTH_JWKS_URL'].find((name) => env[name] !== undefined)
-    if (useless !== undefined) throw new ConfigError(`${useless} needs AUTH_JWT_ISSUER`)
+    if (audience !== undefined) context.addIssue('AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER')
+    if (jwksUrl !== undefined) context.addIssue('AUTH_JWKS_URL needs AUTH_JWT_ISSUER')
     return undefined
   }
-  if (audience === undefined) {
-    throw new ConfigError('AUTH_JWT_ISSUER needs AUTH_JWT_AUDIENCE: tokens for other services must not be good here')
+  if (audience !== undefined) return { issuer, audience, jwksUrl, ...claims }
+  context.addIssue('AUTH_JWT_ISSUER needs AUTH_JWT_AUDIENCE: tokens for other services must not be accepted')
+  return z.NEVER
+})
+
+const origin = z
+  .string()
+  .refine(
+    (text) => /^https?:/.test(text) && URL.parse(text)?.origin === text,
+    shown('must be comma-separated origins without a path, such as https://app.example.com'),
+  )
+
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/, shown('must be comma-separated variable names'))
+
+const proxyNetwork = parsed(parseIpNetwork, 'must be comma-separated addresses or networks, such as 10.0.0.0/8')
+
+const databaseUrl = z
+  .string()
+  .refine(
+    (text) => /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? ''),
+    'must be postgres://user:password@host:port/database',
+  )
+
+const trueOrFalse = oneOf('true', 'false')
+  .default('false')
+  .transform((word) => word === 'true')
+
+/** Schema that turns the environment into the configuration. */
+const configuration = fromEnv({
+  port: variable('PORT', wholeNumber(0, 65_535).default(3000)),
+  host: variable('HOST', z.string().default('127.0.0.1')),
+  home: variable('LOCKHOUSE_HOME', z.string().default('./data')),
+  adminToken: variable('LOCKHOUSE_ADMIN_TOKEN', adminToken.optional()),
+  authMode: variable('AUTH_MODE', oneOf('token', 'off').default('token')),
+  jwt,
+  frontendDir: variable('FRONTEND_DIR', z.string().optional()),
+  allowedOrigins: variable('ALLOWED_ORIGINS', listOf(origin).default(['http://localhost:5173'])),
+  configEnvAllow: variable('CONFIG_ENV_ALLOW', looseListOf(variableName)),
+  trustedProxies: variable('TRUSTED_PROXIES', looseListOf(proxyNetwork)),
+  logLevel: variable('LOG_LEVEL', oneOf(...LOG_LEVELS).default('info')),
+  engine: fromEnv({
+    memoryLimitBytes: variable(
+      'ENGINE_MEMORY_LIMIT',
+      parsed(byteSize, 'must be a size of at least 64MiB such as 512MB or 2GiB').default(DEFAULT_MEMORY_BYTES),
+    ),
+    threads: variable('ENGINE_THREADS', wholeNumber(1, 1024).optional()),
+  }),
+  demo: variable(
+    'LOCKHOUSE_DEMO',
+    oneOf('0', '1')
+      .default('0')
+      .transform((word) => word === '1'),
+  ),
+  databaseUrl: variable('DATABASE_URL', databaseUrl.optional()),
+  auditKey: variable('AUDIT_KEY', z.string().min(32, 'must have at least 32 characters').optional()),
+  webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
+  approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
+  agent: agentSettings,
+  notebooks: notebookSettings,
+}).superRefine(({ authMode, host, notebooks }, context) => {
+  if (authMode !== 'off') return
+  if (notebooks.hostTemplate !== undefined) {
+    context.addIssue('NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users')
   }
-  const jwksUrl = env['AUTH_JWKS_URL']
-  requireTrustworthy('AUTH_JWT_ISSUER', issuer)
-  if (jwksUrl !== undefined) requireTrustworthy('AUTH_JWKS_URL', jwksUrl)
-  const userClaim = env['AUTH_USER_CLAIM'] ?? 'sub'
-  return { issuer, audience, jwksUrl, userClaim, roleClaim: env['AUTH_ROLE_CLAIM'] ?? 'role' }
-}
+  if (!LOOPBACK.includes(host)) {
+    context.addIssue(`AUTH_MODE=off is allowed on loopback only, but HOST is ${host}`)
+  }
+}) satisfies z.ZodType<Config>
 
-function requireTrustworthy(name: string, url: string): void {
-  if (!isTrustworthyUrl(url)) throw new ConfigError(`${name} must be an https address, or http on loopback`)
-}
-
-function trustedProxies(env: Env): IpNetwork[] {
-  const texts = (env['TRUSTED_PROXIES'] ?? '').split(',').map((text) => text.trim())
-  return texts
-    .filter((text) => text !== '')
-    .map((text) => {
-      const network = parseIpNetwork(text)
-      if (network !== undefined) return network
-      throw new ConfigError(
-        `TRUSTED_PROXIES must be addresses or networks such as 10.0.0.0/8, joined by commas, not ${JSON.stringify(text)}`,
-      )
-    })
-}
-
-function databaseUrl(env: Env): string | undefined {
-  const text = env['DATABASE_URL']
-  if (text === undefined || /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '')) return text
-  throw new ConfigError('DATABASE_URL must be postgres://user:password@host:port/database')
-}
-
-function auditKey(env: Env): string | undefined {
-  const key = env['AUDIT_KEY']
-  if (key === undefined || key.length >= 32) return key
-  throw new ConfigError('AUDIT_KEY must have at least 32 characters')
-}
-
-function origins(env: Env, setting: string, fallback: string): readonly string[] {
-  const given = (env[setting] ?? fallback).split(',').map((origin) => origin.trim())
-  const wrong = given.find((origin) => !/^https?:/.test(origin) || URL.parse(origin)?.origin !== origin)
-  if (wrong === undefined) return given
-  const example = 'https://app.example.com, with commas between them and without a path'
-  throw new ConfigError(`${setting} must be origins such as ${example}, not ${JSON.stringify(wrong)}`)
-}
-
-function names(env: Env, setting: string): readonly string[] {
-  const list = (env[setting] ?? '').split(',').map((name) => name.trim())
-  const given = list.filter((name) => name !== '')
-  const wrong = given.find((name) => !/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-  if (wrong === undefined) return given
-  throw new ConfigError(`${setting} must be names of variables with commas between them, not ${JSON.stringify(wrong)}`)
-}
-
-function integer(env: Env, name: string, rule: { fallback: number; min: number; max: number }): number {
-  const text = env[name]
-  if (text === undefined) return rule.fallback
-  const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-  if (value >= rule.min && value <= rule.max) return value
-  throw new ConfigError(`${name} must be a whole number from ${rule.min} to ${rule.max}, not ${JSON.stringify(text)}`)
-}
-
-function oneOf<T extends string>(env: Env, name: string, rule: { values: readonly T[]; fallback: T }): T {
-  const text = env[name] ?? rule.fallback
-  const found = rule.values.find((value) => value === text)
-  if (found !== undefined) return found
-  throw new ConfigError(`${name} must be one of ${rule.values.join(', ')}, not ${JSON.stringify(text)}`)
+/** Parses the environment into a configuration. Throws {@link ConfigError} on invalid or contradictory values. */
+export function parseConfig(env: Env): Config {
+  const result = configuration.safeParse(env)
+  if (result.success) return result.data
+  throw new ConfigError(result.error.issues[0]?.message ?? 'the environment is not valid')
 }
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -186,11 +162,9 @@ const UNITS: Readonly<Record<string, number>> = {
   TIB: 2 ** 40,
 }
 
-function byteSize(env: Env, name: string, fallback: string): number {
-  const text = env[name] ?? fallback
+function byteSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?I?B)$/i.exec(text.trim())
   const unit = match ? UNITS[(match[2] ?? '').toUpperCase()] : undefined
   const bytes = match && unit ? Math.floor(Number(match[1]) * unit) : 0
-  if (bytes >= 64 * 2 ** 20) return bytes
-  throw new ConfigError(`${name} must be a size of at least 64MiB such as 512MB or 2GiB, not ${JSON.stringify(text)}`)
+  return bytes >= MIN_MEMORY_BYTES ? bytes : undefined
 }

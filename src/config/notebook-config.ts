@@ -1,39 +1,39 @@
-import { parseNotebookHosts } from '../notebooks/proxy/notebook-hosts.ts'
-import { ConfigError } from './config-error.ts'
-import type { Env } from './env.ts'
+import { z } from 'zod'
+import { parseNotebookHosts } from '../notebook-proxy/admission/hosts.ts'
 import { type NotebookPlacement, notebookPlacement } from './notebook-placement.ts'
+import { fromEnv, isPlainHttpUrl, listOf, shown, variable, wholeNumber } from './variables.ts'
 
-/** Settings of notebooks; sizes are Kubernetes quantities, as text. */
+/** Settings of notebooks; sizes are Kubernetes quantities. */
 export interface NotebookConfig {
-  /** Which cluster to use; undefined: none, and no route of notebooks exists. */
+  /** Which cluster to use; undefined: none, and the notebook routes do not exist. */
   readonly cluster: ClusterAccess | undefined
-  /** `NOTEBOOK_NAMESPACE`; undefined: that of the kubeconfig's context or of the service account. */
+  /** `NOTEBOOK_NAMESPACE`; undefined: the namespace of the kubeconfig's context or of the service account. */
   readonly namespace: string | undefined
-  /** Images that may run; the first is the default. From `NOTEBOOK_IMAGES`. */
+  /** `NOTEBOOK_IMAGES`: images that may run; the first is the default. */
   readonly images: readonly string[]
   readonly resources: NotebookResources
-  /** Keeps each user's files beyond the pod; undefined: they go with it. */
+  /** Volume that keeps each user's files when the pod is deleted; undefined: they are deleted with it. */
   readonly volume: { readonly size: string; readonly storageClass: string | undefined } | undefined
-  /** `NOTEBOOK_IDLE_MINUTES`, in ms: a notebook in which nothing is done for so long is stopped. */
+  /** `NOTEBOOK_IDLE_MINUTES`, in ms: time without activity after which a notebook is stopped. */
   readonly idleMs: number
-  /** `NOTEBOOK_WARNING_MINUTES`, in ms: how long before that it is announced. */
+  /** `NOTEBOOK_WARNING_MINUTES`, in ms: how long before the stop it is announced. */
   readonly warningMs: number
-  /** `NOTEBOOK_TOKEN_HOURS`, in ms: how long the Lockhouse token of a notebook is good. */
+  /** `NOTEBOOK_TOKEN_HOURS`, in ms: lifetime of the Lockhouse token of a notebook. */
   readonly tokenMs: number
-  /** `NOTEBOOK_LOCKHOUSE_URL`: this service as pods reach it; undefined: notebooks get no token. */
+  /** `NOTEBOOK_LOCKHOUSE_URL`: address of this service for pods; undefined: notebooks get no token. */
   readonly apiUrl: string | undefined
-  /** `NOTEBOOK_CATALOG_URI`: the catalog as pods reach it, with an account that every notebook user may have. */
+  /** `NOTEBOOK_CATALOG_URI`: address of the catalog for pods, with an account that every notebook user may use. */
   readonly catalogUri: string | undefined
-  /** `NOTEBOOK_WAREHOUSE_CLAIM`: a volume claim with the warehouse, mounted for reading at the warehouse's own path. */
+  /** `NOTEBOOK_WAREHOUSE_CLAIM`: a volume claim with the warehouse, mounted read-only at the warehouse's own path. */
   readonly warehouseClaim: string | undefined
-  /** `NOTEBOOK_ADDRESS`: whether pods are reached by the name of their service, or by their IP. */
+  /** `NOTEBOOK_ADDRESS`: whether pods are reached by the DNS name of their service or by their IP. */
   readonly address: 'service-dns' | 'pod-ip'
-  /** `NOTEBOOK_HOST_TEMPLATE`: a host of its own for each user's notebook; undefined: all under the service's. */
+  /** `NOTEBOOK_HOST_TEMPLATE`: separate host for each user's notebook; undefined: all use the service's host. */
   readonly hostTemplate: string | undefined
   readonly placement: NotebookPlacement
 }
 
-/** How to reach the cluster: files of `KUBECONFIG`, or the service account of the pod that this process runs in. */
+/** How to reach the cluster: the files of `KUBECONFIG`, or the service account of this process's pod. */
 export type ClusterAccess =
   | { readonly kind: 'kubeconfig'; readonly files: readonly string[] }
   | { readonly kind: 'pod' }
@@ -43,7 +43,7 @@ export interface NotebookResources {
   readonly cpuLimit: string
   readonly memoryRequest: string
   readonly memoryLimit: string
-  /** Of the container's own file system and, without a volume, of the user's files. */
+  /** Limit of the container's file system and, without a volume, of the user's files. */
   readonly storageLimit: string
 }
 
@@ -51,128 +51,105 @@ const DEFAULT_IMAGE = 'quay.io/jupyter/scipy-notebook:2026-10-05'
 
 const MINUTE_MS = 60_000
 
-/** Reads the settings of notebooks; throws {@link ConfigError} on a wrong or contradictory value. */
-export function notebookConfig(env: Env): NotebookConfig {
-  const config: NotebookConfig = {
-    cluster: clusterAccess(env),
-    namespace: matching(env, 'NOTEBOOK_NAMESPACE', DNS_LABEL),
-    images: images(env),
-    resources: {
-      cpuRequest: quantity(env, 'NOTEBOOK_CPU_REQUEST') ?? '100m',
-      cpuLimit: quantity(env, 'NOTEBOOK_CPU_LIMIT') ?? '2',
-      memoryRequest: quantity(env, 'NOTEBOOK_MEMORY_REQUEST') ?? '512Mi',
-      memoryLimit: quantity(env, 'NOTEBOOK_MEMORY_LIMIT') ?? '4Gi',
-      storageLimit: quantity(env, 'NOTEBOOK_STORAGE_LIMIT') ?? '10Gi',
-    },
-    volume: volume(env),
-    idleMs: whole(env, 'NOTEBOOK_IDLE_MINUTES', { fallback: 60, min: 5, max: 10_080 }) * MINUTE_MS,
-    warningMs: whole(env, 'NOTEBOOK_WARNING_MINUTES', { fallback: 10, min: 1, max: 1440 }) * MINUTE_MS,
-    tokenMs: whole(env, 'NOTEBOOK_TOKEN_HOURS', { fallback: 12, min: 1, max: 168 }) * 60 * MINUTE_MS,
-    apiUrl: apiUrl(env),
-    catalogUri: catalogUri(env),
-    warehouseClaim: matching(env, 'NOTEBOOK_WAREHOUSE_CLAIM', DNS_LABEL),
-    address: address(env),
-    hostTemplate: hostTemplate(env),
-    placement: notebookPlacement(env),
-  }
-  if (config.warningMs >= config.idleMs) {
-    throw new ConfigError('NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES')
-  }
-  return config
-}
+const dnsLabel = z
+  .string()
+  .regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/, shown('must be up to 63 lower-case letters, digits and hyphens'))
 
-function clusterAccess(env: Env): ClusterAccess | undefined {
-  const mode = env['NOTEBOOKS'] ?? 'auto'
-  if (mode !== 'auto' && mode !== 'off') {
-    throw new ConfigError(`NOTEBOOKS must be auto or off, not ${JSON.stringify(mode)}`)
-  }
-  if (mode === 'off') return undefined
-  const files = (env['KUBECONFIG'] ?? '').split(':').filter((file) => file !== '')
-  if (files.length > 0) return { kind: 'kubeconfig', files }
-  return env['KUBERNETES_SERVICE_HOST'] === undefined ? undefined : { kind: 'pod' }
-}
+const quantity = z
+  .string()
+  .regex(
+    /^(?!0+$)\d{1,9}(\.\d{1,3})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/,
+    shown('must be a Kubernetes quantity such as 500m, 2 or 4Gi'),
+  )
 
-interface Pattern {
-  readonly test: RegExp
-  readonly rule: string
-}
+/** An image reference: name, then a tag or a digest or both. */
+const image = z
+  .string()
+  .regex(
+    /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
+    shown('must be comma-separated images, such as quay.io/jupyter/scipy-notebook:2026-10-05'),
+  )
 
-const DNS_LABEL: Pattern = {
-  test: /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/,
-  rule: 'must be up to 63 lower-case letters, digits and hyphens',
-}
+const apiUrl = z
+  .string()
+  .refine(isPlainHttpUrl, 'must be an http(s) address without credentials and query')
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''))
 
-const QUANTITY: Pattern = {
-  test: /^(?!0+$)\d{1,9}(\.\d{1,3})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/,
-  rule: 'must be a Kubernetes quantity such as 500m, 2 or 4Gi',
-}
+const catalogUri = z
+  .string()
+  .refine(
+    (text) => /^(https?|postgres(ql)?(\+\w+)?):$/.test(URL.parse(text)?.protocol ?? ''),
+    'must be an http(s) or postgresql address',
+  )
 
-/** A reference as container runtimes read it: name, then a tag or a digest or both. */
-const IMAGE: Pattern = {
-  test: /^[a-z0-9][a-z0-9.-]*(:\d{1,5})?(\/[a-z0-9][a-z0-9._-]*)*(:[\w][\w.-]{0,127})?(@sha256:[0-9a-f]{64})?$/,
-  rule: 'must be images such as quay.io/jupyter/scipy-notebook:2026-10-05, joined by commas',
-}
-
-function matching(env: Env, name: string, { test, rule }: Pattern): string | undefined {
-  const text = env[name]
-  if (text === undefined || test.test(text)) return text
-  throw new ConfigError(`${name} ${rule}, not ${JSON.stringify(text)}`)
-}
-
-function quantity(env: Env, name: string): string | undefined {
-  return matching(env, name, QUANTITY)
-}
-
-function images(env: Env): string[] {
-  const names = (env['NOTEBOOK_IMAGES'] ?? DEFAULT_IMAGE).split(',').map((name) => name.trim())
-  for (const name of names) matching({ NOTEBOOK_IMAGES: name }, 'NOTEBOOK_IMAGES', IMAGE)
-  return names
-}
-
-function volume(env: Env): NotebookConfig['volume'] {
-  const size = quantity(env, 'NOTEBOOK_VOLUME_SIZE')
-  const storageClass = env['NOTEBOOK_STORAGE_CLASS']
-  if (size !== undefined) return { size, storageClass }
-  if (storageClass === undefined) return undefined
-  throw new ConfigError('NOTEBOOK_STORAGE_CLASS needs NOTEBOOK_VOLUME_SIZE')
-}
-
-function whole(env: Env, name: string, rule: { fallback: number; min: number; max: number }): number {
-  const text = env[name]
-  if (text === undefined) return rule.fallback
-  const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= rule.min && value <= rule.max) return value
-  throw new ConfigError(`${name} must be a whole number from ${rule.min} to ${rule.max}, not ${JSON.stringify(text)}`)
-}
-
-function apiUrl(env: Env): string | undefined {
-  const text = env['NOTEBOOK_LOCKHOUSE_URL']
-  if (text === undefined) return undefined
-  const url = URL.parse(text)
-  const plain = url && !url.username && !url.password && !url.search && !url.hash
-  if (plain && (url.protocol === 'https:' || url.protocol === 'http:')) return url.href.replace(/\/+$/, '')
-  throw new ConfigError('NOTEBOOK_LOCKHOUSE_URL must be an http(s) address without credentials and query')
-}
-
-function catalogUri(env: Env): string | undefined {
-  const text = env['NOTEBOOK_CATALOG_URI']
-  if (text === undefined || /^(https?|postgres(ql)?(\+\w+)?):$/.test(URL.parse(text)?.protocol ?? '')) return text
-  throw new ConfigError('NOTEBOOK_CATALOG_URI must be an http(s) or postgresql address')
-}
-
-function address(env: Env): NotebookConfig['address'] {
-  const text = env['NOTEBOOK_ADDRESS'] ?? 'service-dns'
-  if (text === 'service-dns' || text === 'pod-ip') return text
-  throw new ConfigError(`NOTEBOOK_ADDRESS must be service-dns or pod-ip, not ${JSON.stringify(text)}`)
-}
-
-function hostTemplate(env: Env): string | undefined {
-  const text = env['NOTEBOOK_HOST_TEMPLATE']
-  if (text === undefined) return undefined
+const hostTemplate = z.string().refine((text) => {
   const hosts = parseNotebookHosts(text)
-  if (hosts === undefined || !(hosts.secure || /\.localhost(:\d+)?$/.test(text))) {
-    throw new ConfigError('NOTEBOOK_HOST_TEMPLATE must be such as https://{slug}.nb.example (http for .localhost only)')
-  }
-  if (env['AUTH_MODE'] !== 'off') return text
-  throw new ConfigError('NOTEBOOK_HOST_TEMPLATE keeps users apart, and AUTH_MODE=off knows none')
+  return hosts !== undefined && (hosts.secure || /\.localhost(:\d+)?$/.test(text))
+}, 'must be a URL with {slug}, such as https://{slug}.nb.example (http for .localhost only)')
+
+const cluster = fromEnv({
+  mode: variable('NOTEBOOKS', z.enum(['auto', 'off'], shown('must be auto or off')).default('auto')),
+  files: variable(
+    'KUBECONFIG',
+    z
+      .string()
+      .default('')
+      .transform((text) => text.split(':').filter((file) => file !== '')),
+  ),
+  podHost: variable('KUBERNETES_SERVICE_HOST', z.string().optional()),
+}).transform(({ mode, files, podHost }): ClusterAccess | undefined => {
+  if (mode === 'off') return undefined
+  if (files.length > 0) return { kind: 'kubeconfig', files }
+  return podHost === undefined ? undefined : { kind: 'pod' }
+})
+
+const volume = fromEnv({
+  size: variable('NOTEBOOK_VOLUME_SIZE', quantity.optional()),
+  storageClass: variable('NOTEBOOK_STORAGE_CLASS', z.string().optional()),
+}).transform(({ size, storageClass }, context): NotebookConfig['volume'] => {
+  if (size !== undefined) return { size, storageClass }
+  if (storageClass !== undefined) context.addIssue('NOTEBOOK_STORAGE_CLASS needs NOTEBOOK_VOLUME_SIZE')
+  return undefined
+})
+
+/** Parses the settings of notebooks. */
+export const notebookSettings = fromEnv({
+  cluster,
+  namespace: variable('NOTEBOOK_NAMESPACE', dnsLabel.optional()),
+  images: variable('NOTEBOOK_IMAGES', listOf(image).default([DEFAULT_IMAGE])),
+  resources: fromEnv({
+    cpuRequest: variable('NOTEBOOK_CPU_REQUEST', quantity.default('100m')),
+    cpuLimit: variable('NOTEBOOK_CPU_LIMIT', quantity.default('2')),
+    memoryRequest: variable('NOTEBOOK_MEMORY_REQUEST', quantity.default('512Mi')),
+    memoryLimit: variable('NOTEBOOK_MEMORY_LIMIT', quantity.default('4Gi')),
+    storageLimit: variable('NOTEBOOK_STORAGE_LIMIT', quantity.default('10Gi')),
+  }),
+  volume,
+  idleMs: variable('NOTEBOOK_IDLE_MINUTES', minutes(5, 10_080, 60)),
+  warningMs: variable('NOTEBOOK_WARNING_MINUTES', minutes(1, 1440, 10)),
+  tokenMs: variable(
+    'NOTEBOOK_TOKEN_HOURS',
+    wholeNumber(1, 168)
+      .default(12)
+      .transform((hours) => hours * 60 * MINUTE_MS),
+  ),
+  apiUrl: variable('NOTEBOOK_LOCKHOUSE_URL', apiUrl.optional()),
+  catalogUri: variable('NOTEBOOK_CATALOG_URI', catalogUri.optional()),
+  warehouseClaim: variable('NOTEBOOK_WAREHOUSE_CLAIM', dnsLabel.optional()),
+  address: variable(
+    'NOTEBOOK_ADDRESS',
+    z.enum(['service-dns', 'pod-ip'], shown('must be service-dns or pod-ip')).default('service-dns'),
+  ),
+  hostTemplate: variable('NOTEBOOK_HOST_TEMPLATE', hostTemplate.optional()),
+  placement: notebookPlacement,
+}).refine(
+  ({ warningMs, idleMs }) => warningMs < idleMs,
+  'NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES',
+) satisfies z.ZodType<NotebookConfig>
+
+/** A duration set in minutes, converted to ms. */
+function minutes(min: number, max: number, fallback: number) {
+  return wholeNumber(min, max)
+    .default(fallback)
+    .transform((value) => value * MINUTE_MS)
 }

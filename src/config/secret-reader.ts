@@ -1,12 +1,13 @@
 import { IcebergError } from '../iceberg/errors.ts'
 import type { Env } from './env.ts'
 
-/** Variables that are meant for catalogs and stores. */
+/** Prefix of variables for catalogs and stores. */
 const PREFIX = 'LAKE_'
 
 /**
- * Looks up what settings name by `env:NAME`. Only names that start with `LAKE_` or that the process allows can be read:
- * whoever sets the catalog also says where the value is sent. `INVALID_ARGUMENT` for other names, set or not.
+ * Resolves `env:NAME` in settings. Only names that start with `LAKE_` or are allowed by the configuration can be read,
+ * because the user who configures the catalog also chooses where the value is sent. Throws `INVALID_ARGUMENT` for other
+ * names, whether they are set or not.
  */
 export function secretReader(env: Env, allowed: readonly string[]): (name: string) => string | undefined {
   return (name) => {

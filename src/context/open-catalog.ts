@@ -1,14 +1,15 @@
 import { openCatalog } from '../catalog/open-catalog.ts'
-import { foreignPostgres } from './foreign-postgres.ts'
+import { foreignPostgres } from '../services/catalogs/foreign-postgres.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { secretReader } from '../config/secret-reader.ts'
-import { admitCatalogFile } from '../runtime/catalog-file.ts'
-import type { Runtime } from '../runtime/runtime.ts'
-import { type CatalogService, createCatalogService } from '../services/catalog-service.ts'
-import { createCatalogSettingsStore } from '../services/catalog-settings-store.ts'
+import { admitCatalogFile } from '../services/catalogs/catalog-file.ts'
+import { type CatalogService, createCatalogService } from '../services/catalogs/catalog-service.ts'
+import { createCatalogSettingsStore } from '../services/catalogs/catalog-settings-store.ts'
 import type { Logger } from '../services/logger.ts'
-import { createSettingsStore } from '../storage/settings-store.ts'
+import { openPostgres } from '../storage/dialects/open-postgres.ts'
+import { sqliteDialect } from '../storage/dialects/sqlite.ts'
+import { createSettingsStore } from '../storage/stores/settings-store.ts'
 import type { State } from './open-state.ts'
 
 export interface CatalogParts {
@@ -20,18 +21,21 @@ export interface CatalogParts {
     readonly ownDatabases: readonly string[]
   }
   readonly env: Env
-  readonly runtime: Runtime
   readonly log: Logger
   readonly state: State
   readonly now: () => Date
+  /** Replaces settings in tests. */
+  readonly overrides?: { readonly catalogCloseAfterMs?: number } | undefined
 }
 
-/** The configured catalog, opened; one that cannot be opened leaves the service up and stands in the log. */
+/** Opens the configured catalog. The service also starts when it cannot be opened; the problem is logged. */
 export async function openCatalogService(parts: CatalogParts): Promise<CatalogService> {
-  const { config, env, home, runtime, log, now } = parts
+  const { config, env, home, log, now } = parts
   const { db, inTransaction, audit, events } = parts.state
-  const requireNotState = foreignPostgres({ runtime, databaseUrl: config.databaseUrl, db })
+  const requireNotState = foreignPostgres({ databaseUrl: config.databaseUrl, db })
   const catalog = createCatalogService({
+    closeAfterMs: parts.overrides?.catalogCloseAfterMs,
+    onCloseError: (error) => log.warn('a replaced catalog could not be closed', { error }),
     store: createCatalogSettingsStore({ settings: createSettingsStore(db), inTransaction, audit, events, now }),
     initial: {
       catalogType: 'sql',
@@ -45,22 +49,22 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
         async openSqlite(path) {
           const isOurs = path === home.catalogDatabase
           const file = await admitCatalogFile(path, { own: home.ownDatabases, create: create || isOurs })
-          return runtime.openSqlite(file, { keepJournalMode: !isOurs })
+          return sqliteDialect(file, { keepJournalMode: !isOurs })
         },
         async openPostgres(address) {
           await requireNotState(address)
-          return runtime.openPostgres(address)
+          return openPostgres(address)
         },
         readSecret: secretReader(env, config.configEnvAllow),
       }),
   })
   await catalog.openStored()
   if (home.isNew && catalog.problem() === undefined) {
-    // the first start makes the embedded catalog; later starts only open it
+    // the first start creates the embedded catalog; later starts only open it
     await catalog
       .current()
       .ping()
-      .catch((error: unknown) => log.error('the catalog does not answer', { error }))
+      .catch((error: unknown) => log.error('the catalog does not respond', { error }))
   }
   if (catalog.problem() !== undefined) log.error('the catalog could not be opened', { error: catalog.problem() })
   return catalog

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 import type { Config } from '../config/config.ts'
-import type { AuditRecorder } from '../services/audit-service.ts'
+import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import { createFailedLoginLimiter } from '../services/identity/failed-login-limiter.ts'
 import { createIdentityService, type IdentityService } from '../services/identity/identity-service.ts'
 import { createJwtVerifier } from '../services/identity/jwt-verifier.ts'
@@ -8,10 +8,10 @@ import { createKeySet } from '../services/identity/key-set.ts'
 import { createNotebookHandover, type NotebookHandover } from '../services/identity/notebook-handover.ts'
 import { createSessionService } from '../services/identity/session-service.ts'
 import type { Logger } from '../services/logger.ts'
-import { toBase64Url, type TokenService } from '../services/token-service.ts'
+import { toBase64Url, type TokenService } from '../services/identity/token-service.ts'
 import type { StateTables } from '../storage/schema.ts'
-import { createHandoverStore } from '../storage/handover-store.ts'
-import { createSessionStore } from '../storage/session-store.ts'
+import { createHandoverStore } from '../storage/stores/notebooks/handover-store.ts'
+import { createSessionStore } from '../storage/stores/session-store.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 
 export interface IdentityParts {
@@ -24,13 +24,13 @@ export interface IdentityParts {
   readonly randomBytes: (length: number) => Uint8Array
 }
 
-/** Who calls, on the service's host and on those of notebooks. */
+/** Authentication on the service's host and on notebook hosts. */
 export interface Identity {
   readonly identity: IdentityService
   readonly handover: NotebookHandover
 }
 
-/** Who may call, as the configuration says: tokens and sessions, and the JWTs of an issuer when one is named. */
+/** Creates authentication: tokens and sessions, and JWTs when an issuer is configured. */
 export function openIdentity({ jwt }: Pick<Config, 'jwt'>, parts: IdentityParts): Identity {
   const { db, tokens, inTransaction, audit, now, log, randomBytes } = parts
   const nowMs = (): number => now().getTime()

@@ -6,27 +6,33 @@ import { type BoardService, createBoardService } from '../services/lifecycle/boa
 import { type CommentService, createCommentService } from '../services/lifecycle/comment-service.ts'
 import { createDefinitionService, type DefinitionService } from '../services/lifecycle/definition-service.ts'
 import { createPromotionService, type PromotionService } from '../services/lifecycle/promotion-service.ts'
+import {
+  createRehearsalService,
+  type RehearsalDeps,
+  type RehearsalService,
+} from '../services/lifecycle/rehearsal-service.ts'
 import { createVersionService, type VersionService } from '../services/lifecycle/version-service.ts'
-import { createLifecycleStores } from '../storage/lifecycle-stores.ts'
+import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
 import type { State } from './open-state.ts'
 
-/** Everything about definitions, versions and approvals. */
+/** Services for definitions, versions and approvals. */
 export interface Lifecycle {
   readonly definitions: DefinitionService
   readonly versions: VersionService
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
+  readonly rehearsals: RehearsalService
   readonly comments: CommentService
   readonly board: BoardService
 }
 
-export interface LifecycleParts {
+export interface LifecycleParts extends Pick<RehearsalDeps, 'catalog' | 'graphs' | 'engine'> {
   readonly state: Pick<State, 'db' | 'inTransaction' | 'audit' | 'events'>
   readonly newId: IdSource
   readonly now: () => Date
 }
 
-/** The services of definitions, versions and approvals over the state. */
+/** Creates the services for definitions, versions and approvals. */
 export function openLifecycle(config: Pick<Config, 'approvalsForbidSelf'>, parts: LifecycleParts): Lifecycle {
   const { db, inTransaction, audit, events } = parts.state
   const { newId, now } = parts
@@ -36,6 +42,7 @@ export function openLifecycle(config: Pick<Config, 'approvalsForbidSelf'>, parts
     versions: createVersionService(deps),
     promotions: createPromotionService(deps),
     approvals: createApprovalService({ ...deps, forbidSelf: config.approvalsForbidSelf }),
+    rehearsals: createRehearsalService({ ...parts, ...deps }),
     comments: createCommentService(deps),
     board: createBoardService(deps),
   }

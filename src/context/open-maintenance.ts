@@ -1,17 +1,18 @@
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
-import type { CatalogService } from '../services/catalog-service.ts'
-import type { GraphService } from '../services/graph-service.ts'
+import { LocalFileIO } from '../iceberg/io/local.ts'
+import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
-import { createMaintenanceService } from '../services/maintenance-service.ts'
-import { createOperationLedger } from '../services/operation-ledger.ts'
-import { createOperationService } from '../services/operation-service.ts'
-import { createReconciler } from '../services/reconciler.ts'
-import { createTableService } from '../services/table-service.ts'
-import { createOperationStore } from '../storage/operation-store.ts'
-import { createPipelineStore } from '../storage/pipeline-store.ts'
-import { createPlanStore } from '../storage/plan-store.ts'
-import { createPipelineGuard } from '../streaming/pipeline-guard.ts'
+import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
+import { createOperationLedger } from '../services/operations/ledger.ts'
+import { createOperationService } from '../services/operations/operation-service.ts'
+import { createReconciler } from '../services/operations/reconciler.ts'
+import { createTableService } from '../services/tables/table-service.ts'
+import { createOperationStore } from '../storage/stores/operation-store.ts'
+import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
+import { createPlanStore } from '../storage/stores/plan-store.ts'
+import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
 import type { State } from './open-state.ts'
 
 export interface MaintenanceParts {
@@ -24,7 +25,7 @@ export interface MaintenanceParts {
   readonly log: Logger
 }
 
-/** Tables, the operations on them, and what settles those that a crash left. */
+/** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
 export function openMaintenance({ state, catalog, graphs, engine, newId, now, log }: MaintenanceParts) {
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
@@ -34,6 +35,7 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
   const pipelines = createPipelineGuard({
     store: createPipelineStore(db),
     catalog: () => catalog.current(),
+    checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
   const maintenance = createMaintenanceService({

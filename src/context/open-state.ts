@@ -1,13 +1,14 @@
-import type { Kysely } from 'kysely'
+import type { Dialect, Kysely } from 'kysely'
 import type { Config } from '../config/config.ts'
-import type { Runtime } from '../runtime/runtime.ts'
-import { type AuditLog, type CheckpointFile, createAuditLog } from '../services/audit-log.ts'
-import { type AuditRecorder, createAuditRecorder } from '../services/audit-service.ts'
-import { createEventFeed, type EventFeed } from '../services/event-feed.ts'
-import { createEventWriter, type EventWriter } from '../services/event-log.ts'
+import { openPostgres } from '../storage/dialects/open-postgres.ts'
+import { type AuditLog, type CheckpointFile, createAuditLog } from '../services/audit/audit-log.ts'
+import { type AuditRecorder, createAuditRecorder } from '../services/audit/audit-service.ts'
+import { startCheckpoints } from '../services/audit/checkpoint-timer.ts'
+import { createEventFeed, type EventFeed } from '../services/events/event-feed.ts'
+import { createEventWriter, type EventWriter } from '../services/events/event-log.ts'
 import type { Logger } from '../services/logger.ts'
-import { createAuditStore } from '../storage/audit-store.ts'
-import { createEventStore } from '../storage/event-store.ts'
+import { createAuditStore } from '../storage/stores/audit-store.ts'
+import { createEventStore } from '../storage/stores/event-store.ts'
 import { type Instance, registerInstance } from '../storage/instance-registry.ts'
 import type { StateTables } from '../storage/schema.ts'
 import { openStateDatabase } from '../storage/state-database.ts'
@@ -20,12 +21,12 @@ export interface StateParts {
     readonly auditKey: Uint8Array
     readonly auditCheckpoint: CheckpointFile
   }
-  readonly runtime: Runtime
+  readonly openStateFile: (path: string) => Dialect
   readonly log: Logger
   readonly now: () => Date
 }
 
-/** The state database and what every service that changes it needs. */
+/** The state database, and the parts that every service writing to it needs. */
 export interface State extends Transactions {
   readonly db: Kysely<StateTables>
   readonly instance: Instance
@@ -36,14 +37,13 @@ export interface State extends Transactions {
   close(): Promise<void>
 }
 
-/** How often events of other processes are looked for. */
+/** How often events of other processes are polled. */
 const POLL_MS = 1000
-const CHECKPOINT_MS = 60_000
 
-/** Opens the state: SQLite in the home folder, or PostgreSQL where `DATABASE_URL` says so. */
-export async function openState({ config, home, runtime, log, now }: StateParts): Promise<State> {
+/** Opens the state: SQLite in the home folder, or the PostgreSQL of `DATABASE_URL`. */
+export async function openState({ config, home, openStateFile, log, now }: StateParts): Promise<State> {
   const { databaseUrl } = config
-  const dialect = databaseUrl ? await runtime.openPostgres(databaseUrl) : runtime.openSqlite(home.stateDatabase)
+  const dialect = databaseUrl ? await openPostgres(databaseUrl) : openStateFile(home.stateDatabase)
   const db = await openStateDatabase(dialect, now())
   const transactions = createTransactions(db)
   const { inTransaction, onCommit } = transactions
@@ -52,9 +52,7 @@ export async function openState({ config, home, runtime, log, now }: StateParts)
   const auditStore = createAuditStore(db, key)
   const eventStore = createEventStore(db)
   const auditLog = createAuditLog({ store: auditStore, inTransaction, key, checkpoints: home.auditCheckpoint, now })
-  const checkpoint = (): Promise<void> =>
-    auditLog.checkpoint().catch((error: unknown) => log.error('the audit checkpoint was not written', { error }))
-  const timer = setInterval(() => void checkpoint(), CHECKPOINT_MS)
+  const stopCheckpoints = startCheckpoints(auditLog, log)
   const feed = createEventFeed({ store: eventStore, onCommit, pollMs: databaseUrl ? POLL_MS : undefined })
   return {
     ...transactions,
@@ -65,9 +63,8 @@ export async function openState({ config, home, runtime, log, now }: StateParts)
     events: createEventWriter(eventStore, now),
     feed,
     async close() {
-      clearInterval(timer)
       feed.close()
-      await checkpoint()
+      await stopCheckpoints()
       await instance.close()
       await db.destroy()
     },

@@ -1,30 +1,39 @@
 import type { Kysely } from 'kysely'
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
+import type { FileIO } from '../iceberg/io/file-io.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
-import { realFolder } from '../runtime/real-folder.ts'
-import type { AuditRecorder } from '../services/audit-service.ts'
-import type { CatalogService } from '../services/catalog-service.ts'
-import type { EventWriter } from '../services/event-log.ts'
-import type { GraphService } from '../services/graph-service.ts'
+import { realFolder } from '../iceberg/io/real-folder.ts'
+import type { AuditRecorder } from '../services/audit/audit-service.ts'
+import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import { deploymentGuard } from '../services/deployments/deployment-guard.ts'
+import type { EnvironmentService } from '../services/environments/environment-service.ts'
+import type { EventWriter } from '../services/events/event-log.ts'
+import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
-import { createMonitorService, type MonitorService, type MonitorSettings } from '../services/monitor-service.ts'
-import { createPipelineHistory } from '../services/pipeline-history.ts'
-import { createPipelineService, type PipelineService } from '../services/pipeline-service.ts'
+import {
+  createMonitorService,
+  type MonitorService,
+  type MonitorSettings,
+} from '../services/pipelines/monitor-service.ts'
+import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts'
+import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
-import { createPipelineStore } from '../storage/pipeline-store.ts'
+import { createOperationStore } from '../storage/stores/operation-store.ts'
+import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
-import { createBatchSlots } from '../streaming/batch-slots.ts'
-import { followForeignNews } from '../streaming/foreign-news.ts'
-import { createMetricsHub, type MetricsHub } from '../streaming/metrics-hub.ts'
-import type { Backoff } from '../streaming/pipeline-runner.ts'
-import { createPinKeeper } from '../streaming/pin-keeper.ts'
-import { guardRestingPins } from '../streaming/resting-pins.ts'
-import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervisor.ts'
-import { isCheckpointFolder } from '../streaming/checkpoint.ts'
+import { createBatchSlots } from '../streaming/supervision/batch-slots.ts'
+import { pollOtherInstances } from '../streaming/supervision/other-instances.ts'
+import { createMetricsHub, type MetricsHub } from '../streaming/supervision/metrics-hub.ts'
+import { createPinKeeper } from '../streaming/pins/pin-keeper.ts'
+import { reassertPins } from '../streaming/pins/reassert-pins.ts'
+import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervision/supervisor.ts'
+import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
+import { isCheckpointFolder } from '../streaming/checkpoint/checkpoint.ts'
 import { isTableFolder } from '../streaming/table-folder.ts'
-import { createTableWatch } from '../streaming/table-watch.ts'
+import { createTableWatch } from '../streaming/supervision/table-watch.ts'
+import type { BackOff } from '../iceberg/back-off.ts'
 
 export interface StreamingParts {
   readonly state: {
@@ -37,6 +46,7 @@ export interface StreamingParts {
   readonly home: { readonly scratch: string; readonly warehouse: string }
   readonly catalog: CatalogService
   readonly graphs: GraphService
+  readonly environments: EnvironmentService
   readonly engine: Engine
   readonly newId: IdSource
   readonly now: () => Date
@@ -45,36 +55,46 @@ export interface StreamingParts {
   readonly monitorSettings?: Partial<MonitorSettings> | undefined
 }
 
-/** Times that tests shorten. */
+/** Times, shortened in tests. */
 export interface StreamingSettings {
-  readonly backoff?: Backoff
+  readonly backoff?: BackOff
   readonly lease?: LeaseTimes
   readonly guardPinsMs?: number
 }
 
-/** Batches of all pipelines that may be under way at once; the engine runs fewer, the others plan and commit. */
+/** Maximum concurrent batches of all pipelines. The engine runs fewer; the others plan or commit meanwhile. */
 const CONCURRENT_BATCHES = 4
-/** How often the state database is asked what pipelines of other processes did. */
-const FOREIGN_NEWS_MS = 1000
-/** How often it is looked whether sources are still kept for pipelines that do not run. */
+/** How often changes of pipelines in other processes are polled. */
+const POLL_OTHER_INSTANCES_MS = 1000
+/** How often the pins of stopped pipelines on their sources are checked. */
 const GUARD_PINS_MS = 60_000
 
-/** Streaming pipelines: who keeps them running, who starts and stops them, and who tells of them. */
+/** What deployments use to start and stop pipelines. */
+export interface StreamingInternals {
+  readonly store: PipelineStore
+  readonly supervisor: Supervisor
+  readonly checkpointIo: FileIO
+  readonly roots: () => CheckpointRoots
+  readonly unpin: (pipeline: PipelineRecord) => Promise<void>
+}
+
+/** Services for streaming pipelines. */
 export interface Streaming {
+  readonly parts: StreamingInternals
   readonly pipelines: PipelineService
-  /** Runs the pipelines that are wanted to run, from `start` to `close`. */
+  /** Runs the pipelines that should be running, from `start` to `close`. */
   readonly background: Pick<Supervisor, 'start' | 'close'>
-  /** Their news. */
+  /** Their progress and state changes. */
   readonly hub: MetricsHub
   readonly monitor: MonitorService
 }
 
-/** Opens the streaming pipelines; none runs before `background` is started. */
-export function openStreaming(parts: StreamingParts): Streaming {
-  const { state, catalog, graphs, engine, newId, now, log, settings, monitorSettings } = parts
+/** Creates the services for streaming pipelines; none runs before `background` is started. */
+export function openStreaming(given: StreamingParts): Streaming {
+  const { state, catalog, graphs, environments, engine, newId, now, log, settings, monitorSettings } = given
   const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
-  const home = parts.home.scratch.slice(0, parts.home.scratch.lastIndexOf('/'))
+  const home = given.home.scratch.slice(0, given.home.scratch.lastIndexOf('/'))
   const store = createPipelineStore(state.db)
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
   const isTable = (folder: string) => isTableFolder(checkpointIo, folder)
@@ -98,33 +118,40 @@ export function openStreaming(parts: StreamingParts): Streaming {
     log,
     ...settings,
   })
+  const roots = () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable, isCheckpoint })
+  const unpin = ({ id, sources }: PipelineRecord) => pins.release(id, sources)
   const pipelines = createPipelineService({
     catalog,
     engine,
     store,
+    operations: createOperationStore(state.db),
+    isAlive: (id) => instance.isAlive(id),
     supervisor,
-    hub,
     history: createPipelineHistory(hub, now),
     checkpointIo,
-    roots: () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable, isCheckpoint }),
+    roots,
     inTransaction,
     audit,
     events,
     newId,
     now,
-    compileVersion: (id, user) => graphs.compileVersion(id, user),
-    unpin: ({ id, sources }) => pins.release(id, sources),
+    environments,
+    versions: graphs,
+    owners: deploymentGuard,
+    unpin,
   })
   const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
-  const onError = (error: unknown): void => log.warn('pipelines could not be looked at', { error })
-  const guard = () => guardRestingPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
-  const follow = () => followForeignNews({ store, hub, instanceId: instance.id, everyMs: FOREIGN_NEWS_MS, onError })
+  const onError = (error: unknown): void => log.warn('pipelines could not be checked', { error })
+  const guard = () => reassertPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
+  const follow = () =>
+    pollOtherInstances({ store, hub, instanceId: instance.id, everyMs: POLL_OTHER_INSTANCES_MS, onError })
   const watches = instance.isShared ? [guard, follow] : [guard]
-  return { pipelines, background: inBackground(supervisor, watches), hub, monitor }
+  const parts = { store, supervisor, checkpointIo, roots, unpin }
+  return { parts, pipelines, background: inBackground(supervisor, watches), hub, monitor }
 }
 
-/** The supervisor, and what is looked at beside it: each is begun by a call, and ended by what the call answers. */
+/** The supervisor together with periodic checks. Calling a check starts it and returns the function that stops it. */
 function inBackground(
   supervisor: Supervisor,
   watches: readonly (() => () => Promise<void>)[],

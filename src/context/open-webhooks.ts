@@ -1,11 +1,11 @@
-import { isPublicAddress } from '../domain/public-address.ts'
+import { isLocalName } from '../services/webhooks/local-name.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Logger } from '../services/logger.ts'
 import { createWebhookDispatcher, type WebhookDispatcher } from '../services/webhooks/webhook-dispatcher.ts'
 import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
 import { createWebhookService, type WebhookService } from '../services/webhooks/webhook-service.ts'
-import { createEventStore } from '../storage/event-store.ts'
-import { createWebhookStore } from '../storage/webhook-store.ts'
+import { createEventStore } from '../storage/stores/event-store.ts'
+import { createWebhookStore } from '../storage/stores/webhook-store.ts'
 import type { State } from './open-state.ts'
 
 export interface WebhookParts {
@@ -18,7 +18,7 @@ export interface WebhookParts {
   readonly retryDelaysMs?: readonly number[] | undefined
 }
 
-/** Webhooks: their administration, and the dispatcher that sends to them once it is started. */
+/** Creates the webhook service, and the dispatcher, which sends events once it is started. */
 export function openWebhooks(
   { db, inTransaction, onCommit, audit }: State,
   { allowPrivate, retryDelaysMs, ...parts }: WebhookParts,
@@ -36,11 +36,4 @@ export function openWebhooks(
       ...(retryDelaysMs === undefined ? {} : { retryDelaysMs }),
     }),
   }
-}
-
-/** A host, as a URL writes it, that certainly is no public one; names are looked up when something is sent. */
-function isLocalName(host: string): boolean {
-  const address = host.replace(/^\[(.*)\]$/, '$1')
-  const isAddress = address !== host || /^[\d.]+$/.test(host)
-  return isAddress ? !isPublicAddress(address) : /(^|\.)(localhost|local|internal)\.?$/.test(host)
 }

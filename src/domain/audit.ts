@@ -1,19 +1,19 @@
 import type { Caller } from './roles.ts'
 
-/** Through which door a change came. */
+/** The channel of a change. */
 export const AUDIT_CHANNELS = ['api', 'web', 'agent', 'system'] as const
 
 export type AuditChannel = (typeof AUDIT_CHANNELS)[number]
 
 /**
- * `done`: it has its effect; `refused`: nothing changed, by a rule; `failed`: it was tried and did not succeed;
- * `begun`: it changes something outside the state database, and a later entry tells how it ended.
+ * `done`: it took effect; `refused`: a rule prevented it; `failed`: it was tried and did not succeed;
+ * `begun`: it changes something outside of the state database, and a later entry has the outcome.
  */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'failed', 'begun'] as const
 
 export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number]
 
-/** Who asks, in which request: what a service needs to know for the audit log. */
+/** The caller and the request, for the audit log. */
 export interface RequestContext {
   readonly caller: Caller
   readonly requestId: string
@@ -21,7 +21,7 @@ export interface RequestContext {
   readonly channel?: AuditChannel
 }
 
-/** The channel of a caller, unless a door of its own is named. */
+/** The channel of a caller, unless the request context names one. */
 export function channelOf(caller: Caller): AuditChannel {
   return caller.via === 'session' ? 'web' : 'api'
 }

@@ -1,13 +1,13 @@
-/** What an event type of the log, or a wish for several of them, looks like: `approval.requested`, `approval.*`, `*`. */
-export const EVENT_TYPE_WISH = /^([a-z_]+\.([a-z_]+|\*)|\*)$/
+/** A filter for event types: one type (`approval.requested`), the types of a group (`approval.*`), or all (`*`). */
+export const EVENT_FILTER = /^([a-z_]+\.([a-z_]+|\*)|\*)$/
 
-/** Whether an event of this type is wished for by `approval.requested`, `approval.*` or `*`. */
-export function isWishedFor(type: string, wish: string): boolean {
-  const prefix = wishedPrefix(wish)
-  return prefix === undefined ? type === wish : type.startsWith(prefix)
+/** Whether an event type matches a filter such as `approval.requested`, `approval.*` or `*`. */
+export function matchesFilter(type: string, filter: string): boolean {
+  const prefix = filterPrefix(filter)
+  return prefix === undefined ? type === filter : type.startsWith(prefix)
 }
 
-/** What the types that are wished for begin with; undefined: one type is, as it stands. */
-export function wishedPrefix(wish: string): string | undefined {
-  return wish.endsWith('*') ? wish.slice(0, -1) : undefined
+/** The prefix of the types that match a filter; undefined: the filter matches exactly one type. */
+export function filterPrefix(filter: string): string | undefined {
+  return filter.endsWith('*') ? filter.slice(0, -1) : undefined
 }

@@ -1,27 +1,27 @@
-import { type JsonChange, jsonChanges } from './json-changes.ts'
+import { type JsonChange, jsonChanges } from './json/json-changes.ts'
 import type { PipelineEdge, PipelineGraph, PipelineNode, Position } from './graph.ts'
 
-/** A node or edge that is in both graphs and not the same; pointers start at the node or edge. */
+/** A node or edge that differs between the graphs; pointers are relative to the node or edge. */
 interface Changed {
   readonly id: string
   readonly changes: readonly JsonChange[]
 }
 
-/** What is in one graph and not in the other, and what differs in both. */
+/** Items that were added, removed and changed. */
 interface Differences<T> {
   readonly added: readonly T[]
   readonly removed: readonly T[]
   readonly changed: readonly Changed[]
 }
 
-/** The difference of two graphs. Where a node stands on the canvas means nothing, so moves are apart. */
+/** The difference of two graphs. Positions on the canvas have no meaning, so moves are listed separately. */
 export interface GraphDiff {
   readonly nodes: Differences<PipelineNode>
   readonly edges: Differences<PipelineEdge>
   readonly moves: readonly { readonly id: string; readonly from: Position; readonly to: Position }[]
 }
 
-/** What changes `from` into `to`. Nodes and edges are the same by their ids; their order means nothing. */
+/** The changes from `from` to `to`. Nodes and edges are matched by id; their order is ignored. */
 export function diffGraphs(from: PipelineGraph, to: PipelineGraph): GraphDiff {
   return {
     nodes: differences(from.nodes, to.nodes, ({ id, type, config }) => ({ id, type, config })),

@@ -1,18 +1,18 @@
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson } from './json/canonical-json.ts'
 import type { FieldError } from './errors.ts'
 
-/** Version of the document format that the service writes, and the highest that it reads (spec, section 9). */
+/** Format version that the service writes, and the highest that it reads (docs/api.md#exported-versions). */
 export const FORMAT_VERSION = 1
 
 export const MAX_NODES = 1000
 
-/** Place on the canvas. */
+/** Position on the canvas. */
 export interface Position {
   readonly x: number
   readonly y: number
 }
 
-/** A step of a pipeline; its type is any text that is not empty. */
+/** A step of a pipeline; its type is any non-empty text. */
 export interface PipelineNode {
   readonly id: string
   readonly type: string
@@ -20,7 +20,7 @@ export interface PipelineNode {
   readonly position: Position
 }
 
-/** A flow from one node to another, by their ids. */
+/** A connection from one node to another, by their ids. */
 export interface PipelineEdge {
   readonly id: string
   readonly source: string
@@ -33,7 +33,7 @@ export interface PipelineGraph {
   readonly edges: readonly PipelineEdge[]
 }
 
-/** The one text of a graph, whatever the order of nodes, edges and members; the content hash is made of it. */
+/** The canonical text of a graph, independent of the order of nodes, edges and members; used for the content hash. */
 export function canonicalGraph({ nodes, edges }: PipelineGraph): string {
   return canonicalJson({ nodes: sortedById(nodes), edges: sortedById(edges) })
 }
@@ -43,12 +43,12 @@ function sortedById<T extends { readonly id: string }>(items: readonly T[]): T[]
 }
 
 /**
- * What is wrong with a graph; nothing for a good one. Ids of nodes and of edges are unique, edges join nodes that exist,
- * no edge leads back, and there are at most {@link MAX_NODES} nodes (contract, section 7).
+ * The errors of a graph; none if it is valid. Ids of nodes and of edges are unique, edges connect existing nodes,
+ * there are no cycles, and there are at most {@link MAX_NODES} nodes (docs/api.md#pipeline-definitions).
  */
 export function checkGraph({ nodes, edges }: PipelineGraph): FieldError[] {
   if (nodes.length > MAX_NODES) {
-    return [{ path: 'nodes', message: `${nodes.length} nodes; a pipeline has at most ${MAX_NODES}` }]
+    return [{ path: 'nodes', message: `${nodes.length} nodes; a pipeline can have at most ${MAX_NODES}` }]
   }
   const errors = [...duplicates(nodes, 'nodes'), ...duplicates(edges, 'edges'), ...looseEnds({ nodes, edges })]
   if (errors.length > 0) return errors
@@ -59,7 +59,7 @@ export function checkGraph({ nodes, edges }: PipelineGraph): FieldError[] {
 function* duplicates(items: readonly { readonly id: string }[], name: string): Generator<FieldError> {
   const seen = new Set<string>()
   for (const [i, { id }] of items.entries()) {
-    if (seen.has(id)) yield { path: `${name}.${i}.id`, message: `the id ${JSON.stringify(id)} is there twice` }
+    if (seen.has(id)) yield { path: `${name}.${i}.id`, message: `the id ${JSON.stringify(id)} is used twice` }
     seen.add(id)
   }
 }
@@ -74,7 +74,7 @@ function* looseEnds({ nodes, edges }: PipelineGraph): Generator<FieldError> {
   }
 }
 
-/** The nodes of one cycle, the first again at the end; undefined when there is none. */
+/** The nodes of one cycle, with the first repeated at the end; undefined when there is none. */
 function findCycle({ nodes, edges }: PipelineGraph): string[] | undefined {
   const sources = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
   const targets = new Map<string, string[]>(nodes.map(({ id }) => [id, []]))
@@ -96,7 +96,7 @@ function findCycle({ nodes, edges }: PipelineGraph): string[] | undefined {
   return start === undefined ? undefined : walkBack(start, sources, waiting)
 }
 
-/** Every node that is left waits for another one that is left: going back from any of them ends in a cycle. */
+/** Each remaining node has a remaining predecessor, so walking back from any of them ends in a cycle. */
 function walkBack(
   start: string,
   sources: ReadonlyMap<string, readonly string[]>,

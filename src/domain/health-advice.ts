@@ -31,13 +31,13 @@ export interface Projections {
   readonly manifests?: ProjectedManifestRewrite
 }
 
-/** Fewer snapshots than this to expire are not worth a word. */
+/** Minimum number of expirable snapshots for a recommendation. */
 const MIN_EXPIRABLE = 10
 
 /** Why compacting helps, in one sentence with numbers. */
 export function explainCompaction(facts: TableHealthFacts, projected: ProjectedCompaction): string {
   const { rewrittenFiles, addedFiles, rewrittenBytes, removedDeleteFiles, scoreAfter } = projected
-  const deletes = removedDeleteFiles > 0 ? ` and ${plural(removedDeleteFiles, 'delete file')} go` : ''
+  const deletes = removedDeleteFiles > 0 ? ` and ${plural(removedDeleteFiles, 'delete file')} removed` : ''
   const what = `${plural(rewrittenFiles, 'data file')} (${formatBytes(rewrittenBytes)}) become ${count(addedFiles)}${deletes}`
   const { worst } = facts.partitions
   const where =
@@ -50,7 +50,7 @@ export function explainCompaction(facts: TableHealthFacts, projected: ProjectedC
 /** Why expiring helps, in one sentence with numbers. */
 export function explainExpiry(facts: TableHealthFacts, { expiredSnapshots }: ProjectedExpiry): string {
   const left = facts.snapshotCount - expiredSnapshots
-  return `${count(expiredSnapshots)} of ${plural(facts.snapshotCount, 'snapshot')} are past their retention; ${count(left)} would stay, and files that only the others reach would be deleted`
+  return `${count(expiredSnapshots)} of ${plural(facts.snapshotCount, 'snapshot')} are past their retention; ${count(left)} would be kept, and files that only the others use would be deleted`
 }
 
 /** Why merging manifests helps, in one sentence with numbers. */
@@ -58,23 +58,23 @@ export function explainManifestRewrite(projected: ProjectedManifestRewrite): str
   return `${plural(projected.rewrittenManifests, 'small manifest')} become ${count(projected.addedManifests)}, so that planning a query reads fewer files`
 }
 
-/** Whether a compaction is worth proposing: splitting a large file gains nobody anything that health looks at. */
+/** Whether to recommend a compaction: splitting a large file does not improve the health. */
 export function isWorthCompacting(projected: ProjectedCompaction): boolean {
   return projected.addedFiles < projected.rewrittenFiles || projected.removedDeleteFiles > 0
 }
 
-/** Whether an expiry is worth proposing. */
+/** Whether to recommend an expiry. */
 export function isWorthExpiring(facts: TableHealthFacts, expiredSnapshots: number): boolean {
   return expiredSnapshots >= MIN_EXPIRABLE || (expiredSnapshots > 0 && facts.snapshotCount > 100)
 }
 
-/** Advice in plain words: what is wrong, what to do first, and what that would bring. */
+/** The recommendation as text: what is wrong, what to do first, and the expected result. */
 export function recommend(facts: TableHealthFacts, score: HealthScore, projections: Projections): string {
   if (facts.dataFiles.count === 0) return noData(projections, facts)
   const steps: string[] = []
   if (projections.compaction !== undefined) steps.push(`Compact: ${explainCompaction(facts, projections.compaction)}.`)
   if (projections.compactionRefused !== undefined) {
-    steps.push(`It cannot be compacted here: ${projections.compactionRefused}.`)
+    steps.push(`Compaction is not possible: ${projections.compactionRefused}.`)
   }
   if (projections.expiry !== undefined) steps.push(`Expire snapshots: ${explainExpiry(facts, projections.expiry)}.`)
   if (projections.manifests !== undefined) {
@@ -96,8 +96,8 @@ function healthy(facts: TableHealthFacts, { score }: HealthScore): string {
   const note =
     small === 0
       ? ''
-      : ` ${count(small)} of them ${small === 1 ? 'is' : 'are'} under ${formatBytes(facts.smallFileThresholdBytes)}, too few in any partition to be worth a rewrite.`
-  return `Nothing to do (score ${score}): ${plural(files, 'data file')}, ${formatBytes(bytes)} in all.${note}`
+      : ` ${count(small)} of them ${small === 1 ? 'is' : 'are'} under ${formatBytes(facts.smallFileThresholdBytes)}, too few in each partition for a rewrite.`
+  return `Nothing to do (score ${score}): ${plural(files, 'data file')}, ${formatBytes(bytes)} in total.${note}`
 }
 
 function sick(facts: TableHealthFacts, { score }: HealthScore): string {

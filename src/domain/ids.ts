@@ -17,8 +17,9 @@ export type IdPrefix =
   | 'cmt'
   | 'chat'
   | 'act'
+  | 'dep'
 
-/** Makes ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than those made before it. */
+/** Creates ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than all previous ones. */
 export type IdSource = (prefix: IdPrefix) => string
 
 /** An id source over a clock (ms since the epoch) and a source of random bytes. */
@@ -28,7 +29,7 @@ export function createIdSource(nowMs: () => number, randomBytes: (length: number
   let digits = new Uint8Array(RANDOM_DIGITS)
   return (prefix) => {
     const ms = nowMs()
-    // Within a millisecond, or when the clock goes back, the next id is the last one plus one.
+    // Within a millisecond, or when the clock goes back, the next id is the previous one plus one.
     if (ms > lastMs || !increment(digits)) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
     if (ms > lastMs) {
       lastMs = ms

@@ -1,4 +1,4 @@
-/** Names of the providers that a request may choose (contract, section 8). */
+/** Names of the providers that a request may choose (docs/api.md#agent). */
 export const PROVIDER_NAMES = [
   'openai',
   'anthropic',

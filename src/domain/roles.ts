@@ -1,4 +1,4 @@
-/** Roles in ascending order: a higher one can do all that a lower one can (contract, section 3). */
+/** Roles in ascending order: a higher one can do all that a lower one can (docs/api.md#roles). */
 export const ROLES = ['Auditor', 'DataEngineer', 'LeadDataEngineer'] as const
 
 export type Role = (typeof ROLES)[number]

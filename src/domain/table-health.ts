@@ -5,7 +5,7 @@ export interface FileTotals {
   readonly records: number
 }
 
-/** What health looks at in one partition; "small" is under `smallFileThresholdBytes`. */
+/** Health figures of one partition; "small" is under `smallFileThresholdBytes`. */
 export interface PartitionFacts {
   /** For people: `day=2024-01-01`; empty for an unpartitioned table. */
   readonly label: string
@@ -26,14 +26,14 @@ export interface SizeRange {
 
 /** How small files are spread over partitions. */
 export interface PartitionMeasures {
-  /** Files that would be gone if the small files of each partition were merged. */
+  /** Number of files that merging the small files of each partition would save. */
   readonly excessFiles: number
   /** The partition with most excess files. */
   readonly worst?: PartitionFacts & { readonly excessFiles: number }
   readonly largest?: PartitionFacts
 }
 
-/** Everything the health of a table is judged by; counted from manifests, never from snapshot summaries. */
+/** All facts that determine the health of a table; counted from manifests, never from snapshot summaries. */
 export interface TableHealthFacts {
   readonly snapshotCount: number
   readonly oldestSnapshotAtMs?: number
@@ -63,7 +63,7 @@ export interface HealthFactor {
 }
 
 export interface HealthScore {
-  /** 0 (needs care now) to 100 (nothing to do). */
+  /** 0 (needs maintenance now) to 100 (nothing to do). */
   readonly score: number
   readonly factors: readonly HealthFactor[]
 }
@@ -102,7 +102,7 @@ const RANGE_STARTS = [0, MIB, 8 * MIB, 32 * MIB, 128 * MIB, 512 * MIB] as const
  * - small_files, 40 points × ramp(excess files, 0, 50) × (0.6 × excess files / data files + 0.4 × the same share in the
  *   worst partition): one bad partition shows however large the table is, and a few small files cost little.
  * - deletes, 30 points × the worst of ramp(position-deleted records / records, 0, 0.2), ramp(equality delete records /
- *   records, 0, 0.1) and ramp(delete files / data files, 0.5, 2), × ramp(files, 0, 12), so that tiny tables are let off.
+ *   records, 0, 0.1) and ramp(delete files / data files, 0.5, 2), × ramp(files, 0, 12), so that tiny tables lose few points.
  * - snapshots, 15 points × ramp(snapshots, 100, 1000).
  * - manifests, 10 points × ramp(manifests beyond what 8 MiB each would need, 100, 500).
  * - skew, 5 points × ramp(files in the largest partition / mean, 4, 20), from 4 partitions on.

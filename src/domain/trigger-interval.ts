@@ -1,4 +1,4 @@
-/** The shortest and the longest time between two triggers of a pipeline, ms (contract, section 6). */
+/** The shortest and the longest time between two triggers of a pipeline, ms (docs/api.md#streaming-pipelines). */
 export const MIN_TRIGGER_MS = 100
 export const MAX_TRIGGER_MS = 24 * 60 * 60 * 1000
 

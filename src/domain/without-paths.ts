@@ -16,7 +16,7 @@ const TABLE_FILE = /\.(?:parquet|avro|orc|puffin)$/i
 const DATA_FOLDER = /=|^[01]{1,8}$/
 
 /**
- * A text for users without the paths of this machine (contract, section 2). Of an absolute path or `file:` URI stays
+ * A text for users without the paths of this machine (docs/api.md#errors). Of an absolute path or `file:` URI stays
  * what users know: of a table's file `<table>/metadata/<file>` or `<table>/data/…/<file>`, of anything else the last
  * name. Locations in object stores, addresses and the service's own routes are none of this machine's paths.
  */

@@ -1,11 +1,12 @@
 import type { FileIO } from '../iceberg/io/file-io.ts'
-import type { DataFile } from '../iceberg/manifest.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
-import type { FileScanTask } from '../iceberg/scan.ts'
-import type { Schema } from '../iceberg/schema.ts'
-import type { SortOrder } from '../iceberg/sort-order.ts'
-import type { NestedField } from '../iceberg/types.ts'
+import type { DataFile } from '../iceberg/manifest/manifest.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
+import type { FileScanTask } from '../iceberg/scan/scan.ts'
+import type { Schema } from '../iceberg/schema/schema.ts'
+import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
+import type { NestedField } from '../iceberg/schema/types.ts'
+import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
 export interface EngineProgress {
@@ -14,9 +15,9 @@ export interface EngineProgress {
 }
 
 export interface EngineRunOptions {
-  /** The user in whose name it is done; where work has to wait, users take turns. */
+  /** The user who requested it; when work has to wait, users take turns. */
   readonly owner?: string
-  /** Aborting stops the work within moments; everything written so far is removed; rejects with `CANCELLED`. */
+  /** Aborting stops the work quickly and removes everything written so far; rejects with `CANCELLED`. */
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: EngineProgress) => void
 }
@@ -41,13 +42,13 @@ export interface RewriteTask {
   /** The partition that all rows belong to under `output.partitionSpec`; undefined: computed from the rows. */
   readonly partition?: PartitionTuple
   readonly output: OutputSpec
-  /** Order of the rows inside each new file; without one, rows that were together mostly stay so, with no promise. */
+  /** Order of the rows inside each new file; without one, neighbouring rows mostly stay together, without guarantee. */
   readonly sortOrder?: SortOrder
   /** Whether to compare the rows read with the new files by value; see {@link RewriteResult.values}. Default false. */
   readonly verifyValues?: boolean
 }
 
-/** The rows that a rewrite had to write, compared by value with what its new files give back. */
+/** The rows that a rewrite had to write, compared by value with those of its new files. */
 export interface ValueComparison {
   readonly isEqual: boolean
   /** Names of the columns that were compared, row lineage included. */
@@ -66,7 +67,7 @@ export interface RewriteResult {
   readonly rowsDeleted: number
   /** Rows physically in the outputs, counted from their footers. */
   readonly rowsWritten: number
-  /** Present when the task asked for it. The files are in their places whatever it says: the caller decides. */
+  /** Present if the task requested it. The files are in their final locations in any case: the caller decides. */
   readonly values?: ValueComparison
 }
 
@@ -80,7 +81,7 @@ export interface AppendTask {
   readonly output: OutputSpec
 }
 
-/** Rows of one table, under the name by which the query of an {@link AppendFromTask} calls them. */
+/** Rows of one table, under the name that the query of an {@link AppendFromTask} uses. */
 export interface QueryInput {
   /** Letters, digits and underscores; unique among the inputs whatever its case. */
   readonly name: string
@@ -88,21 +89,23 @@ export interface QueryInput {
   readonly metadata: TableMetadata
   /** Columns to read, by field id at any depth; a type may be a promotion of what files hold. */
   readonly fields: readonly NestedField[]
-  /** What the query calls the columns: `c<field id>`, or their names. */
+  /** Names of the columns in the query: `c<field id>`, or the column names. */
   readonly columnsBy: 'id' | 'name'
   readonly inputs: readonly FileScanTask[]
+  /** Only the first rows, of which each query then sees the same ones; default: all. */
+  readonly maxRows?: number
 }
 
 export interface AppendFromTask {
   readonly inputs: readonly QueryInput[]
   /** A SELECT over the inputs, whose result columns are those of an {@link AppendTask}. */
   readonly query: string
-  /** Whether the query gives the same rows whenever it is run: then it may run twice, and nothing is kept between. */
+  /** Whether the query returns the same rows each time: then it may run twice, without storing its rows. */
   readonly isRepeatable: boolean
   /**
-   * Whether the query has parts that a user wrote. It then runs on its own: it reaches no file, table, network or
-   * setting, and memory, time and disk are bounded; `INVALID_ARGUMENT` when it fails on a value, `LIMIT_EXCEEDED` when
-   * it takes more than it may.
+   * Whether the query has parts that a user wrote. It then runs in isolation: without access to files, tables, network and
+   * settings, with limits on memory, time and disk; `INVALID_ARGUMENT` when it fails on a value, `LIMIT_EXCEEDED` when it
+   * exceeds a limit.
    */
   readonly isUntrusted?: boolean
   /** Where the new files go. */
@@ -115,7 +118,7 @@ export interface AppendFromResult {
   readonly files: readonly DataFile[]
   /** Rows physically in the inputs. */
   readonly rowsRead: number
-  /** Rows that the deletes of the inputs take away, counted independently of `rowsWritten`. */
+  /** Rows that the deletes of the inputs remove, counted independently of `rowsWritten`. */
   readonly rowsDeleted: number
   /** Rows physically in the outputs, counted from their footers. */
   readonly rowsWritten: number
@@ -130,35 +133,48 @@ export interface ReadTask {
   readonly limit?: number
 }
 
-/** A question about rows, in SQL that a user wrote. */
+/** A query over rows, in SQL that a user wrote. */
 export interface QueryTask {
   readonly inputs: readonly QueryInput[]
-  /** One SELECT over the inputs that `SqlSandbox.check` has let pass, without a semicolon at its end. */
+  /** One SELECT over the inputs that `SqlSandbox.check` has accepted, without a semicolon at its end. */
   readonly query: string
-  /** The columns of its result, as `SqlSandbox.describe` tells them. */
+  /** The columns of its result, from `SqlSandbox.describe`. */
   readonly columns: readonly ResultColumn[]
   readonly bounds: QueryBounds
 }
 
-/** What a {@link QueryTask} may take, and how much of its result is wanted. */
+/** Limits of a {@link QueryTask} and of its result. */
 export interface QueryBounds {
   readonly maxRows: number
   /** Of the rows as JSON; at least one row comes. */
   readonly maxBytes: number
-  /** Longer texts are cut; nested values become texts. */
+  /** Longer texts are truncated; nested values become texts. */
   readonly maxTextLength: number
   readonly seconds: number
   readonly memoryBytes: number
 }
 
-/** Rows as JSON-ready lists of values, in the order of the columns; `truncated`: there are more, or values were cut. */
+/** Two queries of users over the same rows. */
+export interface CompareTask {
+  readonly inputs: readonly QueryInput[]
+  readonly candidate: ComparedQuery
+  /** Undefined: the candidate is compared with nothing. */
+  readonly base?: ComparedQuery
+  readonly limits: CompareLimits
+  /** Up to this many values (rows times columns of both results), distinct values are counted exactly. */
+  readonly maxExactValues: number
+  readonly sample: SampleBounds
+}
+
+/** Rows as JSON-ready lists of values, in column order; `truncated`: there are more rows, or values were truncated. */
 export interface QueryAnswer {
   readonly rows: readonly (readonly unknown[])[]
   readonly truncated: boolean
 }
 
 /**
- * Executes work on rows. Rows never enter JavaScript but in `readRows` and `queryRows`. Errors are `IcebergError`:
+ * Executes work on rows. Rows enter JavaScript only in `readRows`, `queryRows` and the samples of
+ * `compareQueries`. Errors are `IcebergError`:
  * `UNSUPPORTED` before anything is written (ORC, encrypted, types that cannot be written faithfully),
  * `CORRUPT_FILE`, `FILE_NOT_FOUND`, `NO_SPACE`, `CANCELLED`, `ENGINE_FAILED`. A failed run leaves no file behind.
  */
@@ -166,7 +182,7 @@ export interface Engine {
   readonly name: string
   rewrite(task: RewriteTask, options?: EngineRunOptions): Promise<RewriteResult>
   append(task: AppendTask, options?: EngineRunOptions): Promise<readonly DataFile[]>
-  /** Writes what a query makes of the rows of data files, with their deletes applied, as new data files of a table. */
+  /** Writes the result of a query over the rows of data files, with deletes applied, as new data files of a table. */
   appendFrom(task: AppendFromTask, options?: EngineRunOptions): Promise<AppendFromResult>
   /**
    * Rows with deletes applied, in no particular order, as JSON-ready objects keyed by column name: 64-bit, decimals and
@@ -176,11 +192,16 @@ export interface Engine {
   /** Number of rows with deletes applied. */
   countRows(task: ReadTask, options?: EngineRunOptions): Promise<number>
   /**
-   * Runs SQL of a user on its own: it reaches no file, table, network or setting. `INVALID_ARGUMENT` when it fails on a
-   * value, `LIMIT_EXCEEDED` when it takes more than its bounds; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when too
+   * Runs user SQL in isolation: without access to files, tables, network and settings. `INVALID_ARGUMENT` when it fails on a
+   * value, `LIMIT_EXCEEDED` when it exceeds its limits; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when too
    * many queries wait.
    */
   queryRows(task: QueryTask, options?: EngineRunOptions): Promise<QueryAnswer>
+  /**
+   * Runs two user queries over the same rows and compares their results as multisets of rows. Isolation, waiting and errors are
+   * those of {@link queryRows}; a base that fails on a value is reported, not thrown. Nothing remains of the results.
+   */
+  compareQueries(task: CompareTask, options?: EngineRunOptions): Promise<QueryComparison>
   /** Throws `UNSUPPORTED` for a schema that it cannot write faithfully; absent where it writes every one. */
   requireWritable?(schema: Schema): Promise<void>
   ping(): Promise<void>

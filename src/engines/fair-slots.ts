@@ -1,7 +1,7 @@
 import { DomainError } from '../domain/errors.ts'
 import { IcebergError } from '../iceberg/errors.ts'
 
-/** How much work of one kind may run, and wait. */
+/** Limits on running and waiting work of one kind. */
 export interface LaneLimits {
   readonly running: number
   /** Of one owner; default: no more than {@link running}. */
@@ -11,10 +11,10 @@ export interface LaneLimits {
   readonly waitingPerOwner?: number
 }
 
-/** What wants a slot. */
+/** Work that needs a slot. */
 export interface SlotRequest<Lane extends string> {
   readonly lane: Lane
-  /** The user in whose name the work is done; work without one shares one turn. */
+  /** The user who requested the work; all work without a user counts as one user. */
   readonly owner?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -33,8 +33,8 @@ export function cancelled(signal: AbortSignal | undefined): IcebergError {
 }
 
 /**
- * Slots for heavy work, in lanes by kind: what fills one lane leaves the others free, as far as `total` allows. Of the
- * waiting, the first of the owner with the least running work comes next.
+ * Slots for heavy work, in lanes by kind: a full lane leaves the others free, as far as `total` allows. Of the
+ * waiting work, the first of the owner with the least running work is next.
  */
 export class FairSlots<Lane extends string> {
   readonly #lanes: Readonly<Record<Lane, LaneLimits>>
@@ -49,7 +49,7 @@ export class FairSlots<Lane extends string> {
 
   /**
    * Runs `work` when a slot is free. `CANCELLED` when the signal aborts while it waits; `RATE_LIMITED` and `ENGINE_BUSY`
-   * (`DomainError`) when too much waits already, of this owner or of all.
+   * (`DomainError`) when too much work of this owner or of all is waiting.
    */
   async run<T>({ lane, owner = '', signal }: SlotRequest<Lane>, work: () => Promise<T>): Promise<T> {
     if (signal?.aborted) throw cancelled(signal)

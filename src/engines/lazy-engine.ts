@@ -1,8 +1,8 @@
 import type { Engine } from './engine.ts'
 
 /**
- * An engine that is opened at its first use; an opening that failed is tried again at the next. `ping` opens nothing: an
- * engine that was not needed yet is well, and a fresh process answers its first health check at once.
+ * An engine that is opened at its first use; a failed opening is retried at the next use. `ping` opens nothing: an
+ * unused engine counts as healthy, and a new process answers its first health check at once.
  */
 export function createLazyEngine(name: string, open: () => Promise<Engine>): Engine {
   let opened: Promise<Engine> | undefined
@@ -23,6 +23,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
       yield* (await engine()).readRows(task, options)
     },
     queryRows: async (task, options) => (await engine()).queryRows(task, options),
+    compareQueries: async (task, options) => (await engine()).compareQueries(task, options),
     requireWritable: async (schema) => (await engine()).requireWritable?.(schema),
     ping: async () => (await opened)?.ping(),
     close: async () => (await opened)?.close(),

@@ -11,6 +11,7 @@ export function ownedEngine(engine: Engine, owner: string): Engine {
     readRows: (task, options) => engine.readRows(task, owned(options)),
     countRows: (task, options) => engine.countRows(task, owned(options)),
     queryRows: (task, options) => engine.queryRows(task, owned(options)),
+    compareQueries: (task, options) => engine.compareQueries(task, owned(options)),
     requireWritable: async (schema) => engine.requireWritable?.(schema),
     ping: () => engine.ping(),
     close: () => engine.close(),

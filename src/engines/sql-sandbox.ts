@@ -1,4 +1,4 @@
-import type { NestedField, Type } from '../iceberg/types.ts'
+import type { NestedField, Type } from '../iceberg/schema/types.ts'
 
 /** SQL that a user wrote, of which nothing is known. */
 export interface UserSql {
@@ -24,7 +24,7 @@ export interface QueryColumn {
   readonly engineType: string
 }
 
-/** A result's column, and what it would be in a table; undefined: no table can hold it. */
+/** A column of a result with its Iceberg type; undefined when no Iceberg type fits. */
 export interface ResultColumn extends QueryColumn {
   readonly type: Type | undefined
 }
@@ -36,8 +36,8 @@ export interface RelationShape {
 }
 
 /**
- * Judges SQL of users before any of it meets a row. All refusals are `IcebergError` `INVALID_ARGUMENT` that say what is
- * wrong in words for its author; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when too much is asked at once.
+ * Checks SQL of users before it runs. Refusals are `IcebergError` `INVALID_ARGUMENT` with a message for the author of
+ * the SQL; `DomainError` `RATE_LIMITED` and `ENGINE_BUSY` when there are too many requests at once.
  */
 export interface SqlSandbox {
   /**
@@ -49,7 +49,7 @@ export interface SqlSandbox {
   references(sql: UserSql): Promise<ColumnReferences>
   /** The columns of a query's result, found without running it. The query must have been made of checked parts. */
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]>
-  /** The same, in the name of a user: who asks for much waits, and does not keep others from being served. */
+  /** The same sandbox on behalf of a user, with a fair queue: many requests of one user do not delay others. */
   forOwner(owner: string): SqlSandbox
   /** The columns of a table as a query reads them. */
   columnsOf(fields: readonly NestedField[]): readonly QueryColumn[]

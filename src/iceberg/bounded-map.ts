@@ -1,6 +1,6 @@
 /**
  * Maps items with an asynchronous function, at most `limit` at a time; results are in the order of the items.
- * After the first failure no further item is started; that failure is thrown once those under way have ended.
+ * After the first failure no further item is started; the failure is thrown when the running ones have ended.
  */
 export async function mapBounded<T, R>(
   items: readonly T[],

@@ -1,6 +1,6 @@
 /**
  * The Apache Iceberg table format in TypeScript: metadata, schemas, values, manifests, scans and staged updates,
- * format versions 1 to 3. Imports nothing of the service; rows are read and written by engines elsewhere.
+ * format versions 1 to 3. Imports nothing from the service; engines outside of this folder read and write rows.
  *
  * @module
  */
@@ -11,14 +11,14 @@ export { LocalFileIO } from './io/local.ts'
 export { MemoryFileIO } from './io/memory.ts'
 export { PrefixFileIO } from './io/prefix.ts'
 export { type JsonObject, type JsonValue, parseJson, stringifyJson } from './json/lossless-json.ts'
-export { newDataLocation, newMetadataFileLocation } from './locations.ts'
-export { readManifestList } from './manifest-list.ts'
-export { writeManifestList } from './manifest-list-writer.ts'
-export { readManifest } from './manifest-reader.ts'
-export { readManifestTotals } from './manifest-totals.ts'
-export { writeManifest } from './manifest-writer.ts'
-export type { DataFile, ManifestEntry, ManifestFile } from './manifest.ts'
-export { createTableMetadata } from './metadata-builder.ts'
+export { newDataLocation, newMetadataFileLocation } from './metadata/locations.ts'
+export { readManifestList } from './manifest/manifest-list.ts'
+export { writeManifestList } from './manifest/list-writer.ts'
+export { readManifest } from './manifest/reader.ts'
+export { readManifestTotals } from './manifest/totals.ts'
+export { writeManifest } from './manifest/writer.ts'
+export type { DataFile, ManifestEntry, ManifestFile } from './manifest/manifest.ts'
+export { createTableMetadata } from './metadata/builder.ts'
 export {
   currentSchema,
   currentSnapshot,
@@ -27,8 +27,8 @@ export {
   serializeTableMetadata,
   snapshotById,
   type TableMetadata,
-} from './metadata.ts'
-export { nameMappingToJson, parseNameMapping } from './name-mapping.ts'
+} from './metadata/metadata.ts'
+export { nameMappingToJson, parseNameMapping } from './schema/name-mapping.ts'
 export {
   parsePartitionSpec,
   partitionKey,
@@ -37,28 +37,35 @@ export {
   partitionSpecToJson,
   type PartitionTuple,
   partitionType,
-} from './partitioning.ts'
+} from './partitioning/partitioning.ts'
 export { decodeDeletionVector, encodeDeletionVector, readDeletionVector } from './puffin/deletion-vector.ts'
 export { encodePuffin, readPuffinBlob, readPuffinFooter } from './puffin/puffin.ts'
-export { type DeleteFileRef, type FileScanTask, planFiles } from './scan.ts'
-export { fieldById, findField, parseSchema, type Schema, schemaToJson, walkFields } from './schema.ts'
-export type { Snapshot, SnapshotRef } from './snapshots.ts'
-export { parseSortOrder, type SortOrder, sortOrderToJson } from './sort-order.ts'
-export type { Table, TableIdentifier } from './table.ts'
-export { applyTransform, formatTransform, parseTransform, type Transform, transformResultType } from './transforms.ts'
-export { parseType, typeToJson } from './type-json.ts'
-export { formatType } from './type-names.ts'
-export { parseTypeText } from './type-text.ts'
-export type { NestedField, Type, Value } from './types.ts'
-export { applyUpdates } from './update/apply-updates.ts'
-export { checkRequirements } from './update/check-requirements.ts'
+export type { DeleteFileRef } from './scan/delete-index.ts'
+export { type FileScanTask, planFiles } from './scan/scan.ts'
+export { fieldById, findField, parseSchema, type Schema, schemaToJson, walkFields } from './schema/schema.ts'
+export type { Snapshot, SnapshotRef } from './metadata/snapshots.ts'
+export { parseSortOrder, type SortOrder, sortOrderToJson } from './partitioning/sort-order.ts'
+export type { Table, TableIdentifier } from './metadata/table.ts'
+export {
+  applyTransform,
+  formatTransform,
+  parseTransform,
+  type Transform,
+  transformResultType,
+} from './partitioning/transforms.ts'
+export { parseType, typeToJson } from './schema/type-json.ts'
+export { formatType } from './schema/type-names.ts'
+export { parseTypeText } from './schema/type-text.ts'
+export type { NestedField, Type, Value } from './schema/types.ts'
+export { applyUpdates } from './update/apply/apply-updates.ts'
+export { checkRequirements } from './update/apply/check-requirements.ts'
 export { planExpiry, planExpiryOf } from './update/expire-snapshots.ts'
 export { filesOnlyReachableFrom } from './update/reachability.ts'
-export { addColumn, dropColumn, renameColumn } from './update/schema-update.ts'
-export { stageAppend } from './update/stage-append.ts'
-export { stageRewrite } from './update/stage-rewrite.ts'
-export { stageRowDelta } from './update/stage-row-delta.ts'
+export { addColumn, dropColumn, renameColumn } from './update/apply/schema-update.ts'
+export { stageAppend } from './update/stage/stage-append.ts'
+export { stageRewrite } from './update/stage/stage-rewrite.ts'
+export { stageRowDelta } from './update/stage/stage-row-delta.ts'
 export type { StagedChange, TableRequirement, TableUpdate } from './update/table-update.ts'
-export { valueFromBytes, valueToBytes } from './values-binary.ts'
-export { valueFromJson, valueToJson } from './values-json.ts'
-export { compareValues, formatValue } from './values.ts'
+export { valueFromBytes, valueToBytes } from './values/binary.ts'
+export { valueFromJson, valueToJson } from './values/json.ts'
+export { compareValues, formatValue } from './values/values.ts'

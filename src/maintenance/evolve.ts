@@ -1,25 +1,22 @@
-import type { Catalog } from '../catalog/catalog.ts'
-import { commitTable } from '../catalog/commit-table.ts'
-import { IcebergError } from '../iceberg/errors.ts'
-import { currentSchema } from '../iceberg/metadata.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import { fieldChain, walkFields } from '../iceberg/schema.ts'
-import type { Schema } from '../iceberg/schema.ts'
-import type { Table, TableIdentifier } from '../iceberg/table.ts'
-import { parseTypeText } from '../iceberg/type-text.ts'
-import { formatType } from '../iceberg/type-names.ts'
-import { addColumn, dropColumn, renameColumn } from '../iceberg/update/schema-update.ts'
-import type { SchemaChange } from '../iceberg/update/schema-update.ts'
+import { currentSchema } from '../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import { fieldChain, walkFields } from '../iceberg/schema/schema.ts'
+import type { Schema } from '../iceberg/schema/schema.ts'
+import type { Table } from '../iceberg/metadata/table.ts'
+import { parseTypeText } from '../iceberg/schema/type-text.ts'
+import { formatType } from '../iceberg/schema/type-names.ts'
+import { addColumn, dropColumn, renameColumn } from '../iceberg/update/apply/schema-update.ts'
+import type { SchemaChange } from '../iceberg/update/apply/schema-update.ts'
+import { commitChange, loadTarget, type OperationRun } from './operation-commit.ts'
 import { requireUnchanged } from './operation-hooks.ts'
 import type { OperationHooks } from './operation-hooks.ts'
-import { throwIfCancelled } from './group-rewrite.ts'
 
 /** A change of one column; dotted names reach into structs. */
 export type ColumnChange =
   | {
       readonly kind: 'add_column'
       readonly name: string
-      /** As a person writes it: `STRING`, `decimal(10, 2)`, `struct<a: int>`. */
+      /** As users write it: `STRING`, `decimal(10, 2)`, `struct<a: int>`. */
       readonly type: string
       readonly after?: string
       readonly first?: boolean
@@ -33,25 +30,20 @@ export interface TouchedColumn {
   readonly kind: ColumnChange['kind']
   readonly name: string
   readonly fieldId: number
-  /** Id of the top-level column that it is in, or that it is itself. */
+  /** Id of the enclosing top-level column, or of the column itself. */
   readonly topLevelId: number
   /** Names of the enclosing columns and of the column itself, outermost first; it ends at the first list or map. */
   readonly path: readonly string[]
 }
 
 export interface EvolveHooks extends OperationHooks {
-  /** Before every attempt to rename or drop; throws when somebody depends on the column. */
+  /** Before every attempt to rename or drop; throws when something depends on the column. */
   readonly checkUsers?: (column: TouchedColumn) => Promise<void>
 }
 
-export interface EvolveInput {
-  readonly catalog: Catalog
-  readonly identifier: TableIdentifier
+export interface EvolveInput extends OperationRun {
   readonly change: ColumnChange
-  /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
-  readonly expectedMetadataLocation?: string
   readonly hooks?: EvolveHooks
-  readonly signal?: AbortSignal
 }
 
 /** A column in a schema, nested ones by dotted path. */
@@ -76,10 +68,9 @@ export interface EvolveDetails {
   readonly snapshot_id: string | null
 }
 
-/** What a change of a column would make of the schema; changes nothing. Errors as {@link runEvolve}. */
+/** The schema after a change of a column; changes nothing. Errors as {@link runEvolve}. */
 export async function previewEvolve(input: EvolveInput): Promise<EvolveDetails> {
-  const table = await input.catalog.loadTable(input.identifier)
-  requireUnchanged(table, input.expectedMetadataLocation)
+  const table = await loadTarget(input)
   const change = await stageColumnChange(table, input)
   return describe(table.metadata, change.schema, change.fieldId)
 }
@@ -89,21 +80,11 @@ export async function previewEvolve(input: EvolveInput): Promise<EvolveDetails> 
  * Errors: `SCHEMA_CHANGE_REFUSED`, `NO_SUCH_COLUMN`, `INVALID_ARGUMENT`, `PLAN_STALE`, those of the catalog.
  */
 export async function runEvolve(input: EvolveInput): Promise<EvolveDetails> {
-  const { catalog, identifier, hooks, signal } = input
-  let staged: { readonly before: TableMetadata; readonly fieldId: number } | undefined
-  const { table } = await commitTable(
-    catalog,
-    identifier,
-    async (fresh) => {
-      requireUnchanged(fresh, input.expectedMetadataLocation)
-      throwIfCancelled(signal)
-      const { requirements, updates, fieldId } = await stageColumnChange(fresh, input)
-      staged = { before: fresh.metadata, fieldId }
-      return { requirements, updates, writtenFiles: [] }
-    },
-    { ...(signal && { signal }), ...(hooks?.onStaged && { onStaged: hooks.onStaged }) },
-  )
-  if (staged === undefined) throw new IcebergError('COMMIT_STATE_UNKNOWN', 'the schema was committed without a change')
+  const { table, staged } = await commitChange(input, async (fresh) => {
+    requireUnchanged(fresh, input.expectedMetadataLocation)
+    const { requirements, updates, fieldId } = await stageColumnChange(fresh, input)
+    return { requirements, updates, writtenFiles: [], before: fresh.metadata, fieldId }
+  })
   return describe(staged.before, currentSchema(table.metadata), staged.fieldId)
 }
 

@@ -17,7 +17,7 @@ export interface DeletionReport {
 /** Files that are deleted at the same time. */
 const CONCURRENT_DELETES = 8
 
-/** Deletes files, several at a time. A missing file is fine; one that cannot be deleted is reported, not thrown. */
+/** Deletes files, several at a time. Missing files are ignored; a file that cannot be deleted is reported, not thrown. */
 export async function deleteFiles(io: FileIO, locations: readonly string[]): Promise<DeletionReport> {
   const deleted: string[] = []
   const failures: DeletionFailure[] = []
@@ -32,12 +32,12 @@ export async function deleteFiles(io: FileIO, locations: readonly string[]): Pro
   return { deleted, failures }
 }
 
-/** The first 1,000 tables that could not be read, for an answer: without paths of this machine. */
+/** The first 1,000 tables that could not be read, for a response: without server paths. */
 export function describeUnread(tables: readonly UnreadTable[]): readonly UnreadTable[] {
   return tables.slice(0, 1000).map(({ table, reason }) => ({ table, reason: withoutPaths(reason) }))
 }
 
-/** Total size in bytes of files that still exist; undefined when there are more than `limit` to ask for. */
+/** Total size in bytes of files that still exist; undefined when there are more than `limit` files to check. */
 export async function totalSizeBytes(
   io: FileIO,
   locations: readonly string[],

@@ -1,12 +1,13 @@
 import { formatIdentifier } from '../catalog/table-identifier.ts'
 import { DomainError } from '../domain/errors.ts'
-import type { Table } from '../iceberg/table.ts'
+import type { Table } from '../iceberg/metadata/table.ts'
+import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
 
 /** What the ledger must remember before an operation changes anything, so that a crash can be cleaned up. */
 export interface OperationCleanup {
   /** Files that the commit makes unreachable; they are deleted after it. */
   readonly files?: readonly string[]
-  /** How the names of all files that the operation writes begin; left over when it dies before its commit. */
+  /** Prefix of all files that the operation writes; they are left over if it dies before its commit. */
   readonly prefixes?: readonly string[]
 }
 
@@ -14,11 +15,13 @@ export interface OperationCleanup {
 export interface OperationHooks {
   /** Before the first file is written, or before the commit that makes files unreachable. */
   readonly onCleanup?: (cleanup: OperationCleanup) => Promise<void>
-  /** Before the new metadata file is written; called again for every attempt. */
-  readonly onStaged?: (metadataLocation: string) => Promise<void>
+  /** Before a commit is sent; called again for every attempt. */
+  readonly onStaged?: (staged: StagedCommit) => Promise<void>
+  /** After each commit, with the new table; not awaited. */
+  readonly onCommitted?: (table: Table) => void
 }
 
-/** The table is not the one that a plan was made from. */
+/** The table has changed since the plan was made. */
 export class PlanStaleError extends DomainError {
   constructor(table: Table) {
     const name = formatIdentifier(table.identifier)

@@ -1,9 +1,9 @@
 import { mapBounded } from '../iceberg/bounded-map.ts'
 import { FilePlaces, pathOfPlace } from '../iceberg/io/place.ts'
-import { loadEntries, loadManifests } from '../iceberg/manifest-cache.ts'
-import type { ManifestFile } from '../iceberg/manifest.ts'
-import { isLive } from '../iceberg/scan.ts'
-import type { Table } from '../iceberg/table.ts'
+import { loadEntries, loadManifests } from '../iceberg/manifest/cache.ts'
+import type { ManifestFile } from '../iceberg/manifest/manifest.ts'
+import { isLive } from '../iceberg/scan/scan.ts'
+import type { Table } from '../iceberg/metadata/table.ts'
 
 /** Manifests that are read at the same time. */
 const CONCURRENT_READS = 4
@@ -13,8 +13,8 @@ type Reach = (location: string) => Promise<void>
 /**
  * Which of some files nothing in a table reaches: no snapshot of any branch or tag (live files, manifests, manifest
  * lists), no statistics, no metadata file of the log. Locations are compared by place (see `placeOf`), and by path alone,
- * so that another spelling of scheme or host, or a way through a link, never makes a live file look lost. Any file that
- * cannot be read is an error: then nothing is known.
+ * so that another spelling of scheme or host, or a path through a link, never makes a live file look unreachable. Any
+ * unreadable file is an error: then nothing is known.
  */
 export async function findUnreachable(table: Table, locations: Iterable<string>): Promise<readonly string[]> {
   const places = new FilePlaces(table.io)

@@ -1,23 +1,38 @@
-import type { Catalog } from '../catalog/catalog.ts'
-import { commitTable } from '../catalog/commit-table.ts'
 import { IcebergError } from '../iceberg/errors.ts'
-import { snapshotById } from '../iceberg/metadata.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import { mainBranch, snapshotRefToJson } from '../iceberg/snapshots.ts'
-import type { TableIdentifier } from '../iceberg/table.ts'
+import { snapshotById } from '../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import { ancestorsOf } from '../iceberg/metadata/snapshot-ancestry.ts'
+import { mainBranch, type Snapshot, snapshotRefToJson } from '../iceberg/metadata/snapshots.ts'
+import type { Table } from '../iceberg/metadata/table.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
-import { throwIfCancelled } from './group-rewrite.ts'
-import { requireUnchanged } from './operation-hooks.ts'
-import type { OperationHooks } from './operation-hooks.ts'
+import { commitChange, loadTarget, type OperationRun } from './operation-commit.ts'
+import { type OperationHooks, requireUnchanged } from './operation-hooks.ts'
+import type { AffectedPipeline } from './table-guard.ts'
 
-export interface RollbackInput {
-  readonly catalog: Catalog
-  readonly identifier: TableIdentifier
+export interface RollbackHooks extends OperationHooks {
+  /**
+   * Finds the pipelines that depend on snapshots which would be undone (newest first). Called before every attempt to
+   * commit; throws to refuse.
+   */
+  readonly checkPipelines?: (table: Table, undone: readonly Snapshot[]) => Promise<readonly AffectedPipeline[]>
+}
+
+export interface RollbackInput extends OperationRun {
   readonly snapshotId: bigint
-  /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
-  readonly expectedMetadataLocation?: string
-  readonly hooks?: OperationHooks
-  readonly signal?: AbortSignal
+  readonly hooks?: RollbackHooks
+}
+
+/** A pipeline that a rollback affects, in the answer; see {@link AffectedPipeline}. */
+export interface AffectedPipelineDetails {
+  readonly pipeline_id: string
+  readonly role: AffectedPipeline['role']
+  readonly state: string
+  /** What the rollback needs first: that the pipeline is stopped, or its id in `accept_pipelines`. */
+  readonly required: 'stop' | 'accept'
+  readonly consequence: string
+  readonly snapshots_count: number
+  readonly rows_count: number
+  readonly batch_ids: readonly number[]
 }
 
 /** Outcome of a rollback, or of its dry run, in the column names of Iceberg's `rollback_to_snapshot`. */
@@ -26,6 +41,7 @@ export interface RollbackDetails {
   readonly current_snapshot_id: string
   /** Snapshots whose changes are undone; they stay in the table until they expire. */
   readonly undone_snapshots_count: number
+  readonly affected_pipelines: readonly AffectedPipelineDetails[]
   readonly base_snapshot_id: string
   readonly snapshot_id: string
 }
@@ -38,43 +54,36 @@ interface RollbackPlan {
 
 /** What a rollback would undo; changes nothing. Errors as {@link runRollback}. */
 export async function previewRollback(input: RollbackInput): Promise<RollbackDetails> {
-  const table = await input.catalog.loadTable(input.identifier)
-  requireUnchanged(table, input.expectedMetadataLocation)
-  return planRollback(table.metadata, input.snapshotId).details
+  const table = await loadTarget(input)
+  return (await planRollback(table, input)).details
 }
 
 /**
  * Makes an ancestor of the current snapshot current again. Errors: `NO_SUCH_SNAPSHOT`, `INVALID_ARGUMENT` when it is no
- * ancestor, `PLAN_STALE`, those of the catalog.
+ * ancestor, `PLAN_STALE`, those of the hooks and of the catalog.
  */
 export async function runRollback(input: RollbackInput): Promise<RollbackDetails> {
-  const { hooks, signal } = input
-  let plan: RollbackPlan | undefined
-  await commitTable(
-    input.catalog,
-    input.identifier,
-    async (fresh) => {
-      requireUnchanged(fresh, input.expectedMetadataLocation)
-      throwIfCancelled(signal)
-      plan = planRollback(fresh.metadata, input.snapshotId)
-      return { requirements: plan.requirements, updates: plan.updates, writtenFiles: [] }
-    },
-    { ...(signal && { signal }), ...(hooks?.onStaged && { onStaged: hooks.onStaged }) },
-  )
-  if (plan === undefined) throw new IcebergError('COMMIT_STATE_UNKNOWN', 'the rollback was committed without a plan')
-  return plan.details
+  const { staged } = await commitChange(input, async (fresh) => {
+    requireUnchanged(fresh, input.expectedMetadataLocation)
+    return { ...(await planRollback(fresh, input)), writtenFiles: [] }
+  })
+  return staged.details
 }
 
-function planRollback(metadata: TableMetadata, snapshotId: bigint): RollbackPlan {
+async function planRollback(table: Table, { snapshotId, hooks }: RollbackInput): Promise<RollbackPlan> {
+  const { metadata } = table
   const current = metadata.currentSnapshotId
   if (current === undefined || snapshotById(metadata, snapshotId) === undefined) {
     throw new IcebergError('NO_SUCH_SNAPSHOT', `the table has no snapshot ${snapshotId}`)
   }
+  const undone = snapshotsAfter(metadata, current, snapshotId)
+  const affected = (await hooks?.checkPipelines?.(table, undone)) ?? []
   return {
     details: {
       previous_snapshot_id: current.toString(),
       current_snapshot_id: snapshotId.toString(),
-      undone_snapshots_count: distanceToAncestor(metadata, current, snapshotId),
+      undone_snapshots_count: undone.length,
+      affected_pipelines: affected.map(describeAffected),
       base_snapshot_id: current.toString(),
       snapshot_id: snapshotId.toString(),
     },
@@ -92,18 +101,29 @@ function planRollback(metadata: TableMetadata, snapshotId: bigint): RollbackPlan
   }
 }
 
-/** Number of snapshots between the head of main and an ancestor; `INVALID_ARGUMENT` when it is none. */
-function distanceToAncestor(metadata: TableMetadata, head: bigint, ancestor: bigint): number {
-  const parents = new Map(metadata.snapshots.map((snapshot) => [snapshot.snapshotId, snapshot.parentSnapshotId]))
-  const seen = new Set<bigint>()
-  let distance = 0
-  for (let id: bigint | undefined = head; id !== undefined && !seen.has(id); id = parents.get(id)) {
-    if (id === ancestor) return distance
-    seen.add(id)
-    distance += 1
+/** The snapshots of main after an ancestor of its head, newest first; `INVALID_ARGUMENT` when it is none. */
+function snapshotsAfter(metadata: TableMetadata, head: bigint, ancestor: bigint): readonly Snapshot[] {
+  const after: Snapshot[] = []
+  for (const snapshot of ancestorsOf(metadata, head)) {
+    if (snapshot.snapshotId === ancestor) return after
+    after.push(snapshot)
   }
   throw new IcebergError(
     'INVALID_ARGUMENT',
     `snapshot_id: ${ancestor} is not an ancestor of the current snapshot ${head}; only an ancestor can be rolled back to`,
   )
+}
+
+function describeAffected(pipeline: AffectedPipeline): AffectedPipelineDetails {
+  const { id, role, state, isLive, consequence, snapshots, rows, batchIds } = pipeline
+  return {
+    pipeline_id: id,
+    role,
+    state,
+    required: isLive ? 'stop' : 'accept',
+    consequence,
+    snapshots_count: snapshots,
+    rows_count: rows,
+    batch_ids: batchIds,
+  }
 }

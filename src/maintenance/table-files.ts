@@ -1,19 +1,19 @@
 import { measurePartitions, SizeHistogram } from '../domain/table-health.ts'
 import type { FileTotals, PartitionFacts, TableHealthFacts } from '../domain/table-health.ts'
-import { humanValue } from '../iceberg/human-value.ts'
-import type { ManifestTotals } from '../iceberg/manifest-totals.ts'
-import type { ManifestFile } from '../iceberg/manifest.ts'
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import { partitionType } from '../iceberg/partitioning.ts'
-import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning.ts'
-import type { PrimitiveType } from '../iceberg/types.ts'
-import { MIN_FILE_SIZE_RATIO, targetFileSizeBytes } from './compaction-options.ts'
+import { humanValue } from '../iceberg/values/human-value.ts'
+import type { ManifestTotals } from '../iceberg/manifest/totals.ts'
+import type { ManifestFile } from '../iceberg/manifest/manifest.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import { partitionType } from '../iceberg/partitioning/partitioning.ts'
+import type { PartitionSpec, PartitionTuple } from '../iceberg/partitioning/partitioning.ts'
+import type { PrimitiveType } from '../iceberg/schema/types.ts'
+import { MIN_FILE_SIZE_RATIO, targetFileSizeBytes } from './compaction/options.ts'
 
 /** One partition of the current snapshot; counts are of data files but `deleteFiles`. */
 export interface PartitionRow extends PartitionFacts {
   readonly key: string
   readonly specId: number
-  /** Values for people, by partition field name. */
+  /** Display values by partition field name. */
   readonly values: Readonly<Record<string, string | null>>
   readonly records: number
 }
@@ -25,7 +25,7 @@ export interface FileArrays {
   readonly partitionOf: Int32Array
 }
 
-/** What the manifests of the current snapshot say, added up. */
+/** Totals of the manifests of the current snapshot. */
 export interface TableFiles {
   readonly facts: TableHealthFacts
   readonly partitions: readonly PartitionRow[]
@@ -34,13 +34,13 @@ export interface TableFiles {
   readonly otherFormats: number
 }
 
-/** A manifest with what its files add up to. */
+/** A manifest with the totals of its files. */
 export interface CountedManifest {
   readonly manifest: ManifestFile
   readonly totals: ManifestTotals
 }
 
-/** Adds the manifests of the current snapshot up. Pure; linear in files. */
+/** Sums up the manifests of the current snapshot. Pure; linear in files. */
 export function sumTableFiles(metadata: TableMetadata, manifests: readonly CountedManifest[]): TableFiles {
   const targetBytes = targetFileSizeBytes(metadata.properties)
   const smallFileThresholdBytes = Math.floor(targetBytes * MIN_FILE_SIZE_RATIO)
@@ -91,7 +91,7 @@ interface PartitionDraft {
   smallBytes: number
 }
 
-/** Brings the partitions of all manifests together, and counts small files in each. */
+/** Merges the partitions of all manifests, and counts small files in each. */
 class PartitionCollector {
   readonly #metadata: TableMetadata
   readonly #thresholdBytes: number
@@ -138,7 +138,7 @@ class PartitionCollector {
   }
 }
 
-/** Names partitions for people: `day=2024-01-01/region=eu`, and values by field name. */
+/** Display names of partitions: `day=2024-01-01/region=eu`, and values by field name. */
 export function createPartitionNaming(metadata: TableMetadata) {
   const specs = new Map<number, { readonly spec: PartitionSpec; readonly types: readonly PrimitiveType[] }>()
   for (const spec of metadata.partitionSpecs) {

@@ -1,13 +1,15 @@
-import type { TableMetadata } from '../iceberg/metadata.ts'
-import type { Table } from '../iceberg/table.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { Snapshot } from '../iceberg/metadata/snapshots.ts'
+import type { Table } from '../iceberg/metadata/table.ts'
 import type { TouchedColumn } from './evolve.ts'
 
-/** Snapshots that a pipeline has still to read. */
+/** Snapshots that a pipeline has not read yet. */
 export interface SnapshotPin {
   readonly pipelineId: string
-  /** Up to where the pipeline has read. */
+  /** The last snapshot that the pipeline has read. */
   readonly snapshotId: bigint
-  /** All that must stay, that one among them. */
+  /** All snapshots that must stay, including that one. */
   readonly snapshotIds: ReadonlySet<bigint>
 }
 
@@ -16,14 +18,14 @@ export interface PinnedHistory {
   readonly pins: readonly SnapshotPin[]
   /** The metadata to choose expired snapshots from: without retention that was only set for these pins. */
   readonly metadata: TableMetadata
-  /** As if nothing were pinned, to tell what is kept because of the pins. */
+  /** The metadata without pins, to determine what is kept because of them. */
   readonly unpinned: TableMetadata
 }
 
-/** Who would be broken when a column is renamed or dropped. */
+/** A pipeline or version that would break when a column is renamed or dropped. */
 export type ColumnUser =
   | {
-      /** A pipeline that runs, or is wanted to. */
+      /** A pipeline that runs or should run. */
       readonly kind: 'pipeline'
       readonly id: string
     }
@@ -38,9 +40,37 @@ export type ColumnUser =
       readonly nodeIds: readonly string[]
     }
 
-/** Knows who depends on tables; maintenance asks it before it takes anything away. */
+/** A rollback that is about to happen. */
+export interface PlannedRollback {
+  readonly catalog: Catalog
+  readonly table: Table
+  /** The snapshots that would be undone, newest first. */
+  readonly undone: readonly Snapshot[]
+}
+
+/** A pipeline that a rollback would break, or whose rows it would remove. */
+export interface AffectedPipeline {
+  readonly id: string
+  /** Whether it reads the table or writes it. */
+  readonly role: 'reader' | 'sink'
+  /** Its state; `unknown` for one that was deleted, or that another system runs. */
+  readonly state: string
+  /** Whether it runs or should run: then the rollback must wait until it is stopped. */
+  readonly isLive: boolean
+  /** What would happen to it, in words. */
+  readonly consequence: string
+  /** Undone snapshots that it has read or written, and their rows. */
+  readonly snapshots: number
+  readonly rows: number
+  /** Batches that it wrote with them; none for a reader. */
+  readonly batchIds: readonly number[]
+}
+
+/** Finds what depends on tables; maintenance calls it before it removes anything. */
 export interface TableGuard {
   pinsOf(table: Table): Promise<PinnedHistory>
-  /** Those who would be broken when the column is renamed or dropped. */
+  /** Everything that would break when the column is renamed or dropped. */
   usersOf(table: string, column: TouchedColumn): Promise<readonly ColumnUser[]>
+  /** Every pipeline for which a rollback is not provably without consequence. */
+  affectedBy(rollback: PlannedRollback): Promise<readonly AffectedPipeline[]>
 }

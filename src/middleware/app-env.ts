@@ -1,27 +1,31 @@
+import type { ErrorCode } from '../domain/error-codes.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { Upgrade } from './server-socket.ts'
 
-/** What the middleware puts on every request. */
+/** Connection details from the host, passed as the second argument of the app's `fetch`. */
+export interface ConnectionInfo {
+  /** Address of the connection; absent where the host does not know it. */
+  readonly remoteAddress?: string | undefined
+  /** Present for a WebSocket request when the host can open one; only its response opens the socket. */
+  readonly upgrade?: Upgrade | undefined
+}
+
+/** Variables that the middleware sets on every request. */
 export interface AppEnv {
   Variables: {
     requestId: string
     /** Address of the client behind trusted proxies; undefined when the host does not know it. */
     clientAddress: string | undefined
-    /** Reads the body within the limits of the caller; see `requestBody`. Each call answers the same bytes. */
+    /** Reads the body within the limits of the caller; see `requestBody`. Each call returns the same bytes. */
     readBody: () => Promise<Uint8Array<ArrayBuffer>>
     /** Undefined when no credential was given. */
     caller: Caller | undefined
-    /** Establishes the caller again, for what lasts longer than a request. Throws as at first. */
+    /** Re-checks the caller, for streams and sockets. Throws like the first check. */
     checkCaller: () => Promise<Caller | undefined>
-    /** Of the refusal that is answered. */
-    problemCode?: string
-    /** Whether the answer is a notebook's own. */
+    /** Code of the error response. */
+    problemCode?: ErrorCode
+    /** Whether the response comes from a notebook. */
     relayed?: boolean
   }
-  Bindings: {
-    /** Address of the connection; absent where the host does not know it. */
-    remoteAddress?: string | undefined
-    /** Present when the request asks for a WebSocket and the host can open one. */
-    upgrade?: Upgrade | undefined
-  }
+  Bindings: ConnectionInfo
 }

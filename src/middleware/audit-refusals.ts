@@ -1,16 +1,15 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import type { RefusalLog } from '../services/refusals/refusal-log.ts'
+import type { RefusalLog } from '../services/audit/refusal-log.ts'
 import type { AppEnv } from './app-env.ts'
 import { isUpgrade } from './authenticate.ts'
 
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * Leaves one audit entry per refusal (contract, section 3): of every request without the needed credential or role, and
- * of every unsafe request for any reason. Without a valid credential they are summed up, and those that a rate limit
- * turned away are in the request log only: their number must not fill the audit log. What a notebook answers is not a
- * refusal of the service.
+ * Writes one audit entry per denial (docs/api.md#audit-log): for every request without the needed credential or role, and
+ * for every refused unsafe request. Denials without a valid credential are aggregated, and rate-limited requests appear
+ * only in the request log, so that they cannot fill the audit log. Responses of notebooks are not audited.
  */
 export function auditRefusals(refusals: RefusalLog) {
   return createMiddleware<AppEnv>(async function recordRefusal(c, next) {
@@ -32,7 +31,7 @@ export function auditRefusals(refusals: RefusalLog) {
   })
 }
 
-/** A page of a notebook asks its server every few seconds, and goes on for days when its session is over. */
+/** Notebook pages poll their server every few seconds, also for days after their session has ended. */
 function isPageLeftOpen(c: Context<AppEnv>): boolean {
   return c.res.status === 401 && c.req.method === 'GET' && c.req.path.startsWith('/notebook/') && !isUpgrade(c)
 }

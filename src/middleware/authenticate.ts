@@ -14,13 +14,13 @@ const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 export interface AuthenticateOptions {
   readonly mode: 'token' | 'off'
   readonly identity: IdentityService
-  /** A scheme of `Authorization` that is meant for somebody else: such a header counts as absent. */
+  /** An `Authorization` scheme to ignore: a header with it counts as absent. */
   readonly foreignScheme?: string
 }
 
 /**
- * Establishes who calls (contract, section 3). A bad token is refused even where none is needed; a session that is over
- * is the same as none, so that the page can sign in again.
+ * Identifies the caller (docs/api.md#identity). An invalid token is refused even where none is needed; an expired session
+ * counts as no session, so that the page can sign in again.
  */
 export function authenticate({ mode, identity, foreignScheme }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
@@ -31,7 +31,7 @@ export function authenticate({ mode, identity, foreignScheme }: AuthenticateOpti
   })
 }
 
-/** The check of a request's credential; it may be kept, and keeps nothing else of the request. */
+/** Creates the check of a request's credential; it may outlive the request and holds nothing else of it. */
 function callerCheck(
   c: Context<AppEnv>,
   identity: IdentityService,
@@ -50,7 +50,7 @@ function bearerToken(c: Context<AppEnv>, foreignScheme: string | undefined): str
   if (header !== undefined && header.split(' ')[0]?.toLowerCase() !== foreignScheme) {
     const token = BEARER.exec(header)?.[1]
     if (token !== undefined) return token
-    throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
+    throw new DomainError('UNAUTHENTICATED', 'the credential is invalid')
   }
   if (!isUpgrade(c)) return undefined
   const protocols = (c.req.header('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim())
@@ -70,7 +70,7 @@ export function onlyCookie(header: string | undefined, name: string): string | u
   return values.length === 1 ? values[0] : undefined
 }
 
-/** Whether the request asks for a WebSocket (RFC 6455, section 4.1). */
+/** Whether the request is a WebSocket upgrade (RFC 6455, section 4.1). */
 export function isUpgrade(c: Context<AppEnv>): boolean {
   return c.req.header('upgrade')?.toLowerCase() === 'websocket'
 }

@@ -29,8 +29,8 @@ const RESPONSE_HEADERS = [
 const PREFLIGHT_LIFETIME_S = 600
 
 /**
- * Lets pages of the allowed origins call the interface with a token of their own (Fetch standard, "CORS protocol"):
- * answers their preflights, and shows them the answers. Credentials that browsers add by themselves are never allowed.
+ * Lets pages of the allowed origins call the API with a token (Fetch standard, "CORS protocol"): answers preflights and
+ * exposes the responses. Cookies are never allowed.
  */
 export function crossOrigin(allowedOrigins: readonly string[]) {
   const allowed = new Set(allowedOrigins)
@@ -44,7 +44,7 @@ export function crossOrigin(allowedOrigins: readonly string[]) {
       c.res.headers.set('Access-Control-Allow-Headers', REQUEST_HEADERS)
       c.res.headers.set('Access-Control-Max-Age', String(PREFLIGHT_LIFETIME_S))
     } else await next()
-    // what a cache keeps for one origin must not be given to another
+    // a cache must not serve one origin's response to another
     c.res.headers.append('Vary', 'Origin')
     if (!isAllowed) return
     c.res.headers.set('Access-Control-Allow-Origin', origin)

@@ -1,4 +1,5 @@
 import type { Context } from 'hono'
+import type { ErrorCode } from '../domain/error-codes.ts'
 import { DomainError, type FieldError } from '../domain/errors.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
 import { IcebergError } from '../iceberg/errors.ts'
@@ -8,8 +9,29 @@ import type { Logger } from '../services/logger.ts'
 import type { AppEnv } from './app-env.ts'
 import { HttpError } from './http-error.ts'
 
-/** The status of every error code: the only place where codes and statuses meet (contract, section 2). */
-export const STATUS: Readonly<Record<Problem['code'], number>> = {
+/** The statuses of error responses. */
+type ErrorStatus =
+  | 400
+  | 401
+  | 403
+  | 404
+  | 405
+  | 408
+  | 409
+  | 412
+  | 413
+  | 415
+  | 422
+  | 426
+  | 429
+  | 431
+  | 500
+  | 502
+  | 503
+  | 504
+
+/** The status of every error code: the only mapping of codes to statuses (docs/api.md#errors). */
+export const STATUS: Readonly<Record<ErrorCode, ErrorStatus>> = {
   INVALID_REQUEST: 400,
   INVALID_ARGUMENT: 400,
   UNAUTHENTICATED: 401,
@@ -78,17 +100,16 @@ const MAX_PATH_LENGTH = 200
 const MAX_MESSAGE_LENGTH = 1000
 
 interface Refusal {
-  readonly code: Problem['code']
+  readonly code: ErrorCode
   readonly detail: string
-  readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly fields?: readonly FieldError[]
   readonly allowed?: readonly string[] | undefined
 }
 
 /**
- * Turns anything thrown into a problem document (RFC 9457). What is not a known refusal says nothing, and what names
- * files of this machine says less; the log has both in full.
+ * Converts any thrown value to a problem document (RFC 9457). Unexpected errors reveal no details, and messages with
+ * local file paths are shortened; the log has the full error.
  */
 export function createErrorHandler(log: Logger) {
   return function handleError(error: Error, c: Context<AppEnv>): Response {
@@ -105,19 +126,19 @@ export function createErrorHandler(log: Logger) {
 
 function describe(error: Error): Refusal {
   if (error instanceof HttpError) {
-    return { code: error.code, detail: error.message, status: error.status, headers: error.headers }
+    return { code: error.code, detail: error.message, headers: error.headers }
   }
   if (error instanceof DomainError) {
-    return { ...wordsOf(error), code: error.code, headers: headersOf(error), allowed: error.allowed }
+    return { ...publicDetailOf(error), code: error.code, headers: headersOf(error), allowed: error.allowed }
   }
   const unavailable = stateProblem(error)
   if (unavailable !== undefined) return { ...unavailable, headers: { 'Retry-After': '5' } }
   if (error instanceof IcebergError) return { code: error.code, detail: withoutPaths(error.message) }
-  return { code: 'INTERNAL', detail: 'an unexpected error; the log has it under this request id' }
+  return { code: 'INTERNAL', detail: 'unexpected error: see the service log for this request id' }
 }
 
-/** Words that come from below may name files of this machine. */
-function wordsOf({ message, fields, cause }: DomainError): Pick<Refusal, 'detail' | 'fields'> {
+/** Messages from lower layers may contain local file paths. */
+function publicDetailOf({ message, fields, cause }: DomainError): Pick<Refusal, 'detail' | 'fields'> {
   if (!(cause instanceof IcebergError)) return { detail: message, fields }
   return {
     detail: withoutPaths(message),
@@ -130,7 +151,7 @@ function headersOf({ code, retryAfterS }: DomainError): Record<string, string> {
   return retryAfterS === undefined ? {} : { 'Retry-After': String(retryAfterS) }
 }
 
-/** What is told of an error where it cannot be a response of its own, such as at the end of a stream. */
+/** The problem document of an error that cannot be a separate response, such as at the end of a stream. */
 export function describeProblem(error: unknown, requestId: string): Problem {
   return toProblem(describe(error instanceof Error ? error : new Error('not an error', { cause: error })), requestId)
 }
@@ -146,7 +167,7 @@ function toProblem(refusal: Refusal, requestId: string): Problem {
   return {
     type: `urn:lockhouse:error:${refusal.code.toLowerCase().replaceAll('_', '-')}`,
     title: title(refusal.code),
-    status: refusal.status ?? STATUS[refusal.code],
+    status: STATUS[refusal.code],
     detail: cut(refusal.detail, MAX_DETAIL_LENGTH),
     code: refusal.code,
     success: false,
@@ -156,7 +177,7 @@ function toProblem(refusal: Refusal, requestId: string): Problem {
   }
 }
 
-/** An answer must stay small whatever was sent: the first errors, and how many more there are. */
+/** The first errors and the number of the others, to keep the response small. */
 function listErrors(fields: readonly FieldError[]): Pick<Problem, 'errors' | 'more_errors'> {
   if (fields.length === 0) return {}
   const errors = fields.slice(0, MAX_ERRORS).map(({ path, message }) => ({
@@ -166,12 +187,12 @@ function listErrors(fields: readonly FieldError[]): Pick<Problem, 'errors' | 'mo
   return fields.length > MAX_ERRORS ? { errors, more_errors: fields.length - MAX_ERRORS } : { errors }
 }
 
-/** Text that may repeat what the caller sent, at most so many characters of it. */
+/** Text that may repeat the caller's input, cut to `maxLength` characters. */
 function cut(text: string, maxLength: number): string {
   return text.length > maxLength ? `${text.slice(0, maxLength - 1)}…` : text
 }
 
-function title(code: Problem['code']): string {
+function title(code: ErrorCode): string {
   const words = code.toLowerCase().replaceAll('_', ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -1,7 +1,8 @@
+import type { HonoRequest } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import type { AppEnv } from './app-env.ts'
 
-/** How a file may be stored and sent shorter (RFC 9110, section 8.4.1), best first. */
+/** Supported content encodings (RFC 9110, section 8.4.1), best first. */
 export const ENCODINGS = ['br', 'gzip'] as const
 
 export type Encoding = (typeof ENCODINGS)[number]
@@ -10,12 +11,12 @@ export type Encoding = (typeof ENCODINGS)[number]
 export interface StaticFile {
   readonly bytes: Uint8Array<ArrayBuffer>
   readonly contentType: string
-  /** Of these bytes, so another one for each encoding. */
+  /** Of these bytes: differs for each encoding. */
   readonly etag: string
   readonly encoding?: Encoding
 }
 
-/** Finds a file of the web page by its URL path, never outside its folder, in the first encoding that there is. */
+/** Finds a file of the web page by its URL path, never outside its folder, in the first available encoding. */
 export type StaticFiles = (urlPath: string, accepted: readonly Encoding[]) => Promise<StaticFile | undefined>
 
 const SERVICE_PATHS = /^\/(api|notebook|mcp)(\/|$)/
@@ -23,23 +24,19 @@ const SERVICE_PATHS = /^\/(api|notebook|mcp)(\/|$)/
 const ASSETS = '/assets/'
 
 /**
- * Serves the web page: files by name, else `index.html` to browsers (spec, section 1); never below /api, /notebook or
- * /mcp. An asset that is gone stays gone: `index.html` in its place would be kept for a year.
+ * Serves the web page: files by name, else `index.html` to browsers (docs/api.md#web-page); never below /api, /notebook
+ * or /mcp. A missing asset is 404: `index.html` in its place would be cached for a year.
  */
 export function frontend(files: StaticFiles) {
   return createMiddleware<AppEnv>(async function serveFrontend(c, next) {
     const { path, method } = c.req
     if (SERVICE_PATHS.test(path) || (method !== 'GET' && method !== 'HEAD')) return next()
-    const accepted = acceptedEncodings(c.req.header('accept-encoding'))
-    const isAsset = path.startsWith(ASSETS)
-    const exact = path === '/' ? undefined : await files(path, accepted)
-    const wantsPage = !isAsset && (path === '/' || c.req.header('accept')?.includes('text/html') === true)
-    const file = exact ?? (wantsPage ? await files('/index.html', accepted) : undefined)
+    const file = await findFile(c.req, files)
     if (!file) return next()
     const headers = {
       ETag: file.etag,
       Vary: 'Accept-Encoding',
-      'Cache-Control': isAsset ? 'public, max-age=31536000, immutable' : 'no-cache',
+      'Cache-Control': path.startsWith(ASSETS) ? 'public, max-age=31536000, immutable' : 'no-cache',
     }
     if (isKnown(c.req.header('if-none-match'), file.etag)) return new Response(null, { status: 304, headers })
     return new Response(method === 'HEAD' ? null : file.bytes, {
@@ -53,7 +50,17 @@ export function frontend(files: StaticFiles) {
   })
 }
 
-/** Encodings that the client takes (RFC 9110, section 12.5.3), best first whatever it prefers: all mean the same bytes. */
+/** The file of a path, or the page where a browser navigates to a path that names no file. */
+async function findFile(request: HonoRequest, files: StaticFiles): Promise<StaticFile | undefined> {
+  const { path } = request
+  const accepted = acceptedEncodings(request.header('accept-encoding'))
+  const exact = path === '/' ? undefined : await files(path, accepted)
+  if (exact || path.startsWith(ASSETS)) return exact
+  const wantsPage = path === '/' || request.header('accept')?.includes('text/html') === true
+  return wantsPage ? files('/index.html', accepted) : undefined
+}
+
+/** Encodings that the client accepts (RFC 9110, section 12.5.3), in our order of preference. */
 export function acceptedEncodings(header: string | undefined): readonly Encoding[] {
   const weights = new Map<string, number>()
   for (const part of (header ?? '').toLowerCase().split(',')) {
@@ -64,7 +71,7 @@ export function acceptedEncodings(header: string | undefined): readonly Encoding
   return ENCODINGS.filter((encoding) => (weights.get(encoding) ?? weights.get('*') ?? 0) > 0)
 }
 
-/** Whether the client has these bytes already (RFC 9110, section 13.1.2). */
+/** Whether the client already has these bytes (RFC 9110, section 13.1.2). */
 function isKnown(ifNoneMatch: string | undefined, etag: string): boolean {
   const known = (ifNoneMatch ?? '').split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return known.includes(etag) || known.includes('*')

@@ -1,15 +1,13 @@
-import type { Problem } from '../schemas/common.ts'
+import type { ErrorCode } from '../domain/error-codes.ts'
 
-/** A refusal that only makes sense in HTTP, such as 405 or 415. */
+/** An HTTP-specific error, such as `METHOD_NOT_ALLOWED`, or one with its own response headers. */
 export class HttpError extends Error {
   override readonly name = 'HttpError'
-  readonly status: number
-  readonly code: Problem['code']
+  readonly code: ErrorCode
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: number, code: Problem['code'], message: string, headers: Readonly<Record<string, string>> = {}) {
+  constructor(code: ErrorCode, message: string, headers: Readonly<Record<string, string>> = {}) {
     super(message)
-    this.status = status
     this.code = code
     this.headers = headers
   }

@@ -1,6 +1,6 @@
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
-import type { IdempotencyService } from '../services/idempotency-service.ts'
+import type { IdempotencyService } from '../services/operations/idempotency-service.ts'
 import type { AppEnv } from './app-env.ts'
 import { HttpError } from './http-error.ts'
 
@@ -8,8 +8,8 @@ const KEY = /^[\x21-\x7e]{1,255}$/
 const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
 
 /**
- * Answers a repeated POST with the first answer when both carry the same `Idempotency-Key` (contract, section 1):
- * another request under the key is 422, one still running 409 with `Retry-After`.
+ * Returns the first response for a repeated POST with the same `Idempotency-Key` (docs/api.md#retries): a different
+ * request with the key is 422, one still running is 409 with `Retry-After`.
  */
 export function idempotency(service: IdempotencyService) {
   return createMiddleware<AppEnv>(async function answerOnce(c, next) {
@@ -20,7 +20,8 @@ export function idempotency(service: IdempotencyService) {
     if (!KEY.test(key))
       throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
     const body = await c.get('readBody')()
-    const call = { user, key, method: c.req.method, path: c.req.path, requestId: c.get('requestId'), body }
+    const path = c.req.path + new URL(c.req.url).search
+    const call = { user, key, method: c.req.method, path, requestId: c.get('requestId'), body }
     const claim = await service.begin(call)
     if (claim.kind === 'answered') {
       const { status, headers, body: text } = claim.answer
@@ -30,12 +31,11 @@ export function idempotency(service: IdempotencyService) {
       throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
     if (claim.kind === 'lost') {
       const did = `the first request with this Idempotency-Key took effect (${claim.effect})`
-      const why =
-        'its answer is not repeated, because it has a secret or because the service stopped before it was sent'
-      throw new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you send it again under a new key`)
+      const why = 'its response is not repeated, because it contains a secret or the service stopped before it was sent'
+      throw new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you retry with a new key`)
     }
     if (claim.kind === 'running') {
-      throw new HttpError(409, 'CONFLICT', 'the request with this Idempotency-Key is still running', {
+      throw new HttpError('CONFLICT', 'the request with this Idempotency-Key is still running', {
         'Retry-After': '1',
       })
     }
@@ -44,7 +44,7 @@ export function idempotency(service: IdempotencyService) {
       const value = c.res.headers.get(name)
       return value === null ? [] : [[name, value] as const]
     })
-    // An answer with a secret is not stored; that the request had its effect is.
+    // A response with a secret is not stored; only the fact that the request took effect is.
     if (c.res.headers.get('cache-control') === 'no-store') return service.endUnrepeatable(call)
     const text = await c.res.clone().text()
     return service.end(call, { status: c.res.status, headers: Object.fromEntries(headers), body: text })

@@ -12,25 +12,26 @@ export interface OriginGuardOptions {
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 const LOOPBACK_HOST = /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
 
-/** Whether a `Host` names this machine to itself. */
+/** Whether a `Host` is a loopback name or address. */
 export function isLoopbackHost(host: string): boolean {
   return LOOPBACK_HOST.test(host)
 }
 
 /**
- * Keeps other web sites from acting through a visitor's browser (contract, section 3). What the browser adds by itself,
- * a cookie or its place on this machine, proves nothing: an unsafe request that stands on that alone, whatever its
- * content type, and every WebSocket upgrade of a browser must say that it comes from this page or an allowed origin.
+ * Prevents cross-site request forgery (docs/api.md#identity). Cookies and a loopback connection are not proof of intent:
+ * an unsafe request authenticated only by them, whatever its content type, and every WebSocket upgrade of a browser must
+ * come from this page or an allowed origin.
  */
 export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
   const allowed = new Set(allowedOrigins)
   return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
-    // With authentication off, a name that an attacker points at this machine must open nothing (DNS rebinding).
-    if (mode === 'off' && !isLoopbackHost(hostOf(c))) refuse('the service is asked for under a foreign name')
+    // With authentication off, prevent DNS rebinding: a domain that an attacker points at this machine.
+    if (mode === 'off' && !isLoopbackHost(hostOf(c)))
+      refuse('without authentication, the Host header must be a loopback address')
     if (mustProveOrigin(c) && !isOwnPage(c, allowed))
-      refuse('the request does not come from this page or an allowed origin')
+      refuse('cross-origin request: add the origin to ALLOWED_ORIGINS if it should be allowed')
     if (c.get('caller')?.via === 'session' && comesFromNotebook(c)) {
-      refuse('a page of a notebook may not act in the session of its visitor')
+      refuse('notebook pages may not use the session of the service')
     }
     await next()
   })
@@ -38,11 +39,11 @@ export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
 
 function mustProveOrigin(c: Context<AppEnv>): boolean {
   const via = c.get('caller')?.via
-  // A browser says in every upgrade where it comes from: what does not, and brings a token of its own, is a program.
+  // Browsers send an origin with every upgrade: a request without one and with a token comes from a program.
   if (isUpgrade(c)) return via === 'session' || via === 'off' || comesFromBrowser(c)
   if (SAFE_METHODS.has(c.req.method)) return false
   if (via === 'session') return true
-  // Without a token, a request is only let through for what no browser has sent: a program on this machine, or a sign-in.
+  // Without a token, only requests not sent by a browser are allowed: a program on this machine, or a sign-in.
   return via !== 'token' && via !== 'jwt' && comesFromBrowser(c)
 }
 
@@ -51,9 +52,9 @@ function comesFromBrowser(c: Context<AppEnv>): boolean {
 }
 
 /**
- * Pages of notebooks have the same origin, unless each user's have one of their own. What keeps them from the rest of
- * it is their Content-Security-Policy; this is for browsers that do not know it, and can be avoided by a page that
- * hides where it is.
+ * Notebook pages share the service's origin unless notebooks have separate hosts. Their Content-Security-Policy keeps
+ * them away from the rest of the service; this check is for browsers without CSP, and a page can avoid it by hiding its
+ * URL.
  */
 function comesFromNotebook(c: Context<AppEnv>): boolean {
   const referer = c.req.header('referer')

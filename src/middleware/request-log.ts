@@ -4,7 +4,7 @@ import type { AppEnv } from './app-env.ts'
 
 const CALLER_SUPPLIED = /^[\w.-]{8,100}$/
 
-/** Gives every request an id (a sane `X-Request-Id` is kept), answers with it and logs one line per request. */
+/** Gives every request an id (or keeps a valid `X-Request-Id`), returns it, and logs one line per request. */
 export function requestLog({ log, newRequestId }: { log: Logger; newRequestId: () => string }) {
   return createMiddleware<AppEnv>(async function logRequest(c, next) {
     const given = c.req.header('x-request-id')

@@ -2,9 +2,9 @@ import { createMiddleware } from 'hono/factory'
 import type { AppEnv } from './app-env.ts'
 
 /**
- * What pages may do. Script comes from files of ours alone, never from a page's text. Style may stand in a page's text:
- * the parts that the page is made of set custom properties in style elements, and style neither runs nor sends anything
- * while `img-src` and `default-src` hold. `'self'` of `connect-src` has the WebSocket of the monitor in it.
+ * Content-Security-Policy of the page. Scripts come from the service's own files only, never inline. Inline styles are
+ * allowed: the UI components set custom properties in style elements, and styles cannot run code or send data while
+ * `img-src` and `default-src` apply. `'self'` in `connect-src` includes the monitor's WebSocket.
  */
 const CONTENT_POLICY = [
   "default-src 'self'",

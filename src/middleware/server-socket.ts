@@ -1,42 +1,42 @@
 /** The WebSocket of a client (RFC 6455), on any runtime. */
 export interface ServerSocket {
-  /** Queues a frame; of no effect once the socket closes. */
+  /** Queues a frame; no effect once the socket is closing. */
   send(data: string | Uint8Array): void
-  /** Queues frames that go out together. */
+  /** Queues frames that are sent together. */
   sendAll(texts: readonly string[]): void
-  /** Bytes that are queued in this process because the client takes nothing. */
+  /** Bytes queued in this process because the client does not read them. */
   readonly bufferedBytes: number
-  /** Asks for a sign of life; the answer comes as `onPong`. */
+  /** Sends a ping; the reply arrives as `onPong`. */
   ping(): void
-  /** Stops reading, so that the client has to wait; a few messages may still come. */
+  /** Stops reading, so that the client has to wait; a few messages may still arrive. */
   pause(): void
   resume(): void
-  /** Says goodbye, without a code when it is 1005; a client that does not answer within two seconds is cut. */
+  /** Sends a close frame, without a code for 1005; closes the connection if the client does not reply within 2 s. */
   close(code: number, reason: string): void
-  /** Cuts the connection without a word. */
+  /** Closes the connection without a close frame. */
   terminate(): void
 }
 
-/** What becomes of a socket; all are called one after another, `onOpen` first and `onClose` last. */
+/** Handlers of socket events; called one at a time, `onOpen` first and `onClose` last. */
 export interface SocketHandlers {
   readonly onOpen: (socket: ServerSocket) => void
   readonly onMessage?: (data: string | Uint8Array) => void
   readonly onPong?: () => void
-  /** Everything that was queued is on its way. */
+  /** The send queue is empty. */
   readonly onDrain?: () => void
-  /** 1005 when the goodbye has no code, 1006 when there was none (RFC 6455, section 7.1.5). */
+  /** 1005 for a close frame without a code, 1006 without a close frame (RFC 6455, section 7.1.5). */
   readonly onClose?: (code: number, reason: string) => void
 }
 
 export interface UpgradeOptions {
-  /** The subprotocol that is selected; it must be one that the client offers. */
+  /** The selected subprotocol; must be one that the client offered. */
   readonly protocol?: string | undefined
-  /** Larger messages of the client close the socket with 1009. The host has a limit of its own. */
+  /** Larger messages from the client close the socket with 1009. The host has its own limit. */
   readonly maxMessageBytes?: number
 }
 
 /**
- * Makes the answer that turns a request into a WebSocket. The socket opens when the host gets this answer; an error that
- * is answered instead refuses the upgrade, and no handler is called.
+ * Creates the response that upgrades a request to a WebSocket. The socket opens when the host receives this response; an
+ * error response refuses the upgrade, and no handler is called.
  */
 export type Upgrade = (handlers: SocketHandlers, options?: UpgradeOptions) => Response

@@ -1,4 +1,4 @@
-/** Why a text was not accepted; the message is for the client and says where. */
+/** Why a text was refused; the message is for the client and contains the position. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError'
 }
@@ -10,9 +10,9 @@ const MAX_VALUES = 100_000
 const MAX_VALUES_IN_ONE = 10_000
 
 /**
- * Parses a JSON text of which every reader must understand the same (I-JSON, RFC 7493): UTF-8, no member twice, no
- * `__proto__`, no number that would be changed by reading it, no text with NUL or half a surrogate pair. At most 64
- * levels, 10,000 values in one object or array and 100,000 in all: what a body costs is bounded before it is parsed.
+ * Parses JSON that every parser reads the same way (I-JSON, RFC 7493): UTF-8, no duplicate members, no `__proto__`, no
+ * number that loses precision, no text with NUL or an unpaired surrogate. At most 64 levels, 10,000 values in one object
+ * or array and 100,000 in total: limits are checked before parsing.
  * Throws {@link StrictJsonError}.
  */
 export function parseStrictJson(bytes: Uint8Array): unknown {
@@ -57,7 +57,7 @@ function checkCounts(inOne: number, total: number): void {
   if (total > MAX_VALUES) throw new StrictJsonError(`has more than ${MAX_VALUES} values`)
 }
 
-/** Where the string that begins at `start` ends; the end of the bytes when it does not. */
+/** The end of the string that starts at `start`; the end of the bytes for an unterminated string. */
 function endOfString(bytes: Uint8Array, start: number): number {
   for (let i = start + 1; i < bytes.length; i++) {
     const byte = bytes[i]
@@ -83,7 +83,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** What a token begins with; the rest of a string is found by hand, for a pattern would need a stack as long as it. */
+/** Start of a token; strings are scanned by hand because a pattern would need a stack as deep as the string is long. */
 const TOKEN_START = /["{}[\],:]|-?\d[\d.eE+-]*/g
 
 /** Walks the tokens of a text that is valid JSON. */
@@ -106,7 +106,7 @@ function checkTokens(text: string): void {
   }
 }
 
-/** The string token that begins at `start`, with its quotes. */
+/** The string token that starts at `start`, with its quotes. */
 function stringAt(text: string, start: number): string {
   let end = text.indexOf('"', start + 1)
   while (isEscaped(text, end)) end = text.indexOf('"', end + 1)
@@ -128,14 +128,14 @@ function addMember(names: Set<string> | undefined, name: string): void {
 function checkString(token: string): void {
   if (!token.includes('\\u')) return
   const text = decodeString(token)
-  if (!text.isWellFormed()) throw new StrictJsonError('has a text with half a surrogate pair')
+  if (!text.isWellFormed()) throw new StrictJsonError('has a text with an unpaired surrogate')
   if (text.includes('\0')) throw new StrictJsonError('has a text with a NUL character')
 }
 
 function checkNumber(token: string): void {
   const value = Number(token)
   if (!Number.isFinite(value)) throw new StrictJsonError(`has the number ${token.slice(0, 30)}, which is out of range`)
-  // An integer that is written back as it came, such as 100000000000000000000, loses nothing.
+  // An integer that round-trips exactly, such as 100000000000000000000, is accepted.
   if (!Number.isSafeInteger(value) && /^-?\d+$/.test(token) && String(value) !== token) {
     throw new StrictJsonError(
       `has the integer ${token.slice(0, 30)}, which a JSON number does not hold exactly: send text`,

@@ -1,12 +1,12 @@
 /**
- * What a cluster answers when it does not do what it is asked. `exists`: there is one of that name. `expired`: the
- * version to watch from is too old. `forbidden`: the account may not, a quota is full, or a policy forbids it.
- * `invalid`: it calls the request wrong. `timeout`: no answer in time, and the request may have been carried out or
- * not. `unavailable`: it cannot be reached, or says that it cannot now.
+ * Why a call to the cluster failed. `exists`: an object of that name exists. `expired`: the version to watch from is
+ * too old. `forbidden`: the account lacks permission, a quota is exhausted, or a policy forbids it. `invalid`: the
+ * cluster rejected the request as invalid. `timeout`: no answer in time; the request may or may not have been carried
+ * out. `unavailable`: the cluster cannot be reached or reports that it is unavailable.
  */
 export type ClusterErrorCode = 'exists' | 'expired' | 'forbidden' | 'invalid' | 'timeout' | 'unavailable'
 
-/** A failed call to the cluster; the message is the cluster's own and may name objects, never a secret's content. */
+/** A failed call to the cluster. The message comes from the cluster and may name objects, never a secret's content. */
 export class ClusterError extends Error {
   override readonly name = 'ClusterError'
   readonly code: ClusterErrorCode

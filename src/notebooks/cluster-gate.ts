@@ -1,41 +1,45 @@
 import { ClusterError } from './cluster-error.ts'
-import { CLUSTER_PERMISSIONS, type NotebookCluster } from './notebook-cluster.ts'
+import { CLUSTER_PERMISSIONS, type NotebookCluster } from './cluster.ts'
 
-/** `not_configured`: nothing names a cluster. `failing`: what is named cannot be used now. */
+/** `not_configured`: no cluster is configured. `failing`: the configured cluster cannot be used now. */
 export type GateState = 'not_configured' | 'failing' | 'ok'
 
 export interface ClusterGateDeps {
-  /** Reads the access anew; undefined: no cluster is configured. Throws `ClusterError`. */
+  /** Reads the access configuration and connects; undefined: no cluster is configured. Throws `ClusterError`. */
   readonly connect: (() => Promise<NotebookCluster>) | undefined
   readonly probeMs: number
-  /** Told of each change, with the reason when it fails. */
+  /** Called on each change of the state, with the reason when it is `failing`. */
   readonly onChange: (state: GateState, problem: string | undefined) => void
 }
 
-/** Whether there is a cluster for notebooks, and the cluster itself. */
+/** Availability of the notebook cluster, and the cluster itself. */
 export interface ClusterGate {
   /**
-   * Whether the cluster could be used once: from then on notebooks exist here, and a cluster that fails later is a
-   * failure and not an absence.
+   * Whether the cluster has worked at least once. From then on the notebook routes exist, and later problems are
+   * reported as failures.
    */
   available(): boolean
   state(): GateState
-  /** Throws `ClusterError` `unavailable` before it {@link ClusterGate.available}. */
+  /** Throws `ClusterError` `unavailable` until {@link ClusterGate.available} is true. */
   cluster(): NotebookCluster
-  /** Asks the cluster now, whatever the timer says. */
+  /** For the health of the service. Throws when the configured cluster cannot be used. */
+  check(): Promise<void | 'not_configured'>
+  /** Checks the cluster now, independent of the timer. */
   probe(): Promise<void>
-  /** Asks the cluster from time to time. */
+  /** As {@link ClusterGate.probe}, but resolves after `ms` even if the cluster has not answered. */
+  probeWithin(ms: number): Promise<void>
+  /** Checks the cluster periodically. */
   start(): void
   close(): void
 }
 
 /**
- * A gate over the cluster that is configured: it counts as there when it tells its version and says that this process
- * may do all that notebooks need. Without one of these rights every start would fail halfway.
+ * Creates the gate for the configured cluster. The cluster is `ok` when it returns its version and grants this process
+ * all permissions that notebooks need: without one of them, every start would fail halfway.
  */
 export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDeps): ClusterGate {
   let state: GateState = connect ? 'failing' : 'not_configured'
-  let told: string | undefined
+  let reported: string | undefined
   let cluster: NotebookCluster | undefined
   let probing: Promise<void> | undefined
   let timer: ReturnType<typeof setInterval> | undefined
@@ -43,14 +47,14 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
   const enter = (next: GateState, problem?: string): void => {
     const summary = `${next} ${problem ?? ''}`
     state = next
-    if (summary === told) return
-    told = summary
+    if (summary === reported) return
+    reported = summary
     onChange(next, problem)
   }
   const probe = async (): Promise<void> => {
     if (!connect) return
     try {
-      // A kubeconfig or a certificate may have been replaced: what fails is read again.
+      // A kubeconfig or certificate may have been replaced: after a failure, read them again.
       const candidate = cluster && state === 'ok' ? cluster : await connect()
       await candidate.version()
       await requirePermissions(candidate)
@@ -66,9 +70,20 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
     state: () => state,
     cluster() {
       if (cluster) return cluster
-      throw new ClusterError('unavailable', 'there is no cluster')
+      throw new ClusterError('unavailable', 'no cluster is available')
+    },
+    async check() {
+      if (state === 'not_configured') return 'not_configured'
+      if (state === 'failing') throw new Error('the cluster cannot be used')
+      return undefined
     },
     probe: probeOnce,
+    async probeWithin(ms) {
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, ms)
+      await Promise.race([probeOnce(), late])
+      clearTimeout(timer)
+    },
     start() {
       if (connect) timer = setInterval(() => void probeOnce(), probeMs)
     },
@@ -81,5 +96,5 @@ async function requirePermissions(cluster: NotebookCluster): Promise<void> {
   const missing = CLUSTER_PERMISSIONS.filter((_, i) => allowed[i] === false)
   if (missing.length === 0) return
   const list = missing.map(({ verb, resource }) => `${verb} ${resource}`).join(', ')
-  throw new ClusterError('forbidden', `the account may not ${list} in namespace ${cluster.namespace}`)
+  throw new ClusterError('forbidden', `the account lacks these permissions in namespace ${cluster.namespace}: ${list}`)
 }

@@ -1,4 +1,4 @@
-/** A pod as the rules on notebooks look at it; times are RFC 3339. */
+/** The fields of a pod that notebooks need; times are RFC 3339. */
 export interface ClusterPod {
   readonly name: string
   readonly uid: string
@@ -10,7 +10,7 @@ export interface ClusterPod {
   readonly ip: string | undefined
   /** `Pending`, `Running`, `Succeeded`, `Failed` or `Unknown`. */
   readonly phase: string
-  /** Why it failed as a whole, such as `Evicted`. */
+  /** Why the pod failed, such as `Evicted`. */
   readonly reason: string | undefined
   readonly message: string | undefined
   readonly conditions: readonly PodCondition[]
@@ -34,7 +34,7 @@ export interface PodContainer {
   readonly waiting: { readonly reason: string; readonly message: string } | undefined
   readonly runningSince: string | undefined
   readonly terminated: PodTermination | undefined
-  /** How it ended before it was started again. */
+  /** How the container ended before its last restart. */
   readonly lastTerminated: PodTermination | undefined
 }
 
@@ -45,8 +45,8 @@ export interface PodTermination {
 }
 
 /**
- * Reads a pod as the API sends it: as JSON in a watch, with `Date` for times where the client has parsed it. What is
- * missing or of another type counts as not told; a pod without name or uid is undefined.
+ * Reads a pod from the API: JSON in a watch, with `Date` values where the client has parsed it. Fields that are missing
+ * or have another type are undefined; returns undefined for a pod without name or uid.
  */
 export function readPod(json: unknown): ClusterPod | undefined {
   const metadata = child(json, 'metadata')
@@ -119,7 +119,7 @@ function number(value: unknown, key: string): number {
   return typeof found === 'number' ? found : 0
 }
 
-/** RFC 3339 in UTC with milliseconds; undefined for what is no time. */
+/** RFC 3339 in UTC with milliseconds; undefined when the field is not a time. */
 export function time(value: unknown, key: string): string | undefined {
   const found = child(value, key)
   const date = found instanceof Date ? found : new Date(typeof found === 'string' ? found : Number.NaN)

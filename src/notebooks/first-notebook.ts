@@ -1,19 +1,19 @@
 const INTRODUCTION = `# Start here
 
-This notebook opens your lakehouse. What it needs stands in the environment:
+This notebook opens your lakehouse. These environment variables are set for it:
 
-| Variable | What it is |
+| Variable | Meaning |
 |---|---|
-| \`LAKE_API_URL\`, \`LAKE_TOKEN_FILE\` | Lockhouse, and a token of yours that ends with this notebook |
-| \`LAKE_CATALOG_NAME\`, \`LAKE_CATALOG_TYPE\`, \`LAKE_WAREHOUSE\` | the catalog and where its tables lie |
-| \`LAKE_CATALOG_URI\` | the catalog itself, where a notebook may open it directly |
+| \`LAKE_API_URL\`, \`LAKE_TOKEN_FILE\` | address of Lockhouse, and a token of yours that is valid while this notebook runs |
+| \`LAKE_CATALOG_NAME\`, \`LAKE_CATALOG_TYPE\`, \`LAKE_WAREHOUSE\` | the catalog and the location of its tables |
+| \`LAKE_CATALOG_URI\` | address of the catalog, if notebooks may open it directly |
 
-Variables that are missing are not offered here. The token has your role: what runs here acts in your name.`
+A missing variable means that this setup does not offer it. The token has your role: code in this notebook acts on your behalf.`
 
 const CONNECT = `import json, os, pathlib, urllib.parse, urllib.request
 
 def lockhouse(path, body=None):
-    """Asks Lockhouse; the token is read each time, because it is renewed while the notebook runs."""
+    """Calls Lockhouse. The token is read each time, because it is renewed while the notebook runs."""
     request = urllib.request.Request(os.environ["LAKE_API_URL"] + path, method="GET" if body is None else "POST")
     request.add_header("Authorization", "Bearer " + pathlib.Path(os.environ["LAKE_TOKEN_FILE"]).read_text().strip())
     if body is not None:
@@ -28,7 +28,7 @@ tables`
 const HEALTH = `name = tables[0] if tables else None
 if name:
     health = lockhouse(f"/api/table/{urllib.parse.quote(name)}/health")
-    print(name, "has", health["record_count"], "rows; health", health["score"], "of 100")`
+    print(name, "has", health["record_count"], "rows; health score", health["score"], "of 100")`
 
 const ROWS = `try:
     from pyiceberg.catalog import load_catalog
@@ -37,7 +37,7 @@ except ImportError:
     raise SystemExit("PyIceberg is not in this image: %pip install 'pyiceberg[pyarrow]'")
 
 def open_table(name):
-    """The table as PyIceberg sees it: through the catalog where it can be reached, else as it is now, for reading."""
+    """Opens a table with PyIceberg: through the catalog if it can be reached, else read-only in its current state."""
     if "LAKE_CATALOG_URI" in os.environ:
         catalog = load_catalog(
             os.environ["LAKE_CATALOG_NAME"],
@@ -54,8 +54,8 @@ if name:
     try:
         rows = open_table(name).scan(limit=10).to_arrow()
     except FileNotFoundError as missing:
-        print("The files of the warehouse cannot be read from here:", missing)
-        print("Whoever runs Lockhouse can give notebooks its volume: NOTEBOOK_WAREHOUSE_CLAIM in the documentation.")
+        print("This notebook cannot read the files of the warehouse:", missing)
+        print("An administrator of Lockhouse can mount the warehouse: see NOTEBOOK_WAREHOUSE_CLAIM in the documentation.")
 rows`
 
 interface Cell {
@@ -71,7 +71,7 @@ const CELLS: readonly Cell[] = [
 ]
 
 /**
- * The notebook that a new user finds (nbformat 4.5): it lists the tables through Lockhouse, with nothing but Python's
+ * The initial notebook of a new user (nbformat 4.5): it lists the tables through Lockhouse, using only Python's
  * standard library, and opens one with PyIceberg.
  */
 export const FIRST_NOTEBOOK_CONTENT = JSON.stringify(

@@ -1,11 +1,11 @@
 /** Times in ms since the epoch. */
 export interface IdleInput {
   readonly nowMs: number
-  /** Whether a kernel computes. */
+  /** Whether a kernel is busy. */
   readonly busy: boolean
-  /** When something was last done in the notebook. */
+  /** Last activity in the notebook. */
   readonly activeMs: number
-  /** When it will be stopped, as it was announced; undefined: it was not. */
+  /** The announced stop time; undefined when no stop was announced. */
   readonly stopsMs: number | undefined
 }
 
@@ -21,8 +21,8 @@ export type IdleVerdict =
   | { readonly do: 'stop' }
 
 /**
- * Whether a notebook is idle: never while a kernel computes, and never without an announcement a whole warning time
- * before, also when this service slept through the moment to announce it.
+ * Decides whether an idle notebook is stopped: never while a kernel is busy, and never without an announcement at least
+ * one warning time before, even when this service was not running at the usual time of the announcement.
  */
 export function idleVerdict({ nowMs, busy, activeMs, stopsMs }: IdleInput, limits: IdleLimits): IdleVerdict {
   const { idleMs, warningMs } = limits

@@ -1,6 +1,6 @@
-import type { LakeCoordinates } from './notebook-spec.ts'
+import type { LakeCoordinates } from './spec.ts'
 
-/** The catalog as the service is configured with it, its secrets left out. */
+/** The configured catalog, without its secrets. */
 export interface ConfiguredCatalog {
   readonly type: string
   readonly name: string
@@ -8,16 +8,16 @@ export interface ConfiguredCatalog {
   readonly uri: string | undefined
 }
 
-/** What only whoever runs the service knows: how things are called from a pod. */
+/** Addresses as seen from a pod, which only the operator knows. */
 export interface PodView {
   readonly apiUrl: string | undefined
   readonly catalogUri: string | undefined
 }
 
 /**
- * How a notebook reaches the lakehouse. The address of a REST catalog is the same for everybody and holds no secret.
- * A SQLite file lies on the service's disk, and the address of a SQL server holds the service's own password: of these
- * a notebook gets only what `NOTEBOOK_CATALOG_URI` says, and otherwise finds its tables through the service.
+ * How a notebook reaches the lakehouse. The address of a REST catalog is the same for everybody and contains no secret.
+ * A SQLite file is on the service's disk, and the address of a SQL server contains the service's password: for these, a
+ * notebook gets only `NOTEBOOK_CATALOG_URI`, and otherwise lists its tables through the service.
  */
 export function lakeCoordinates(catalog: ConfiguredCatalog, { apiUrl, catalogUri }: PodView): LakeCoordinates {
   return {

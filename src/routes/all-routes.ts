@@ -1,45 +1,50 @@
-import type { AuditLog } from '../services/audit-log.ts'
-import type { CatalogService } from '../services/catalog-service.ts'
-import type { EventFeed } from '../services/event-feed.ts'
-import type { GraphService } from '../services/graph-service.ts'
+import type { AuditLog } from '../services/audit/audit-log.ts'
+import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { EnvironmentService } from '../services/environments/environment-service.ts'
+import type { DeploymentService } from '../services/deployments/deployment-service.ts'
+import type { EventFeed } from '../services/events/event-feed.ts'
+import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { HealthService } from '../services/health/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
-import type { MaintenanceService } from '../services/maintenance-service.ts'
+import type { MaintenanceService } from '../services/operations/maintenance-service.ts'
 import type { NotebookService } from '../services/notebooks/notebook-service.ts'
-import type { OperationService } from '../services/operation-service.ts'
-import type { PipelineService } from '../services/pipeline-service.ts'
+import type { OperationService } from '../services/operations/operation-service.ts'
+import type { PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { ApprovalService } from '../services/lifecycle/approval-service.ts'
 import type { BoardService } from '../services/lifecycle/board-service.ts'
 import type { CommentService } from '../services/lifecycle/comment-service.ts'
 import type { DefinitionService } from '../services/lifecycle/definition-service.ts'
+import type { RehearsalService } from '../services/lifecycle/rehearsal-service.ts'
 import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
 import type { VersionService } from '../services/lifecycle/version-service.ts'
-import type { TableService } from '../services/table-service.ts'
-import type { TokenService } from '../services/token-service.ts'
+import type { TableService } from '../services/tables/table-service.ts'
+import type { TokenService } from '../services/identity/token-service.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
-import { type AgentRouteDeps, agentRoutes } from './agent-routes.ts'
-import { approvalRoutes } from './approval-routes.ts'
-import { auditRoutes } from './audit-routes.ts'
-import { authRoutes } from './auth-routes.ts'
-import { boardRoutes } from './board-routes.ts'
-import { commentRoutes } from './comment-routes.ts'
-import { configRoutes } from './config-routes.ts'
-import { definitionRoutes } from './definition-routes.ts'
+import { type AgentRouteDeps, agentRoutes } from './agent/agent-routes.ts'
+import { approvalRoutes } from './lifecycle/approval-routes.ts'
+import { auditRoutes } from './identity/audit-routes.ts'
+import { authRoutes } from './identity/auth-routes.ts'
+import { boardRoutes } from './lifecycle/board-routes.ts'
+import { commentRoutes } from './lifecycle/comment-routes.ts'
+import { configRoutes } from './tables/config-routes.ts'
+import { definitionRoutes } from './lifecycle/definition-routes.ts'
+import { deploymentRoutes } from './lifecycle/deployment-routes.ts'
+import { environmentRoutes } from './lifecycle/environment-routes.ts'
 import { eventRoutes } from './event-routes.ts'
-import { graphRoutes } from './graph-routes.ts'
+import { graphRoutes } from './lifecycle/graph-routes.ts'
 import { healthRoutes } from './health-routes.ts'
-import { maintenanceRoutes } from './maintenance-routes.ts'
-import { type MonitorRouteDeps, monitorRoutes } from './monitor-route.ts'
+import { maintenanceRoutes } from './tables/maintenance-routes.ts'
+import { type MonitorRouteDeps, monitorRoutes } from './pipelines/monitor-route.ts'
 import { notebookRoutes } from './notebook-routes.ts'
 import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi/openapi-document.ts'
-import { operationRoutes } from './operation-routes.ts'
-import { pipelineRoutes } from './pipeline-routes.ts'
-import { type Route, route } from './route.ts'
-import { sessionRoutes } from './session-routes.ts'
-import { tableRoutes } from './table-routes.ts'
-import { transitionRoutes } from './transition-routes.ts'
-import { versionRoutes } from './version-routes.ts'
+import { operationRoutes } from './tables/operation-routes.ts'
+import { pipelineRoutes } from './pipelines/pipeline-routes.ts'
+import { publicRoute, type Route } from './routing/route.ts'
+import { sessionRoutes } from './identity/session-routes.ts'
+import { tableRoutes } from './tables/table-routes.ts'
+import { transitionRoutes } from './lifecycle/transition-routes.ts'
+import { versionRoutes } from './lifecycle/version-routes.ts'
 import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
@@ -59,14 +64,17 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly definitions: DefinitionService
   readonly versions: VersionService
   readonly graphs: GraphService
+  readonly environments: EnvironmentService
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
+  readonly rehearsals: RehearsalService
   readonly comments: CommentService
   readonly notebooks: NotebookService
   readonly board: BoardService
+  readonly deployments: DeploymentService
 }
 
-/** Every route of the service: the one table that the guard, the OpenAPI document and the tests read. */
+/** Every route of the service: also read by the guard, the OpenAPI document and the tests. */
 export function allRoutes(deps: RouteDeps): Route[] {
   const routes: Route[] = [
     ...healthRoutes(deps),
@@ -78,6 +86,8 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...definitionRoutes(deps),
     ...versionRoutes(deps),
     ...graphRoutes(deps),
+    ...environmentRoutes(deps),
+    ...deploymentRoutes(deps),
     ...transitionRoutes(deps),
     ...approvalRoutes(deps),
     ...commentRoutes(deps),
@@ -92,17 +102,15 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...agentRoutes(deps),
     ...notebookRoutes(deps),
   ]
-  const openApi: Route = route({
+  const openApi: Route = publicRoute({
     method: 'get',
     path: '/api/openapi.json',
     operationId: 'getOpenApi',
     summary: 'This document',
-    minRole: 'none',
-    responses: { 200: { description: 'OpenAPI 3.1' } },
-    handle: async () => {
-      const shown = [...routes, openApi].filter(({ available }) => available?.() !== false)
-      return { status: 200, body: createOpenApiDocument(shown, deps.version) }
-    },
+    responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
+  }).handle(async () => {
+    const shown = [...routes, openApi].filter(({ available }) => available?.() !== false)
+    return Response.json(createOpenApiDocument(shown, deps.version))
   })
   return [...routes, openApi]
 }

@@ -1,46 +1,40 @@
 import { liveness, serviceHealth } from '../schemas/service-health.ts'
 import type { HealthService } from '../services/health/health-service.ts'
-import { type Route, route } from './route.ts'
+import { publicRoute, type Route } from './routing/route.ts'
 
-/** Health of the service (spec, section 4). */
+/** Health of the service (docs/api.md#service-health). */
 export function healthRoutes({ health }: { readonly health: HealthService }): Route[] {
   return [
-    route({
+    publicRoute({
       method: 'get',
       path: '/api/health',
       operationId: 'getServiceHealth',
-      summary: 'Health of the service and what it stands on',
-      minRole: 'none',
+      summary: 'Health of the service and its dependencies',
       responses: { 200: { description: 'Up; `degraded` when a part fails', schema: serviceHealth } },
-      handle: async () => ({ status: 200, body: await health.check() }),
-    }),
-    route({
+    }).handle(async () => ({ status: 200, body: await health.check() })),
+    publicRoute({
       method: 'get',
       path: '/api/health/live',
       operationId: 'getLiveness',
-      summary: 'Whether the process answers',
-      minRole: 'none',
-      responses: { 200: { description: 'It does', schema: liveness } },
-      handle: async () => ({ status: 200, body: { status: 'ok' } }),
-    }),
-    route({
+      summary: 'Liveness check',
+      responses: { 200: { description: 'The process is alive', schema: liveness } },
+    }).handle(async () => ({ status: 200, body: { status: 'ok' } })),
+    publicRoute({
       method: 'get',
       path: '/api/health/ready',
       operationId: 'getReadiness',
-      summary: 'Whether the service can take work',
-      minRole: 'none',
+      summary: 'Readiness check',
       responses: {
-        200: { description: 'It can', schema: serviceHealth },
-        503: { description: 'It cannot, and why', schema: serviceHealth },
+        200: { description: 'Ready', schema: serviceHealth },
+        503: { description: 'Not ready, and why', schema: serviceHealth },
       },
-      handle: async () => {
-        const body = await health.check()
-        const { cluster: _, ...needed } = body.checks // without it, all but notebooks works
-        // What cannot be written can still be read, and nobody is helped by a service that is taken away.
-        const readable = new Set<string>(body.problems.map(({ check }) => check))
-        const ready = Object.entries(needed).every(([name, check]) => check === 'ok' || readable.has(name))
-        return { status: ready ? 200 : 503, body }
-      },
+    }).handle(async () => {
+      const body = await health.check()
+      const { cluster: _, ...needed } = body.checks // only notebooks need it
+      // When writes fail, reads still work, so the service stays ready.
+      const readable = new Set<string>(body.problems.map(({ check }) => check))
+      const ready = Object.entries(needed).every(([name, check]) => check === 'ok' || readable.has(name))
+      return { status: ready ? 200 : 503, body }
     }),
   ]
 }

@@ -7,10 +7,10 @@ import {
   webhookParams,
 } from '../schemas/webhooks.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
-import { nextPageLink } from './next-page-link.ts'
-import { requestContext, type Route, route } from './route.ts'
+import { nextPageLink } from './routing/next-page-link.ts'
+import { requestContext, type Route, route } from './routing/route.ts'
 
-/** Webhooks: who is told when approvals wait and when they are decided. */
+/** Webhooks: notifications of pending and decided approvals. */
 export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService }): Route[] {
   return [
     route({
@@ -20,52 +20,48 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService 
       summary: 'Webhooks, newest first, without their secrets',
       minRole: 'LeadDataEngineer',
       responses: { 200: { description: 'All webhooks', schema: webhookList } },
-      handle: async () => ({ status: 200, body: await webhooks.list() }),
-    }),
+    }).handle(async () => ({ status: 200, body: await webhooks.list() })),
     route({
       method: 'post',
       path: '/api/webhooks',
       operationId: 'createWebhook',
-      summary: 'Have events sent to an address, signed',
+      summary: 'Create a webhook that sends signed events to a URL',
       minRole: 'LeadDataEngineer',
       body: createWebhookRequest,
       responses: { 201: { description: 'The webhook with its secret, shown once', schema: createdWebhook } },
-      handle: async (input) => ({
-        status: 201,
-        body: await webhooks.create(input.body, requestContext(input)),
-        headers: { 'Cache-Control': 'no-store' },
-      }),
-    }),
+    }).handle(async (input) => ({
+      status: 201,
+      body: await webhooks.create(input.body, requestContext(input)),
+      headers: { 'Cache-Control': 'no-store' },
+    })),
     route({
       method: 'delete',
       path: '/api/webhooks/{webhook_id}',
       operationId: 'deleteWebhook',
-      summary: 'Send nothing more, not even what is on its way',
+      summary: 'Delete a webhook and its queued deliveries',
       minRole: 'LeadDataEngineer',
       params: webhookParams,
-      responses: { 204: { description: 'It is gone' } },
-      handle: async (input) => {
-        await webhooks.remove(input.params.webhook_id, requestContext(input))
-        return { status: 204 }
-      },
+      responses: { 204: { description: 'Deleted' } },
+    }).handle(async (input) => {
+      await webhooks.remove(input.params.webhook_id, requestContext(input))
+      return { status: 204 }
     }),
     route({
       method: 'get',
       path: '/api/webhooks/{webhook_id}/deliveries',
       operationId: 'listWebhookDeliveries',
-      summary: 'What was sent or is on its way, newest first',
+      summary: 'Sent and queued deliveries, newest first',
       minRole: 'LeadDataEngineer',
       params: webhookParams,
       query: deliveryQuery,
       responses: { 200: { description: 'A page of deliveries; the next one is in `Link`', schema: deliveryList } },
-      handle: async ({ params: { webhook_id: id }, query }) => {
-        const { items, next_page_token } = await webhooks.deliveries(id, query)
-        return {
-          status: 200,
-          body: items,
-          headers: nextPageLink(`/api/webhooks/${id}/deliveries`, query, next_page_token),
-        }
-      },
+    }).handle(async ({ params: { webhook_id: id }, query }) => {
+      const { items, next_page_token } = await webhooks.deliveries(id, query)
+      return {
+        status: 200,
+        body: items,
+        headers: nextPageLink(`/api/webhooks/${id}/deliveries`, query, next_page_token),
+      }
     }),
   ]
 }

@@ -1,9 +1,10 @@
 import { z } from 'zod'
 import { PROVIDER_NAMES } from '../domain/model-providers.ts'
 import { count, nextPageToken, pageQuery, pageToken, timestamp } from './common.ts'
+import type { Wire } from './wire.ts'
 import { resourceId } from './definitions.ts'
 
-/** Request of POST /api/agent/chat (spec, section 2; contract, section 8). */
+/** Request of POST /api/agent/chat (docs/api.md#agent). */
 export const chatRequest = z
   .strictObject({
     prompt: z.string().max(20_000).regex(/\S/, 'must not be blank').meta({ example: 'Which tables need care?' }),
@@ -15,13 +16,13 @@ export const chatRequest = z
       .string()
       .regex(/^[!-~]{1,200}$/, 'must be 1 to 200 printable characters without spaces')
       .optional()
-      .meta({ description: "Default: the provider's usual one" }),
+      .meta({ description: "Default: the provider's default model" }),
     api_base: z
       .string()
       .max(2000)
       .nullable()
       .optional()
-      .meta({ description: "The provider's own address, or one that AGENT_ALLOWED_API_BASES has" }),
+      .meta({ description: "The provider's own address, or one in AGENT_ALLOWED_API_BASES" }),
     chat_id: resourceId.optional().meta({ description: 'Continues this conversation' }),
   })
   .meta({ id: 'AgentChatRequest' })
@@ -37,9 +38,11 @@ const toolCall = z
 const actionFields = {
   id: z.string().meta({ example: 'act-01k9…' }),
   tool: z.string(),
-  arguments: z.record(z.string(), z.unknown()).meta({ description: 'What is run, exactly, when it is confirmed' }),
-  summary: z.string().meta({ description: 'What it would do, in words of the service, not of a model' }),
-  plan: z.unknown().meta({ description: 'What the dry run told' }),
+  arguments: z
+    .record(z.string(), z.unknown())
+    .meta({ description: 'The exact arguments that run when the action is confirmed' }),
+  summary: z.string().meta({ description: 'What it would do; written by the service, not by a model' }),
+  plan: z.unknown().meta({ description: 'The result of the dry run' }),
   expires_at: timestamp,
 }
 
@@ -56,7 +59,7 @@ export const agentAction = z
     created_at: timestamp,
     decided_at: timestamp.nullable(),
     finished_at: timestamp.nullable(),
-    result: z.unknown().meta({ description: 'What the operation answered, once it is done' }),
+    result: z.unknown().meta({ description: 'The result of the operation, when it is done' }),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
   })
   .meta({ id: 'AgentAction' })
@@ -73,7 +76,9 @@ const usage = z
   .object({
     input_tokens: count,
     output_tokens: count,
-    estimated: z.boolean().meta({ description: 'Whether the provider did not tell all of them' }),
+    estimated: z
+      .boolean()
+      .meta({ description: 'Whether some counts are estimated because the provider did not report them' }),
   })
   .meta({ id: 'AgentUsage' })
 
@@ -82,17 +87,20 @@ const turnFields = {
   tool_calls: z.array(toolCall),
   provider: z.string(),
   model: z.string(),
-  steps: count.meta({ description: 'Questions to the model' }),
+  steps: count.meta({ description: 'Number of model requests' }),
   stop_reason: z.string().meta({
     description:
       'answered, no_answer, cut_short, step_limit, tool_call_limit, token_limit, time_limit, daily_limit or ' +
       'invalid_tool_calls; in transcripts also cancelled and failed',
   }),
   usage,
-  pending_actions: z.array(pendingAction).meta({ description: 'Changes that wait for their user to confirm them' }),
+  pending_actions: z.array(pendingAction).meta({ description: 'Proposed changes that the user has not confirmed yet' }),
 }
 
-/** Answer of POST /api/agent/chat (spec, section 2; contract, section 8). */
+/** What a run of the agent came to, as a turn keeps it. */
+export type AgentTurnFields = Wire<z.ZodObject<typeof turnFields>>
+
+/** Answer of POST /api/agent/chat (docs/api.md#agent). */
 export const chatAnswer = z
   .object({ success: z.literal(true), ...turnFields, chat_id: z.string() })
   .meta({ id: 'AgentChatAnswer' })
@@ -115,7 +123,7 @@ export const chatList = z
 
 export const chatParams = z.strictObject({ chat_id: resourceId })
 
-/** Turns carry the results of their tools, so pages of them are small. */
+/** Turns contain the results of their tools, so their pages are small. */
 export const chatQuery = z.strictObject({
   page_size: z.coerce.number().int().min(1).max(100).default(20),
   page_token: pageToken,
@@ -143,7 +151,7 @@ export const providerList = z
         .object({
           name: z.string(),
           configured: z.boolean().meta({ description: 'Whether it can be used without a key in the request' }),
-          default_model: z.string().nullable().meta({ description: 'Null: the first that the provider has' }),
+          default_model: z.string().nullable().meta({ description: "Null: the provider's first model" }),
         })
         .meta({ id: 'AgentProvider' }),
     ),

@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import { APPROVAL_STATUSES } from '../domain/approvals.ts'
-import { count, pageQuery, timestamp } from './common.ts'
+import { bytes, count, pageQuery, snapshotId, timestamp } from './common.ts'
 import { environment, resourceId, version, versionDiff, words } from './definitions.ts'
 
 const approvalFields = {
   id: z.string().meta({ example: 'pr-01k9…' }),
   definition_id: z.string(),
-  definition_name: z.string().meta({ description: 'As it was when the request was made' }),
+  definition_name: z.string().meta({ description: 'The name when the request was created' }),
   version_id: z.string(),
   version: z.int().min(1),
   from_environment: environment,
@@ -16,11 +16,10 @@ const approvalFields = {
   requested_at: timestamp,
   decided_by: z.string().nullable(),
   decided_at: timestamp.nullable(),
-  reason: z
+  reason: z.string().nullable().meta({ description: 'Why it was rejected; `withdrawn` if its requester withdrew it' }),
+  content_hash: z
     .string()
-    .nullable()
-    .meta({ description: 'Why it was rejected; `withdrawn` when its requester took it back' }),
-  content_hash: z.string().meta({ description: 'Of what was asked for; a decision is for this content only' }),
+    .meta({ description: 'Hash of the requested content; a decision applies only to this content' }),
 }
 
 export const approval = z.object(approvalFields).meta({ id: 'ApprovalRequest' })
@@ -28,9 +27,10 @@ export const approval = z.object(approvalFields).meta({ id: 'ApprovalRequest' })
 export const approvalDetail = z
   .object({
     ...approvalFields,
-    version_snapshot: version.meta({ description: 'The version as it was when the request was made' }),
+    version_snapshot: version.meta({ description: 'The version when the request was created' }),
     diff: versionDiff.meta({
-      description: 'Against what is newest in the target environment; once decided, what was newest then',
+      description:
+        'Compared with the newest version in the target environment; once decided, with the newest at that time',
     }),
   })
   .meta({ id: 'ApprovalRequestDetail' })
@@ -43,6 +43,14 @@ export const approvalParams = z.strictObject({ req_id: resourceId })
 
 export const approveRequest = z.strictObject({ comment: words.optional() })
 export const rejectRequest = z.strictObject({ reason: words })
+export const rehearseRequest = z.strictObject({
+  batches: z
+    .int()
+    .min(1)
+    .max(20)
+    .default(3)
+    .meta({ description: 'How many of the newest appended snapshots of each source table to read' }),
+})
 export const commentRequest = z.strictObject({ comment: words })
 
 export const comment = z
@@ -59,7 +67,94 @@ export const commentList = z.array(comment).meta({ id: 'CommentList' })
 
 export const pendingApprovals = z
   .object({
-    count: count.meta({ description: 'Of all pending requests, on this page or not' }),
+    count: count.meta({ description: 'Number of all pending requests, including those on other pages' }),
     requests: z.array(approval),
   })
   .meta({ id: 'PendingApprovals' })
+
+const rehearsalColumn = z.object({
+  name: z.string(),
+  type: z.string().meta({ description: 'As Iceberg writes it', example: 'decimal(10,2)' }),
+})
+
+/** Rows of a sample, with one value per column. */
+const sampleRows = (side: string) =>
+  z
+    .array(z.array(z.unknown()))
+    .max(20)
+    .meta({
+      description:
+        `Some rows that only the ${side} has, or has more often, each once; values in the order of its columns. Longs, ` +
+        'decimals and times are texts; nested values are texts too',
+    })
+
+export const rehearsal = z
+  .object({
+    success: z.literal(true),
+    request_id: z.string(),
+    candidate: z
+      .object({ version_id: z.string(), version: z.int().min(1), rows: count, columns: z.array(rehearsalColumn) })
+      .meta({ description: 'The requested version' }),
+    base: z
+      .object({
+        version_id: z.string(),
+        version: z.int().min(1),
+        rows: count.nullable(),
+        columns: z.array(rehearsalColumn).nullable(),
+        problem: z
+          .string()
+          .nullable()
+          .meta({ description: 'Why it cannot run; the candidate is then compared with nothing' }),
+      })
+      .nullable()
+      .meta({ description: 'The newest version in the target environment; null: there is none' }),
+    inputs: z
+      .array(
+        z.object({
+          table: z.string(),
+          snapshot_ids: z.array(snapshotId).meta({ description: 'The snapshots whose files were read, oldest first' }),
+          files: count,
+          rows: count,
+          complete: z.boolean().meta({ description: 'False: the limits left out some of these batches' }),
+        }),
+      )
+      .meta({ description: 'What both versions read' }),
+    columns: z.array(
+      z.object({
+        name: z.string(),
+        in_candidate: z.boolean(),
+        in_base: z.boolean(),
+        type_candidate: z.string().nullable(),
+        type_base: z.string().nullable(),
+        nulls_candidate: count.nullable(),
+        nulls_base: count.nullable(),
+        distinct_candidate: count.nullable(),
+        distinct_base: count.nullable(),
+        comparison: z.enum(['value', 'text', 'none']).meta({
+          description:
+            'How rows are compared by it: values of different types as text, a column that one lacks not at all',
+        }),
+      }),
+    ),
+    distinct_counts: z.enum(['exact', 'approximate']),
+    rows_only_in_candidate: count,
+    rows_only_in_base: count,
+    sample_only_in_candidate: sampleRows('candidate'),
+    sample_only_in_base: sampleRows('base'),
+    samples_truncated: z
+      .boolean()
+      .meta({ description: 'Whether samples lack rows or parts of values because of their size' }),
+    limits: z.object({
+      batches: count,
+      files_per_table: count,
+      rows_per_table: count,
+      bytes_per_table: bytes,
+      seconds: z.number().min(0),
+      memory_bytes: bytes,
+      disk_bytes: bytes,
+      sample_rows: count,
+      sample_bytes: bytes,
+      sample_text_length: count,
+    }),
+  })
+  .meta({ id: 'Rehearsal' })

@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const name = z.string().min(1).max(255)
 
-/** Catalog configuration (spec, section 2); secret values of `extra_props` are shown as `***`. */
+/** Catalog configuration (docs/api.md#catalog-configuration); secret values of `extra_props` are shown as `***`. */
 export const catalogConfig = z
   .object({
     configured: z.boolean(),
@@ -16,20 +16,23 @@ export const catalogConfig = z
 
 /**
  * `"***"` keeps the stored value of an extra property, while all addresses stay the same; `env:NAME` is read from the
- * server's environment when opened, for names that start with `LAKE_` or stand in `CONFIG_ENV_ALLOW`.
+ * server's environment when opened, for names that start with `LAKE_` or are listed in `CONFIG_ENV_ALLOW`.
  */
 export const setCatalogConfigRequest = z.strictObject({
-  configured: z.boolean().optional().meta({ description: 'Ignored: an answer of GET can be sent back as it is' }),
+  configured: z
+    .boolean()
+    .optional()
+    .meta({ description: 'Ignored, so that a response of GET can be sent back unchanged' }),
   catalog_type: z.enum(['sql', 'rest', 'hadoop']),
   warehouse: z.string().min(1).max(4000),
   catalog_name: name,
   uri: z.string().max(4000).nullable().optional().meta({
     description:
-      'sqlite:///path, postgresql://…, or that of a REST catalog. As GET shows it, with ***, it keeps its password',
+      'sqlite:///path, postgresql://…, or the address of a REST catalog. The form with *** from GET keeps the password',
   }),
   extra_props: z.record(z.string().max(500), z.string().max(10_000)).optional(),
   create: z.boolean().optional().meta({
-    description: 'Makes the SQLite file of an sql catalog, or the tables in it, when they are missing; default false',
+    description: 'Creates the SQLite file of an sql catalog, or the tables in it, if they are missing; default false',
   }),
 })
 
@@ -39,7 +42,9 @@ export const setCatalogConfigResult = z
     config: catalogConfig,
     affected_pipelines: z
       .array(z.object({ id: z.string(), tables: z.array(z.object({ table: z.string(), problem: z.string() })) }))
-      .meta({ description: 'Running pipelines whose tables are missing or are other tables in the new catalog' }),
+      .meta({
+        description: 'Running pipelines whose tables are missing in the new catalog, or are different tables there',
+      }),
   })
   .meta({ id: 'CatalogConfigResult' })
 

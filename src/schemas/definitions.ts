@@ -3,12 +3,12 @@ import { ENVIRONMENTS } from '../domain/environments.ts'
 import { FORMAT_VERSION } from '../domain/graph.ts'
 import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
-/** An id in a path. An unknown one is not found, whatever it looks like; only what no database stores is malformed. */
-export const resourceId = z.string().max(200).regex(NO_CONTROL_CHARACTERS, 'must not have control characters')
+/** An id in a path. An unknown id is 404 in any form; only ids that a database cannot store are malformed. */
+export const resourceId = z.string().max(200).regex(NO_CONTROL_CHARACTERS, 'must not contain control characters')
 
 const notBlank = (max: number) => z.string().max(max).regex(/\S/, 'must not be blank')
 
-/** Text of people, such as comments and reasons. */
+/** Text written by people, such as comments and reasons. */
 export const words = notBlank(10_000)
 
 export const environment = z.enum(ENVIRONMENTS).meta({ id: 'Environment' })
@@ -17,7 +17,7 @@ const elementId = z.string().min(1).max(200)
 const nodeRequest = z
   .strictObject({
     id: elementId,
-    type: elementId.meta({ description: 'Any text that is not empty' }),
+    type: elementId.meta({ description: 'Any non-empty text' }),
     config: z.record(z.string(), z.unknown()).default({}),
     position: z.strictObject({ x: z.number(), y: z.number() }).default({ x: 0, y: 0 }),
   })
@@ -49,12 +49,12 @@ export const updateDefinitionRequest = z
   .refine((change) => Object.keys(change).length > 0, 'give name, description or both')
   .meta({ minProperties: 1 })
 
-/** A document of a newer system may look like anything, so its version is judged before its fields. */
+/** A document of a newer system may have any fields, so its version is checked first. */
 const formatVersion = z
   .int()
   .min(1)
   .refine((version) => version <= FORMAT_VERSION, {
-    message: `this system reads format version ${FORMAT_VERSION}`,
+    message: `this system supports format versions up to ${FORMAT_VERSION}`,
     params: { code: 'UNSUPPORTED_FORMAT_VERSION' },
   })
 
@@ -63,13 +63,16 @@ export const importRequest = z.strictObject({
   name,
   description: description.default(''),
   ...graphRequestFields,
-  version: z.unknown().optional().meta({ description: 'Ignored: an exported document imports as it is' }),
-  exported_at: z.unknown().optional().meta({ description: 'Ignored, as `version`' }),
+  version: z
+    .unknown()
+    .optional()
+    .meta({ description: 'Ignored, so that an exported document can be imported unchanged' }),
+  exported_at: z.unknown().optional().meta({ description: 'Ignored, like `version`' }),
 })
 
 export const createVersionRequest = z.strictObject(graphRequestFields)
 
-/** A request that needs no body may have an empty object. */
+/** A request without fields may have an empty object as body. */
 export const emptyRequest = z.strictObject({})
 
 const definitionFields = {
@@ -97,7 +100,7 @@ const versionFields = {
   updated_at: timestamp,
 }
 
-/** A version without its content, as lists have it. */
+/** A version without its content, as in lists. */
 export const versionSummary = z.object(versionFields).meta({ id: 'PipelineVersionSummary' })
 
 export const version = z.object({ ...versionFields, ...graphFields }).meta({ id: 'PipelineVersion' })
@@ -128,7 +131,7 @@ export const exportedVersion = z
   .meta({ id: 'ExportedVersion' })
 
 export const listDefinitionsQuery = pageQuery.extend({
-  environment: environment.optional().meta({ description: 'Only those that have a version there' }),
+  environment: environment.optional().meta({ description: 'Only definitions with a version there' }),
 })
 
 export const definitionParams = z.strictObject({ def_id: resourceId })
@@ -138,7 +141,7 @@ export const diffParams = z.strictObject({ def_id: resourceId, a: resourceId, b:
 const change = z
   .object({
     op: z.enum(['add', 'remove', 'replace']),
-    path: z.string().meta({ description: 'JSON pointer from the node or edge', example: '/config/table' }),
+    path: z.string().meta({ description: 'JSON pointer relative to the node or edge', example: '/config/table' }),
     from: z.unknown().optional(),
     to: z.unknown().optional(),
   })
@@ -151,14 +154,16 @@ const comparedVersion = z
 
 export const versionDiff = z
   .object({
-    from: comparedVersion.nullable().meta({ description: 'Null: compared with nothing' }),
+    from: comparedVersion.nullable().meta({ description: 'Null: there is no version to compare with' }),
     to: comparedVersion,
-    identical: z.boolean().meta({ description: 'Whether both have the same content, places on the canvas included' }),
+    identical: z
+      .boolean()
+      .meta({ description: 'Whether both have the same content, including positions on the canvas' }),
     nodes: z.object({ added: graphFields.nodes, removed: graphFields.nodes, changed }),
     edges: z.object({ added: graphFields.edges, removed: graphFields.edges, changed }),
     moves: z
       .array(z.object({ id: z.string(), from: position, to: position }))
-      .meta({ description: 'Nodes that stand elsewhere on the canvas' }),
+      .meta({ description: 'Nodes with another position on the canvas' }),
   })
   .meta({ id: 'VersionDiff' })
 
@@ -168,7 +173,7 @@ export const boardQuery = pageQuery.extend({
 
 const boardCell = z.object({ newest: versionSummary, count }).meta({ id: 'BoardCell' })
 
-/** A move that waits for a decision: what every Auditor may know of an approval request. */
+/** A pending move: the part of an approval request that every Auditor may read. */
 const pendingMove = z
   .object({
     id: z.string().meta({ example: 'pr-01k9…' }),
@@ -190,7 +195,7 @@ export const board = z
           ...definitionFields,
           environments: z
             .partialRecord(environment, boardCell)
-            .meta({ description: 'The newest version in each environment that has one, and how many are there' }),
+            .meta({ description: 'The newest version and the number of versions in each environment that has one' }),
           pending: z.array(pendingMove),
         })
         .meta({ id: 'BoardRow' }),

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { AUDIT_CHANNELS, AUDIT_OUTCOMES } from '../domain/audit.ts'
-import { count, eventTypeWish, pageQuery, timestamp } from './common.ts'
+import { count, eventFilter, pageQuery, timestamp } from './common.ts'
 
 export const listAuditQuery = pageQuery.extend({
   actor: z.string().max(200).optional(),
   object: z.string().max(1000).optional().meta({ description: 'Id of the object, such as `def-…`' }),
   object_type: z.string().max(100).optional(),
   action: z.string().max(100).optional(),
-  from: timestamp.optional().meta({ description: 'Entries from then on' }),
-  to: timestamp.optional().meta({ description: 'Entries before then' }),
+  from: timestamp.optional().meta({ description: 'Entries at or after this time' }),
+  to: timestamp.optional().meta({ description: 'Entries before this time' }),
 })
 
 const auditEntry = z
@@ -34,21 +34,19 @@ export const auditList = z.array(auditEntry).meta({ id: 'AuditList' })
 export const auditVerification = z
   .object({
     ok: z.boolean(),
-    checked: count.meta({ description: 'Entries that are as they were written' }),
-    first_bad: z.int().optional().meta({ description: 'Number of the first entry that is not' }),
+    checked: count.meta({ description: 'Number of entries that are unchanged' }),
+    first_bad: z.int().optional().meta({ description: 'Number of the first entry that is not unchanged' }),
     reason: z.string().optional(),
     head: z
       .object({ seq: count, hash: z.string() })
-      .meta({ description: 'Where the log ends: keep it, to compare later' }),
+      .meta({ description: 'The end of the log; store it to compare later' }),
   })
   .meta({ id: 'AuditVerification' })
 
 export const listEventsQuery = z.strictObject({
   since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
   limit: z.coerce.number().int().min(1).max(1000).optional(),
-  type: eventTypeWish
-    .optional()
-    .meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
+  type: eventFilter.optional().meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
 })
 
 const event = z

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { snapshotId, tableName, timestamp } from './common.ts'
 
-/** Fields that every maintenance and evolve request takes (contract, section 1, "Preview"). */
+/** Fields of every maintenance and evolve request (docs/api.md#preview). */
 const preview = {
   table: tableName,
   dry_run: z.boolean().optional(),
@@ -15,7 +15,8 @@ export const compactRequest = z.strictObject({
   ...preview,
   strategy: z.enum(['binpack', 'sort']).optional(),
   sort_order: z.string().max(4000).optional().meta({
-    description: 'name [ASC|DESC] [NULLS FIRST|LAST], with commas between; odd names in double quotes or backticks',
+    description:
+      'name [ASC|DESC] [NULLS FIRST|LAST], separated by commas; names with special characters in double quotes or backticks',
     example: 'customer ASC, "total, net" DESC NULLS LAST',
   }),
   where: z
@@ -42,7 +43,7 @@ export const compactRequest = z.strictObject({
     .optional()
     .meta({
       description:
-        'What is proven before the commit. `values` (default): every value read is in the new files, in its row. ' +
+        'What is checked before the commit. `values` (default): the new files have all values, in the same rows. ' +
         '`counts`: only the number of rows.',
     }),
 })
@@ -59,8 +60,8 @@ export const expireRequest = z.strictObject({
     .optional()
     .meta({
       description:
-        "LeadDataEngineer only: also delete expired files outside of the table's folders, such as imported ones, where " +
-        'the catalog allows tables to lie and no other table needs them',
+        "LeadDataEngineer only: also delete expired files outside of the table's folders, such as imported ones, if " +
+        'they are in an allowed location and no other table needs them',
     }),
 })
 
@@ -71,7 +72,7 @@ const force = z.boolean().optional().meta({
     'LeadDataEngineer only: even if versions in uat or production use the column. Never while a running pipeline uses it',
 })
 
-/** What a new column is. */
+/** Fields of a new column. */
 export const addColumnFields = z.strictObject({
   ...preview,
   name: columnName.meta({ description: 'A dotted name adds into a struct' }),
@@ -81,10 +82,10 @@ export const addColumnFields = z.strictObject({
   comment: z.string().max(10_000).nullable().optional(),
 })
 
-/** Which column gets which name. */
+/** Fields of a rename. */
 export const renameColumnFields = z.strictObject({ ...preview, name: columnName, new_name: columnName, force })
 
-/** Which column goes. */
+/** Fields of a dropped column. */
 export const dropColumnFields = z.strictObject({ ...preview, name: columnName, force })
 
 export const addColumnRequest = orPlan(addColumnFields.partial({ name: true, type: true }), ['name', 'type'])
@@ -94,7 +95,7 @@ export const renameColumnRequest = orPlan(renameColumnFields.partial({ name: tru
 ])
 export const dropColumnRequest = orPlan(dropColumnFields.partial({ name: true }), ['name'])
 
-/** Fields that may be left out when the request names the plan that has them. */
+/** Makes fields optional if the request has a `plan_id`, whose plan contains them. */
 function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]): T {
   return request
     .superRefine((body, context) => {
@@ -114,9 +115,22 @@ export const rewriteManifestsRequest = z.strictObject({ ...preview })
 export const removeOrphansRequest = z.strictObject({ ...preview, older_than: timestamp.optional() })
 
 /** Iceberg's `rollback_to_snapshot`. */
-export const rollbackRequest = orPlan(z.strictObject({ ...preview, snapshot_id: snapshotId.optional() }), [
-  'snapshot_id',
-])
+export const rollbackRequest = orPlan(
+  z.strictObject({
+    ...preview,
+    snapshot_id: snapshotId.optional(),
+    accept_pipelines: z
+      .array(z.string().min(1).max(100))
+      .max(1000)
+      .optional()
+      .meta({
+        description:
+          'Stopped pipelines that the rollback may break, or whose rows it may remove, by id; `affected_pipelines` of ' +
+          'a preview lists them and what would happen. Never pipelines that run. May be given together with `plan_id`',
+      }),
+  }),
+  ['snapshot_id'],
+)
 
 export const operationResult = z
   .object({

@@ -6,9 +6,9 @@ export const monitorQuery = z.strictObject({
   pipeline_id: z.string().min(1).max(200).optional().meta({ description: 'Only this pipeline' }),
 })
 
-const seq = count.meta({ description: 'Number of the news in this process; it grows from message to message' })
+const seq = count.meta({ description: 'Number of the message in this process; increases with each message' })
 const dropped = count.meta({
-  description: 'Messages since the one before that newer ones of the same pipeline and type took the place of',
+  description: 'Number of messages since the previous one that newer messages of the same pipeline and type replaced',
 })
 
 const hello = z.object({ type: z.literal('hello'), seq, at: timestamp, pipelines: z.array(pipeline) })
@@ -22,7 +22,7 @@ const progress = z.object({
 })
 const heartbeat = z.object({ type: z.literal('heartbeat'), seq, dropped, at: timestamp })
 
-/** A text frame of the monitor (contract, section 6). */
+/** A text frame of the monitor (docs/api.md#monitor). */
 export const monitorMessage = z
   .discriminatedUnion('type', [hello, state, progress, heartbeat])
   .meta({ id: 'MonitorMessage' })

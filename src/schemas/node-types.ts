@@ -4,17 +4,17 @@ import { tableName } from './common.ts'
 const MAX_SQL = 20_000
 const sqlText = (what: string) => z.string().max(MAX_SQL).regex(/\S/, 'must not be blank').meta({ description: what })
 const columnName = z.string().min(1).max(300)
-/** What a query calls one of its inputs. */
+/** The name of an input in a query. */
 const relationName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'must be a letter or _, then letters, digits or _')
-  .refine((name) => !name.toLowerCase().startsWith('lockhouse_'), 'names that begin with lockhouse_ are taken')
+  .refine((name) => !name.toLowerCase().startsWith('lockhouse_'), 'names that start with lockhouse_ are reserved')
 
 /** Config of each type of node that can run. */
 export const nodeConfigs = {
   'iceberg-source': z.strictObject({ table: tableName }),
   filter: z.strictObject({
-    condition: sqlText('SQL condition over the columns of one row; rows for which it is true go on').meta({
+    condition: sqlText('SQL condition over the columns of one row; rows for which it is true are kept').meta({
       example: "amount > 0 AND status <> 'void'",
     }),
   }),
@@ -23,7 +23,7 @@ export const nodeConfigs = {
       .array(
         z.strictObject({
           name: columnName,
-          expression: sqlText('SQL over the columns of one row; without it, the column of that name').optional(),
+          expression: sqlText('SQL over the columns of one row; default: the column of that name').optional(),
         }),
       )
       .min(1)
@@ -34,7 +34,7 @@ export const nodeConfigs = {
     query: sqlText('One SELECT over the inputs; it sees the rows of one batch at a time'),
     inputs: z.record(relationName, z.string().min(1).max(200)).optional().meta({
       description:
-        'Name in the query → id of the node before this one. Without it: `input` for a single one, and ids that are names',
+        'Name in the query → id of the input node. Default: `input` for a single input, else ids that are valid names',
     }),
   }),
   union: z.strictObject({
@@ -56,13 +56,13 @@ export type NodeSpec = {
 interface NodeTypeInfo {
   readonly title: string
   readonly description: string
-  /** How many nodes may come before it; `max` null: any number. */
+  /** Number of input nodes; `max` null: any number. */
   readonly inputs: { readonly min: number; readonly max: number | null }
-  /** Whether nodes may come after it. */
+  /** Whether it has an output. */
   readonly hasOutput: boolean
 }
 
-/** What people and graphs need to know of each type. */
+/** Description of a node type. */
 export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
   'iceberg-source': {
     title: 'Table',
@@ -72,7 +72,7 @@ export const NODE_TYPE_INFO: Readonly<Record<NodeType, NodeTypeInfo>> = {
   },
   filter: {
     title: 'Filter',
-    description: 'Lets the rows through for which a condition is true',
+    description: 'Keeps the rows for which a condition is true',
     inputs: { min: 1, max: 1 },
     hasOutput: true,
   },
@@ -142,22 +142,26 @@ export const PROBLEM_CODES = [
   'DUPLICATE_COLUMN',
   'COLUMN_MISMATCH',
   'TYPE_MISMATCH',
+  'UNKNOWN_PARAMETER',
+  'INVALID_PARAMETER',
+  'MISSING_SECRET',
 ] as const
 
 const sinkColumn = z.object({
   name: z.string(),
-  type: z.string().nullable().meta({ description: 'As tables call it; null: no table can hold it' }),
+  type: z.string().nullable().meta({ description: 'The Iceberg type; null: no table can have it' }),
 })
 
 const validationFields = {
   success: z.literal(true),
-  runnable: z.boolean().meta({ description: 'Whether nothing but warnings is there' }),
+  runnable: z.boolean().meta({ description: 'Whether there are no errors, only warnings' }),
   problems: z.array(
     z.object({
-      node_id: z.string().nullable().meta({ description: 'Null: the graph as a whole' }),
+      node_id: z.string().nullable().meta({ description: 'Null: the whole graph' }),
       code: z.enum(PROBLEM_CODES),
       message: z.string(),
       severity: z.enum(['error', 'warning']),
+      parameter: z.string().optional().meta({ description: 'The parameter that is wrong' }),
     }),
   ),
   source_tables: z.array(z.string()),
@@ -165,7 +169,7 @@ const validationFields = {
   sink_columns: z
     .array(sinkColumn)
     .nullable()
-    .meta({ description: 'What reaches the sink; null while problems keep that from being known' }),
+    .meta({ description: 'The columns that reach the sink; null if problems prevent determining them' }),
 }
 
 export const graphValidation = z.object(validationFields).meta({ id: 'GraphValidation' })

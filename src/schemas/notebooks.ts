@@ -1,26 +1,26 @@
 import { z } from 'zod'
 import { timestamp } from './common.ts'
 
-/** Request of POST /api/notebook/start; may be left out. */
+/** Request of POST /api/notebook/start; optional. */
 export const startNotebookRequest = z.strictObject({
   image: z
     .string()
     .min(1)
     .max(500)
     .optional()
-    .meta({ description: 'One of the images that are allowed here; a notebook that runs keeps the one it has' }),
+    .meta({ description: 'One of the allowed images; a running notebook keeps its image' }),
 })
 
-/** A user's notebook (spec, section 2; contract, section 9). */
+/** A user's notebook (docs/api.md#notebooks). */
 export const notebookStatus = z
   .object({
     status: z.enum(['not_found', 'pending', 'running', 'failed']),
     user_id: z.string(),
-    url: z.string().meta({ description: 'Where the notebook is, under this service', example: '/notebook/ana/' }),
-    reason: z.string().optional().meta({ description: 'One sentence, where there is something to say' }),
+    url: z.string().meta({ description: 'Path of the notebook in this service', example: '/notebook/ana/' }),
+    reason: z.string().optional().meta({ description: 'An explanation in one sentence, if needed' }),
     started_at: timestamp.optional(),
-    last_activity: timestamp.optional().meta({ description: 'When something was last done in it, as far as is known' }),
-    expires_at: timestamp.optional().meta({ description: 'When it will be stopped unless something is done in it' }),
+    last_activity: timestamp.optional().meta({ description: 'Time of the last use, if known' }),
+    expires_at: timestamp.optional().meta({ description: 'When it will be stopped unless it is used' }),
     session_id: z
       .string()
       .optional()

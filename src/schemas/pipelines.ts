@@ -1,16 +1,18 @@
 import { z } from 'zod'
 import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import { runEnvironment } from './environments.ts'
+import type { Wire } from './wire.ts'
 
 export const pipelineParams = z.strictObject({ pipeline_id: z.string().min(1).max(100) })
 
-/** Request of POST /api/pipeline/start (spec, section 2; contract, section 6). */
+/** Request of POST /api/pipeline/start (docs/api.md#streaming-pipelines). */
 export const startPipelineRequest = z
   .strictObject({
     source_table: tableName.optional(),
-    sink_table: tableName.optional().meta({ description: 'Required without version_id; a version names its own' }),
+    sink_table: tableName.optional().meta({ description: 'Required without version_id; a version defines its own' }),
     checkpoint_location: z.string().min(1).max(1000).meta({
       description:
-        'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are meant against the latter',
+        'Path or file: URI inside the warehouse or LOCKHOUSE_HOME; relative paths are relative to LOCKHOUSE_HOME',
       example: 'checkpoints/orders',
     }),
     trigger_interval: z
@@ -26,11 +28,11 @@ export const startPipelineRequest = z
       .min(1)
       .max(100)
       .optional()
-      .meta({ description: 'A version whose graph is run, instead of source_table' }),
+      .meta({ description: 'A version to run, instead of source_table' }),
   })
   .meta({ id: 'StartPipelineRequest' })
 
-/** Request of POST /api/pipeline/{pipeline_id}/stop; may be left out. */
+/** Request of POST /api/pipeline/{pipeline_id}/stop; optional. */
 export const stopPipelineRequest = z.strictObject({ mode: z.enum(['graceful', 'immediate']).optional() })
 
 export const PIPELINE_STATES = ['starting', 'running', 'degraded', 'stopping', 'stopped', 'failed'] as const
@@ -71,7 +73,9 @@ export const pipelineProgress = z
   })
   .meta({ id: 'PipelineProgress' })
 
-/** A streaming pipeline (contract, section 6). */
+export type PipelineProgress = Wire<typeof pipelineProgress>
+
+/** A streaming pipeline (docs/api.md#streaming-pipelines). */
 export const pipeline = z
   .object({
     id: z.string(),
@@ -90,13 +94,16 @@ export const pipeline = z
     create_sink_table: z.boolean(),
     max_files_per_batch: count,
     max_bytes_per_batch: bytes,
-    query_id: z.string().meta({ description: 'The id in the checkpoint, by which Spark knows the query' }),
+    query_id: z.string().meta({ description: 'The query id in the checkpoint, as used by Spark' }),
     created_by: z.string(),
     created_at: timestamp,
     started_at: timestamp.nullable(),
     stopped_at: timestamp.nullable(),
     definition_id: z.string().nullable(),
     version_id: z.string().nullable(),
+    environment: runEnvironment
+      .nullable()
+      .meta({ description: 'Where its version runs; null: it was started without a version' }),
     last_progress: pipelineProgress.nullable(),
   })
   .meta({ id: 'Pipeline' })
@@ -116,8 +123,8 @@ const progressPoint = z
     input_rows_per_second: z.number().nullable(),
     processed_rows_per_second: z.number().nullable(),
     batch_duration_ms: count,
-    lag_rows: count.meta({ description: 'Rows that are not read yet, of all sources together' }),
-    lag_seconds: z.number().min(0).meta({ description: 'Of the source that is furthest behind' }),
+    lag_rows: count.meta({ description: 'Unread rows of all sources together' }),
+    lag_seconds: z.number().min(0).meta({ description: 'Lag of the source that is furthest behind' }),
   })
   .meta({ id: 'ProgressPoint' })
 
@@ -134,9 +141,9 @@ const stateChange = z
 export const pipelineHistory = z
   .object({
     success: z.literal(true),
-    since: timestamp.meta({ description: 'Since when this process looks' }),
+    since: timestamp.meta({ description: 'Start of the recording in this process' }),
     progress: z.array(progressPoint).meta({ description: 'The last 300 triggers' }),
-    states: z.array(stateChange).meta({ description: 'The last 100 changes of state' }),
+    states: z.array(stateChange).meta({ description: 'The last 100 state changes' }),
   })
   .meta({ id: 'PipelineHistory' })
 

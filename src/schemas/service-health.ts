@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const check = z.enum(['ok', 'failed', 'not_configured'])
 
-/** Answer of GET /api/health (contract, section 5). */
+/** Answer of GET /api/health (docs/api.md#service-health). */
 export const serviceHealth = z
   .object({
     status: z.enum(['ok', 'degraded']),
@@ -17,7 +17,7 @@ export const serviceHealth = z
           detail: z.string(),
         }),
       )
-      .meta({ description: 'What can be read but not written: the folder of the state, or the warehouse' }),
+      .meta({ description: 'The state folder or the warehouse, if it can be read but not written' }),
   })
   .meta({ id: 'ServiceHealth' })
 

@@ -19,7 +19,7 @@ const partitionField = z.object({ field_id: z.int(), source_id: z.int(), name: z
 const ageMs = z
   .string()
   .regex(/^-?\d{1,19}$/)
-  .meta({ description: 'Milliseconds, as text; 9223372036854775807: never', example: '432000000' })
+  .meta({ description: 'Milliseconds, as text; 9223372036854775807 means never', example: '432000000' })
 
 const ref = z.object({
   name: z.string(),
@@ -95,7 +95,9 @@ export const tableHealth = z
   .object({
     success: z.literal(true),
     table: z.string(),
-    last_updated_at: timestamp.meta({ description: 'When the table last changed, its schema and properties included' }),
+    last_updated_at: timestamp.meta({
+      description: 'When the table last changed, including its schema and properties',
+    }),
     ...healthNumbers,
   })
   .meta({ id: 'TableHealth' })

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { count, eventTypeWish, pageQuery, timestamp } from './common.ts'
+import { count, eventFilter, pageQuery, timestamp } from './common.ts'
 
 export const createWebhookRequest = z.strictObject({
   url: z.string().min(1).max(2000),
-  types: z.array(eventTypeWish).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
+  types: z.array(eventFilter).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
 })
 
 const webhookFields = {

@@ -10,12 +10,12 @@ export interface Logger {
   error(message: string, fields?: LogFields): void
 }
 
-/** A logger that hands finished lines to `write` and drops those below `level`. */
+/** A logger that passes finished lines to `write` and drops those below `level`. */
 export function createLogger(level: (typeof LEVELS)[number], write: (line: string) => void): Logger {
   const at = (name: (typeof LEVELS)[number]) => (message: string, fields?: LogFields) => {
     if (LEVELS.indexOf(name) < LEVELS.indexOf(level)) return
     const entry = { time: new Date().toISOString(), level: name, message, ...fields }
-    // A replacer makes it several times slower, and what is logged with every request needs none.
+    // A replacer makes this several times slower, and the fields logged with every request need none.
     const plain = fields === undefined || Object.values(fields).every(isPlain)
     write(plain ? JSON.stringify(entry) : JSON.stringify(entry, printable))
   }

@@ -15,15 +15,15 @@ export interface ChainHead {
 /** The head of the empty chain. */
 export const EMPTY_CHAIN: ChainHead = { seq: 0, hash: '0'.repeat(64) }
 
-/** The row as the next link after `head`. */
+/** The row chained as the next one after `head`. */
 export function chainRow(head: ChainHead, row: UnchainedRow): AuditEventsTable {
   const linked = { ...row, seq: head.seq + 1, prev_hash: head.hash }
   return { ...linked, hash: rowHash(linked) }
 }
 
 /**
- * SHA-256, in hex, of the canonical row: a JSON array of every column but the hash itself, in this order, as UTF-8.
- * The previous hash is one of them, so each hash covers all rows up to its own.
+ * SHA-256, in hex, of the canonical row: a JSON array of every column except the hash itself, in this order, as UTF-8.
+ * It includes the previous hash, so each hash covers all rows up to its own.
  */
 export function rowHash(row: Omit<AuditEventsTable, 'hash'>): string {
   const canonical = JSON.stringify([
@@ -43,21 +43,21 @@ export function rowHash(row: Omit<AuditEventsTable, 'hash'>): string {
   return sha256Hex(canonical)
 }
 
-/** HMAC-SHA256, in hex, of a head: only who has the key can say that the log ends there. */
+/** HMAC-SHA256, in hex, of a head: only the holder of the key can prove that the log ends there. */
 export function headMac(key: Uint8Array, head: ChainHead): string {
   return createHmac('sha256', key).update(`lockhouse-audit:${head.seq}:${head.hash}`).digest('hex')
 }
 
-/** Follows a chain row by row and tells the first one that does not belong where it stands. */
+/** Follows a chain row by row and detects the first row that is not the expected next one. */
 export class ChainFollower {
   #head = EMPTY_CHAIN
 
-  /** The last good row. */
+  /** The last valid row. */
   get head(): ChainHead {
     return this.#head
   }
 
-  /** False when the row is not the unchanged next one; the follower stays where it was. */
+  /** False when the row is not the unchanged next one; the follower then does not advance. */
   accept(row: AuditEventsTable): boolean {
     const follows = row.seq === this.#head.seq + 1 && row.prev_hash === this.#head.hash
     if (!follows || row.hash !== rowHash(row)) return false

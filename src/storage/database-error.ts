@@ -1,4 +1,4 @@
-/** What a database refused, in the same words for every driver. */
+/** Why a database failed, independent of the driver. */
 export type DatabaseErrorCode =
   | 'UNIQUE_VIOLATION' // a row with this key exists
   | 'CONSTRAINT_VIOLATION' // any other constraint
@@ -15,11 +15,11 @@ interface DatabaseErrorOptions {
   readonly refused?: boolean
 }
 
-/** An error of a database driver; the driver's own error is the cause. Messages never hold SQL text or parameters. */
+/** An error of a database driver, which is its cause. Messages never contain SQL text or parameters. */
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   readonly code: DatabaseErrorCode
-  /** Whether it is certain that the statement had no effect and will have none. */
+  /** Whether the statement certainly had no effect and will have none. */
   readonly refused: boolean
 
   constructor(code: DatabaseErrorCode, message: string, { cause, refused }: DatabaseErrorOptions = {}) {
@@ -29,7 +29,7 @@ export class DatabaseError extends Error {
   }
 }
 
-/** Whether `error` says that a row with the same key exists. */
+/** Whether `error` means that a row with the same key exists. */
 export function isUniqueViolation(error: unknown): boolean {
   return error instanceof DatabaseError && error.code === 'UNIQUE_VIOLATION'
 }

@@ -3,26 +3,27 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely'
 import type { StateTables } from './schema.ts'
 import type { InTransaction } from './transactions.ts'
 
-/** This process among those that work on the same state database. */
+/** This process among those that use the same state database. */
 export interface Instance {
   readonly id: number
-  /** Whether the process with this id runs. */
+  /** Whether the process with this id is running. */
   isAlive(id: number): Promise<boolean>
-  /** The ids of all processes that run, this one's included. */
+  /** The ids of all running processes, including this one. */
   alive(): Promise<ReadonlySet<number>>
-  /** Whether other processes can work on the same state. */
+  /** Whether other processes can use the same state. */
   readonly isShared: boolean
-  /** Gives the registration up. */
+  /** Ends the registration. */
   close(): Promise<void>
 }
 
-/** Class of the advisory locks that say which instances live; their number is the instance's. */
+/** Class of the advisory locks that mark live instances; the lock's number is the instance's id. */
 const LIVENESS_CLASS = 7_281_115
 const CHECK_MS = 5000
 
 /**
- * Registers this process. On SQLite it is the only one, for it holds the home folder. On PostgreSQL each keeps a
- * connection with a lock on its number; the server drops the lock with the connection, however the process ends.
+ * Registers this process. On SQLite it is the only one, because it locks the home folder. On PostgreSQL each process
+ * keeps a connection with a lock on its number; the server releases the lock with the connection, however the process
+ * ends.
  */
 export async function registerInstance(
   db: Kysely<StateTables>,
@@ -55,7 +56,7 @@ export async function registerInstance(
   }
 }
 
-/** Holds the lock of an instance until the returned function is called; takes it again after a lost connection. */
+/** Holds the lock of an instance until the returned function is called; reacquires it after a lost connection. */
 async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Promise<void>> {
   const closing = Promise.withResolvers<void>()
   const first = Promise.withResolvers<void>()
@@ -91,7 +92,7 @@ async function waitOrClose(closing: Promise<void>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** The numbers of the instances that hold their lock. */
+/** The ids of the instances that hold their lock. */
 async function heldLocks(db: Kysely<StateTables>): Promise<Set<number>> {
   const { rows } = await sql<{ id: number }>`select objid::int as id from pg_locks where locktype = 'advisory'
     and database = (select oid from pg_database where datname = current_database())

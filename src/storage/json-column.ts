@@ -1,6 +1,6 @@
 import { DatabaseError } from './database-error.ts'
 
-/** What a JSON column holds. 64-bit integers are strings here, as they are in the API. */
+/** The value of a JSON column. 64-bit integers are strings here, as in the API. */
 export type StoredJson =
   | string
   | number
@@ -9,7 +9,7 @@ export type StoredJson =
   | readonly StoredJson[]
   | { readonly [key: string]: StoredJson }
 
-/** JSON text for a column; an absent value is NULL. A bigint throws: it must have been made a string before. */
+/** JSON text for a column; an absent value is NULL. Throws for a bigint, which must be converted to a string first. */
 export function toColumn(value: object | StoredJson | undefined): string | null {
   return value === undefined ? null : JSON.stringify(value)
 }
@@ -19,13 +19,13 @@ export function toRequiredColumn(value: object | StoredJson): string {
   return JSON.stringify(value)
 }
 
-/** The value of a JSON column as it was stored, in the shape in which its store wrote it; undefined for NULL. */
+/** The value of a JSON column in the shape that its store wrote; undefined for NULL. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the shape at the call
 export function fromColumn<T = StoredJson>(text: string | null): T | undefined {
   return text === null ? undefined : fromRequiredColumn<T>(text)
 }
 
-/** The value of a JSON column that is never NULL, in the shape in which its store wrote it. */
+/** The value of a JSON column that is never NULL, in the shape that its store wrote. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- names the shape at the call
 export function fromRequiredColumn<T = StoredJson>(text: string): T {
   try {

@@ -8,7 +8,7 @@ type PagedTable = {
 }[keyof StateTables]
 
 /**
- * Narrows a query that is ordered by (`created_at`, `id`) descending to the rows after the cursor, one more than the
+ * Limits a query that is ordered by (`created_at`, `id`) descending to the rows after the cursor, one more than the
  * limit (for `pageOf`).
  */
 export function afterCursor<O>(

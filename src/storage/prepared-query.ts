@@ -2,7 +2,7 @@ import { type Compilable, type CompiledQuery, type Kysely, type QueryResult, typ
 
 import type { StateTables } from './schema.ts'
 
-/** Stands for a parameter by its name while a query is built. */
+/** Placeholder for a named parameter while a query is built. */
 class Slot {
   readonly name: string
 
@@ -11,12 +11,12 @@ class Slot {
   }
 }
 
-/** A value that is given when the query runs. */
+/** A value that is provided when the query runs. */
 export type Parameters<P> = <K extends keyof P & string>(name: K) => RawBuilder<P[K]>
 
 /**
- * A query that is built once for each database, and run with other parameters each time: building takes longer than
- * running it. For what is done in nearly every request; all else is built where it is used.
+ * A query that is built once per database and run with different parameters: building takes longer than running it.
+ * For queries of nearly every request; other queries are built where they are used.
  */
 export function prepared<P extends object, R>(
   build: (db: Kysely<StateTables>, parameter: Parameters<P>) => Compilable<R>,
@@ -36,7 +36,7 @@ export function prepared<P extends object, R>(
   }
 }
 
-/** A row whose every column is a parameter of the same name, for an insert. */
+/** A row for an insert, in which every column is a parameter of the same name. */
 export function parameterRow<P extends object>(parameter: Parameters<P>, columns: readonly (keyof P & string)[]): P {
   const row = Object.fromEntries(columns.map((column) => [column, parameter(column)]))
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an insert takes expressions for values

@@ -1,3 +1,5 @@
+import type { AuditChannel, AuditOutcome } from '../domain/audit.ts'
+
 /**
  * The tables of the state database. Times are RFC 3339 text in UTC with milliseconds, so that text order is time order;
  * columns that end in `_json` hold JSON text; byte counts and durations are integers.
@@ -27,6 +29,9 @@ export interface StateTables {
   readonly agent_usage: AgentUsageTable
   readonly notebook_sessions: NotebookSessionsTable
   readonly notebook_handovers: NotebookHandoversTable
+  readonly environments: EnvironmentsTable
+  readonly deployments: DeploymentsTable
+  readonly deployment_history: DeploymentHistoryTable
 }
 
 export interface MigrationsTable {
@@ -37,7 +42,7 @@ export interface MigrationsTable {
 
 export interface TokensTable {
   id: string
-  /** SHA-256 of the token, in hex; the token itself is stored nowhere. */
+  /** SHA-256 of the token, in hex; the token itself is not stored. */
   token_sha256: string
   user_id: string
   role: string
@@ -47,7 +52,7 @@ export interface TokensTable {
   revoked_at: string | null
 }
 
-/** `unknown`: the commit may or may not have happened; a later look at the table decides. */
+/** `unknown`: the commit may or may not have happened; a later check of the table decides. */
 export type OperationState = 'running' | 'succeeded' | 'failed' | 'cancelled' | 'unknown'
 
 export interface OperationsTable {
@@ -94,7 +99,7 @@ export interface PlansTable {
 export interface SettingsTable {
   key: string
   value_json: string
-  /** 1 at first, one more at each change. */
+  /** Starts at 1; each change increases it by one. */
   revision: number
   updated_at: string
 }
@@ -110,32 +115,32 @@ export interface IdempotencyKeysTable {
   headers_json: string | null
   body: string | null
   created_at: string
-  /** The process that answers it; see {@link InstancesTable}. */
+  /** The process that handles it; see {@link InstancesTable}. */
   instance_id: number | null
-  /** Of the request that claimed it; by this the audit log tells whether it had its effect. */
+  /** Id of the request that claimed the key; the audit log shows by it whether the request had its effect. */
   request_id: string | null
 }
 
-/** Append-only, by triggers; each row's hash covers the row and the hash before it. */
+/** Append-only, enforced by triggers; each row's hash covers the row and the previous hash. */
 export interface AuditEventsTable {
   /** 1..n without gaps. */
   seq: number
   at: string
-  /** NULL: nobody, or the service itself (channel `system`). */
+  /** NULL: an anonymous caller, or the service itself (channel `system`). */
   actor: string | null
   role: string | null
-  channel: string
+  channel: AuditChannel
   action: string
   object_type: string
   object_id: string | null
-  outcome: string
+  outcome: AuditOutcome
   request_id: string | null
   details_json: string
   prev_hash: string
   hash: string
 }
 
-/** The last row of the audit log, under a key that the database does not hold; one row with id 1. */
+/** The last row of the audit log, signed with a key that is not in the database; one row with id 1. */
 export interface AuditHeadTable {
   id: number
   seq: number
@@ -143,7 +148,7 @@ export interface AuditHeadTable {
   mac: string
 }
 
-/** What happened, for others to follow: sequence numbers are given in the order of commits, without gaps. */
+/** The event log: sequence numbers follow the order of commits, without gaps. */
 export interface EventsTable {
   seq: number
   at: string
@@ -158,11 +163,11 @@ export interface SessionsTable {
   id_sha256: string
   user_id: string
   role: string
-  /** The Lockhouse token that it was opened with, whose end ends it; NULL for a JWT. */
+  /** The Lockhouse token that opened the session, which ends with it; NULL for a JWT. */
   token_sha256: string | null
   created_at: string
   last_used_at: string
-  /** The end of what it was opened with, if that has one. */
+  /** When the credential that opened the session expires, if it does. */
   expires_at: string | null
 }
 
@@ -171,7 +176,7 @@ export interface WebhooksTable {
   url: string
   /** JSON array of event types. */
   types_json: string
-  /** Signs deliveries, so it is kept as it is. */
+  /** Signs deliveries, so it is stored in plain text. */
   secret: string
   created_by: string
   created_at: string
@@ -192,7 +197,7 @@ export interface WebhookDeliveriesTable {
   finished_at: string | null
 }
 
-/** The processes that have worked on this database. */
+/** The processes that have used this database. */
 export interface InstancesTable {
   id: number
   started_at: string
@@ -205,7 +210,7 @@ export interface PipelineDefinitionsTable {
   created_by: string
   created_at: string
   updated_at: string
-  /** 1 at first, one more at each change of it, and of which versions are where. */
+  /** Starts at 1; each change of the definition, or of its versions' environments, increases it by one. */
   revision: number
 }
 
@@ -227,11 +232,11 @@ export interface PipelineVersionsTable {
   graph_json: string
 }
 
-/** A version has at most one that is pending, by a partial unique index. */
+/** A version has at most one pending request, enforced by a partial unique index. */
 export interface ApprovalRequestsTable {
   id: string
   definition_id: string
-  /** As it was when the request was made. */
+  /** The name at the time of the request. */
   definition_name: string
   version_id: string
   version: number
@@ -243,11 +248,11 @@ export interface ApprovalRequestsTable {
   decided_by: string | null
   decided_at: string | null
   reason: string | null
-  /** Of the version that was asked for; see {@link PipelineVersionsTable}. */
+  /** Of the requested version; see {@link PipelineVersionsTable}. */
   content_hash: string
-  /** What was newest in the target environment when it was decided; NULL before, and when there was nothing. */
+  /** The newest version in the target environment at the decision; NULL before, and when there was none. */
   base_version_id: string | null
-  /** The version as it was when the request was made. */
+  /** The version at the time of the request. */
   snapshot_json: string
 }
 
@@ -259,14 +264,14 @@ export interface ApprovalCommentsTable {
   created_at: string
 }
 
-/** States of a pipeline's run (contract, section 6). */
+/** States of a pipeline's run (docs/api.md#streaming-pipelines). */
 export type PipelineState = 'starting' | 'running' | 'degraded' | 'stopping' | 'stopped' | 'failed'
 
 export interface StreamingPipelinesTable {
   id: string
-  /** New with every start. */
+  /** New at every start. */
   run_id: string
-  /** The id in the checkpoint's `metadata`, which Spark calls the query's. */
+  /** The id in the checkpoint's `metadata`, which Spark calls the query id. */
   query_id: string
   sources_json: string
   sink_table: string
@@ -279,7 +284,7 @@ export interface StreamingPipelinesTable {
   state: PipelineState
   error_json: string | null
   warnings_json: string
-  /** How far the sources are read. */
+  /** The read positions of the sources. */
   positions_json: string | null
   progress_json: string | null
   definition_id: string | null
@@ -288,26 +293,78 @@ export interface StreamingPipelinesTable {
   created_at: string
   started_at: string | null
   stopped_at: string | null
-  /** The sink table while the pipeline lives: two cannot live on one sink. */
+  /** The sink table while the pipeline is live; unique, so that two live pipelines cannot share a sink. */
   live_sink: string | null
-  /** The process that works on it; see {@link InstancesTable}. */
+  /** The process that runs it; see {@link InstancesTable}. */
   lease_owner: number | null
-  /** ms since the epoch; a lease that is older is free. */
+  /** ms since the epoch; an earlier lease has expired. */
   lease_until_ms: number | null
+  /** The environment whose parameters it uses; null when it was started without a version. */
+  environment: string | null
+  /** The parameters at its start, as configured: secrets only as `env:NAME`. */
+  parameters_json: string | null
+}
+
+/** Settings of an environment; without a row it has the defaults. */
+export interface EnvironmentsTable {
+  environment: string
+  settings_json: string
+  /** Starts at 1; each change increases it by one. */
+  revision: number
+  updated_at: string
+}
+
+/** What should run and what runs of a definition in an environment. */
+export interface DeploymentsTable {
+  definition_id: string
+  environment: string
+  /** The state as last recorded; what has changed since is compared when it is read. */
+  state: string
+  /** Null: nothing should run. */
+  desired_version_id: string | null
+  running_version_id: string | null
+  pipeline_id: string | null
+  reason: string | null
+  /** The rollout in progress; null when there is none. */
+  rollout_json: string | null
+  /** The newest version and the settings of the environment when the state was recorded. */
+  basis_json: string | null
+  /** Starts at 1; each change increases it by one. */
+  revision: number
+  updated_at: string
+  /** The process that carries out the rollout; see {@link InstancesTable}. */
+  lease_owner: number | null
+  lease_until_ms: number | null
+}
+
+/** A deploy, undeploy or rollback, and how it ended. */
+export interface DeploymentHistoryTable {
+  id: string
+  definition_id: string
+  environment: string
+  action: string
+  outcome: string
+  version_id: string | null
+  previous_version_id: string | null
+  parameters_json: string | null
+  reason: string | null
+  started_by: string
+  started_at: string
+  ended_at: string | null
 }
 
 /** A conversation of one user with the agent. */
 export interface AgentChatsTable {
   id: string
   user_id: string
-  /** The beginning of its first prompt. */
+  /** The start of its first prompt. */
   title: string
   turn_count: number
   created_at: string
   updated_at: string
 }
 
-/** One prompt and what came of it. */
+/** One prompt and its result. */
 export interface AgentTurnsTable {
   chat_id: string
   /** 1..n in a chat. */
@@ -326,13 +383,13 @@ export interface AgentTurnsTable {
   tool_calls_json: string
 }
 
-/** `pending` may have expired; `running`: its user said yes, and it has not ended. */
+/** `pending` may have expired; `running`: confirmed by its user and not finished. */
 export type AgentActionState = 'pending' | 'running' | 'done' | 'failed' | 'dismissed'
 
-/** A change that the agent proposed and only its user can have run. */
+/** A change that the agent proposed and that only its user can confirm. */
 export interface AgentActionsTable {
   id: string
-  /** NULL: it was proposed outside of a chat. */
+  /** NULL: proposed outside of a chat. */
   chat_id: string | null
   user_id: string
   tool: string
@@ -350,25 +407,26 @@ export interface AgentActionsTable {
   instance_id: number | null
 }
 
-/** Tokens that a user's chats have cost on a day (UTC, `2026-11-20`). */
+/** Tokens used by a user's chats on a day (UTC, `2026-11-20`). */
 export interface AgentUsageTable {
   user_id: string
   day: string
   tokens: number
 }
 
-/** A user's notebook; whether it still lives, the cluster knows. */
+/** A session or ticket on the host of a notebook. */
 export interface NotebookHandoversTable {
   /** SHA-256 of the ticket or cookie, in hex. */
   secret_sha256: string
   kind: 'ticket' | 'cookie'
-  /** The only host on which it is good. */
+  /** The only host on which it is valid. */
   host: string
-  /** The session that it stands for, whose end ends it. */
+  /** The browser session that it stands for, and ends with. */
   session_sha256: string
   expires_at: string
 }
 
+/** A user's notebook; only the cluster knows whether it is still running. */
 export interface NotebookSessionsTable {
   user_id: string
   session: string

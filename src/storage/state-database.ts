@@ -7,8 +7,8 @@ import type { StateTables } from './schema.ts'
 import { createTransactions } from './transactions.ts'
 
 /**
- * Opens the state database and brings its schema up to date, each migration in one transaction.
- * Throws `DatabaseError`; `NEWER_VERSION`, with nothing changed, when a newer release wrote it.
+ * Opens the state database and migrates its schema, each migration in one transaction. Throws `DatabaseError`;
+ * `NEWER_VERSION`, with nothing changed, when a newer release wrote the database.
  */
 export async function openStateDatabase(dialect: Dialect, now: Date = new Date()): Promise<Kysely<StateTables>> {
   const db = new Kysely<StateTables>({ dialect })
@@ -21,7 +21,7 @@ export async function openStateDatabase(dialect: Dialect, now: Date = new Date()
   }
 }
 
-/** Applies the migrations that a database lacks; see {@link openStateDatabase}. */
+/** Applies the missing migrations; see {@link openStateDatabase}. */
 export async function migrate(
   db: Kysely<StateTables>,
   migrations: ReadonlyMap<number, Migration>,
@@ -72,7 +72,7 @@ interface Step {
   readonly now: Date
 }
 
-/** The version row goes in first: of two processes that start together, one waits or fails there, before any DDL. */
+/** Inserts the version row first: of two processes that start together, one waits or fails there, before any DDL. */
 async function applyOnce(db: Kysely<StateTables>, step: Step): Promise<void> {
   try {
     await createTransactions(db).inTransaction(async (trx) => {

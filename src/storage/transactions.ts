@@ -2,27 +2,27 @@ import { type Kysely, PostgresAdapter, sql, type Transaction } from 'kysely'
 
 import type { StateTables } from './schema.ts'
 
-/** A transaction on the state database; any store is made over it: `createTokenStore(tx)`. */
+/** A transaction on the state database; create any store over it: `createTokenStore(tx)`. */
 export type Tx = Transaction<StateTables>
 
 /**
  * Runs work in one transaction: all of it is durable when the promise resolves, none of it happened when it rejects.
  *
  * Transactions run one after the other on every database (SQLite has one writer; on PostgreSQL they share a lock), so
- * what was read in one is still so when it writes. Two rules follow. Inside `work` use nothing but `tx`: the database
- * itself waits for the transaction, forever. And wait for nothing else in it: no network, no files, no engine.
+ * what one reads is still valid when it writes. Two rules follow. Inside `work` use only `tx`: a query on the database
+ * itself would wait for the transaction forever. And wait for nothing else: no network, no files, no engine.
  */
 export type InTransaction = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 
 export interface Transactions {
   readonly inTransaction: InTransaction
-  /** Calls the listener after each commit of this process; returns what ends that. */
+  /** Calls the listener after each commit of this process; returns a function that stops it. */
   readonly onCommit: (listener: () => void) => () => void
 }
 
 /** Key of the PostgreSQL advisory lock under which all writing transactions run; advisory locks are per database. */
 const WRITE_LOCK = 7_281_114
-/** So many pieces of work share a commit at most: readers wait for it. */
+/** The maximum number of pieces of work that share a commit: readers wait for it. */
 const MAX_GROUP = 64
 
 /** Work that waits for its turn. */
@@ -31,8 +31,8 @@ interface Waiting {
   readonly fail: (error: unknown) => void
 }
 
-/** How a piece of work ended; `tell` settles its caller's promise, to be called when that is certain. */
-type Outcome = { readonly tell: () => void } & (
+/** The outcome of a piece of work; `settle` settles its caller's promise once the outcome is certain. */
+type Outcome = { readonly settle: () => void } & (
   | { readonly kept: true }
   | { readonly kept: false; readonly error: unknown }
 )
@@ -40,21 +40,17 @@ type Outcome = { readonly tell: () => void } & (
 /**
  * Transactions on a state database.
  *
- * Work that waits at the same time shares one commit, each piece behind a savepoint of its own (group commit): the disk
- * is asked once for all of them. None is told of success before that commit.
+ * Work that waits at the same time shares one commit, each piece behind its own savepoint (group commit): one disk
+ * flush serves all of them. None succeeds before that commit.
  */
 export function createTransactions(db: Kysely<StateTables>): Transactions {
-  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
-  const lock = sql`select pg_advisory_xact_lock(${sql.lit(WRITE_LOCK)})`.compile(db)
-  const savepoint = sql`savepoint work`.compile(db)
-  const release = sql`release savepoint work`.compile(db)
-  const rollback = sql`rollback to savepoint work`.compile(db)
+  const { lock, savepoint, release, rollback } = compileStatements(db)
   const listeners = new Set<() => void>()
   const waiting: Waiting[] = []
   let running = false
   let lostBecause: unknown
 
-  /** Throws when the whole group is lost: a database that gave up the transaction, on a full disk, has no savepoint. */
+  /** Throws when the whole group is lost: a database that dropped the transaction, on a full disk, has no savepoint. */
   async function runOne(tx: Tx, { run }: Waiting): Promise<Outcome> {
     await tx.executeQuery(savepoint)
     const outcome = await run(tx)
@@ -63,7 +59,7 @@ export function createTransactions(db: Kysely<StateTables>): Transactions {
       await tx.executeQuery(release)
       return outcome
     } catch (error) {
-      lostBecause = outcome.kept ? error : outcome.error // the rollback of what is gone fails too, and says less
+      lostBecause = outcome.kept ? error : outcome.error // the rollback of a lost transaction fails too, with a less useful error
       throw error
     }
   }
@@ -74,7 +70,7 @@ export function createTransactions(db: Kysely<StateTables>): Transactions {
     const outcomes: Outcome[] = []
     try {
       await db.transaction().execute(async (tx) => {
-        if (isPostgres) await tx.executeQuery(lock)
+        if (lock) await tx.executeQuery(lock)
         for (let next = waiting.shift(); next; next = taken.length < MAX_GROUP ? waiting.shift() : undefined) {
           taken.push(next)
           outcomes.push(await runOne(tx, next))
@@ -86,7 +82,7 @@ export function createTransactions(db: Kysely<StateTables>): Transactions {
       return
     }
     for (const listener of listeners) listener()
-    for (const { tell } of outcomes) tell()
+    for (const { settle } of outcomes) settle()
   }
 
   async function runGroups(): Promise<void> {
@@ -100,15 +96,7 @@ export function createTransactions(db: Kysely<StateTables>): Transactions {
   return {
     inTransaction(work) {
       return new Promise((resolve, reject) => {
-        async function run(tx: Tx): Promise<Outcome> {
-          try {
-            const value = await work(tx)
-            return { kept: true, tell: () => resolve(value) }
-          } catch (error) {
-            return { kept: false, error, tell: () => reject(error) }
-          }
-        }
-        waiting.push({ run, fail: reject })
+        waiting.push({ run: (tx) => outcomeOf(() => work(tx), { resolve, reject }), fail: reject })
         if (running) return
         running = true
         void runGroups()
@@ -121,7 +109,34 @@ export function createTransactions(db: Kysely<StateTables>): Transactions {
   }
 }
 
-/** One turn of the event loop: requests that have arrived meanwhile join the group. */
+/** The statements around a group and around each piece of work in it; only PostgreSQL needs the lock. */
+function compileStatements(db: Kysely<StateTables>) {
+  const isPostgres = db.getExecutor().adapter instanceof PostgresAdapter
+  return {
+    lock: isPostgres ? sql`select pg_advisory_xact_lock(${sql.lit(WRITE_LOCK)})`.compile(db) : undefined,
+    savepoint: sql`savepoint work`.compile(db),
+    release: sql`release savepoint work`.compile(db),
+    rollback: sql`rollback to savepoint work`.compile(db),
+  }
+}
+
+/** What settles the promise of the caller. */
+interface CallerPromise<T> {
+  readonly resolve: (value: T) => void
+  readonly reject: (error: unknown) => void
+}
+
+/** Runs the work; `settle` of its outcome settles the promise of the caller. */
+async function outcomeOf<T>(work: () => Promise<T>, { resolve, reject }: CallerPromise<T>): Promise<Outcome> {
+  try {
+    const value = await work()
+    return { kept: true, settle: () => resolve(value) }
+  } catch (error) {
+    return { kept: false, error, settle: () => reject(error) }
+  }
+}
+
+/** Waits one turn of the event loop, so that requests that have arrived meanwhile join the group. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => void setImmediate(resolve))
 }

@@ -1,14 +1,14 @@
-import type { TableIdentifier } from '../iceberg/table.ts'
-import type { BatchQuery } from './batch-query.ts'
-import type { OnDelete } from './source-history.ts'
-import type { BatchLimits } from './batch-draft.ts'
+import type { TableIdentifier } from '../iceberg/metadata/table.ts'
+import type { BatchQuery } from './sink/batch-query.ts'
+import type { OnDelete } from './source/history.ts'
+import type { BatchLimits } from './sink/batch-draft.ts'
 
 /** A pipeline, ready to run. */
 export interface PipelineSpec {
   readonly pipelineId: string
-  /** New with every start. */
+  /** New for every start. */
   readonly runId: string
-  /** The id of its checkpoint, by which its batches are known in the sink. */
+  /** The id of its checkpoint, which identifies its batches in the sink. */
   readonly queryId: string
   /** At least one; batches read them all, and the checkpoint has an offset for each. */
   readonly sources: readonly TableIdentifier[]
@@ -18,9 +18,9 @@ export interface PipelineSpec {
   readonly limits: BatchLimits
   readonly onDelete: OnDelete
   readonly query: BatchQuery
-  /** The user who started it, among whom batches take turns. */
+  /** The user who started it; batches of different users take turns. */
   readonly owner?: string
 }
 
-/** Table property of a sink that a pipeline made: columns that its source gets are added to it. */
+/** Table property of a sink that a pipeline created: new columns of the source are added to it. */
 export const FOLLOWS_SOURCE = 'lockhouse.follows-source'

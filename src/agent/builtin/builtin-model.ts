@@ -1,4 +1,4 @@
-import type { ChatMessage, ChatModel, ModelReply, ModelRequest } from '../chat-model.ts'
+import type { ChatMessage, ChatModel, ModelReply, ModelRequest } from '../model/chat-model.ts'
 import { changeSkills } from './change-skills.ts'
 import { governanceSkills } from './governance-skills.ts'
 import { JsonView } from './json-view.ts'
@@ -9,23 +9,23 @@ import type { Next, SeenCall, Skill } from './skill.ts'
 import { careFirst, tableFallback, tableSkills } from './table-skills.ts'
 import { bullets } from './words.ts'
 
-/** What the builtin provider calls its one model. */
+/** Name of the only model of the builtin provider. */
 export const BUILTIN_MODEL = 'rules'
 
-const WHAT_I_AM = 'I am a rule-based assistant, not a language model'
+const DISCLAIMER = 'I am a rule-based assistant, not a language model'
 
 const EXAMPLES = [
   'Which tables need care, and why?',
-  'What does demo.orders hold?',
-  'How many rows has demo.orders? Show 5 rows of demo.orders',
+  'What is in demo.orders?',
+  'How many rows does demo.orders have? Show 5 rows of demo.orders',
   'What would compacting demo.events do? What would expiring its snapshots do?',
   'Compact demo.events. Expire snapshots of demo.events older than 7 days',
-  'Which pipelines lag? Which pipelines failed?',
-  'What waits for approval?',
-  'What happened lately? Which operations failed?',
+  'Which pipelines are behind? Which pipelines failed?',
+  'What is waiting for approval?',
+  'What happened recently? Which operations failed?',
 ]
 
-/** No everyday question is longer, and rules that look at every word with every other one take time. */
+/** Longer prompts are cut: some rules take quadratic time in the length of the prompt. */
 const MAX_PROMPT = 2000
 
 const HELP =
@@ -36,7 +36,7 @@ const helpSkill: Skill = {
   next: () => ({ say: `I answer questions like these:\n\n${bullets(EXAMPLES)}` }),
 }
 
-/** Most special first: the first that matches answers. */
+/** Most specific first: the first skill that matches answers. */
 const SKILLS: readonly Skill[] = [
   helpSkill,
   careFirst,
@@ -52,8 +52,8 @@ const SKILLS: readonly Skill[] = [
 ]
 
 /**
- * Answers everyday questions by rules, from the same tools as a language model: no key, no network, no cost. It holds
- * the place of a model, and says in every answer that it is none.
+ * Answers common questions by rules, with the same tools as a language model: no key, no network, no cost. It
+ * implements the interface of a model, and every answer states that it is not a language model.
  */
 export function createBuiltinModel(now: () => Date): ChatModel {
   return {
@@ -67,7 +67,7 @@ export function createBuiltinModel(now: () => Date): ChatModel {
 function complete({ messages, mayCallTools, onDelta }: ModelRequest, now: Date): ModelReply {
   const at = messages.findLastIndex(({ role }) => role === 'user')
   const prompt = (messages[at]?.content ?? '').slice(0, MAX_PROMPT)
-  const earlier = messages.slice(0, at).filter(isSaid)
+  const earlier = messages.slice(0, at).filter(isUserOrAssistant)
   const question = readQuestion(
     prompt,
     earlier.map(({ content }) => content),
@@ -83,15 +83,15 @@ function complete({ messages, mayCallTools, onDelta }: ModelRequest, now: Date):
     }))
     return { ...FREE, text: '', toolCalls }
   }
-  const words = 'say' in next ? next.say : 'That needs more steps than one question may take.'
-  const text = `${words}\n\n(${WHAT_I_AM}.)`
+  const words = 'say' in next ? next.say : 'That needs more steps than one question may use.'
+  const text = `${words}\n\n(${DISCLAIMER}.)`
   onDelta?.(text)
   return { ...FREE, text, toolCalls: [] }
 }
 
 const FREE = { usage: { input_tokens: 0, output_tokens: 0, estimated: false }, isCutShort: false }
 
-function isSaid({ role }: ChatMessage): boolean {
+function isUserOrAssistant({ role }: ChatMessage): boolean {
   return role === 'user' || role === 'assistant'
 }
 
@@ -99,7 +99,7 @@ function answer(question: Question, seen: readonly SeenCall[]): Next {
   const next = SKILLS.find((one) => one.matches(question))?.next(question, seen)
   if (next !== undefined && ('calls' in next || next.say !== undefined)) return next
   return {
-    say: `I do not understand that: I only know some kinds of questions and orders. Try one of these:\n\n${bullets(EXAMPLES)}`,
+    say: `I did not understand that: I only support certain questions and commands. Try one of these:\n\n${bullets(EXAMPLES)}`,
   }
 }
 

@@ -1,4 +1,4 @@
-import { maintenanceSkill, tellProposal } from './maintenance-skill.ts'
+import { maintenanceSkill, describeProposal } from './maintenance-skill.ts'
 import { lastOf, type Next, type Skill } from './skill.ts'
 import { findTable } from './table-finder.ts'
 
@@ -10,19 +10,19 @@ const ADD = new RegExp(
 const RENAME = new RegExp(`\\brename (?:the )?column ${NAME}(?: (?:of|in|on) \\S+)? (?:to|into|as) ${NAME}`, 'iu')
 const DROP = new RegExp(`\\b(?:drop|remove) (?:the )?column ${NAME}`, 'iu')
 
-/** Columns: proposals to add, rename and drop one. */
+/** Proposals to add, rename and drop a column. */
 const columnSkill: Skill = {
   matches: ({ text, isAsking }) => !isAsking && (ADD.test(text) || RENAME.test(text) || DROP.test(text)),
   next(question, seen) {
     const { tool, args } = columnChange(question.text)
     const columns = Object.values(args).map((name) => name.toLowerCase())
-    // `payload.kind` in "drop column payload.kind" is a column, and no table.
+    // `payload.kind` in "drop column payload.kind" is a column, not a table.
     const tables = question.tables.filter((name) => !columns.includes(name.toLowerCase()))
     const found = findTable({ ...question, tables }, seen)
     if ('next' in found) return found.next
     const result = lastOf(seen, tool)
     if (result === undefined) return { calls: [{ tool, args: { table: found.table, ...args } }] }
-    return { say: tellProposal(found.table, result) }
+    return { say: describeProposal(found.table, result) }
   },
 }
 
@@ -41,20 +41,20 @@ const DELETING = /\b(delete|drop|remove|truncate|purge|wipe|erase|destroy)\b/
 const REFUSALS: readonly (readonly [RegExp, string])[] = [
   [
     DECIDING,
-    'I cannot approve, reject, promote, demote or retire anything: people decide that, on the page of the approval or the version.',
+    'I cannot approve, reject, promote, demote or retire anything: people do that on the page of the approval or the version.',
   ],
-  [UNDOING, 'I cannot roll tables back or remove orphan files: a lead does that, on the page of the table.'],
+  [UNDOING, 'I cannot roll tables back or remove orphan files: a LeadDataEngineer does that on the page of the table.'],
   [DELETING, 'I cannot delete tables, rows, pipelines or definitions.'],
 ]
 
-/** What the agent never does. */
+/** Changes that the agent never makes. */
 const refusalSkill: Skill = {
   matches: ({ lower, isAsking }) => !isAsking && (DECIDING.test(lower) || UNDOING.test(lower) || DELETING.test(lower)),
   next({ lower }): Next {
     const what = REFUSALS.find(([matches]) => matches.test(lower))?.[1] ?? ''
-    return { say: `${what} I can show what waits, and propose compaction, expiry of snapshots and changes of columns.` }
+    return { say: `${what} I can show pending approvals, and propose compaction, snapshot expiry and column changes.` }
   },
 }
 
-/** Skills that propose changes, most special first. */
+/** Skills that propose changes, most specific first. */
 export const changeSkills: readonly Skill[] = [columnSkill, refusalSkill, maintenanceSkill]

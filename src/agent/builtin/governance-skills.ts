@@ -6,23 +6,23 @@ import { bullets, duration, moment, problem, quoted } from './words.ts'
 
 const APPROVALS = /\b(approvals?|approved|waits?|waiting|pending|to (be )?(approve|decide|review)d?|decisions?)\b/
 
-/** What waits for approval. */
+/** Pending approval requests. */
 const approvalSkill: Skill = {
   matches: ({ lower }) => APPROVALS.test(lower) && !/\bpipe-|\bsnapshot|\bcompact/.test(lower),
   next: (_, seen) =>
     oneCall({ tool: 'pending_approvals', args: {} }, seen, ({ data, error }) => {
       if (error?.at('code').text() === 'UNKNOWN_TOOL') {
-        return 'Approval requests are for LeadDataEngineers to see, which your role is not.'
+        return 'Only the LeadDataEngineer role can see approval requests.'
       }
-      if (error !== undefined) return `I cannot look at the approval requests: ${problem(error)}`
+      if (error !== undefined) return `I cannot read the approval requests: ${problem(error)}`
       const total = data.at('count').number()
-      if (total === 0) return 'Nothing waits for approval.'
-      const head = `${plural(total, 'approval request')} ${total === 1 ? 'waits' : 'wait'} for a decision:`
-      return `${head}\n\n${bullets(data.at('requests').list().map(tellRequest))}`
+      if (total === 0) return 'Nothing is waiting for approval.'
+      const head = `${plural(total, 'approval request')} ${total === 1 ? 'is' : 'are'} waiting for a decision:`
+      return `${head}\n\n${bullets(data.at('requests').list().map(describeRequest))}`
     }),
 }
 
-function tellRequest(request: JsonView): string {
+function describeRequest(request: JsonView): string {
   const name = quoted(request.at('definition_name').text())
   const move = `${request.at('from_environment').text()} to ${request.at('to_environment').text()}`
   const who = `requested by ${quoted(request.at('requested_by').text())} on ${moment(request.at('requested_at').text())}`
@@ -32,7 +32,7 @@ function tellRequest(request: JsonView): string {
 const OPERATIONS =
   /\b(happened|happening|operations?|lately|recent|recently|activity|log|was done|has been done|been done|who (compacted|expired|dropped|added|renamed|changed|ran)|ran|what ran|last (compaction|expiry|operation|maintenance))\b|\b(did|done)\b.*\b(today|yesterday|tonight|last night|this (morning|week|month))\b|\b(anything|something) (fail\w*|go wrong|went wrong|break|broke|happen)\b|\bwhen (was|were)\b.*\b(compacted|expired)\b/
 
-/** What was done to tables. */
+/** Operations on tables. */
 const operationSkill: Skill = {
   matches: ({ lower }) => OPERATIONS.test(lower),
   next({ lower, tables }, seen) {
@@ -40,18 +40,18 @@ const operationSkill: Skill = {
     const state = /\b(fail\w*|error\w*|wrong)\b/.test(lower) ? { state: 'failed' } : {}
     const args = { ...(table === undefined ? {} : { table }), ...state }
     return oneCall({ tool: 'list_operations', args }, seen, ({ data, error, truncated }) => {
-      if (error !== undefined) return `I cannot look at the operations: ${problem(error)}`
+      if (error !== undefined) return `I cannot read the operations: ${problem(error)}`
       const operations = data.at('operations').list()
       const what = `${'state' in state ? 'failed ' : ''}operation`
       const where = table === undefined ? '' : ` on ${quoted(table)}`
-      if (operations.length === 0) return `There is no ${what}${where} in the ledger.`
+      if (operations.length === 0) return `There are no ${what}s${where} in the ledger.`
       const head = `${truncated ? 'The newest' : 'All'} ${plural(operations.length, what)}${where}, newest first:`
-      return `${head}\n\n${bullets(operations.map(tellOperation), 15)}`
+      return `${head}\n\n${bullets(operations.map(describeOperation), 15)}`
     })
   },
 }
 
-function tellOperation(operation: JsonView): string {
+function describeOperation(operation: JsonView): string {
   const what = `${operation.at('operation').text()} of ${quoted(operation.at('table').text())}`
   const took = operation.at('duration_ms').exists ? ` in ${duration(operation.at('duration_ms').number())}` : ''
   const before = operation.at('score_before')
@@ -62,7 +62,7 @@ function tellOperation(operation: JsonView): string {
   return `${moment(operation.at('created_at').text())}: ${what} ${who} ${operation.at('state').text()}${took}${score}${error}`
 }
 
-/** Pipeline definitions, and what is in an environment. */
+/** Pipeline definitions, all or those of one environment. */
 const definitionSkill: Skill = {
   matches: ({ lower }) =>
     /\bdefinitions?\b/.test(lower) || (/\b(what|which|list|show)\b/.test(lower) && environmentIn(lower) !== undefined),
@@ -70,10 +70,10 @@ const definitionSkill: Skill = {
     const environment = environmentIn(lower)
     const args = environment === undefined ? {} : { environment }
     return oneCall({ tool: 'list_definitions', args }, seen, ({ data, error, truncated }) => {
-      if (error !== undefined) return `I cannot look at the pipeline definitions: ${problem(error)}`
+      if (error !== undefined) return `I cannot read the pipeline definitions: ${problem(error)}`
       const definitions = data.at('definitions').list()
       const where = environment === undefined ? '' : ` with a version in ${environment}`
-      if (definitions.length === 0) return `There is no pipeline definition${where}.`
+      if (definitions.length === 0) return `There are no pipeline definitions${where}.`
       const head = `${truncated ? 'The newest ' : ''}${count(definitions.length)} pipeline definition${definitions.length === 1 ? '' : 's'}${where}:`
       const lines = definitions.map((one) => {
         const description = one.at('description').text()
@@ -88,5 +88,5 @@ function environmentIn(lower: string): string | undefined {
   return ENVIRONMENTS.find((environment) => new RegExp(`\\b${environment}\\b`).test(lower))
 }
 
-/** Skills about definitions, approvals and the ledger, most special first. */
+/** Skills about definitions, approvals and the ledger, most specific first. */
 export const governanceSkills: readonly Skill[] = [approvalSkill, definitionSkill, operationSkill]

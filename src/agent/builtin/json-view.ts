@@ -1,4 +1,4 @@
-/** A look into JSON of unknown shape: what is not there is empty, never an error. */
+/** Reads JSON of unknown shape: missing values are empty, never an error. */
 export class JsonView {
   readonly #value: unknown
 
@@ -6,7 +6,7 @@ export class JsonView {
     this.#value = value
   }
 
-  /** A view of JSON text; an empty one when it is none. */
+  /** A view of JSON text; empty when the text is not JSON. */
   static parse(text: string): JsonView {
     try {
       return new JsonView(JSON.parse(text))
@@ -30,14 +30,14 @@ export class JsonView {
     return new JsonView(members.find(([member]) => member === name)?.[1])
   }
 
-  /** Text; numbers and booleans as they are written, everything else empty. */
+  /** Text. Numbers and booleans as JSON writes them, everything else empty. */
   text(): string {
     const value = this.#value
     if (typeof value === 'string') return value
     return typeof value === 'number' || typeof value === 'boolean' ? String(value) : ''
   }
 
-  /** A number; 0 when there is none. */
+  /** A number; 0 when the value is not a number. */
   number(): number {
     return typeof this.#value === 'number' ? this.#value : 0
   }

@@ -1,17 +1,17 @@
 import { count, plural } from '../../domain/table-health.ts'
 import { JsonView } from './json-view.ts'
 import { ageIn, numberNear, type Question } from './question.ts'
-import { lastOf, type Next, NOT_UNDERSTOOD, type SeenCall, type Skill } from './skill.ts'
+import { lastOf, type Next, NOT_APPLICABLE, type SeenCall, type Skill } from './skill.ts'
 import { findTable, namedIn } from './table-finder.ts'
 import { bullets, moment, problem, quoted } from './words.ts'
 
 interface TableChange {
   readonly matches: RegExp
-  /** Proposes it. */
+  /** The tool that proposes it. */
   readonly tool: string
-  /** Its name in health reports. */
+  /** Name of the operation in health reports. */
   readonly operation: string
-  /** Only tells what it would do; undefined: there is no such tool, and proposing tells as much. */
+  /** The tool that only plans it; undefined when there is none, as the proposal contains the same plan. */
   readonly planTool?: string
   readonly args?: (question: Question) => object
 }
@@ -39,7 +39,7 @@ const CHANGES: readonly TableChange[] = [
 
 function expiryOptions({ lower, now }: Question): object {
   const keep = numberNear(lower, 'keep|keeping|retain|retaining|retain_last|but|except')
-  // "All but the last 5" means young ones too.
+  // "All but the last 5" includes recent snapshots.
   const age = ageIn(lower) ?? (keep !== undefined && /\ball\b/.test(lower) ? 0 : undefined)
   return {
     ...(age === undefined ? {} : { older_than: new Date(now.getTime() - age).toISOString() }),
@@ -47,51 +47,53 @@ function expiryOptions({ lower, now }: Question): object {
   }
 }
 
-/** "Who compacted it?" asks for what was done. */
-const DONE_BEFORE =
+/** "Who compacted it?" is about past operations. */
+const PAST_OPERATION =
   /^who\b|\b(last|latest) (compaction|expiry)\b|\bwhen (was|were|did)\b|\b(was|were|been) (last )?(compacted|expired)\b/
-const EVERYWHERE =
+const ALL_TABLES =
   /\b(all|every|everything|each|wherever|whatever)\b.*\b(tables?|needs?|everything|possible|necessary)\b|\b(everything|everywhere)\b/
 
-/** Compaction, expiry and manifests: what they would do, and proposals to do it. */
+/** Plans and proposals for compaction, expiry and manifest rewrites. */
 export const maintenanceSkill: Skill = {
-  matches: ({ lower }) => !DONE_BEFORE.test(lower) && CHANGES.some(({ matches }) => matches.test(lower)),
+  matches: ({ lower }) => !PAST_OPERATION.test(lower) && CHANGES.some(({ matches }) => matches.test(lower)),
   next(question, seen) {
     const change = CHANGES.find(({ matches }) => matches.test(question.lower))
-    if (change === undefined) return NOT_UNDERSTOOD
-    if (isAboutAll(question, seen)) return everywhere(change, question, seen)
+    if (change === undefined) return NOT_APPLICABLE
+    if (isAboutAll(question, seen)) return forAllTables(change, question, seen)
     const found = findTable(question, seen)
     if ('next' in found) return found.next
     const { table } = found
     if (question.isAsking && change.planTool === undefined) {
       const health = lastOf(seen, 'table_health')
-      return health ? { say: tellManifests(table, health) } : { calls: [{ tool: 'table_health', args: { table } }] }
+      return health ? { say: describeManifests(table, health) } : { calls: [{ tool: 'table_health', args: { table } }] }
     }
     const tool = question.isAsking ? (change.planTool ?? change.tool) : change.tool
     const result = lastOf(seen, tool)
     if (result === undefined) return { calls: [{ tool, args: { table, ...change.args?.(question) } }] }
-    return { say: tool === change.planTool ? tellPlan(table, result, change.tool) : tellProposal(table, result) }
+    return {
+      say: tool === change.planTool ? describePlanResult(table, result, change.tool) : describeProposal(table, result),
+    }
   },
 }
 
-/** Whether no table is meant more than the others: all are, or a question names none. */
+/** Whether the prompt is about all tables: it says so, or it is a question that names none. */
 function isAboutAll({ tables, lower, isAsking, earlierTable }: Question, seen: readonly SeenCall[]): boolean {
   if (tables.length > 0) return false
-  if (EVERYWHERE.test(lower)) return true
+  if (ALL_TABLES.test(lower)) return true
   if (!isAsking || earlierTable !== undefined) return false
   const listed = lastOf(seen, 'list_tables')?.data.at('tables').texts()
   return listed !== undefined && namedIn(lower, listed).length === 0
 }
 
-/** More proposals than this at once are not looked through. */
+/** Nobody reviews more proposals than this at once. */
 const MAX_PROPOSALS = 10
 
-/** What a change would bring to every table that its health report proposes it for; an order proposes it for each. */
-function everywhere({ tool, operation }: TableChange, { isAsking }: Question, seen: readonly SeenCall[]): Next {
+/** Lists every table whose health report recommends the change; a command also proposes the change for each of them. */
+function forAllTables({ tool, operation }: TableChange, { isAsking }: Question, seen: readonly SeenCall[]): Next {
   const ranking = lastOf(seen, 'tables_needing_care')
   if (ranking === undefined) return { calls: [{ tool: 'tables_needing_care', args: { limit: 50 } }] }
-  if (ranking.error !== undefined) return { say: `I could not look at the tables: ${problem(ranking.error)}` }
-  const wanting = ranking.data
+  if (ranking.error !== undefined) return { say: `I cannot check the tables: ${problem(ranking.error)}` }
+  const candidates = ranking.data
     .at('tables')
     .list()
     .flatMap((table) => {
@@ -103,22 +105,22 @@ function everywhere({ tool, operation }: TableChange, { isAsking }: Question, se
     })
     .slice(0, MAX_PROPOSALS)
   const word = operation.replaceAll('_', ' ')
-  if (wanting.length === 0) return { say: `No table needs it: ${word} would help none of them now.` }
+  if (candidates.length === 0) return { say: `No table needs it now: ${word} is not recommended for any of them.` }
   const proposed = seen.filter((call) => call.tool === tool)
-  if (!isAsking && proposed.length === 0) return { calls: wanting.map(({ table }) => ({ tool, args: { table } })) }
-  const lines = wanting.map(({ table, reason }, at) => {
+  if (!isAsking && proposed.length === 0) return { calls: candidates.map(({ table }) => ({ tool, args: { table } })) }
+  const lines = candidates.map(({ table, reason }, at) => {
     const call = proposed[at]
-    return call === undefined ? `${quoted(table)}: ${reason}` : tellProposal(table, call)
+    return call === undefined ? `${quoted(table)}: ${reason}` : describeProposal(table, call)
   })
   const head = isAsking
-    ? `${plural(wanting.length, 'table')} would gain from it; nothing has been changed:`
-    : `${plural(wanting.length, 'table')} would gain from it:`
+    ? `${plural(candidates.length, 'table')} would benefit from it; nothing has been changed:`
+    : `${plural(candidates.length, 'table')} would benefit from it:`
   return { say: `${head}\n\n${bullets(lines)}` }
 }
 
-/** Whether merging manifests is worth it, as the health report says. */
-function tellManifests(table: string, { data, error }: SeenCall): string {
-  if (error !== undefined) return `I cannot look at ${quoted(table)}: ${problem(error)}`
+/** Whether the health report recommends merging manifests. */
+function describeManifests(table: string, { data, error }: SeenCall): string {
+  if (error !== undefined) return `I cannot read ${quoted(table)}: ${problem(error)}`
   const manifests = plural(data.at('manifest_count').number(), 'manifest')
   const action = data
     .at('actions')
@@ -126,24 +128,26 @@ function tellManifests(table: string, { data, error }: SeenCall): string {
     .find((one) => one.at('operation').text() === 'rewrite_manifests')
   if (action === undefined) return `${quoted(table)} has ${manifests}; merging them is not worth it now.`
   const reason = problem(new JsonView({ message: action.at('reason').text() }))
-  return `${quoted(table)} has ${manifests}. ${reason}. To have it done, write "rewrite manifests of ${table}".`
+  return `${quoted(table)} has ${manifests}. ${reason}. To propose it, write "rewrite manifests of ${table}".`
 }
 
-function tellPlan(table: string, { data, error }: SeenCall, tool: string): string {
+function describePlanResult(table: string, { data, error }: SeenCall, tool: string): string {
   if (error !== undefined) return `I cannot plan that for ${quoted(table)}: ${problem(error)}`
   const plan = data.at('plan')
   const summary = data.at('summary').text()
-  const extra = tool === 'compact' ? tellCompaction(plan) : tellExpiry(plan)
+  const extra = tool === 'compact' ? describeCompactionPlan(plan) : describeExpiryPlan(plan)
   const order = tool === 'compact' ? `"compact ${table}"` : `"expire snapshots of ${table}"`
   const isNothing = summary.startsWith('there is nothing')
   const why =
-    tool === 'compact' ? 'no files of it are worth a rewrite' : 'none of its snapshots is past what the table keeps'
+    tool === 'compact'
+      ? 'none of its files are worth rewriting'
+      : 'all of its snapshots are within the retention settings of the table'
   return isNothing
     ? `Nothing: ${summary}, ${why}.${extra}`
-    : `${summary}.${extra} Nothing has been changed. To have it done, write ${order}; it then waits for your confirmation.`
+    : `${summary}.${extra} Nothing has been changed. To propose it, write ${order}; it then needs your confirmation.`
 }
 
-function tellCompaction(plan: JsonView): string {
+function describeCompactionPlan(plan: JsonView): string {
   const groups = plan.at('groups_count').number()
   const rows = plan.at('rows_read').number()
   const failures = plan.at('failures').list()
@@ -154,20 +158,20 @@ function tellCompaction(plan: JsonView): string {
     : skipped
 }
 
-function tellExpiry(plan: JsonView): string {
+function describeExpiryPlan(plan: JsonView): string {
   const pins = plan.at('pinned_by').list()
   const oldest = plan.at('expired_snapshots').list()[0]?.at('committed_at').text()
   const since = oldest ? ` The oldest of them is from ${moment(oldest)}.` : ''
   const kept = plan.at('kept_snapshots_count').number()
-  return pins.length > 0 ? `${since} ${count(kept)} more stay because pipelines have still to read them.` : since
+  return pins.length > 0 ? `${since} ${count(kept)} more are kept because pipelines have not read them yet.` : since
 }
 
-/** What came of a tool that proposes. */
-export function tellProposal(subject: string, { data, error }: SeenCall): string {
+/** The result of a tool that proposes a change. */
+export function describeProposal(subject: string, { data, error }: SeenCall): string {
   if (error !== undefined) return `I cannot propose that for ${quoted(subject)}: ${problem(error)}`
   const summary = data.at('summary').text()
   const action = data.at('pending_action')
   if (!action.exists) return `${summary}.`
   const until = moment(action.at('expires_at').text())
-  return `${summary}. Nothing has been changed yet: this waits for your confirmation as action ${quoted(action.at('id').text())}, until ${until}.`
+  return `${summary}. Nothing has been changed yet: confirm action ${quoted(action.at('id').text())} before ${until} to run it.`
 }

@@ -1,7 +1,8 @@
 import { count, plural } from '../../domain/table-health.ts'
-import { tellProposal } from './maintenance-skill.ts'
+import { describeProposal } from './maintenance-skill.ts'
 import type { JsonView } from './json-view.ts'
-import { lastOf, oneCall, type SeenCall, type Skill } from './skill.ts'
+import type { Question } from './question.ts'
+import { lastOf, type Next, oneCall, type SeenCall, type Skill } from './skill.ts'
 import { bullets, duration, moment, problem, quoted } from './words.ts'
 
 const PIPELINE_ID = /\bpipe-[0-9a-z]+\b/
@@ -9,32 +10,34 @@ const START = /\bstart (?:a |the |new )*(?:streaming )?pipeline\b/
 const EVERY = /\bevery (\d+(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?|h|hours?)\b/
 const CHECKPOINT = /\bcheckpoint(?: at| in| location)? [`"']?([\w./:-]+)[`"']?/i
 
-/** Proposals to start and stop pipelines. */
+/** Proposals to start or stop a pipeline. */
 const controlSkill: Skill = {
   matches: ({ lower, isAsking }) =>
     !isAsking && (START.test(lower) || (/\b(stop|halt|shut down)\b/.test(lower) && /\bpipeline|\bpipe-/.test(lower))),
-  next(question, seen) {
-    const { lower, text, tables } = question
-    if (START.test(lower)) {
-      const [, amount, unit] = EVERY.exec(lower) ?? []
-      const location = CHECKPOINT.exec(text)?.[1]
-      const [source, sink] = tables.filter((table) => table !== location)
-      if (source === undefined || sink === undefined || amount === undefined || location === undefined) {
-        return {
-          say: 'To start a pipeline I need two tables, an interval and a checkpoint, such as: "start a pipeline from demo.events to demo.copy every 5 seconds with checkpoint checkpoints/events".',
-        }
-      }
-      const result = lastOf(seen, 'start_pipeline')
-      const trigger = `${amount} ${unit ?? 's'}`
-      const args = { source_table: source, sink_table: sink, trigger_interval: trigger, checkpoint_location: location }
-      return result ? { say: tellProposal(source, result) } : { calls: [{ tool: 'start_pipeline', args }] }
+  next: (question, seen) => (START.test(question.lower) ? proposeStart(question, seen) : proposeStop(question, seen)),
+}
+
+function proposeStart({ lower, text, tables }: Question, seen: readonly SeenCall[]): Next {
+  const [, amount, unit] = EVERY.exec(lower) ?? []
+  const location = CHECKPOINT.exec(text)?.[1]
+  const [source, sink] = tables.filter((table) => table !== location)
+  if (source === undefined || sink === undefined || amount === undefined || location === undefined) {
+    return {
+      say: 'To start a pipeline I need two tables, an interval and a checkpoint, such as: "start a pipeline from demo.events to demo.copy every 5 seconds with checkpoint checkpoints/events".',
     }
-    const id = PIPELINE_ID.exec(lower)?.[0]
-    if (id === undefined) return { say: 'Which pipeline? Name its id, such as "stop pipeline pipe-…".' }
-    const result = lastOf(seen, 'stop_pipeline')
-    if (result) return { say: tellProposal(id, result) }
-    return { calls: [{ tool: 'stop_pipeline', args: { pipeline_id: id } }] }
-  },
+  }
+  const result = lastOf(seen, 'start_pipeline')
+  const trigger = `${amount} ${unit ?? 's'}`
+  const args = { source_table: source, sink_table: sink, trigger_interval: trigger, checkpoint_location: location }
+  return result ? { say: describeProposal(source, result) } : { calls: [{ tool: 'start_pipeline', args }] }
+}
+
+function proposeStop({ lower }: Question, seen: readonly SeenCall[]): Next {
+  const id = PIPELINE_ID.exec(lower)?.[0]
+  if (id === undefined) return { say: 'Which pipeline? Give its id, such as "stop pipeline pipe-…".' }
+  const result = lastOf(seen, 'stop_pipeline')
+  if (result) return { say: describeProposal(id, result) }
+  return { calls: [{ tool: 'stop_pipeline', args: { pipeline_id: id } }] }
 }
 
 /** One pipeline by its id. */
@@ -43,24 +46,24 @@ const statusSkill: Skill = {
   next({ lower }, seen) {
     const id = PIPELINE_ID.exec(lower)?.[0] ?? ''
     return oneCall({ tool: 'pipeline_status', args: { pipeline_id: id } }, seen, ({ data, error }) => {
-      if (error !== undefined) return `I cannot look at ${quoted(id)}: ${problem(error)}`
+      if (error !== undefined) return `I cannot read ${quoted(id)}: ${problem(error)}`
       const sources = data
         .at('last_progress')
         .at('sources')
         .list()
         .map((source) => source.at('lag'))
-      return tellPipeline(data, sources)
+      return describePipeline(data, sources)
     })
   },
 }
 
 const PIPELINES = /\b(pipelines?|streams?|streaming|lag|lags|lagging|behind|ingest\w*)\b/
 
-/** How pipelines are: those that lag, that failed, or all. */
+/** State of pipelines: those that lag, that failed, or all. */
 const listSkill: Skill = {
   matches: ({ lower }) => PIPELINES.test(lower) && !/\bdefinitions?\b|\bversions?\b|\bapprov/.test(lower),
   next: ({ lower }, seen) =>
-    oneCall({ tool: 'list_pipelines', args: {} }, seen, (result) => tellPipelines(result, lower)),
+    oneCall({ tool: 'list_pipelines', args: {} }, seen, (result) => describePipelines(result, lower)),
 }
 
 interface Shown {
@@ -69,8 +72,8 @@ interface Shown {
   readonly rows: number
 }
 
-function tellPipelines({ data, error, truncated }: SeenCall, lower: string): string {
-  if (error !== undefined) return `I cannot look at the pipelines: ${problem(error)}`
+function describePipelines({ data, error, truncated }: SeenCall, lower: string): string {
+  if (error !== undefined) return `I cannot read the pipelines: ${problem(error)}`
   const all = data
     .at('pipelines')
     .list()
@@ -84,7 +87,7 @@ function tellPipelines({ data, error, truncated }: SeenCall, lower: string): str
   const head = `${truncated ? 'Of the newest ' : 'There '}${truncated ? '' : all.length === 1 ? 'is ' : 'are '}${plural(all.length, 'pipeline')}: ${summary}.`
   const { shown, none } = selection(all, lower)
   if (shown.length === 0) return `${head} ${none}`
-  return `${head}\n\n${bullets(shown.map(({ view, lags }) => tellPipeline(view, lags)))}`
+  return `${head}\n\n${bullets(shown.map(({ view, lags }) => describePipeline(view, lags)))}`
 }
 
 function selection(all: readonly Shown[], lower: string): { readonly shown: readonly Shown[]; readonly none: string } {
@@ -103,11 +106,11 @@ function selection(all: readonly Shown[], lower: string): { readonly shown: read
   return { shown: all, none: '' }
 }
 
-function tellPipeline(view: JsonView, lags: readonly JsonView[]): string {
+function describePipeline(view: JsonView, lags: readonly JsonView[]): string {
   const sources = view.at('source_tables').texts().map(quoted).join(', ')
   const state = view.at('state').text()
   const error = view.at('error').exists ? ` because of ${problem(view.at('error'))}` : ''
-  const behind = lags.map(tellLag).filter((text) => text !== '')
+  const behind = lags.map(describeLag).filter((text) => text !== '')
   const started = view.at('started_at').text()
   const since = started === '' ? '' : `, started ${moment(started)}`
   const lag =
@@ -115,12 +118,12 @@ function tellPipeline(view: JsonView, lags: readonly JsonView[]): string {
   return `${quoted(view.at('id').text())} from ${sources} into ${quoted(view.at('sink_table').text())} is ${state}${error}${since}${lag}.`
 }
 
-function tellLag(lag: JsonView): string {
+function describeLag(lag: JsonView): string {
   const rows = lag.at('rows').number()
   const snapshots = lag.at('snapshots').number()
   if (rows === 0 && snapshots === 0) return ''
   return `${plural(rows, 'row')} in ${plural(snapshots, 'snapshot')} (${duration(lag.at('seconds').number() * 1000)})`
 }
 
-/** Skills about streaming pipelines, most special first. */
+/** Skills about streaming pipelines, most specific first. */
 export const pipelineSkills: readonly Skill[] = [controlSkill, statusSkill, listSkill]

@@ -1,14 +1,14 @@
-/** A prompt, as the rules look at it. */
+/** A prompt, prepared for the rules. */
 export interface Question {
-  /** As it was written. */
+  /** The original text. */
   readonly text: string
   /** In lower case, with single spaces. */
   readonly lower: string
-  /** Qualified table names in it, in their order. */
+  /** Qualified table names in it, in order. */
   readonly tables: readonly string[]
-  /** The table that was spoken of last before, for words such as "it". */
+  /** The table that earlier messages named last, for words such as "it". */
   readonly earlierTable: string | undefined
-  /** Whether it asks, rather than orders. */
+  /** Whether it is a question, not a command. */
   readonly isAsking: boolean
   readonly now: Date
 }
@@ -16,12 +16,12 @@ export interface Question {
 /** Names between back ticks or quotes may have any characters; others have those of identifiers. */
 const QUOTED_NAME = /[`"']([^`"'\s./\\]+(?:\.[^`"'\s./\\]+)+)[`"']/gu
 const PLAIN_NAME = /(?<![\p{L}\p{N}_./\\:-])([\p{L}_][\p{L}\p{N}_-]*(?:\.[\p{L}\p{N}_-]+)+)(?![\p{L}\p{N}_-]*[/\\:@])/gu
-/** What has a dot and is no table. */
+/** Text with a dot that is not a table name. */
 const NO_TABLE = /^(e\.g|i\.e|etc\.|[\d.]+$)|\.(com|org|net|io|json|parquet|avro|csv|md)$/i
 const ASKING =
   /\?\s*$|^(please )?(what|which|how|who|when|where|why|would|should|is|are|does|do|did|will|may|tell me|show|explain|describe|plan|preview|simulate|dry.?run|estimate)\b|\b(would|could) (it|that|this)\b|\bwhat (happens|would|if)\b/
 
-/** "Could you compact it?" is an order, for all its question mark. */
+/** "Could you compact it?" is a command despite the question mark. */
 const POLITE = /^(please |pls )?(can|could|would|will) you (please |kindly )?/
 
 function isAsking(lower: string): boolean {

@@ -12,7 +12,7 @@ const SAMPLE = /\b(sample|example|first|some|show|preview|see|look at|print)\b.*
 const COMPUTED =
   /\b(average|avg|mean|median|sum|total of|maximum|minimum|max|min|highest|lowest|top \d+|distinct|unique|per|group(ed)? by|distribution|correlat\w+|percent\w*)\b/
 
-/** What would have to be computed: rules cannot make SQL of words, but they can show how it begins. */
+/** Questions that need a computation: rules cannot write the SQL, but they can show an example of it. */
 export const computedSkill: Skill = {
   matches: ({ lower, tables }) => tables.length > 0 && COMPUTED.test(lower),
   next({ tables: [table = ''] }, seen) {
@@ -24,12 +24,12 @@ export const computedSkill: Skill = {
     const numeric = columns.find((column) => /^(int|long|float|double|decimal)/.test(column.at('type').text()))
     const example = `select avg(${numeric?.at('path').text() ?? '…'}) from ${table}`
     return {
-      say: `I cannot turn words into a computation, but I run SQL over one table: write one SELECT, such as ${quoted(example)}. The columns of ${quoted(table)} are ${names}.`,
+      say: `I cannot write SQL for this question, but I can run SQL over one table: write one SELECT, such as ${quoted(example)}. The columns of ${quoted(table)} are ${names}.`,
     }
   },
 }
 
-/** Rows of a table: how many, some of them, or what a query says. */
+/** Rows of a table: their number, a sample, or the result of a query. */
 export const rowSkill: Skill = {
   matches: ({ lower, text }) => SQL.test(text) || COUNT.test(lower) || SAMPLE.test(lower),
   next(question, seen) {
@@ -38,7 +38,7 @@ export const rowSkill: Skill = {
     const { table } = found
     const result = lastOf(seen, 'query_table')
     if (result === undefined) return { calls: [{ tool: 'query_table', args: { table, ...queryFor(question, table) } }] }
-    return { say: tellRows(table, result, COUNT.test(question.lower) && !SQL.test(question.text)) }
+    return { say: describeRows(table, result, COUNT.test(question.lower) && !SQL.test(question.text)) }
   },
 }
 
@@ -51,7 +51,7 @@ function queryFor({ text, lower }: Question, table: string): { readonly sql: str
   const written = SQL.exec(text)
   if (written) {
     const start = text.toLowerCase().indexOf('select')
-    // The tool calls the table by the last part of its name.
+    // In the tool's SQL, the table is named by the last part of its name.
     const sql = text.slice(start).replaceAll(table, relation).replaceAll('`', '"')
     return { sql: sql.replace(/[\s?;`]+$/, ''), max_rows: MAX_ROWS }
   }
@@ -60,7 +60,7 @@ function queryFor({ text, lower }: Question, table: string): { readonly sql: str
   return { sql: `SELECT * FROM ${relation} LIMIT ${Math.max(1, wanted)}`, max_rows: MAX_ROWS }
 }
 
-function tellRows(table: string, { data, error, truncated }: SeenCall, isCount: boolean): string {
+function describeRows(table: string, { data, error, truncated }: SeenCall, isCount: boolean): string {
   if (error !== undefined) return `I cannot read ${quoted(table)}: ${problem(error)}`
   const rows = data.at('rows').list()
   if (isCount) return `${quoted(table)} has ${plural(Number(rows[0]?.list()[0]?.text() ?? 0), 'row')}.`
@@ -68,7 +68,7 @@ function tellRows(table: string, { data, error, truncated }: SeenCall, isCount: 
     .at('columns')
     .list()
     .map((column) => column.at('name').text())
-  if (rows.length === 0) return `The answer has no rows. Its columns are ${names.map(quoted).join(', ')}.`
+  if (rows.length === 0) return `The result has no rows. Its columns are ${names.map(quoted).join(', ')}.`
   const head = `${truncated ? 'The first ' : ''}${count(rows.length)} row${rows.length === 1 ? '' : 's'} of ${quoted(table)}:`
   const lines = [
     row(names),

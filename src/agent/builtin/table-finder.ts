@@ -2,16 +2,16 @@ import type { Question } from './question.ts'
 import { lastOf, type Next, type SeenCall } from './skill.ts'
 import { bullets, problem, quoted } from './words.ts'
 
-/** The table that a question is about, or what has to be done to know it. */
+/** The table that a question is about, or the next step to find it. */
 export type FoundTable = { readonly table: string } | { readonly next: Next }
 
-/** Tables whose name, without its namespace, is a word of a text in lower case. */
+/** Tables whose name, without its namespace, is a word of a lower-case text. */
 export function namedIn(lower: string, tables: readonly string[]): readonly string[] {
   const words = new Set(lower.split(/[^\p{L}\p{N}_-]+/u).filter((word) => word !== '' && !COMMON.has(word)))
   return tables.filter((table) => words.has(table.slice(table.lastIndexOf('.') + 1).toLowerCase()))
 }
 
-/** Words that are never the name of a table by themselves. */
+/** Words that are never taken as the name of a table. */
 const COMMON = new Set([
   'table',
   'tables',
@@ -26,7 +26,7 @@ const COMMON = new Set([
   'data',
 ])
 
-/** Finds the one table of a question: its full name, the last part of one, or the one that was spoken of before. */
+/** Finds the table of a question: by its full name, by the last part of its name, or from earlier messages. */
 export function findTable({ tables, lower, earlierTable }: Question, seen: readonly SeenCall[]): FoundTable {
   const [named] = tables
   if (named !== undefined) return { table: named }
@@ -45,5 +45,5 @@ export function findTable({ tables, lower, earlierTable }: Question, seen: reado
   if (earlierTable !== undefined) return { table: earlierTable }
   if (known.length === 0) return { next: { say: 'There are no tables in the catalog.' } }
   if (known.length === 1 && known[0] !== undefined && !listed.truncated) return { table: known[0] }
-  return { next: { say: `Which table do you mean? These are there:\n\n${bullets(known.map(quoted))}` } }
+  return { next: { say: `Which table do you mean? These exist:\n\n${bullets(known.map(quoted))}` } }
 }

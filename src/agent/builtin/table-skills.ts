@@ -1,6 +1,6 @@
 import { count, formatBytes, plural } from '../../domain/table-health.ts'
 import type { JsonView } from './json-view.ts'
-import { lastOf, NOT_UNDERSTOOD, oneCall, type SeenCall, type Skill } from './skill.ts'
+import { lastOf, NOT_APPLICABLE, oneCall, type SeenCall, type Skill } from './skill.ts'
 import { findTable, namedIn } from './table-finder.ts'
 import { bullets, moment, problem, quoted } from './words.ts'
 
@@ -11,22 +11,22 @@ const CARE =
 /** Which tables need care, and why. */
 const careSkill: Skill = {
   matches: ({ lower, tables }) => tables.length === 0 && CARE.test(lower),
-  next: (_, seen) => oneCall({ tool: 'tables_needing_care', args: { limit: 10 } }, seen, tellCare),
+  next: (_, seen) => oneCall({ tool: 'tables_needing_care', args: { limit: 10 } }, seen, describeCare),
 }
 
-function tellCare({ data, error, truncated }: SeenCall): string {
-  if (error !== undefined) return `I could not look at the tables: ${problem(error)}`
+function describeCare({ data, error, truncated }: SeenCall): string {
+  if (error !== undefined) return `I cannot check the tables: ${problem(error)}`
   const checked = data.at('tables_checked').number()
   const tables = data.at('tables').list()
-  const sick = tables.filter((table) => !table.at('score').exists || table.at('score').number() < 100)
+  const unhealthy = tables.filter((table) => !table.at('score').exists || table.at('score').number() < 100)
   const partly = data.at('truncated').isTrue || (truncated && checked === 0) ? ' Not all tables were checked.' : ''
-  if (checked === 0) return `There are no tables to look at.${partly}`
+  if (checked === 0) return `There are no tables to check.${partly}`
   const needing = data.at('tables_needing_care').number()
   if (needing === 0)
-    return `None of the ${plural(checked, 'table')} needs care: each has a score of 100 of 100.${partly}`
-  const lines = sick.map((table) => {
+    return `None of the ${plural(checked, 'table')} needs care: each has a score of 100 out of 100.${partly}`
+  const lines = unhealthy.map((table) => {
     const name = quoted(table.at('table').text())
-    if (!table.at('score').exists) return `${name} cannot be looked at: ${problem(table)}`
+    if (!table.at('score').exists) return `${name} cannot be read: ${problem(table)}`
     const factors = table
       .at('factors')
       .list()
@@ -36,8 +36,8 @@ function tellCare({ data, error, truncated }: SeenCall): string {
       .list()
       .map((action) => `${action.at('operation').text()}: ${clean(action.at('reason'))}`)
     const why = factors.length > 0 ? ` because of ${factors.join('; ')}` : ''
-    const what = actions.length > 0 ? `. What would help: ${actions.join('. ')}` : '. No maintenance would help now'
-    return `${name} has a score of ${table.at('score').text()} of 100${why}${what}.`
+    const what = actions.length > 0 ? `. Recommended: ${actions.join('. ')}` : '. No maintenance is recommended now'
+    return `${name} has a score of ${table.at('score').text()} out of 100${why}${what}.`
   })
   const head = `${count(needing)} of ${plural(checked, 'table')} ${needing === 1 ? 'is' : 'are'} below a score of 100.${partly}`
   return `${head}\n\n${bullets(lines, 10)}`
@@ -82,12 +82,12 @@ const snapshotSkill: Skill = {
       const snapshots = data.at('snapshots').list()
       if (snapshots.length === 0) return `${quoted(found.table)} has no snapshots.`
       const head = `${quoted(found.table)} has ${truncated ? 'more than ' : ''}${plural(snapshots.length, 'snapshot')}, newest first:`
-      return `${head}\n\n${bullets(snapshots.map(tellSnapshot), 10)}`
+      return `${head}\n\n${bullets(snapshots.map(describeSnapshot), 10)}`
     })
   },
 }
 
-function tellSnapshot(snapshot: JsonView): string {
+function describeSnapshot(snapshot: JsonView): string {
   const summary = snapshot.at('summary')
   const parts = (['added-records', 'deleted-records', 'added-data-files', 'deleted-data-files'] as const).flatMap(
     (name) => {
@@ -108,7 +108,7 @@ const ABOUT =
 
 const POINTING = /\b(it|its|that|this|there|them|same|the table)\b/
 
-/** What a table holds and how it is; whether a word is the name of one, only the list of tables tells. */
+/** Columns and health of a table. The list of tables is needed to know which words are table names. */
 const aboutSkill: Skill = {
   matches: ({ lower, tables }) =>
     (tables.length > 0 && !/\b(pipeline|operations?|approv\w+)\b/.test(lower)) || ABOUT.test(lower),
@@ -117,7 +117,7 @@ const aboutSkill: Skill = {
     const { lower, tables, earlierTable } = question
     const isPointing = POINTING.test(lower) && earlierTable !== undefined
     const isAboutTables = tables.length > 0 || TABLES.test(lower) || isPointing
-    if (!isAboutTables && listed !== undefined && namedIn(lower, listed).length === 0) return NOT_UNDERSTOOD
+    if (!isAboutTables && listed !== undefined && namedIn(lower, listed).length === 0) return NOT_APPLICABLE
     const found = findTable(question, seen)
     if ('next' in found) return found.next
     const args = { table: found.table }
@@ -131,11 +131,11 @@ const aboutSkill: Skill = {
         ],
       }
     }
-    return { say: tellTable(found.table, schema, health) }
+    return { say: describeTable(found.table, schema, health) }
   },
 }
 
-function tellTable(table: string, schema: SeenCall, health: SeenCall): string {
+function describeTable(table: string, schema: SeenCall, health: SeenCall): string {
   if (schema.error !== undefined) return `I cannot read ${quoted(table)}: ${problem(schema.error)}`
   const columns = schema.data.at('columns').list()
   const lines = columns.map((column) => {
@@ -145,11 +145,11 @@ function tellTable(table: string, schema: SeenCall, health: SeenCall): string {
   })
   const body = `Columns (${count(columns.length)}):\n\n${bullets(lines, 30)}`
   if (health.error !== undefined)
-    return `${quoted(table)}. Its health cannot be told: ${problem(health.error)}\n\n${body}`
-  return `${tellNumbers(table, health.data)}\n\n${body}\n\n${clean(health.data.at('recommendation'))}.`
+    return `${quoted(table)}. Its health cannot be determined: ${problem(health.error)}\n\n${body}`
+  return `${describeNumbers(table, health.data)}\n\n${body}\n\n${clean(health.data.at('recommendation'))}.`
 }
 
-function tellNumbers(table: string, data: JsonView): string {
+function describeNumbers(table: string, data: JsonView): string {
   const files = data.at('data_file_count').number()
   const average = files === 0 ? '' : `, ${formatBytes(data.at('avg_file_size_bytes').number())} on average`
   const deletes = data.at('delete_file_count').number()
@@ -157,8 +157,8 @@ function tellNumbers(table: string, data: JsonView): string {
   const written = deletes > 0 ? `${rows} written, some of them deleted by ${plural(deletes, 'delete file')}` : rows
   const size = formatBytes(data.at('total_size_bytes').number())
   const snapshots = plural(data.at('snapshot_count').number(), 'snapshot')
-  const score = `Its health score is ${data.at('score').text()} of 100.`
-  return `${quoted(table)} holds ${written}, in ${plural(files, 'data file')} of ${size} in all${average}, and has ${snapshots}. ${score}`
+  const score = `Its health score is ${data.at('score').text()} out of 100.`
+  return `${quoted(table)} holds ${written}, in ${plural(files, 'data file')} (${size} in total${average}), and has ${snapshots}. ${score}`
 }
 
 const SIZES =
@@ -169,7 +169,7 @@ const sizeSkill: Skill = {
   matches: ({ lower, tables }) => tables.length === 0 && SIZES.test(lower),
   next: (_, seen) =>
     oneCall({ tool: 'tables_needing_care', args: { limit: 50 } }, seen, ({ data, error, truncated }) => {
-      if (error !== undefined) return `I could not look at the tables: ${problem(error)}`
+      if (error !== undefined) return `I cannot check the tables: ${problem(error)}`
       const shown = data
         .at('tables')
         .list()
@@ -177,7 +177,7 @@ const sizeSkill: Skill = {
       const bytes = (table: JsonView): number => table.at('total_size_bytes').number()
       const total = formatBytes(shown.reduce((sum, table) => sum + bytes(table), 0))
       const all =
-        truncated || data.at('tables_checked').number() > shown.length ? 'The tables that I looked at' : 'All tables'
+        truncated || data.at('tables_checked').number() > shown.length ? 'The tables that I checked' : 'All tables'
       const lines = shown
         .toSorted((a, b) => bytes(b) - bytes(a))
         .map((table) => {
@@ -185,11 +185,11 @@ const sizeSkill: Skill = {
           const files = plural(table.at('data_file_count').number(), 'data file')
           return `${quoted(table.at('table').text())}: ${formatBytes(bytes(table))}, ${rows}, ${files}`
         })
-      return `${all} (${count(shown.length)}) hold ${total} of data as they are now; what older snapshots keep comes on top.\n\n${bullets(lines)}`
+      return `${all} (${count(shown.length)}) hold ${total} of data in their current snapshots; data kept by older snapshots is not included.\n\n${bullets(lines)}`
     }),
 }
 
-/** Skills about tables, most special first; {@link tableFallback} comes after all others. */
+/** Skills about tables, most specific first; {@link tableFallback} comes after all other skills. */
 export const tableSkills: readonly Skill[] = [sizeSkill, listSkill, snapshotSkill]
 export const careFirst: Skill = careSkill
 export const tableFallback: Skill = aboutSkill

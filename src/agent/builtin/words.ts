@@ -1,7 +1,7 @@
 import { count } from '../../domain/table-health.ts'
 import type { JsonView } from './json-view.ts'
 
-/** A name or another text from the lakehouse, so that nothing in it can look like words of ours. */
+/** Quotes a name or other text from the lakehouse, so that it cannot look like part of our own sentence. */
 export function quoted(text: string): string {
   const clean = text
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ')
@@ -11,7 +11,7 @@ export function quoted(text: string): string {
   return `\`${short === '' ? '?' : short}\``
 }
 
-/** A time span for people, from milliseconds: `45 s`, `12 min`, `3 h`, `5 days`. */
+/** A readable duration from milliseconds: `45 s`, `12 min`, `3 h`, `5 days`. */
 export function duration(ms: number): string {
   const seconds = ms / 1000
   if (seconds < 1) return `${Math.round(ms)} ms`
@@ -21,20 +21,20 @@ export function duration(ms: number): string {
   return `${count(Math.round(seconds / 86_400))} days`
 }
 
-/** A time as people read it: `2026-11-20 10:00 UTC`. */
+/** A readable time: `2026-11-20 10:00 UTC`. */
 export function moment(time: string): string {
   return /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)
     ? `${time.slice(0, 10)} ${time.slice(11, 16)} UTC`
     : 'at an unknown time'
 }
 
-/** Lines of a list, the first `max` of them, and how many more there are. */
+/** A bulleted list of the first `max` lines, and the number of the others. */
 export function bullets(lines: readonly string[], max = 20): string {
   const shown = lines.slice(0, max).map((line) => `- ${line}`)
   return [...shown, ...(lines.length > max ? [`- … and ${count(lines.length - max)} more`] : [])].join('\n')
 }
 
-/** What a service said why something failed, as one sentence. */
+/** The message of a service error, on one line. */
 export function problem(error: JsonView): string {
   const words = error
     .at('message')

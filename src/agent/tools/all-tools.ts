@@ -5,9 +5,9 @@ import { pipelineChangeTools } from './pipeline-change-tools.ts'
 import { pipelineTools } from './pipeline-tools.ts'
 import { queryTool } from './query-tool.ts'
 import { tableTools } from './table-tools.ts'
-import type { AgentTool } from './tool.ts'
+import type { AgentTool, ChangeTool } from './tool.ts'
 
-/** Every tool, in the order in which models see them. Approve, reject, promote and delete are never among them. */
+/** Every tool, in the order in which models see them. There are never tools to approve, reject, promote or delete. */
 export const allTools: readonly AgentTool[] = [
   ...tableTools,
   ...planTools,
@@ -18,3 +18,8 @@ export const allTools: readonly AgentTool[] = [
   ...maintenanceTools,
   ...pipelineChangeTools,
 ]
+
+/** The change tool of this name; undefined when this release has none. */
+export function findChangeTool(name: string): ChangeTool | undefined {
+  return allTools.find((tool): tool is ChangeTool => tool.name === name && tool.risk !== 'read')
+}

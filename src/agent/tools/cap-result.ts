@@ -1,9 +1,9 @@
-/** Bounds of one tool result (JSON, in UTF-8 bytes) and of every list in it. */
+/** Limits of one tool result (JSON, in UTF-8 bytes) and of every list in it. */
 export const MAX_RESULT_BYTES = 16_384
 export const MAX_RESULT_ROWS = 100
 const MAX_TEXT = 2000
 const MAX_DEPTH = 12
-/** So many lists are told by name when something of them is left out. */
+/** At most this many lists are named in `left_out`. */
 const MAX_NAMED = 10
 
 interface Limits {
@@ -14,7 +14,7 @@ interface Limits {
 
 /**
  * A tool result as models get it: `{"untrusted": true, "truncated": …, "data": …}` of at most 16 KB, with at most 100
- * items in every list. With `truncated` comes `left_out`: how many items of which list are missing.
+ * items in every list. `left_out` then says how many items of which list are missing.
  */
 export function capResult(data: unknown): string {
   let limits: Limits = { rows: MAX_RESULT_ROWS, text: MAX_TEXT, depth: MAX_DEPTH }
@@ -27,14 +27,14 @@ export function capResult(data: unknown): string {
     const json = JSON.stringify({ untrusted: true, truncated, ...cut, data: value })
     if (byteLength(json) <= MAX_RESULT_BYTES) return json
     if (limits.rows === 0) {
-      const note = 'the result is too large: ask for less'
+      const note = 'the result is too large: request less'
       return JSON.stringify({ untrusted: true, truncated: true, data: null, note })
     }
     limits = tighter(limits)
   }
 }
 
-/** Whether a tool says itself that there is more than it answers. */
+/** Whether the tool itself reports that its result is incomplete. */
 function hasMore(data: unknown): boolean {
   if (typeof data !== 'object' || data === null) return false
   const isCut = 'truncated' in data && data.truncated === true

@@ -8,12 +8,12 @@ const PAGE = 50
 const definitionId = z.string().min(1).max(200).describe('Such as def-…, from list_definitions')
 const versionId = z.string().min(1).max(200).describe('Such as ver-…, from list_versions')
 
-/** Tools that look at pipeline definitions, their versions and what waits for approval. */
+/** Tools that read pipeline definitions, their versions, environments and pending approval requests. */
 export const definitionTools: readonly AgentTool[] = [
   readTool({
     name: 'list_definitions',
     title: 'List pipeline definitions',
-    description: 'Pipeline definitions, newest first, or those that have a version in one environment.',
+    description: 'Lists pipeline definitions, newest first; optionally only those with a version in one environment.',
     minRole: 'Auditor',
     input: z.strictObject({ environment: z.enum(ENVIRONMENTS).optional(), page_token: pageToken }),
     async run({ environment, page_token }, { services }) {
@@ -24,35 +24,44 @@ export const definitionTools: readonly AgentTool[] = [
   readTool({
     name: 'list_versions',
     title: 'List versions',
-    description: 'Versions of a pipeline definition, newest first, with the environment that each is in.',
+    description: 'Lists the versions of a pipeline definition, newest first, with the environment of each.',
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, page_token: pageToken }),
     async run({ definition_id, page_token }, { services }) {
-      const page = await services.definitions.versions(definition_id, { page_size: PAGE, page_token })
+      const page = await services.versions.list(definition_id, { page_size: PAGE, page_token })
       return { versions: page.items, next_page_token: page.next_page_token }
     },
   }),
   readTool({
     name: 'get_version',
     title: 'Get a version',
-    description: 'One version of a pipeline definition with its nodes and edges.',
+    description: 'Returns one version of a pipeline definition with its nodes and edges.',
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, version_id: versionId }),
-    run: ({ definition_id, version_id }, { services }) => services.definitions.version(definition_id, version_id),
+    run: ({ definition_id, version_id }, { services }) => services.versions.get(definition_id, version_id),
   }),
   readTool({
     name: 'diff_versions',
     title: 'Compare versions',
-    description: 'What changes one version of a definition into another: nodes and edges added, removed and changed.',
+    description: 'Compares two versions of a definition: nodes and edges that were added, removed and changed.',
     minRole: 'Auditor',
     input: z.strictObject({ definition_id: definitionId, from_version_id: versionId, to_version_id: versionId }),
-    run: (args, { services }) =>
-      services.definitions.diff(args.definition_id, args.from_version_id, args.to_version_id),
+    run: (args, { services }) => services.versions.diff(args.definition_id, args.from_version_id, args.to_version_id),
+  }),
+  readTool({
+    name: 'list_environments',
+    title: 'List environments',
+    description:
+      'Lists the environments in which versions run: parameters (secrets as env:NAME), tables that versions may write, ' +
+      'deploy mode and defaults.',
+    minRole: 'Auditor',
+    input: z.strictObject({}),
+    run: async (_, { services }) => ({ environments: await services.environments.list() }),
   }),
   readTool({
     name: 'pending_approvals',
     title: 'Pending approvals',
-    description: 'Approval requests that wait for a decision, newest first, and how many there are.',
+    description: 'Lists the approval requests that are waiting for a decision, newest first, and their number.',
     minRole: 'LeadDataEngineer',
     input: z.strictObject({ page_token: pageToken }),
     async run({ page_token }, { services }) {

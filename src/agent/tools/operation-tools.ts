@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { tableName } from '../../schemas/common.ts'
 import { OPERATION_STATES, type Operation } from '../../schemas/operations.ts'
+import { toOperation } from '../../services/operations/operation-view.ts'
 import { pageToken } from './paging.ts'
 import { type AgentTool, readTool } from './tool.ts'
 
 const PAGE = 30
 
-/** Tools that look at what was done. */
+/** Tools that read the operations ledger. */
 export const operationTools: readonly AgentTool[] = [
   readTool({
     name: 'list_operations',
     title: 'List operations',
-    description: 'What was done to tables, by whom and with what outcome, newest first.',
+    description: 'Lists operations on tables, newest first: what was done, by whom and with which outcome.',
     minRole: 'Auditor',
     input: z.strictObject({
       table: tableName.optional().describe('Only operations on this table'),
@@ -19,8 +20,14 @@ export const operationTools: readonly AgentTool[] = [
       page_token: pageToken,
     }),
     async run({ table, state, page_token }, { services }) {
-      const page = await services.operations.list({ table, state }, { page_size: PAGE, page_token })
-      return { operations: page.items.map(summarize), next_page_token: page.next_page_token }
+      const page = await services.operations.list(
+        { ...(table === undefined ? {} : { table }), ...(state === undefined ? {} : { state }) },
+        { page_size: PAGE, page_token },
+      )
+      return {
+        operations: page.items.map((record) => summarize(toOperation(record))),
+        next_page_token: page.next_page_token,
+      }
     },
   }),
 ]

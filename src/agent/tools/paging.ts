@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** Field of tools that list: the page after the one that was seen. */
+/** Argument of list tools: the next page. */
 export const pageToken = z
   .string()
   .max(2000)
   .optional()
-  .describe('next_page_token of an earlier answer, to read on; leave it out for the first page')
+  .describe('next_page_token of the previous page; omit it for the first page')

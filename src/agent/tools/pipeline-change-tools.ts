@@ -18,7 +18,7 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     name: 'start_pipeline',
     title: 'Start a pipeline',
     description:
-      'Proposes to start a streaming pipeline from a source table into a sink table, or one of a version. Only plans: ' +
+      'Proposes to start a streaming pipeline from a source table into a sink table, or from a version. Only plans: ' +
       'the user has to confirm before anything is started.',
     risk: 'change',
     minRole: 'DataEngineer',
@@ -30,7 +30,7 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     name: 'stop_pipeline',
     title: 'Stop a pipeline',
     description:
-      'Proposes to stop a streaming pipeline; it can be started again where it stood. Only plans: the user has to ' +
+      'Proposes to stop a streaming pipeline; it can resume later from its checkpoint. Only plans: the user has to ' +
       'confirm before it is stopped.',
     risk: 'change',
     minRole: 'DataEngineer',
@@ -51,7 +51,7 @@ export const pipelineChangeTools: readonly AgentTool[] = [
   }),
 ]
 
-/** Looks at what can be told now; the start itself checks all of it again, and more. */
+/** Checks what can be checked now; the start itself checks all of it again, and more. */
 async function planStart(request: StartPipelineRequest, { services }: ToolRun): Promise<ToolPlan> {
   if (parseTriggerInterval(request.trigger_interval) === undefined) {
     throw new DomainError('INVALID_REQUEST', `trigger_interval: ${TRIGGER_RULE}`)

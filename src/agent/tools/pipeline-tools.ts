@@ -1,19 +1,19 @@
 import { z } from 'zod'
 import { PIPELINE_STATES } from '../../schemas/pipelines.ts'
-import type { PipelineShown } from '../agent-services.ts'
+import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { pageToken } from './paging.ts'
 import { type AgentTool, readTool } from './tool.ts'
 
 const PAGE = 40
 
-/** Tools that look at streaming pipelines. */
+/** Tools that read streaming pipelines. */
 export const pipelineTools: readonly AgentTool[] = [
   readTool({
     name: 'list_pipelines',
     title: 'List streaming pipelines',
     description:
-      'Streaming pipelines, newest first: tables, state (starting, running, degraded, stopping, stopped, failed), ' +
-      'error, how far each is behind its source (lag), and its last batch.',
+      'Lists streaming pipelines, newest first: tables, state (starting, running, degraded, stopping, stopped, ' +
+      'failed), error, how far each is behind its source (lag), and its last batch.',
     minRole: 'Auditor',
     input: z.strictObject({ state: z.enum(PIPELINE_STATES).optional(), page_token: pageToken }),
     async run({ state, page_token }, { services }) {
@@ -24,14 +24,14 @@ export const pipelineTools: readonly AgentTool[] = [
   readTool({
     name: 'pipeline_status',
     title: 'Status of a pipeline',
-    description: 'Everything about one streaming pipeline, with its last batch in full.',
+    description: 'Returns all details of one streaming pipeline, including its last batch.',
     minRole: 'Auditor',
     input: z.strictObject({ pipeline_id: z.string().min(1).max(100).describe('Such as pipe-…, from list_pipelines') }),
     run: ({ pipeline_id }, { services }) => services.pipelines.status(pipeline_id),
   }),
 ]
 
-function summarize(pipeline: PipelineShown) {
+function summarize(pipeline: PipelineView) {
   const { last_progress: last } = pipeline
   return {
     id: pipeline.id,

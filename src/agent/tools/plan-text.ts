@@ -1,10 +1,16 @@
 import { count, formatBytes, plural } from '../../domain/table-health.ts'
-import type { ProposableKind } from '../agent-services.ts'
+import type { MaintenanceKind } from '../../services/operations/maintenance-service.ts'
+
+/** Operations on a table that the agent may propose, by their names in the ledger. */
+export type ProposableKind = Extract<
+  MaintenanceKind,
+  'compact' | 'expire' | 'add_column' | 'rename_column' | 'drop_column' | 'rewrite_manifests'
+>
 
 /** Details of a dry run, in the column names of Iceberg's procedures. */
 export type PlanDetails = Readonly<Record<string, unknown>>
 
-/** What a plan would do, in one sentence of the service's own; undefined when it would do nothing. */
+/** Describes a plan in one sentence; undefined when it would do nothing. */
 export function describePlan(kind: ProposableKind, tableName: string, plan: PlanDetails): string | undefined {
   const table = visible(tableName)
   switch (kind) {
@@ -38,8 +44,8 @@ function describeExpiry(table: string, plan: PlanDetails): string | undefined {
   if (snapshots === 0) return undefined
   const files = numberOf(plan, 'deleted_data_files_count')
   const freed = plan['freed_bytes']
-  const size = typeof freed === 'number' ? `, ${formatBytes(freed)} in all` : ''
-  return `Expire ${plural(snapshots, 'snapshot')} of ${table}; ${plural(files, 'data file')} and the metadata that only they reach would be deleted${size}`
+  const size = typeof freed === 'number' ? `, ${formatBytes(freed)} in total` : ''
+  return `Expire ${plural(snapshots, 'snapshot')} of ${table}; ${plural(files, 'data file')} and the metadata that only they use would be deleted${size}`
 }
 
 /** A number of a plan; 0 when it has none. */
@@ -48,13 +54,13 @@ export function numberOf(plan: PlanDetails, name: string): number {
   return typeof value === 'number' ? value : 0
 }
 
-/** A name in quotes, in which nothing can look like the rest of the sentence. */
+/** A quoted name that cannot look like part of the sentence around it. */
 function quoted(plan: PlanDetails, name: string): string {
   const value = plan[name]
   return JSON.stringify(visible(typeof value === 'string' ? value : ''))
 }
 
-/** Text without characters that cannot be seen or that turn the direction of what follows. */
+/** Text with invisible characters and direction controls escaped. */
 export function visible(text: string): string {
   return text.replaceAll(
     /[\p{Cc}\p{Cf}\u2028\u2029]/gu,

@@ -3,7 +3,7 @@ import { tableName } from '../../schemas/common.ts'
 import { MAX_RESULT_ROWS } from './cap-result.ts'
 import { readTool } from './tool.ts'
 
-/** Of the rows as JSON, so that the whole result stays below its bound. */
+/** Limit of the rows as JSON, so that the whole result stays within its own limit. */
 const MAX_BYTES = 12_000
 
 /** Reads rows of one table. */
@@ -11,9 +11,9 @@ export const queryTool = readTool({
   name: 'query_table',
   title: 'Query a table',
   description:
-    "Runs one SELECT over one table and answers up to 100 rows. The SQL is DuckDB's and calls the table by the last " +
+    'Runs one SELECT over one table and returns up to 100 rows. Write DuckDB SQL, and name the table by the last ' +
     'part of its name: for sales.orders write FROM orders. No other table, file or network can be read. ' +
-    'Aggregate where you can: long answers are cut.',
+    'Aggregate where you can: long results are cut.',
   minRole: 'DataEngineer',
   input: z.strictObject({
     table: tableName,

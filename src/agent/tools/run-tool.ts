@@ -2,26 +2,26 @@ import { DomainError, type FieldError } from '../../domain/errors.ts'
 import { hasRole } from '../../domain/roles.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { PendingActionView } from '../agent-services.ts'
+import type { PendingActionView } from '../actions/proposed-action.ts'
 import { capResult } from './cap-result.ts'
-import { redactJson, redactValue } from './redact-value.ts'
+import { redactJson, redactValue } from '../redaction/redact-value.ts'
 import { toStoredJson } from './stored-value.ts'
 import { parseArguments, shownArguments } from './tool-arguments.ts'
 import type { AgentTool, ChangeTool, ToolRun } from './tool.ts'
 
-/** What a call of a tool came to; it never throws but for an aborted signal. */
+/** The outcome of a tool call. */
 export interface ToolOutcome {
   readonly ok: boolean
   /**
-   * JSON of at most 16 KB, in which everything that comes from tables stands below `data`, marked as untrusted:
+   * JSON of at most 16 KB, in which everything that comes from tables is below `data`, marked as untrusted:
    * `{untrusted, truncated, data}` or `{untrusted, error: {code, message, errors?}}`.
    */
   readonly resultJson: string
-  /** The arguments as they were understood, as JSON. */
+  /** The parsed arguments, as JSON. */
   readonly argumentsJson: string
-  /** Whether the arguments were wrong, so that a better call may follow. */
+  /** Whether the arguments were invalid, so that the model can correct them. */
   readonly invalidArguments: boolean
-  /** The change that now waits for its user's yes. */
+  /** The change that now needs the user's confirmation. */
   readonly pendingAction?: PendingActionView
 }
 
@@ -34,8 +34,9 @@ interface ToolError {
 }
 
 /**
- * Calls a tool in somebody's name: role, arguments, call, secrets out, size, audit entry. A change tool only plans, and
- * leaves an action that waits for its user's yes.
+ * Calls a tool on behalf of a user: checks arguments and role, runs it, removes secrets, limits the size, writes the
+ * audit entry. A change tool only plans, and creates an action that needs the user's confirmation. Throws only when the
+ * signal is aborted or the audit entry cannot be written.
  *
  * `rawArguments` is JSON text or an object, as providers send either.
  */
@@ -67,7 +68,7 @@ export async function runTool(tool: AgentTool, rawArguments: unknown, run: ToolR
 async function propose(tool: ChangeTool, args: never, run: ToolRun) {
   const { action, ...planned } = await tool.plan(args, run)
   run.signal.throwIfAborted()
-  // What would be run stays as it is; what is told of it may quote comments and names that hold secrets.
+  // The action itself stays unchanged; its summary and plan may quote comments and names that contain secrets.
   const summary = run.services.redact(planned.summary)
   const plan = toStoredJson(redactValue(planned.plan, (text) => run.services.redact(text)))
   if (action === undefined) return { data: { summary, plan, nothing_to_do: true } }
@@ -123,7 +124,7 @@ function subjectOf(args: Readonly<Record<string, unknown>>): string | undefined 
   return typeof subject === 'string' ? subject : undefined
 }
 
-/** What a refusal quotes may be as long as the arguments were. */
+/** Shortens an error text, which may quote long arguments. */
 function cut(text: string): string {
   return text.length > MAX_ERROR_TEXT ? `${text.slice(0, MAX_ERROR_TEXT).toWellFormed()}…` : text
 }
@@ -135,6 +136,7 @@ function isRefusal({ code }: ToolError): boolean {
 }
 
 function describeError(error: unknown, tool: AgentTool, { services, requestId }: ToolRun): ToolError {
+  const logFailure = (): void => services.log.error('a tool failed', { request_id: requestId, tool: tool.name, error })
   if (error instanceof DomainError) {
     const { code, message, fields, cause } = error
     const shown = isIcebergError(cause) ? withoutPaths : (text: string) => text
@@ -143,9 +145,9 @@ function describeError(error: unknown, tool: AgentTool, { services, requestId }:
   }
   if (isIcebergError(error)) {
     const message = withoutPaths(error.message)
-    if (message !== error.message) services.logFailure(error, tool.name, requestId)
+    if (message !== error.message) logFailure()
     return { code: error.code, message }
   }
-  services.logFailure(error, tool.name, requestId)
-  return { code: 'INTERNAL', message: 'an unexpected error; the log of the service has it' }
+  logFailure()
+  return { code: 'INTERNAL', message: 'unexpected error; see the service log' }
 }

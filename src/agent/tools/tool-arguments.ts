@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { FieldError } from '../../domain/errors.ts'
 import type { AgentTool } from './tool.ts'
 
-/** Arguments that a tool understands, or what is wrong with them. */
+/** Valid arguments of a tool, or what is wrong with them. */
 export type ParsedArguments =
   | { readonly value: Readonly<Record<string, unknown>> }
   | { readonly message: string; readonly errors: readonly FieldError[] }
@@ -10,7 +10,7 @@ export type ParsedArguments =
 const MAX_TEXT = 20_000
 const MAX_ERRORS = 10
 
-/** Reads the arguments of a call, JSON text or an object, by the tool's own schema. */
+/** Parses the arguments of a call, JSON text or an object, with the tool's schema. */
 export function parseArguments({ name, input }: AgentTool, raw: unknown): ParsedArguments {
   const object = toObject(raw)
   if (object === undefined) return { message: `the arguments of ${name} must be one JSON object`, errors: [] }
@@ -27,7 +27,7 @@ function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
   return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'unknown field' }))
 }
 
-/** Providers send an object as JSON text or as it is, nothing at all for no arguments, and null for what is left out. */
+/** Providers send an object or JSON text, nothing when there are no arguments, and null for omitted ones. */
 function toObject(raw: unknown): Readonly<Record<string, unknown>> | undefined {
   const value = typeof raw === 'string' ? parseText(raw) : raw
   if (value === null) return {}
@@ -40,14 +40,14 @@ function parseText(text: string): unknown {
   if (text.trim() === '') return null
   try {
     const value: unknown = JSON.parse(text)
-    // Some providers write the text of the JSON as JSON once more.
+    // Some providers encode the JSON text as a JSON string again.
     return typeof value === 'string' ? (JSON.parse(value) as unknown) : value
   } catch {
     return undefined
   }
 }
 
-/** The arguments of a call as JSON for people to see; what is no JSON, or too long, is shown as a JSON string. */
+/** The arguments of a call as JSON for display; text that is not JSON or too long is shown as a JSON string. */
 export function shownArguments(raw: unknown): string {
   const value = typeof raw === 'string' ? parseText(raw) : (raw ?? {})
   const text = typeof raw === 'string' && value === undefined ? raw : JSON.stringify(value ?? {})

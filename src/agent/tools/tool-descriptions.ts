@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { ToolDescription } from '../chat-model.ts'
+import type { ToolDescription } from '../model/chat-model.ts'
 import type { AgentTool } from './tool.ts'
 
 const described = new WeakMap<AgentTool, ToolDescription>()
@@ -16,7 +16,7 @@ export function describeTools(tools: readonly AgentTool[]): readonly ToolDescrip
   })
 }
 
-/** Members of JSON Schema that every provider understands; arguments are checked by the whole schema anyway. */
+/** JSON Schema keywords that every provider supports. Arguments are still checked with the full schema. */
 const PORTABLE: ReadonlySet<string> = new Set([
   'type',
   'properties',
@@ -33,10 +33,10 @@ const PORTABLE: ReadonlySet<string> = new Set([
 
 type Definitions = Readonly<Record<string, object>>
 
-/** The arguments of a tool as JSON Schema, without what only some providers know, such as patterns and formats. */
+/** The arguments of a tool as JSON Schema, without keywords that only some providers support, such as `pattern`. */
 function portableSchema(input: z.ZodObject): Readonly<Record<string, unknown>> {
   const whole = z.toJSONSchema(input, { target: 'draft-7', io: 'input', unrepresentable: 'any' })
-  // Schemas with names of their own come as references, which not every provider follows: they are written out.
+  // Named schemas appear as references, which not every provider resolves: they are inlined.
   const definitions: Definitions = Object(whole['definitions'])
   const schema = portable(whole, definitions)
   return { ...schema, properties: schema['properties'] ?? {} }

@@ -1,22 +1,23 @@
 import type { z } from 'zod'
 import type { AuditChannel } from '../../domain/audit.ts'
 import type { Caller, Role } from '../../domain/roles.ts'
-import type { AgentServices, ProposedAction } from '../agent-services.ts'
+import type { ProposedAction } from '../actions/proposed-action.ts'
+import type { ToolServices } from './tool-services.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 
-/** In whose name a tool is called, and what it may reach. */
+/** The user on whose behalf a tool is called, and the services it may use. */
 export interface ToolRun {
   readonly caller: Caller
   readonly requestId: string
   readonly signal: AbortSignal
-  readonly services: AgentServices
+  readonly services: ToolServices
   /** Default `agent`. */
   readonly channel?: AuditChannel
-  /** The conversation that it belongs to, if there is one. */
+  /** The conversation of the call, if any. */
   readonly chatId?: string | undefined
 }
 
-/** A change as a tool plans it; `action` undefined: there is nothing to do. */
+/** A change planned by a tool; `action` is undefined when there is nothing to do. */
 export interface ToolPlan {
   readonly plan: StoredJson
   readonly summary: string
@@ -24,9 +25,9 @@ export interface ToolPlan {
 }
 
 interface ToolCommon {
-  /** As models call it. */
+  /** Name used by models. */
   readonly name: string
-  /** For people. */
+  /** Name shown to users. */
   readonly title: string
   /** What it does and when to use it, for models. */
   readonly description: string
@@ -34,27 +35,27 @@ interface ToolCommon {
   readonly input: z.ZodObject
 }
 
-/** Looks; the arguments given to `run` have been checked by `input`. */
+/** A tool that only reads; the arguments given to `run` have been checked by `input`. */
 export interface ReadTool extends ToolCommon {
   readonly risk: 'read'
   run(args: never, run: ToolRun): Promise<unknown>
 }
 
 /**
- * Plans a change, which only its user can have run: `change` can be undone, `destructive` takes something away for good.
- * Both get arguments that have been checked.
+ * A tool that plans a change, which runs only after the user confirms it: `change` can be undone, `destructive` removes
+ * something permanently. Both get checked arguments.
  */
 export interface ChangeTool extends ToolCommon {
   readonly risk: 'change' | 'destructive'
   plan(args: never, run: ToolRun): Promise<ToolPlan>
-  /** Runs what was planned, after the user said yes; `args` are those of the plan's action. */
+  /** Runs the planned change after the user confirmed it; `args` are those of the plan's action. */
   apply(args: { readonly [key: string]: StoredJson }, run: ToolRun): Promise<object>
 }
 
 /** One tool of the registry. */
 export type AgentTool = ReadTool | ChangeTool
 
-/** Defines a read tool; what runs is typed by the schema that stands beside it. */
+/** Defines a read tool; `run` is typed by the `input` schema. */
 export function readTool<Input extends z.ZodObject>(
   tool: Omit<ReadTool, 'risk' | 'run' | 'input'> & {
     readonly input: Input
@@ -64,7 +65,7 @@ export function readTool<Input extends z.ZodObject>(
   return { ...tool, risk: 'read' }
 }
 
-/** Defines a change tool; what plans is typed by the schema that stands beside it. */
+/** Defines a change tool; `plan` is typed by the `input` schema. */
 export function changeTool<Input extends z.ZodObject>(
   tool: Omit<ChangeTool, 'plan' | 'input'> & {
     readonly input: Input

@@ -1,7 +1,7 @@
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
-import type { Table } from '../../iceberg/table.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 import { type Footprint, footprintOf, overlapOf } from './footprint.ts'
@@ -11,20 +11,20 @@ import { referencesOf } from './references.ts'
 /** Why a file must stay. */
 export type KeptReason =
   | 'same_table' // the catalog has the table under another name, which may still need the file
-  | 'in_other_table' // it lies in a folder of another table
-  | 'used_by_other_table' // another table names it
-  | 'outside_table' // it lies outside of the table's folders: imported files may belong to somebody else
+  | 'in_other_table' // it is in a folder of another table
+  | 'used_by_other_table' // another table references it
+  | 'outside_table' // it is outside the table's folders: imported files may belong to another system
   | 'outside_allowed_locations'
-  | 'may_be_needed' // a kept snapshot of the table, which cannot be read, may need it
+  | 'may_be_needed' // an unreadable snapshot that stays may need it
 
 export interface KeptFile {
   readonly location: string
   readonly reason: KeptReason
-  /** The other table, where there is one. */
+  /** The other table, if any. */
   readonly table: string | null
 }
 
-/** Another table that was looked at only in part, for its metadata cannot be read. */
+/** Another table that was only partly checked because its metadata cannot be read. */
 export interface UnreadTable {
   readonly table: string
   readonly reason: string
@@ -38,19 +38,19 @@ export interface DeletionVerdict {
 }
 
 export interface DeletionRequest {
-  /** Files that nothing in the table needs any more. */
+  /** Files that the table no longer needs. */
   readonly files: readonly string[]
-  /** Files outside of the table's folders that may go too, inside the locations that the catalog allows. */
+  /** Files outside the table's folders that may be deleted too, inside the locations that the catalog allows. */
   readonly foreignFiles?: readonly string[]
 }
 
 /**
- * Which files a table may delete: those in its own folders, and such others as the request names, that neither lie in a
- * folder of another table of the catalog nor are named by one. Paths are compared as the storage sees them, links
- * followed. Ask right before deleting.
+ * Which files a table may delete: those in its own folders and others named by the request, unless they are in a folder
+ * of another table of the catalog or referenced by one. Paths are compared as the storage resolves them, with links
+ * followed. Call it right before deleting.
  *
- * A table whose metadata cannot be read counts with the folder of its metadata file, and is listed. Errors: those of
- * {@link neighboursOf}; nothing may be deleted then.
+ * For a table whose metadata cannot be read, the folder of its metadata file is used, and the table is listed. Errors:
+ * those of {@link neighboursOf}; then nothing may be deleted.
  */
 export async function judgeDeletion(
   catalog: Catalog,
@@ -64,7 +64,7 @@ export async function judgeDeletion(
 }
 
 /**
- * The same for metadata files, which only other metadata can name: no manifest is read. The files that may go.
+ * The same for metadata files, which only other metadata can reference: no manifest is read. Returns the deletable files.
  */
 export async function judgeTrimming(
   catalog: Catalog,
@@ -91,7 +91,7 @@ async function judgeByFolders(catalog: Catalog, table: Table, request: DeletionR
   return judge
 }
 
-/** Throws `TABLES_OVERLAP` when the catalog has the table under another name too: then its files are not its own. */
+/** Throws `TABLES_OVERLAP` when the catalog also has the table under another name: then both names share its files. */
 export async function requireOnlyName(catalog: Catalog, table: Table, action: string): Promise<void> {
   const own = await footprintOf(table)
   for (const { entry, footprint } of await neighboursOf(catalog, table)) {
@@ -99,7 +99,7 @@ export async function requireOnlyName(catalog: Catalog, table: Table, action: st
   }
 }
 
-/** Throws `TABLES_OVERLAP` also when another table keeps files in the same folders, of which this one knows nothing. */
+/** Throws `TABLES_OVERLAP` also when another table keeps files in the same folders, which this table does not reference. */
 export async function requireOwnFolders(catalog: Catalog, table: Table, action: string): Promise<void> {
   const own = await footprintOf(table)
   for (const { entry, footprint, problem } of await neighboursOf(catalog, table)) {
@@ -109,7 +109,7 @@ export async function requireOwnFolders(catalog: Catalog, table: Table, action: 
     const unread = problem === undefined ? '' : ` The metadata of ${entry.name} cannot be read: ${problem}`
     const message =
       `Cannot ${action} of ${formatIdentifier(table.identifier)}: table ${entry.name} keeps files in the same folders. ` +
-      `Give each table folders of its own, or remove ${entry.name} from the catalog.${unread}`
+      `Use separate folders for each table, or remove ${entry.name} from the catalog.${unread}`
     throw new IcebergError('TABLES_OVERLAP', message)
   }
 }
@@ -118,7 +118,7 @@ function sameTable(table: Table, twin: CatalogEntry, action: string): IcebergErr
   const name = formatIdentifier(table.identifier)
   return new IcebergError(
     'TABLES_OVERLAP',
-    `Cannot ${action} of ${name}: ${twin.name} is the same table under another name, and would lose files. ` +
+    `Cannot ${action} of ${name}: ${twin.name} is the same table under another name and would lose files. ` +
       'Remove one of the two names from the catalog without deleting files (drop the table, do not purge it), then try again.',
   )
 }
@@ -133,11 +133,11 @@ interface Bounds {
 class Judge {
   readonly #neighbours: readonly Neighbour[]
   readonly #twin: string | undefined
-  /** Tables by the place of each of their folders, and of each file that their metadata names outside of them. */
+  /** Tables by the place of each of their folders, and of each file outside them that their metadata references. */
   readonly #folders = new Map<string, string>()
   readonly #files = new Map<string, string>()
   readonly #ownerOfFolder = new Map<string, string | undefined>()
-  /** Locations by place, of files that nothing speaks for so far. */
+  /** Locations by place, of files that no table is known to need so far. */
   readonly #free = new Map<string, string[]>()
   readonly #kept: KeptFile[] = []
   readonly #unread: UnreadTable[]
@@ -165,7 +165,7 @@ class Judge {
     this.#free.set(place, [...(this.#free.get(place) ?? []), location])
   }
 
-  /** Asks the manifests of all other tables for the files that are left. */
+  /** Searches the manifests of all other tables for the remaining files. */
   async askNeighbours(catalog: Catalog): Promise<void> {
     const readable = this.#neighbours.filter(({ problem }) => problem === undefined)
     await mapBounded(readable, CONCURRENT_NEIGHBOURS, async (neighbour) => {
@@ -194,7 +194,7 @@ class Judge {
     }
   }
 
-  /** The table in one of whose folders a file lies. */
+  /** The table that has a file in one of its folders. */
   #ownerOf(place: string): string | undefined {
     const parent = parentPlace(place)
     if (parent === place) return this.#folders.get(place)

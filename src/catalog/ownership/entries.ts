@@ -1,12 +1,12 @@
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { TableIdentifier } from '../../iceberg/table.ts'
+import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 
 const CONCURRENT_LOOKS = 8
 
-/** All tables of a catalog but one, each with its current metadata file where that is known without loading it. */
+/** All tables of a catalog but one, each with its current metadata file if known without loading the table. */
 export async function otherEntries(catalog: Catalog, than: TableIdentifier): Promise<readonly CatalogEntry[]> {
   const own = formatIdentifier(than)
   const isOther = (identifier: TableIdentifier | undefined): boolean =>
@@ -23,7 +23,7 @@ export async function otherEntries(catalog: Catalog, than: TableIdentifier): Pro
   }))
 }
 
-/** A catalog that cannot say where a table is may still load it, or say why not. */
+/** A catalog that does not know the location of a table may still load it, or fail with a reason. */
 async function locate(catalog: Catalog, identifier: TableIdentifier): Promise<string | undefined> {
   try {
     return await catalog.locateTable?.(identifier)

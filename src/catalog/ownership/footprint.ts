@@ -1,16 +1,16 @@
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
-import { ownedFolders } from '../../iceberg/locations.ts'
-import type { Table } from '../../iceberg/table.ts'
+import { ownedFolders } from '../../iceberg/metadata/locations.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 
-/** What a table occupies in storage, by its metadata alone. All are places, see `placeOf`. */
+/** The storage that a table uses, from its metadata alone. All values are places, see `placeOf`. */
 export interface Footprint {
   /** Empty when unknown. */
   readonly uuid: string
   readonly metadataFile: string
-  /** Everything in them is the table's: its location and the folders that its properties name for new files. */
+  /** Everything in them belongs to the table: its location and the folders for new files in its properties. */
   readonly folders: readonly string[]
-  /** Files that the metadata names and that lie outside of the folders. */
+  /** Files that the metadata references outside the folders. */
   readonly outside: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export async function footprintOf(table: Table): Promise<Footprint> {
   return { uuid: metadata.tableUuid.toLowerCase(), metadataFile, folders, outside: [...outside] }
 }
 
-/** What can be told of a table whose metadata cannot be read: the folder above `metadata/`, or that of the file. */
+/** The footprint of a table whose metadata cannot be read: the folder above `metadata/`, or that of the file. */
 export async function footprintOfPointer(io: FileIO, metadataLocation: string): Promise<Footprint> {
   const metadataFile = await placeOf(io, metadataLocation)
   const folder = parentPlace(metadataFile)
@@ -42,10 +42,10 @@ export async function footprintOfPointer(io: FileIO, metadataLocation: string): 
   return { uuid: '', metadataFile, folders: [tableFolder], outside: [] }
 }
 
-/** How two tables are in each other's way; undefined when they are not. */
+/** How two tables overlap; undefined when they do not. */
 export type Overlap = 'same-table' | 'same-folder' | undefined
 
-/** Whether two tables are one, or have folders that are equal or inside one another. */
+/** Whether two tables are the same, or have folders that are equal or nested. */
 export function overlapOf(a: Footprint, b: Footprint): Overlap {
   if (a.metadataFile === b.metadataFile || (a.uuid !== '' && a.uuid === b.uuid)) return 'same-table'
   const meets = a.folders.some((mine) => b.folders.some((theirs) => isInside(mine, theirs) || isInside(theirs, mine)))

@@ -1,5 +1,5 @@
 import { parentPlace, placeOf } from '../../iceberg/io/place.ts'
-import type { Table } from '../../iceberg/table.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog } from '../catalog.ts'
 import { deleteQuietly } from '../metadata-file.ts'
 import { judgeTrimming } from './deletion-guard.ts'
@@ -7,10 +7,10 @@ import { judgeTrimming } from './deletion-guard.ts'
 const METADATA_NAME = /\.metadata\.json(?:\.gz)?$/
 
 /**
- * Deletes the metadata files that fell out of a table's log with a commit, where the table asks for it
- * (`write.metadata.delete-after-commit.enabled`). Only files that have the name of a metadata file and lie where the
- * current one does go, and none that a table of `catalog` needs. Never fails: the commit has happened, and a file that
- * stays is garbage at most.
+ * Deletes the metadata files that a commit removed from a table's log, if the table enables it
+ * (`write.metadata.delete-after-commit.enabled`). Deletes only files that are named like metadata files and are in the
+ * folder of the current one, and none that a table of `catalog` needs. Never fails: the commit has happened, and a
+ * remaining file is only garbage.
  */
 export async function trimMetadata(base: Table, committed: Table, catalog?: Catalog): Promise<void> {
   const { metadata, metadataLocation, io } = committed
@@ -33,6 +33,6 @@ export async function trimMetadata(base: Table, committed: Table, catalog?: Cata
     }
     await deleteQuietly(io, catalog === undefined ? own : await judgeTrimming(catalog, committed, own))
   } catch {
-    // Not known whether others need them: they stay.
+    // Unknown whether other tables need them: they stay.
   }
 }

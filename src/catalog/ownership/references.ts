@@ -1,48 +1,50 @@
+import { LRUCache } from 'lru-cache'
+
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { FilePlaces, isInside, parentPlace } from '../../iceberg/io/place.ts'
-import { LruCache } from '../../iceberg/lru-cache.ts'
-import { loadEntries, readManifests } from '../../iceberg/manifest-cache.ts'
-import type { ManifestFile } from '../../iceberg/manifest.ts'
-import { isLive } from '../../iceberg/scan.ts'
-import type { Table } from '../../iceberg/table.ts'
+import { loadEntries, readManifests } from '../../iceberg/manifest/cache.ts'
+import type { ManifestFile } from '../../iceberg/manifest/manifest.ts'
+import { isLive } from '../../iceberg/scan/scan.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'
 import { isLasting, type Neighbour } from './neighbours.ts'
 
 const CONCURRENT_READS = 8
 const MAX_CACHED_BYTES = 64 << 20
 
-/** What the snapshots of a table reach outside of its own folders. */
+/** The files outside its own folders that the snapshots of a table reference. */
 interface OutsideReach {
-  /** Places of folders with such files, each once. */
+  /** Places of folders with such files, without duplicates. */
   readonly folders: ReadonlySet<string>
-  /** Why not all of its manifests could be read, in words for people. */
+  /** Readable reason why not all of its manifests could be read. */
   readonly problem?: string
 }
 
-/** Folders by manifest, manifest list and metadata file: none of them ever changes. Most are empty. */
+/** Folders by manifest, manifest list and metadata file: these files never change. Most lists are empty. */
 interface ReachCache {
-  readonly tables: LruCache<OutsideReach>
-  readonly parts: LruCache<readonly string[]>
+  readonly tables: LRUCache<string, OutsideReach>
+  readonly parts: LRUCache<string, readonly string[]>
 }
 
 const caches = new WeakMap<Catalog, ReachCache>()
 
 function cacheOf(catalog: Catalog): ReachCache {
-  const cache = caches.get(catalog) ?? { tables: new LruCache(MAX_CACHED_BYTES), parts: new LruCache(MAX_CACHED_BYTES) }
+  const limit = { maxSize: MAX_CACHED_BYTES }
+  const cache = caches.get(catalog) ?? { tables: new LRUCache(limit), parts: new LRUCache(limit) }
   caches.set(catalog, cache)
   return cache
 }
 
 export interface References {
-  /** Which of the files the table reaches, by place. */
+  /** Which of the files the table references, by place. */
   readonly found: ReadonlySet<string>
   readonly problem?: string
 }
 
 /**
- * Which of some files, by place, a snapshot of a neighbour reaches although they lie outside of its folders, as after an
- * import. Manifests are read once per catalog and process: what matters of them, the folders outside, is remembered.
- * Errors of FileIO that may pass; missing and damaged manifests are a `problem` of the neighbour.
+ * Which of the given files, by place, a snapshot of a neighbour references outside its folders, as after an import.
+ * Manifests are read once per catalog and process; only the outside folders are cached. Throws temporary errors of
+ * FileIO; missing and damaged manifests are a `problem` of the neighbour.
  */
 export async function referencesOf(
   catalog: Catalog,
@@ -64,7 +66,7 @@ async function outsideReach(catalog: Catalog, entry: CatalogEntry, own: readonly
   const walk = new OutsideWalk(table, own, parts)
   const reach = await walk.run()
   const isFinal = reach.problem === undefined && table.metadataLocation === entry.metadataLocation
-  if (isFinal) tables.set(key, reach, key.length * 2 + weightOf(reach.folders))
+  if (isFinal) tables.set(key, reach, { size: key.length * 2 + weightOf(reach.folders) })
   return reach
 }
 
@@ -74,19 +76,19 @@ function weightOf(folders: Iterable<string>): number {
   return weight
 }
 
-/** One look at everything that the snapshots of a table reach. */
+/** One traversal of everything that the snapshots of a table reference. */
 class OutsideWalk {
   readonly #table: Table
   readonly #own: readonly string[]
-  readonly #parts: LruCache<readonly string[]>
+  readonly #parts: LRUCache<string, readonly string[]>
   readonly #places: FilePlaces
-  /** Whether a folder is one of the table's, by place. */
+  /** Whether a folder belongs to the table, by place. */
   readonly #isOwn = new Map<string, boolean>()
   readonly #folders = new Set<string>()
   readonly #begun = new Set<string>()
   #problem: string | undefined
 
-  constructor(table: Table, own: readonly string[], parts: LruCache<readonly string[]>) {
+  constructor(table: Table, own: readonly string[], parts: LRUCache<string, readonly string[]>) {
     this.#table = table
     this.#own = own
     this.#parts = parts
@@ -121,13 +123,13 @@ class OutsideWalk {
     })
   }
 
-  /** The folders of one file of the table's metadata: remembered, or read. */
+  /** The folders of one file of the table's metadata: cached, or read. */
   async #part(location: string | undefined, read: () => Promise<readonly string[]>): Promise<readonly string[]> {
     const key = location === undefined ? undefined : `${location}\n${this.#own.join('\n')}`
     const known = key === undefined ? undefined : this.#parts.get(key)
     const folders = known ?? (await this.#tried(read))
     if (key !== undefined && known === undefined && this.#problem === undefined) {
-      this.#parts.set(key, folders, key.length * 2 + weightOf(folders))
+      this.#parts.set(key, folders, { size: key.length * 2 + weightOf(folders) })
     }
     for (const folder of folders) this.#folders.add(folder)
     return folders
@@ -151,7 +153,7 @@ class OutsideWalk {
   }
 }
 
-/** Those of the files, by place, that a snapshot of the table reaches. What cannot be read was told before. */
+/** The files, by place, that a snapshot of the table references. Unreadable manifests were reported before. */
 async function exactReferences(table: Table, files: ReadonlySet<string>): Promise<ReadonlySet<string>> {
   const found = new Set<string>()
   const places = new FilePlaces(table.io)

@@ -1,14 +1,14 @@
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { Table } from '../../iceberg/table.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog } from '../catalog.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 import { footprintOf, overlapOf } from './footprint.ts'
 import { type Neighbour, neighboursOf } from './neighbours.ts'
 
 /**
- * Throws when a catalog must not get a table because maintenance of one would take files of the other: `TABLE_EXISTS` when
- * it has the table under another name, `TABLES_OVERLAP` when another table has a folder that is one of its own, inside one
- * or around one. A table whose metadata cannot be read counts with the folder of its metadata file.
+ * Throws when a table must not be added to a catalog because maintenance of one would delete files of another:
+ * `TABLE_EXISTS` when the catalog has the table under another name, `TABLES_OVERLAP` when a folder of another table is
+ * equal to, inside or around one of its own. For unreadable metadata, the folder of the metadata file is used.
  */
 export async function requireUnowned(catalog: Catalog, table: Table): Promise<void> {
   const own = await footprintOf(table)
@@ -22,28 +22,29 @@ function refusal(table: Table, { entry, problem }: Neighbour, overlap: 'same-tab
   const name = formatIdentifier(table.identifier)
   if (overlap === 'same-table') {
     const message =
-      `This table is registered already, as ${entry.name}. Under two names, maintenance of one would delete files that ` +
+      `This table is already registered as ${entry.name}. Under two names, maintenance of one would delete files that ` +
       `the other still needs: use ${entry.name}, or remove that name from the catalog (without its files) first.`
     return new IcebergError('TABLE_EXISTS', message)
   }
   const unread = problem === undefined ? '' : ` The metadata of ${entry.name} cannot be read: ${problem}`
   const message =
     `${name} cannot be added: table ${entry.name} keeps files in the same folders, and maintenance of one would delete ` +
-    `files of the other. Give each table folders of its own, or remove ${entry.name} from the catalog first.${unread}`
+    `files of the other. Use separate folders for each table, or remove ${entry.name} from the catalog first.${unread}`
   return new IcebergError('TABLES_OVERLAP', message)
 }
 
-/** How a table gets into a catalog, and out of it again. */
+/** How a table is added to a catalog, and removed again. */
 export interface Adding {
   /** Makes the table visible. */
   add(): Promise<Table>
-  /** Takes it back, if it is still as it was added; its files stay. */
+  /** Removes it again, if it is unchanged since it was added; its files stay. */
   undo(added: Table): Promise<void>
 }
 
 /**
- * Adds a table that no other one overlaps. Looks before and again after, so that of two who add the same table at the same
- * moment under two names, through any number of processes, at most one succeeds. Errors: those of {@link requireUnowned}.
+ * Adds a table that overlaps no other table. Checks before and again after adding, so that of two concurrent
+ * registrations of the same table under two names, in any number of processes, at most one succeeds. Errors: those of
+ * {@link requireUnowned}.
  */
 export async function addUnowned(catalog: Catalog, table: Table, { add, undo }: Adding): Promise<Table> {
   return inTurn(catalog, async () => {
@@ -59,7 +60,7 @@ export async function addUnowned(catalog: Catalog, table: Table, { add, undo }: 
   })
 }
 
-/** Within a process one of two wins; without turns, both could see each other and give up. */
+/** Within a process, registrations run one at a time; otherwise two could see each other and both fail. */
 const turns = new WeakMap<Catalog, Promise<unknown>>()
 
 async function inTurn<T>(catalog: Catalog, work: () => Promise<T>): Promise<T> {

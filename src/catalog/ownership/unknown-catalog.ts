@@ -1,18 +1,19 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { FilePlaces } from '../../iceberg/io/place.ts'
-import { parseTableMetadata, type TableMetadata } from '../../iceberg/metadata.ts'
-import type { Table } from '../../iceberg/table.ts'
+import { parseTableMetadata, type TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
 import { formatIdentifier } from '../table-identifier.ts'
 import { isLasting } from './neighbours.ts'
 
 const METADATA_NAME = /\.metadata\.json(?:\.gz)?$/
 
 /**
- * Throws `TABLES_OVERLAP` when metadata files in a table's folders tell that a catalog which nobody can ask from here uses
- * them too: they are of another table, or of this one at a later state that was built on states unknown here.
+ * Throws `TABLES_OVERLAP` when metadata files in a table's folders show that another, unknown catalog uses them too:
+ * they belong to another table, or to a later state of this table based on states that are unknown here.
  *
- * `files` are those in the folders of the table, of any kind, listed before the table was loaded. What a failed commit
- * leaves is built on a known state, and what fell out of the log is older: neither counts. Errors of FileIO that may pass.
+ * `files` are those in the folders of the table, of any kind, listed before the table was loaded. Files of a
+ * failed commit are based on a known state, and files trimmed from the log are older: both are ignored. Throws temporary
+ * errors of FileIO.
  */
 export async function requireNoUnknownCatalog(table: Table, files: Iterable<string>, action: string): Promise<void> {
   const places = new FilePlaces(table.io)
@@ -40,12 +41,12 @@ export async function requireNoUnknownCatalog(table: Table, files: Iterable<stri
   }
 }
 
-/** Tables of format version 1 may have got their UUID later. */
+/** Tables of format version 1 may have received their UUID later. */
 function isOtherTable({ tableUuid: a }: TableMetadata, { tableUuid: b }: TableMetadata): boolean {
   return a !== '' && b !== '' && a.toLowerCase() !== b.toLowerCase()
 }
 
-/** Undefined for what is no metadata, or gone. */
+/** Undefined when the file is not metadata or no longer exists. */
 async function readMetadata({ io }: Table, location: string): Promise<TableMetadata | undefined> {
   try {
     return parseTableMetadata(await io.read(location))
@@ -57,7 +58,7 @@ async function readMetadata({ io }: Table, location: string): Promise<TableMetad
 
 function shared({ identifier }: Table, what: string, action: string): IcebergError {
   const message =
-    `Cannot ${action} of ${formatIdentifier(identifier)}: its folder holds metadata of ${what}, which this catalog does not ` +
-    'know. If another catalog uses the folder, its files would be lost. If none does, remove that metadata by hand.'
+    `Cannot ${action} of ${formatIdentifier(identifier)}: its folder contains metadata of ${what}, which this catalog does not ` +
+    'know. If another catalog uses the folder, its files would be lost. If none does, delete that metadata manually.'
   return new IcebergError('TABLES_OVERLAP', message)
 }

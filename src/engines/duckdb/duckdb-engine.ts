@@ -4,6 +4,7 @@ import type {
   AppendFromResult,
   AppendFromTask,
   AppendTask,
+  CompareTask,
   Engine,
   EngineProgress,
   EngineRunOptions,
@@ -15,64 +16,65 @@ import type {
   RewriteTask,
 } from '../engine.ts'
 import { FairSlots } from '../fair-slots.ts'
+import type { QueryComparison } from '../query-comparison.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { DataFile } from '../../iceberg/manifest.ts'
-import type { Schema } from '../../iceberg/schema.ts'
-import { requireSupportedProperties } from '../../iceberg/table-properties.ts'
-import type { NestedField } from '../../iceberg/types.ts'
+import type { DataFile } from '../../iceberg/manifest/manifest.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
+import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
+import type { NestedField } from '../../iceberg/schema/types.ts'
 
-import { appendFrom, requireReadableInputs } from './append-from.ts'
-import { appendRows } from './append-rows.ts'
-import { wantedBloomFilters } from './bloom-filters.ts'
-import { DuckDbSession } from './duckdb-session.ts'
-import type { DuckDbRun } from './duckdb-session.ts'
-import { placeFiles } from './output-files.ts'
-import type { QueryLimits } from './query-limits.ts'
-import { writeRows } from './partitioned-writer.ts'
-import { requireReadable } from './read-checks.ts'
-import { LAST_UPDATED, ROW_ID } from './row-lineage.ts'
-import { readRowObjects } from './row-objects.ts'
-import { RowSource } from './row-source.ts'
-import { openInputs } from './scan-inputs.ts'
-import { ScratchFolder } from './scratch.ts'
-import { requireWritable } from './type-mapping.ts'
-import { UserQueries } from './user-queries.ts'
+import { appendFrom, requireReadableInputs } from './write/append-from.ts'
+import { appendRows } from './write/append-rows.ts'
+import { wantedBloomFilters } from './write/bloom-filters.ts'
+import { DuckDbSession } from './session/session.ts'
+import type { DuckDbRun } from './session/session.ts'
+import { placeFiles } from './write/output-files.ts'
+import type { QueryLimits } from './sandbox/query-limits.ts'
+import { writeRows } from './write/partitioned-writer.ts'
+import { requireReadable } from './scan/read-checks.ts'
+import { LAST_UPDATED, ROW_ID } from './scan/row-lineage.ts'
+import { readRowObjects } from './scan/row-objects.ts'
+import { RowSource } from './scan/row-source.ts'
+import { openInputs } from './scan/inputs.ts'
+import { ScratchFolder } from './session/scratch.ts'
+import { requireWritable } from './session/type-mapping.ts'
+import { UserQueries } from './sandbox/user-queries.ts'
 import { scriptWorker, type WorkerCommand } from './worker/worker-command.ts'
 import { verifyRewrite } from './verification/verify-rewrite.ts'
 
 export interface DuckDbEngineOptions {
-  /** Folder for staged inputs, spilled rows and unfinished outputs; swept of what dead processes left in it. */
+  /** Folder for staged inputs, spilled rows and unfinished outputs; files of ended processes are removed. */
   readonly scratchDir: string
   /** Default 1 GiB; large sorts go up to 300 MB above it. */
   readonly memoryLimitBytes?: number
   /** Default: one per processor. */
   readonly threads?: number
-  /** Heavy runs in this process at the same time; default 3, and more starve its file reads. */
+  /** Maximum heavy runs in this process at the same time; default 3. More would block its file reads. */
   readonly maxConcurrent?: number
-  /** What a query of users may take; default half the memory, 10 minutes, 16 GiB of disk. */
+  /** Limits of a user query; default half of the memory, 10 minutes, 16 GiB of disk. */
   readonly queryLimits?: Partial<QueryLimits>
-  /** Starts the processes that run SQL of users; default: the script of the worker, run by the runtime of this process. */
+  /** Starts the processes that run user SQL; default: the worker script, with the runtime of this process. */
   readonly workerCommand?: WorkerCommand
 }
 
 const DEFAULT_MEMORY_LIMIT = 1024 ** 3
-/** Heavy runs at the same time; the four threads with which the process reads files must never all be taken. */
+/** Heavy runs at the same time; they must never occupy all four threads with which the process reads files. */
 const MAX_RUNNING = 3
-/** Of three, copies and reads leave one to maintenance, whatever they do. */
+/** Of three slots, copies and reads always leave one to maintenance. */
 const LANES = {
   maintenance: { running: 2 },
   copy: { running: 2 },
   read: { running: 1 },
 } as const
-/** Part of a verified rewrite's time that goes into writing. */
+/** Share of writing in the time of a verified rewrite. */
 const WRITING_SHARE = 0.65
 
 /**
- * The embedded engine: DuckDB in this process, loaded on first use, and in processes of their own for SQL of users.
+ * The embedded engine: DuckDB in this process, loaded on first use, and in separate processes for user SQL.
  * Reads Parquet and Avro, writes Parquet.
  *
- * What it writes: every column OPTIONAL, as DuckDB has no required ones; decimals of more than 18 digits 16 bytes wide;
- * columns whose names differ only in case with their field id appended to the later one. Readers go by field id.
+ * Its files have only OPTIONAL columns, because DuckDB has no required ones; decimals of more than 18 digits with 16 bytes;
+ * and, for columns whose names differ only in case, the later name with its field id appended. Readers use field ids.
  */
 export async function createDuckDbEngine(options: DuckDbEngineOptions): Promise<Engine> {
   return new DuckDbEngine(options, await ScratchFolder.create(options.scratchDir))
@@ -142,6 +144,11 @@ class DuckDbEngine implements Engine {
     return this.#queries.query(task, options)
   }
 
+  async compareQueries(task: CompareTask, options: EngineRunOptions = {}): Promise<QueryComparison> {
+    requireReadableInputs(task)
+    return this.#queries.compare(task, options)
+  }
+
   async requireWritable(schema: Schema): Promise<void> {
     requireWritable(schema.fields)
   }
@@ -176,7 +183,7 @@ class DuckDbEngine implements Engine {
   }
 }
 
-/** Refuses an output that cannot be written as its table asks. */
+/** Refuses an output that cannot be written as its table requires. */
 function requireOutput({ schema, properties }: OutputSpec): void {
   requireWritable(schema.fields)
   requireSupportedProperties(properties)

@@ -1,6 +1,6 @@
 /**
- * A name that Avro allows for a field of any name, made as Java's Iceberg makes it: a leading digit gets an underscore,
- * every other character outside `[A-Za-z0-9_]` becomes `_x` and its UTF-16 code in hexadecimal (`_9day`, `a_x2Eb`).
+ * Escapes a field name for Avro the way Iceberg's Java library does: a leading digit gets an underscore, and every other
+ * character outside `[A-Za-z0-9_]` becomes `_x` and its UTF-16 code in hexadecimal (`_9day`, `a_x2Eb`).
  * Stricter than Java, which keeps letters of every script: most Avro readers refuse those.
  */
 export function toAvroName(name: string): string {

@@ -1,4 +1,4 @@
-import type { Value } from '../types.ts'
+import type { Value } from '../schema/types.ts'
 import { minimumSize } from './avro-schema.ts'
 import type { AvroArray, AvroMap, AvroRecord, AvroSchema, AvroUnion } from './avro-schema.ts'
 import { openAvroContainer } from './container-reader.ts'
@@ -19,7 +19,7 @@ export type AvroValue =
   | ReadonlyMap<string, AvroValue>
   | AvroEntries
 
-/** A map of Iceberg, which Avro stores as an array of key-value records. Not a `Map`, which takes -0.0 for 0.0. */
+/** An Iceberg map, which Avro stores as an array of key-value records. Not a `Map`, because `Map` treats -0.0 as 0.0. */
 export type AvroEntries = readonly (readonly [key: AvroValue, value: AvroValue])[]
 
 /** The contents of an Avro file. */
@@ -29,7 +29,7 @@ export interface AvroRecords {
 }
 
 /**
- * Reads all records of any Avro object container file, such as an Avro data file of a table (spec, Appendix A).
+ * Reads all records of any Avro object container file, such as an Avro data file of a table (Iceberg spec, Appendix A).
  * Single values are as in `types.ts`. `label` names the file in messages; errors are those of `openAvroContainer`.
  */
 export function readAvroRecords(bytes: Uint8Array, label = 'Avro file'): AvroRecords {

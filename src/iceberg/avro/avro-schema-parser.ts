@@ -16,14 +16,14 @@ const PRIMITIVES: ReadonlySet<string> = new Set<AvroPrimitiveKind>([
   'string',
 ])
 
-/** References to named types may multiply a small schema into a huge one; no real schema comes near. */
+/** References to named types can expand a small schema into a huge one; real schemas stay far below this limit. */
 const MAX_TYPES = 100_000
 const MAX_FIXED_SIZE = 1 << 24
 
 /**
  * Parses an Avro schema (`avro.schema` of a container file) with Iceberg's `field-id`, `element-id` and
  * `logicalType: map`. Any name is accepted: identity comes from field ids, and files with illegal names exist.
- * Throws `CORRUPT_FILE` for what is not a schema, and `UNSUPPORTED` for recursive types.
+ * Throws `CORRUPT_FILE` for an invalid schema, and `UNSUPPORTED` for recursive types.
  */
 export function parseAvroSchema(text: string | Uint8Array): AvroSchema {
   return new SchemaParser().parse(parseJson(text), '')

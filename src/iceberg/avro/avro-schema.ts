@@ -24,7 +24,7 @@ export interface AvroArray {
   readonly kind: 'array'
   readonly items: AvroSchema
   readonly elementId?: number
-  /** Iceberg's form of maps with keys that are not strings: an array of key-value records (spec, Appendix A). */
+  /** Iceberg's form of maps with keys that are not strings: an array of key-value records (Iceberg spec, Appendix A). */
   readonly isMap: boolean
 }
 
@@ -74,9 +74,8 @@ export function hasFieldIds(schema: AvroSchema): boolean {
 }
 
 /**
- * The least number of bytes that a value of this schema takes; 0 for null and records of nothing, which containers
- * nevertheless may not hold more of than they have bytes.
- * Counts in a file that would need more bytes than are left are refused before anything is allocated.
+ * The minimum number of bytes of a value of this schema; 0 for null and empty records, of which a container may still not
+ * hold more than it has bytes. A count in a file that needs more bytes than are left is refused before any allocation.
  */
 export function minimumSize(schema: AvroSchema): number {
   switch (schema.kind) {

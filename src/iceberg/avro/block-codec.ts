@@ -12,7 +12,7 @@ export type Decompress = (block: Uint8Array, maxLength: number) => Uint8Array
 /**
  * The decompressor for an `avro.codec` header value: `null`, `deflate`, `snappy` (with its CRC) or `zstandard`.
  * Throws `CORRUPT_FILE` for every other name, and `UNSUPPORTED` for Zstandard on runtimes that lack it.
- * What it returns throws `CORRUPT_FILE` on damaged or oversized data.
+ * The decompressor throws `CORRUPT_FILE` on damaged or oversized data.
  */
 export function decompressorFor(codec: string, label: string): Decompress {
   switch (codec) {
@@ -31,7 +31,7 @@ export function decompressorFor(codec: string, label: string): Decompress {
   }
 }
 
-/** Compresses a block for `avro.codec` `deflate`. Level 6 makes the same size as 9 on manifests in less time. */
+/** Compresses a block with `deflate`. On manifests, level 6 gives the same size as level 9 in less time. */
 export function deflateBlock(block: Uint8Array): Uint8Array {
   return zlib.deflateRawSync(block, { level: 6 })
 }
@@ -41,13 +41,13 @@ function guarded(label: string, decompress: Decompress): Decompress {
     try {
       return decompress(block, maxLength)
     } catch (cause) {
-      const limit = `a block does not decompress, or to more than ${maxLength} bytes`
+      const limit = `a block cannot be decompressed, or is larger than ${maxLength} bytes`
       throw new IcebergError('CORRUPT_FILE', `The ${label} is damaged: ${limit}.`, { cause })
     }
   }
 }
 
-/** Blocks of a file have about the same size: an output buffer of the last one's saves gathering small pieces. */
+/** Blocks of a file have similar sizes: an output buffer of the last block's size avoids joining small pieces. */
 function inflater(): Decompress {
   let chunkSize = SMALLEST_CHUNK
   return (block, maxLength) => {

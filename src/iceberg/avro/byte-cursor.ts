@@ -13,7 +13,7 @@ const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 /**
  * Reads Avro's binary encoding from one block of bytes (Avro 1.12, "Binary Encoding").
  *
- * Reads past the end yield zeros, so that hot loops need no checks; whoever drives the cursor calls
+ * Reads past the end return zeros, so that hot loops need no checks; the caller of the cursor calls
  * {@link ByteCursor.assertWithin} after each record. Lengths and counts are checked at once, before any allocation.
  */
 export class ByteCursor {
@@ -23,7 +23,7 @@ export class ByteCursor {
   readonly bytes: Buffer
   /** The same bytes as a plain array, whose `slice` copies into a plain array. */
   readonly #plain: Uint8Array
-  /** What is being read, for messages: `manifest s3://…/m0.avro`. */
+  /** What is being read, for error messages: `manifest s3://…/m0.avro`. */
   readonly label: string
   #lastLow = 0
   #lastHigh = 0
@@ -99,7 +99,7 @@ export class ByteCursor {
     const length = this.readNumber()
     const start = this.#take(length)
     const text = this.bytes.toString('utf8', start, start + length)
-    // Invalid sequences come out as U+FFFD, which valid text hardly ever holds: look again only then.
+    // Invalid sequences decode to U+FFFD, which is rare in valid text: check again only then.
     return text.includes('\ufffd') ? this.#strictString(start, length) : text
   }
 

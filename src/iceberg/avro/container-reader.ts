@@ -7,13 +7,13 @@ import { ByteCursor } from './byte-cursor.ts'
 
 /** `Obj` and format version 1. */
 const MAGIC = [0x4f, 0x62, 0x6a, 0x01]
-/** Iceberg's AES-GCM stream, in which encrypted manifests are stored (spec, "AES GCM Stream"). */
+/** Iceberg's AES-GCM stream, in which encrypted manifests are stored (Iceberg spec, "AES GCM Stream"). */
 const ENCRYPTED_MAGIC = [0x41, 0x47, 0x53, 0x31]
 const SYNC_LENGTH = 16
 
 /**
- * Metadata compresses to a tenth or so; a file that claims to grow by more than this is hostile. Small files may
- * always grow to the floor.
+ * Metadata usually compresses to about a tenth; a file that claims to expand more than this is hostile. Small files may
+ * always expand to the minimum.
  */
 const MAX_EXPANSION = 256
 const MIN_EXPANDED_LIMIT = 16 * 1024 * 1024
@@ -32,7 +32,7 @@ export interface AvroContainer {
 /**
  * Opens an Avro object container file (Avro 1.12, "Object Container Files"); codecs null, deflate, snappy, zstandard.
  *
- * `label` names the file in messages. Throws `CORRUPT_FILE` for everything that is not such a file, at the latest when
+ * `label` names the file in error messages. Throws `CORRUPT_FILE` for any other file, at the latest when
  * its records are read, and `UNSUPPORTED` for files in Iceberg's encryption stream. Work and memory are bounded by the
  * size of the input. A file cut exactly between two blocks is a valid shorter file: compare record counts or the length.
  */

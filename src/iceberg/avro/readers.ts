@@ -80,7 +80,7 @@ export function idMapReader<V>(valueReader: (value: AvroSchema) => Reader<V>) {
   }
 }
 
-/** Runs `read` once for each item of an array or map, whose blocks may carry sizes or not. */
+/** Calls `read` once for each item of an array or map, whose blocks may or may not state their sizes. */
 export function forEachItem(cursor: ByteCursor, minimumItemSize: number, read: () => void): void {
   for (;;) {
     const count = cursor.readBlockCount(minimumItemSize)

@@ -10,16 +10,16 @@ export type Reader<V> = (cursor: ByteCursor) => V
 /** Reads one value at a cursor into `target`. */
 export type Step<T> = (cursor: ByteCursor, target: T) => void
 
-/** How one field of a record gets into a target; everything without a binding is skipped. */
+/** How one field of a record is stored in a target; fields without a binding are skipped. */
 export interface FieldBinding<T> {
   readonly fieldId: number
-  /** Names to look for in files that have no field ids at all; the first is used in messages. */
+  /** Names to look for in files without any field ids; the first one is used in error messages. */
   readonly names: readonly string[]
   readonly required: boolean
   readonly bind: (schema: AvroSchema, byName: boolean) => Step<T>
 }
 
-/** A field that must be there and must not be null. */
+/** A field that must exist and must not be null. */
 export function requiredField<T, V>(
   fieldId: number,
   names: readonly string[],
@@ -31,7 +31,7 @@ export function requiredField<T, V>(
   return { fieldId, names, required: true, bind: (schema) => bindValue(schema, { read, set, onNull }) }
 }
 
-/** A field that may be missing or null; then the target is left as it is. */
+/** A field that may be missing or null; then the target is not changed. */
 export function optionalField<T, V>(
   fieldId: number,
   names: readonly string[],
@@ -57,7 +57,7 @@ export function nestedFields<T>(
  * Compiles a record schema and bindings into one function that reads a record into a target.
  *
  * Fields are found by Iceberg field id; only when the schema has no field id anywhere, by their well-known names.
- * Throws `CORRUPT_FILE` when a required field is missing or a field has an impossible type.
+ * Throws `CORRUPT_FILE` when a required field is missing or a field has a wrong type.
  */
 export function compileRecord<T>(schema: AvroSchema, bindings: readonly FieldBinding<T>[]): Step<T> {
   if (schema.kind !== 'record') throw wrongType(schema, 'record')
@@ -68,9 +68,9 @@ export function compileRecord<T>(schema: AvroSchema, bindings: readonly FieldBin
   }
 }
 
-/** The error for a schema that cannot hold what is asked for. */
+/** The error for a schema of the wrong type. */
 export function wrongType(schema: AvroSchema, expected: string): IcebergError {
-  return new IcebergError('CORRUPT_FILE', `The Avro schema has ${schema.kind} where ${expected} belongs.`)
+  return new IcebergError('CORRUPT_FILE', `The Avro schema has ${schema.kind} instead of ${expected}.`)
 }
 
 function compileFields<T>(schema: AvroRecord, bindings: readonly FieldBinding<T>[], byName: boolean): Step<T> {

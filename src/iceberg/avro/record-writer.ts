@@ -10,13 +10,13 @@ export interface WriteField<T> {
   readonly write: Writer<T>
 }
 
-/** An Avro type together with its encoder, so that schema and bytes cannot drift apart. */
+/** An Avro type together with its encoder, so that schema and bytes always match. */
 export interface WriteType<V> {
   readonly json: AvroTypeJson
   readonly write: Writer<V>
 }
 
-/** How a field is called and described. */
+/** Id, name and description of a field. */
 export interface FieldName {
   readonly id: number
   readonly name: string

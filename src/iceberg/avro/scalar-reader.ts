@@ -1,16 +1,16 @@
-import type { PrimitiveType, Value } from '../types.ts'
-import { bigintFromBytes, uuidFromBytes } from '../values-binary.ts'
+import type { PrimitiveType, Value } from '../schema/types.ts'
+import { bigintFromBytes, uuidFromBytes } from '../values/binary.ts'
 import type { AvroPrimitive, AvroSchema } from './avro-schema.ts'
 import type { ByteCursor } from './byte-cursor.ts'
 import { wrongType } from './record-reader.ts'
 import type { Reader } from './record-reader.ts'
 
 const MICROS_PER_DAY = 86_400_000_000n
-/** Bytes of the longest decimal that is taken; decimal(38) needs 16. */
+/** Maximum bytes of a decimal; decimal(38) needs 16. */
 const MAX_DECIMAL_BYTES = 64
 
 /**
- * Reads a value of an Avro type without structure as an Iceberg value (spec, Appendix A, "Avro"), logical types applied:
+ * Reads a value of an Avro type without structure as an Iceberg value (Iceberg spec, Appendix A, "Avro"), logical types applied:
  * dates are days, times and timestamps bigint micros (nanos for `timestamp-nanos`), decimals unscaled bigint, uuids text,
  * plain longs bigint. Throws `CORRUPT_FILE` for other Avro types.
  */
@@ -136,7 +136,7 @@ function promotedDateFactor(schema: AvroPrimitive, type: PrimitiveType): bigint 
 }
 
 function unscaled(cursor: ByteCursor, bytes: Uint8Array): bigint {
-  if (bytes.length === 0 || bytes.length > MAX_DECIMAL_BYTES) throw cursor.corrupt('a decimal has an impossible length')
+  if (bytes.length === 0 || bytes.length > MAX_DECIMAL_BYTES) throw cursor.corrupt('a decimal has an invalid length')
   return bigintFromBytes(bytes)
 }
 

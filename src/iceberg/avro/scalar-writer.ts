@@ -1,12 +1,12 @@
 import { IcebergError } from '../errors.ts'
-import { formatType } from '../type-names.ts'
-import type { PrimitiveType, Value } from '../types.ts'
-import { uuidToBytes } from '../values-binary.ts'
+import { formatType } from '../schema/type-names.ts'
+import type { PrimitiveType, Value } from '../schema/types.ts'
+import { uuidToBytes } from '../values/binary.ts'
 import type { AvroTypeJson } from './avro-schema.ts'
 import type { Writer, WriteType } from './record-writer.ts'
 
 /**
- * How values of an Iceberg type are written to Avro (spec, Appendix A, "Avro"). Named types (decimal, fixed, uuid) may
+ * How values of an Iceberg type are written to Avro (Iceberg spec, Appendix A, "Avro"). Named types (decimal, fixed, uuid) may
  * be defined only once in a schema: `defined` collects their names, later uses refer to them.
  * `UNSUPPORTED` for types that cannot be partition values, and when a fixed value is written; writers throw
  * `INVALID_ARGUMENT` for values of other types.
@@ -125,7 +125,7 @@ function expectBytes(type: PrimitiveType, value: Value): Uint8Array {
   return value
 }
 
-/** Java reads and writes fixed values in a form that is not Avro's, so whichever is written, some engine cannot read. */
+/** Java uses its own form of fixed values instead of Avro's, so some engine cannot read them in either form. */
 function refuseFixed(): never {
   throw new IcebergError(
     'UNSUPPORTED',

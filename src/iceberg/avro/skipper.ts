@@ -6,8 +6,8 @@ import type { ByteCursor } from './byte-cursor.ts'
 export type Skipper = (cursor: ByteCursor) => void
 
 /**
- * Compiles a schema into a function that steps over its values without allocating: columns that nobody asked for,
- * metrics above all, are most of a manifest.
+ * Compiles a schema into a function that skips its values without allocating: most of a manifest is columns that
+ * are not needed, such as metrics.
  */
 export function compileSkipper(schema: AvroSchema): Skipper {
   switch (schema.kind) {
@@ -38,7 +38,7 @@ export function compileSkipper(schema: AvroSchema): Skipper {
   }
 }
 
-/** Compiles a run of values that follow each other; neighbouring varints become one step. */
+/** Compiles a sequence of values; consecutive varints become one step. */
 export function skipAll(schemas: readonly AvroSchema[]): Skipper {
   const steps: Skipper[] = []
   for (let at = 0; at < schemas.length;) {

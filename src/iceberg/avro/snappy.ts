@@ -28,7 +28,7 @@ export function uncompressSnappy(input: Uint8Array, maxLength: number): Uint8Arr
 interface SnappyElement {
   /** Position after the tag and its operands. */
   readonly next: number
-  /** Bytes that it adds to the output. */
+  /** Bytes added to the output. */
   readonly length: number
   /** Distance back in the output; undefined for a literal. */
   readonly offset?: number
@@ -51,7 +51,7 @@ function readElement(input: Uint8Array, at: number): SnappyElement {
   }
 }
 
-/** Copies forward byte by byte where source and target overlap: that is how Snappy repeats patterns. */
+/** Copies forward byte by byte where source and target overlap, which is how Snappy repeats patterns. */
 function copyWithin(output: Uint8Array, { source, to, length }: { source: number; to: number; length: number }): void {
   if (source + length <= to) {
     output.copyWithin(to, source, source + length)

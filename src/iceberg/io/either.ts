@@ -2,7 +2,7 @@ import type { FileIO, FileStatus } from './file-io.ts'
 import { folderNames } from './folder-names.ts'
 import { placeOf } from './place.ts'
 
-/** Two stores as one: locations for which `isOther` holds are those of `other`, all others those of `main`. */
+/** Combines two stores: `other` serves the locations for which `isOther` is true, `main` all others. */
 export class EitherFileIO implements FileIO {
   readonly #main: FileIO
   readonly #other: FileIO

@@ -17,25 +17,25 @@ export interface FileIO {
   read(location: string): Promise<Uint8Array>
   /** `length` bytes from `offset`; `CORRUPT_FILE` when the file ends before. */
   readRange(location: string, offset: number, length: number): Promise<Uint8Array>
-  /** Creates the file atomically and durably; `FILE_EXISTS` when there is one, which then is unchanged. */
+  /** Creates the file atomically and durably; `FILE_EXISTS` when it exists already, without changing it. */
   create(location: string, bytes: Uint8Array): Promise<void>
   /** Creates or replaces the file atomically and durably. */
   write(location: string, bytes: Uint8Array): Promise<void>
   /** Status of a file, or undefined when there is none. */
   stat(location: string): Promise<FileStatus | undefined>
-  /** All files below a location, recursively, in no order; nothing when there is no such folder. */
+  /** All files below a location, recursively, in no particular order; none when the folder does not exist. */
   list(location: string): AsyncIterable<FileStatus>
-  /** Names of the folders right below a location, in no order; absent where only `list` can tell. */
+  /** Names of the folders directly below a location, in no particular order; absent where only `list` can find them. */
   listFolders?(location: string): Promise<readonly string[]>
   /**
-   * The place that a location names, as text that is the same for every spelling of it and for every way through links.
-   * For comparison only; absent where the text of a location tells its place. Use `placeOf`.
+   * The place of a location: a text that is the same for all its spellings and for all paths through links.
+   * For comparison only; absent where the location's text determines its place. Use `placeOf`.
    */
   place?(location: string): Promise<string>
-  /** Deletes a file; a missing one is fine. */
+  /** Deletes a file; does nothing when it does not exist. */
   delete(location: string): Promise<void>
-  /** A path on this machine where an engine can open the file as it is, or undefined when it must be copied out. */
+  /** A path on this machine where an engine can open the file directly, or undefined when it has to be copied. */
   localPath(location: string): string | undefined
-  /** Moves a finished local file (on any file system of this machine) to its place, durably; `FILE_EXISTS` when taken. */
+  /** Moves a finished local file (of any file system of this machine) to a location, durably; may throw `FILE_EXISTS`. */
   moveIn(localPath: string, location: string): Promise<void>
 }

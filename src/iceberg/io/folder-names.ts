@@ -1,6 +1,6 @@
 import type { FileIO } from './file-io.ts'
 
-/** Names of the folders right below a location, sorted; by listing every file where the FileIO has no shorter way. */
+/** Names of the folders directly below a location, sorted; lists all files if the FileIO has no faster way. */
 export async function folderNames(io: FileIO, location: string): Promise<readonly string[]> {
   const folder = location.replace(/\/+$/, '')
   if (io.listFolders !== undefined) return [...(await io.listFolders(folder))].sort()

@@ -8,7 +8,7 @@ export interface IoAttempt {
 
 /**
  * Turns an operating-system error into an `IcebergError`: `FILE_NOT_FOUND`, `FILE_EXISTS`, `NO_SPACE`,
- * or `IO_FAILED` with words that say what to do. Errors that are `IcebergError` already pass unchanged.
+ * or `IO_FAILED` with a message that says what to do. Returns an `IcebergError` unchanged.
  */
 export function toIoError(error: unknown, { action, location }: IoAttempt): IcebergError {
   if (error instanceof IcebergError) return error
@@ -18,7 +18,7 @@ export function toIoError(error: unknown, { action, location }: IoAttempt): Iceb
     case 'ENOTDIR':
       return new IcebergError('FILE_NOT_FOUND', `There is no file ${location}.`, options)
     case 'EEXIST':
-      return new IcebergError('FILE_EXISTS', `The file ${location} exists already.`, options)
+      return new IcebergError('FILE_EXISTS', `The file ${location} already exists.`, options)
     case 'ENOSPC':
     case 'EDQUOT':
       return new IcebergError('NO_SPACE', `No space is left to write ${location}; free some and try again.`, options)
@@ -27,7 +27,7 @@ export function toIoError(error: unknown, { action, location }: IoAttempt): Iceb
   }
 }
 
-/** The outcome of work of the operating system, its errors as {@link toIoError} has them. */
+/** The result of an operating-system call, with its errors converted by {@link toIoError}. */
 export async function attempt<T>(what: IoAttempt, work: Promise<T>): Promise<T> {
   try {
     return await work

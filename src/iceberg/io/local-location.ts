@@ -8,7 +8,8 @@ import { IcebergError } from '../errors.ts'
  * Throws `INVALID_ARGUMENT` for other schemes, other hosts, relative paths and NUL characters.
  */
 export function pathOfLocation(location: string): string {
-  if (location.includes('\0')) throw new IcebergError('INVALID_ARGUMENT', 'A location must not hold a NUL character.')
+  if (location.includes('\0'))
+    throw new IcebergError('INVALID_ARGUMENT', 'A location must not contain a NUL character.')
   const path = stripScheme(location)
   if (path === undefined || !path.startsWith('/')) {
     const known = 'an absolute path or a file: URI'

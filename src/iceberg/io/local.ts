@@ -9,11 +9,11 @@ import { isWithin, pathOfLocation } from './local-location.ts'
 import { textualPlace } from './place.ts'
 import { assertRange } from './read-range.ts'
 
-/** Characters of a file's name in its temporary one: names have 255 bytes at most. */
+/** Characters of a file's name that its temporary name repeats: names have at most 255 bytes. */
 const MAX_NAME_PART = 60
 
 export interface LocalFileIOOptions {
-  /** Folders that may be touched, as locations; default: everything. Checked on the path's text; links are followed. */
+  /** Folders that may be accessed, as locations; default: all. Compares the path's text; links are followed. */
   readonly roots?: readonly string[]
 }
 
@@ -92,7 +92,7 @@ export class LocalFileIO implements FileIO {
   #path(location: string): string {
     const path = pathOfLocation(location)
     if (this.#roots !== undefined && !this.#roots.some((root) => isWithin(path, root))) {
-      throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
+      throw new IcebergError('INVALID_ARGUMENT', `"${location}" is outside of the allowed folders.`)
     }
     return path
   }
@@ -100,7 +100,7 @@ export class LocalFileIO implements FileIO {
 
 const LOCAL_PLACE = 'file://'
 
-/** The path without links; what does not exist, or cannot be looked at, stays as it is written. */
+/** The path without links; the part that does not exist or cannot be read stays unchanged. */
 async function realPath(path: string): Promise<string> {
   try {
     return await realpath(path)
@@ -225,7 +225,7 @@ async function linkInto(temporary: string, path: string): Promise<void> {
   }
 }
 
-/** Carries the name that the file is to have, so that whoever cleans up after a crash knows whose it was. */
+/** Contains the final name, so that a clean-up after a crash can tell which file it belonged to. */
 function temporaryName(path: string): string {
   return `.tmp-${basename(path).slice(0, MAX_NAME_PART)}-${crypto.randomUUID()}`
 }

@@ -13,7 +13,7 @@ interface StoredFile {
   readonly modifiedAtMs: number
 }
 
-/** Files in this process's memory, under any location (taken as plain text); for tests and for trying things out. */
+/** Files in the memory of this process, under any location (treated as plain text); for tests and experiments. */
 export class MemoryFileIO implements FileIO {
   readonly #files = new Map<string, StoredFile>()
   readonly #now: () => number
@@ -81,7 +81,7 @@ export class MemoryFileIO implements FileIO {
 
   #assertFree(location: string): void {
     if (this.#files.has(location)) {
-      throw new IcebergError('FILE_EXISTS', `The file ${location} exists already.`)
+      throw new IcebergError('FILE_EXISTS', `The file ${location} already exists.`)
     }
   }
 }

@@ -1,10 +1,10 @@
-import { locationParts } from '../location-identity.ts'
+import { locationParts } from '../metadata/location-identity.ts'
 import type { FileIO } from './file-io.ts'
 
 /**
- * A location in its one textual form, `scheme://authority/path`: aliases of schemes, repeated slashes, `.` and `..` are
- * resolved, and no scheme is `file`. Links are not followed. Object stores tell `a//b` from `a/b`, which have one place
- * here: two files that may be one are treated as one.
+ * A location in canonical form, `scheme://authority/path`: aliases of schemes, repeated slashes, `.` and `..` are resolved,
+ * and a missing scheme means `file`. Links are not followed. Object stores distinguish `a//b` from `a/b`, which have the same
+ * place here: two files that may be the same are treated as the same.
  */
 export function textualPlace(location: string): string {
   const { scheme = 'file', authority = '', path } = locationParts(location)
@@ -17,34 +17,34 @@ export function textualPlace(location: string): string {
   return `${scheme}://${host}/${segments.join('/')}`
 }
 
-/** The place that a location names, see `FileIO.place`. Never throws for odd locations. */
+/** The place of a location, see `FileIO.place`. Never throws for malformed locations. */
 export async function placeOf(io: FileIO, location: string): Promise<string> {
   return io.place === undefined ? textualPlace(location) : io.place(location)
 }
 
-/** Whether a place is the folder or lies in it; compared by segment, so `/a/bc` is not inside `/a/b`. */
+/** Whether a place is the folder or inside it; compared by segment, so `/a/bc` is not inside `/a/b`. */
 export function isInside(place: string, folder: string): boolean {
   if (place === folder) return true
   return place.startsWith(folder.endsWith('/') ? folder : `${folder}/`)
 }
 
-/** The folder right above a place; a root is its own. */
+/** The parent folder of a place; the parent of a root is the root. */
 export function parentPlace(place: string): string {
   const root = place.indexOf('/', place.indexOf('://') + 3)
   return place.slice(0, Math.max(place.lastIndexOf('/'), root + 1))
 }
 
-/** A place without scheme and host: locations of one file may leave them out, or name others. */
+/** A place without scheme and host: locations of one file may omit them or name different ones. */
 export function pathOfPlace(place: string): string {
   return place.slice(place.indexOf('/', place.indexOf('://') + 3))
 }
 
-/** Folders whose places are remembered. */
+/** Number of folders whose places are cached. */
 const MAX_FOLDERS = 50_000
 
 /**
- * Places of many files. The folder of each is looked at once; a file that is itself a link counts where the link lies,
- * for deleting it deletes the link.
+ * Places of many files. Each folder is resolved once; a file that is itself a link has the place of the link, because
+ * deleting it deletes the link.
  */
 export class FilePlaces {
   readonly #io: FileIO

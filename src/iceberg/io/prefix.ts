@@ -2,17 +2,17 @@ import type { FileIO, FileStatus } from './file-io.ts'
 import { folderNames } from './folder-names.ts'
 import { placeOf } from './place.ts'
 
-/** Locations that start with `from` are found under `to`. */
+/** Maps locations that start with `from` to `to`. */
 export interface PrefixMapping {
   readonly from: string
   readonly to: string
 }
 
 /**
- * Another FileIO under other names: for tables that were moved, whose metadata still holds the old locations.
+ * Maps locations of another FileIO: for tables that were moved and whose metadata still has the old locations.
  *
  * A mapping applies to its `from` itself and to what lies below it; the longest one wins; locations without a mapping
- * go to the inner FileIO unchanged. Everything handed back uses the names that were asked for.
+ * go to the inner FileIO unchanged. Results use the names of the request.
  */
 export class PrefixFileIO implements FileIO {
   readonly #inner: FileIO

@@ -8,7 +8,7 @@ export interface ByteRange {
 }
 
 /**
- * Checks a range: `INVALID_ARGUMENT` when it makes no sense, `CORRUPT_FILE` when it ends after `sizeBytes`.
+ * Checks a range: `INVALID_ARGUMENT` when it is invalid, `CORRUPT_FILE` when it ends after `sizeBytes`.
  */
 export function assertRange({ location, offset, length }: ByteRange, sizeBytes?: number): void {
   if (!Number.isSafeInteger(offset) || !Number.isSafeInteger(length) || offset < 0 || length < 0) {
@@ -16,6 +16,6 @@ export function assertRange({ location, offset, length }: ByteRange, sizeBytes?:
   }
   if (sizeBytes !== undefined && offset + length > sizeBytes) {
     const wanted = `bytes ${offset} to ${offset + length}`
-    throw new IcebergError('CORRUPT_FILE', `${location} has ${sizeBytes} bytes, ${wanted} were asked for.`)
+    throw new IcebergError('CORRUPT_FILE', `${location} has ${sizeBytes} bytes, but ${wanted} were requested.`)
   }
 }

@@ -3,8 +3,8 @@ import { IcebergError } from '../errors.ts'
 import type { IoAttempt } from './io-error.ts'
 
 /**
- * Turns what a request to an object store failed with into an `IcebergError`: `FILE_NOT_FOUND`, `FILE_EXISTS`,
- * `NO_SPACE`, or `IO_FAILED` with words that say what to do. Errors that are `IcebergError` already pass unchanged.
+ * Turns the error of a request to an object store into an `IcebergError`: `FILE_NOT_FOUND`, `FILE_EXISTS`,
+ * `NO_SPACE`, or `IO_FAILED` with a message that says what to do. Returns an `IcebergError` unchanged.
  */
 export function toS3Error(error: unknown, { action, location }: IoAttempt): IcebergError {
   if (error instanceof IcebergError) return error
@@ -17,7 +17,7 @@ export function toS3Error(error: unknown, { action, location }: IoAttempt): Iceb
     case 404:
       return new IcebergError('FILE_NOT_FOUND', `There is no file ${location}.`, options)
     case 412:
-      return new IcebergError('FILE_EXISTS', `The file ${location} exists already.`, options)
+      return new IcebergError('FILE_EXISTS', `The file ${location} already exists.`, options)
     case 507:
       return new IcebergError('NO_SPACE', `No space is left to write ${location}; free some and try again.`, options)
     default:
@@ -30,7 +30,7 @@ export function statusOf(error: unknown): number | undefined {
   return error instanceof S3ServiceException ? error.$metadata.httpStatusCode : undefined
 }
 
-/** Whether the same request may succeed if it is sent again: no answer, a busy server, or rivals at the same moment. */
+/** Whether the same request may succeed if sent again: no response, a busy server, or concurrent requests. */
 export function isTransient(error: unknown): boolean {
   if (error instanceof IcebergError || (error instanceof Error && error.name === 'CredentialsProviderError'))
     return false
@@ -44,10 +44,10 @@ function reasonOf(error: unknown): string {
   const status = statusOf(error)
   const name = error instanceof Error ? error.name : ''
   if (name === 'CredentialsProviderError') {
-    return 'there are no credentials; set s3.access-key-id and s3.secret-access-key, or those of the environment'
+    return 'there are no credentials; set s3.access-key-id and s3.secret-access-key, or the AWS environment variables'
   }
-  if (status === 401 || status === 403) return `${name}; check the credentials and what they are allowed to do`
+  if (status === 401 || status === 403) return `${name}; check the credentials and their permissions`
   if (status === 301 || status === 307) return 'the bucket is in another region; set s3.region'
   if (status !== undefined) return `the object store answered ${status} ${name}`.trimEnd()
-  return 'the object store does not answer; check s3.endpoint and the network'
+  return 'the object store does not respond; check s3.endpoint and the network'
 }

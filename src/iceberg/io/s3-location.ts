@@ -15,8 +15,8 @@ export function isS3Location(location: string): boolean {
 
 /**
  * Bucket and key of a location such as `s3://bucket/warehouse/t/data/a.parquet`. Locations are raw text, not URLs: `%20`
- * stays `%20`. `INVALID_ARGUMENT` for other schemes, bad bucket names, NUL characters, and `.` or `..` as a part of the
- * key, which servers and proxies may take for folders.
+ * stays `%20`. `INVALID_ARGUMENT` for other schemes, bad bucket names, NUL characters, and `.` or `..` as a segment of the
+ * key, which servers and proxies may resolve.
  */
 export function s3ObjectOf(location: string): S3Object {
   const [, bucket, key = ''] = LOCATION.exec(location) ?? []

@@ -1,5 +1,4 @@
 import { open, readFile, stat, unlink } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import {
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
@@ -15,14 +14,16 @@ import {
   type S3ClientConfig,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
+import { backOffMs } from '../back-off.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
+import { sleep } from '../sleep.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
 import { attempt, type IoAttempt } from './io-error.ts'
 import { assertRange } from './read-range.ts'
 import { isTransient, statusOf, toS3Error } from './s3-error.ts'
 import { isBelow, type S3Object, s3ObjectOf } from './s3-location.ts'
 
-/** How to reach an object store; what is not set is found as the AWS tools find it (environment, files, machine). */
+/** How to reach an object store; missing settings are resolved as the AWS tools do (environment, files, machine). */
 export interface S3Settings {
   /** `http(s)` address of a store that is not Amazon's. */
   readonly endpoint?: string
@@ -37,14 +38,14 @@ export interface S3Settings {
 }
 
 export interface S3FileIOOptions extends S3Settings {
-  /** What may be touched, as locations. */
+  /** Locations that may be accessed. */
   readonly roots: readonly string[]
   /** Bytes of a part of a large upload; the protocol asks for 5 MB at least. Default 16 MB. */
   readonly partBytes?: number
 }
 
 const ATTEMPTS = 4
-const FIRST_PAUSE_MS = 100
+const PAUSES = { firstMs: 100, maxMs: 1000 }
 const CONNECT_MS = 5000
 const SILENCE_MS = 60_000
 const PART_BYTES = 16 * 1_048_576
@@ -53,9 +54,9 @@ const MAX_PARTS = 10_000
 /**
  * Objects of an S3 store: `s3://bucket/key`, also `s3a:` and `s3n:`.
  *
- * `create` is a conditional write (`If-None-Match: *`): exclusive where the server heeds it. One that does not would let two
- * writers have the same name; names that are drawn at random are safe everywhere. A request whose answer got lost is
- * sent again, and what it finds is compared with what was sent.
+ * `create` is a conditional write (`If-None-Match: *`), which is exclusive if the server supports it. A server without
+ * support would let two writers use the same name; random names are safe everywhere. A request whose response was lost is
+ * sent again, and an existing object is compared with what was sent.
  */
 export class S3FileIO implements FileIO {
   readonly #roots: readonly S3Object[]
@@ -159,7 +160,7 @@ export class S3FileIO implements FileIO {
     const target = { Bucket: bucket, Key: key }
     const write = { action: 'write', location } as const
     if ((await this.stat(location)) !== undefined) {
-      throw new IcebergError('FILE_EXISTS', `The file ${location} exists already.`)
+      throw new IcebergError('FILE_EXISTS', `The file ${location} already exists.`)
     }
     const begin = new CreateMultipartUploadCommand(target)
     const { UploadId } = await repeated(write, () => this.#client.send(begin))
@@ -199,7 +200,7 @@ export class S3FileIO implements FileIO {
     return parts
   }
 
-  /** Sends what may be done only once, again while the outcome is unknown; then what is there may be what was sent. */
+  /** Sends a request that must take effect once, repeating it while the outcome is unknown; see `create`. */
   async #exclusively(location: string, send: () => Promise<unknown>, isOurs: () => Promise<boolean>): Promise<void> {
     for (let sent = 1; ; sent += 1) {
       try {
@@ -209,7 +210,7 @@ export class S3FileIO implements FileIO {
         const isDone = statusOf(error) === 412 || isNamed(error, 'NoSuchUpload')
         if (isDone && sent > 1 && (await isOurs())) return
         if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, { action: 'write', location })
-        await sleep(pauseMs(sent))
+        await sleep(backOffMs(PAUSES, sent))
       }
     }
   }
@@ -247,7 +248,7 @@ export class S3FileIO implements FileIO {
   #object(location: string): S3Object {
     const object = s3ObjectOf(location)
     if (!this.#roots.some((root) => isBelow(object, root))) {
-      throw new IcebergError('INVALID_ARGUMENT', `"${location}" lies outside the folders that may be used.`)
+      throw new IcebergError('INVALID_ARGUMENT', `"${location}" is outside of the allowed folders.`)
     }
     return object
   }
@@ -261,18 +262,18 @@ interface Upload {
 
 interface Fetched {
   readonly bytes: Uint8Array
-  /** Of the whole object, as far as the server says. */
+  /** Of the whole object, if the server states it. */
   readonly sizeBytes: number | undefined
 }
 
 function clientConfig({ endpoint, region, credentials, pathStyle }: S3Settings): S3ClientConfig {
   return {
     ...(endpoint === undefined ? {} : { endpoint }),
-    // a store that is not Amazon's has a region in name only
+    // stores other than Amazon's need a region name but ignore it
     ...(region === undefined ? (endpoint === undefined ? {} : { region: 'us-east-1' }) : { region }),
     ...(credentials === undefined ? {} : { credentials }),
     forcePathStyle: pathStyle,
-    maxAttempts: 1, // what may be sent again is decided here
+    maxAttempts: 1, // the code below decides what is sent again
     requestHandler: { connectionTimeout: CONNECT_MS, requestTimeout: SILENCE_MS, throwOnRequestTimeout: true },
   }
 }
@@ -280,7 +281,7 @@ function clientConfig({ endpoint, region, credentials, pathStyle }: S3Settings):
 async function bodyOf({ Body, ContentLength }: GetObjectCommandOutput, location: string): Promise<Uint8Array> {
   const body = (await Body?.transformToByteArray()) ?? new Uint8Array()
   if (ContentLength !== undefined && body.length !== ContentLength) {
-    throw new Error(`${location} broke off after ${body.length} of ${ContentLength} bytes`)
+    throw new Error(`reading ${location} stopped after ${body.length} of ${ContentLength} bytes`)
   }
   return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
 }
@@ -290,21 +291,16 @@ function totalSize({ ContentRange, ContentLength }: GetObjectCommandOutput): num
   return total === undefined ? ContentLength : Number(total)
 }
 
-/** Sends what may arrive twice, again while that may help. */
+/** Sends a request that may take effect twice, and repeats it while that may help. */
 async function repeated<T>(what: IoAttempt, send: () => Promise<T>): Promise<T> {
   for (let sent = 1; ; sent += 1) {
     try {
       return await send()
     } catch (error) {
       if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, what)
-      await sleep(pauseMs(sent))
+      await sleep(backOffMs(PAUSES, sent))
     }
   }
-}
-
-/** Doubles with every attempt, in its upper half at random. */
-function pauseMs(sent: number): number {
-  return FIRST_PAUSE_MS * 2 ** (sent - 1) * (0.5 + Math.random() / 2)
 }
 
 function isNamed(error: unknown, name: string): boolean {

@@ -97,7 +97,7 @@ export function requireCount(object: JsonObject, key: string, where: string): nu
   return value
 }
 
-/** The furthest from the epoch that a `Date` can be, in ms (ECMA-262, "Time Values and Time Range"). */
+/** The largest distance from the epoch that a `Date` can have, in ms (ECMA-262, "Time Values and Time Range"). */
 const MAX_TIME_MS = 8.64e15
 
 /** A time in ms since the epoch under a required key, within what a `Date` can show. */
@@ -133,12 +133,12 @@ export function stringMap(object: JsonObject, key: string, where: string): Recor
   return result
 }
 
-/** A record without prototype, safe for names that come from outside (`__proto__`, `constructor`). */
+/** A record without prototype, safe for untrusted names (`__proto__`, `constructor`). */
 export function emptyRecord<T>(): Record<string, T> {
   return Object.create(null) as Record<string, T>
 }
 
-/** An integer as this code keeps it in JSON trees: number when exact, else bigint. */
+/** An integer in the form used in JSON trees: number when exact, else bigint. */
 export function jsonInteger(value: bigint): number | bigint {
   const asNumber = Number(value)
   return Number.isSafeInteger(asNumber) ? asNumber : value
@@ -151,12 +151,12 @@ export function toLong(value: JsonValue | undefined): bigint | undefined {
   return value <= maxInt64 && value >= -maxInt64 - 1n ? value : undefined
 }
 
-/** A 64-bit id from our own types, which may come as number after it went through JSON. */
+/** A 64-bit id from our own types, which may be a number after parsing JSON. */
 export function toBigint(id: bigint | number): bigint {
   return typeof id === 'bigint' ? id : BigInt(id)
 }
 
-/** A copy of a JSON value in which integers are in the form that parsing would give. */
+/** A copy of a JSON value with integers in the form that the parser returns. */
 export function normalizeJson(value: JsonValue): JsonValue {
   if (typeof value === 'bigint') return jsonInteger(value)
   if (Array.isArray(value)) return value.map(normalizeJson)

@@ -1,6 +1,6 @@
 /**
  * A JSON number that was written as a float although its value is whole, such as `5.0` or `-0.0`. It is printed as a float
- * again: the reference implementation refuses a default of `5` for a column of type double, and with it the table.
+ * again, because the reference implementation refuses a table whose default for a double column is `5`.
  */
 export class JsonFloat {
   readonly value: number
@@ -9,7 +9,7 @@ export class JsonFloat {
     this.value = value
   }
 
-  /** What `JSON.stringify` prints, for readers that do not tell the two apart. */
+  /** What `JSON.stringify` prints, for readers that do not distinguish the two. */
   toJSON(): number {
     return this.value
   }

@@ -1,6 +1,6 @@
 import { IcebergError } from '../errors.ts'
 import { JsonFloat } from './json-float.ts'
-import type { JsonObject, JsonValue } from './lossless-json.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
 
 const QUOTE = 0x22
 const COMMA = 0x2c
@@ -14,9 +14,9 @@ const CLOSE_BRACKET = 0x5d
 const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 
-/** Up to 15 digits always fit a double exactly; longer ones are looked at twice. */
+/** Up to 15 digits always fit a double exactly; longer numbers need a check. */
 const MAX_EXACT_DIGITS = 15
-/** No 64-bit or decimal(38) value needs more; a bound keeps hostile input from costing quadratic time. */
+/** No 64-bit or decimal(38) value needs more; the limit prevents quadratic time on hostile input. */
 const MAX_INTEGER_DIGITS = 1000
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
@@ -103,7 +103,7 @@ export class JsonParser {
     for (;;) {
       const code = this.#text.charCodeAt(pos)
       if (code === QUOTE) break
-      if (!(code >= 0x20)) throw this.#broken('string is not closed or holds a raw control character', pos)
+      if (!(code >= 0x20)) throw this.#broken('string is not closed or contains a raw control character', pos)
       if (code === BACKSLASH) {
         escaped = true
         pos++
@@ -119,7 +119,7 @@ export class JsonParser {
       const value: unknown = JSON.parse(this.#text.slice(start - 1, end + 1))
       return String(value)
     } catch {
-      throw this.#broken('string holds an unknown escape', start)
+      throw this.#broken('string contains an unknown escape', start)
     }
   }
 

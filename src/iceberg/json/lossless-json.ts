@@ -1,16 +1,9 @@
 import { IcebergError } from '../errors.ts'
 import { JsonFloat } from './json-float.ts'
 import { JsonParser } from './json-parser.ts'
+import type { JsonObject, JsonValue } from './json-value.ts'
 
-/**
- * A JSON value whose integers are exact: those outside ±(2^53-1) are bigint, all others number. Whole numbers that were
- * written as floats are told apart, all other floats are number.
- */
-export type JsonValue = string | number | bigint | boolean | null | JsonValue[] | JsonObject | JsonFloat
-
-export interface JsonObject {
-  [key: string]: JsonValue
-}
+export type { JsonObject, JsonValue } from './json-value.ts'
 
 /**
  * Deepest nesting that is read or written. Table metadata needs about twice the depth of its deepest column;
@@ -19,10 +12,10 @@ export interface JsonObject {
 export const MAX_JSON_DEPTH = 1000
 
 /**
- * Parses one JSON document (RFC 8259) without rounding integers: table metadata holds 64-bit ids as bare numbers.
+ * Parses one JSON document (RFC 8259) without rounding integers: table metadata has 64-bit ids as bare numbers.
  *
  * Bytes must be UTF-8. Throws `CORRUPT_FILE` with line and column for anything that is not strict JSON, for numbers
- * beyond the range of a double, and for nesting deeper than {@link MAX_JSON_DEPTH}. Of repeated keys the last wins,
+ * beyond the range of a double, and for nesting deeper than {@link MAX_JSON_DEPTH}. The last of repeated keys wins,
  * as in the readers of other Iceberg implementations.
  */
 export function parseJson(text: string | Uint8Array): JsonValue {
@@ -30,9 +23,9 @@ export function parseJson(text: string | Uint8Array): JsonValue {
 }
 
 /**
- * Prints a JSON value; bigint becomes digits. With `indent` above 0, one member a line.
+ * Prints a JSON value; bigint becomes digits. With `indent` above 0, each member is on its own line.
  *
- * Throws `INVALID_ARGUMENT` for what JSON cannot hold (NaN, Infinity, undefined), naming the place.
+ * Throws `INVALID_ARGUMENT` for values that JSON cannot represent (NaN, Infinity, undefined), naming the place.
  */
 export function stringifyJson(value: JsonValue, indent = 0): string {
   return printValue(value, { step: ' '.repeat(indent), margin: '\n', path: [] })
@@ -105,5 +98,5 @@ function printAt(value: JsonValue, key: string | number, state: PrintState): str
 
 function notJson(what: string, state: PrintState): IcebergError {
   const place = state.path.length === 0 ? 'the top' : `"${state.path.slice(0, 20).join('.')}"`
-  return new IcebergError('INVALID_ARGUMENT', `JSON cannot hold ${what} (at ${place}).`)
+  return new IcebergError('INVALID_ARGUMENT', `JSON cannot represent ${what} (at ${place}).`)
 }

@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import type { FileIO } from '../io/file-io.ts'
-import type { DataFile } from '../manifest.ts'
+import type { DataFile } from '../manifest/manifest.ts'
 import type { PositionBitmap } from './position-bitmap.ts'
 import { encodePuffin, requirePuffinStart } from './puffin.ts'
 import type { NewBlob } from './puffin.ts'
@@ -11,7 +11,7 @@ import { decodeRoaring64, encodeRoaring64 } from './roaring.ts'
 const DV_BLOB_TYPE = 'deletion-vector-v1'
 /** Bytes D1 D3 39 64, read big-endian. */
 const DV_MAGIC = 0xd1d33964
-/** Field id of the reserved column `_pos` (spec, "Reserved Field IDs"). */
+/** Field id of the reserved column `_pos` (Iceberg spec, "Reserved Field IDs"). */
 const ROW_POSITION_FIELD_ID = 2_147_483_645
 const LENGTH_SIZE = 4
 const MAGIC_SIZE = 4
@@ -24,7 +24,7 @@ export interface DeletionVector {
   readonly positions: PositionBitmap
 }
 
-/** Where a deletion vector landed in a Puffin file; these become fields of its manifest entry. */
+/** The position of a deletion vector in a Puffin file; these become fields of its manifest entry. */
 export interface WrittenDeletionVector {
   readonly referencedDataFile: string
   readonly contentOffset: number
@@ -33,7 +33,7 @@ export interface WrittenDeletionVector {
   readonly cardinality: number
 }
 
-/** Whether a delete file of a manifest is a deletion vector (spec, "Deletion Vectors"). */
+/** Whether a delete file of a manifest is a deletion vector (Iceberg spec, "Deletion Vectors"). */
 export function isDeletionVector(file: DataFile): boolean {
   return file.content === 'position-deletes' && (file.fileFormat === 'puffin' || file.contentOffset !== undefined)
 }
@@ -60,7 +60,7 @@ export function decodeDeletionVector(blob: Uint8Array): PositionBitmap {
   const view = new DataView(blob.buffer, blob.byteOffset, blob.byteLength)
   const end = blob.length - CRC_SIZE
   const length = view.getUint32(0)
-  if (length !== end - LENGTH_SIZE) throw corrupt(`it says ${length} bytes where ${end - LENGTH_SIZE} are`)
+  if (length !== end - LENGTH_SIZE) throw corrupt(`it states ${length} bytes but has ${end - LENGTH_SIZE}`)
   if (view.getUint32(LENGTH_SIZE) !== DV_MAGIC) throw corrupt('it does not start with D1 D3 39 64')
   const checksum = crc32(blob.subarray(LENGTH_SIZE, end))
   if (checksum !== view.getUint32(end)) throw corrupt('its CRC-32 does not match')
@@ -71,8 +71,8 @@ export function decodeDeletionVector(blob: Uint8Array): PositionBitmap {
  * Reads the deletion vector that a manifest entry points to, and checks it against the entry: offset and length,
  * the Puffin envelope, magic, checksum, and the number of positions against `record_count`.
  *
- * `INVALID_METADATA` when the entry lacks what a deletion vector needs; `CORRUPT_FILE` for wrong bytes, with a message
- * of its own for bare blobs, which some early writers left without a Puffin file around them.
+ * `INVALID_METADATA` when the entry lacks a field that a deletion vector needs; `CORRUPT_FILE` for wrong bytes, with a
+ * separate message for bare blobs, which some early writers stored without a Puffin file around them.
  */
 export async function readDeletionVector(io: FileIO, file: DataFile): Promise<PositionBitmap> {
   const { filePath, contentOffset, contentSizeInBytes, referencedDataFile } = file
@@ -88,7 +88,7 @@ export async function readDeletionVector(io: FileIO, file: DataFile): Promise<Po
   if (positions.cardinality !== file.recordCount) {
     throw new IcebergError(
       'CORRUPT_FILE',
-      `The deletion vector for ${referencedDataFile} in ${filePath} holds ${positions.cardinality} positions, ` +
+      `The deletion vector for ${referencedDataFile} in ${filePath} has ${positions.cardinality} positions, but ` +
         `its manifest entry says ${file.recordCount}`,
     )
   }
@@ -126,7 +126,7 @@ async function requireEnvelope(io: FileIO, location: string, contentOffset: numb
   }
   throw new IcebergError(
     'CORRUPT_FILE',
-    `${location} holds a bare deletion vector without the Puffin file around it that the spec demands; ` +
+    `${location} has a bare deletion vector without the Puffin file around it that the spec requires; ` +
       'rewrite the deletes of this table with the system that wrote them',
   )
 }

@@ -81,7 +81,7 @@ export class PositionBitmap {
     return false
   }
 
-  /** Calls `visit` with ranges [start, end) that make up the set, ascending; they may touch at multiples of 65,536. */
+  /** Calls `visit` with the ranges [start, end) of the set, ascending; they may be adjacent at multiples of 65,536. */
   forEachRange(visit: (start: number, end: number) => void): void {
     for (const { base, container } of this.chunks) {
       forEachContainerRange(container, (start, end) => visit(base + start, base + end))

@@ -3,7 +3,7 @@ import { isJsonObject } from '../json/json-fields.ts'
 import { parseJson } from '../json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
 
-/** What a Puffin footer says about one blob (Puffin spec, "BlobMetadata"). */
+/** Description of one blob in a Puffin footer (Puffin spec, "BlobMetadata"). */
 export interface BlobMetadata {
   readonly type: string
   /** Field ids of the columns that the blob is about. */

@@ -13,7 +13,7 @@ const MAGIC_SIZE = 4
 const TAIL_SIZE = 12
 /** Bit 0 of the flags: the footer payload is compressed with LZ4. */
 const COMPRESSED_FLAG = 1
-/** A blob that unpacks to more than this is refused, in bytes. */
+/** Maximum uncompressed size of a blob, in bytes. */
 const MAX_UNPACKED_BLOB = 1_073_741_824
 
 /** A blob to be written; it is stored uncompressed. */
@@ -30,7 +30,7 @@ export interface NewBlob {
 
 /**
  * Reads the footer of a Puffin file (Puffin spec, "File structure").
- * `CORRUPT_FILE` when it is not one; `UNSUPPORTED` for LZ4 footers and unknown flags.
+ * `CORRUPT_FILE` when it is not a Puffin file; `UNSUPPORTED` for LZ4 footers and unknown flags.
  */
 export async function readPuffinFooter(io: FileIO, location: string): Promise<PuffinFooter> {
   const status = await io.stat(location)
@@ -50,12 +50,12 @@ export async function readPuffinFooter(io: FileIO, location: string): Promise<Pu
   const parsed = parseFooterPayload(footer.subarray(MAGIC_SIZE), location)
   for (const blob of parsed.blobs) {
     const fits = blob.offset >= MAGIC_SIZE && blob.offset + blob.length <= footerStart
-    if (!fits) throw corrupt(location, `a blob lies outside the blob area (${blob.offset}, ${blob.length} bytes)`)
+    if (!fits) throw corrupt(location, `a blob is outside of the blob area (${blob.offset}, ${blob.length} bytes)`)
   }
   return parsed
 }
 
-/** Throws `CORRUPT_FILE` unless a file starts as a Puffin file does. */
+/** Throws `CORRUPT_FILE` unless a file starts like a Puffin file. */
 export async function requirePuffinStart(io: FileIO, location: string): Promise<void> {
   const head = await io.readRange(location, 0, MAGIC_SIZE)
   if (!startsWithMagic(head)) throw corrupt(location, 'it does not start with PFA1')
@@ -72,7 +72,7 @@ export async function readPuffinBlob(io: FileIO, location: string, blob: BlobMet
   return new Uint8Array(unpacked.buffer, unpacked.byteOffset, unpacked.byteLength)
 }
 
-/** Builds a Puffin file; the returned blobs tell where each one landed, in the order given. */
+/** Builds a Puffin file; the returned blobs have the position of each one, in the given order. */
 export function encodePuffin(
   blobs: readonly NewBlob[],
   properties: Readonly<Record<string, string>>,
@@ -107,5 +107,5 @@ function startsWithMagic(bytes: Uint8Array): boolean {
 }
 
 function corrupt(location: string, what: string): IcebergError {
-  return new IcebergError('CORRUPT_FILE', `${location} is not a whole Puffin file: ${what}`)
+  return new IcebergError('CORRUPT_FILE', `${location} is not a valid Puffin file: ${what}`)
 }

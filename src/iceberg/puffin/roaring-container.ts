@@ -6,7 +6,7 @@ const BITS_BYTES = 8192
 
 /**
  * Up to 65,536 16-bit values of a roaring bitmap, in one of the three forms of the portable format.
- * `runs` holds pairs (first value, number of further values). Forms are kept as read, so memory follows file size.
+ * `runs` has pairs (first value, number of further values). Forms are kept as read, so memory use depends on file size.
  */
 export type Container =
   | { readonly kind: 'array'; readonly values: Uint16Array }
@@ -18,7 +18,7 @@ export function containerCardinality(container: Container): number {
   return container.kind === 'array' ? container.values.length : container.cardinality
 }
 
-/** Chooses the smallest form for strictly ascending values; at equal size a run list wins, as in other writers. */
+/** Chooses the smallest form for strictly ascending values; at equal size a run list, as in other writers. */
 export function containerOf(values: Uint16Array): Container {
   const runs = countRuns(values)
   const plainBytes = values.length > ARRAY_LIMIT ? BITS_BYTES : 2 * values.length

@@ -8,7 +8,7 @@ import type { Container } from './roaring-container.ts'
 const PLAIN_COOKIE = 12_346
 /** Low half of the cookie of a 32-bit bitmap that has run containers. */
 const RUN_COOKIE = 12_347
-/** Bitmaps with run containers have an offset table from this number of containers on. */
+/** Bitmaps with run containers have an offset table if they have at least this many containers. */
 const OFFSETS_FROM = 4
 const MAX_CONTAINERS = 65_536
 const ARRAY_LIMIT = 4096
@@ -19,13 +19,13 @@ const KEY_LIMIT = 2_097_152
 
 /**
  * Decodes the portable 64-bit roaring format: a 64-bit count, then per 32-bit bitmap its high word and its body
- * (RoaringFormatSpec, "extension for 64-bit implementations"). `CORRUPT_FILE` when anything does not fit,
+ * (RoaringFormatSpec, "extension for 64-bit implementations"). `CORRUPT_FILE` when the data is inconsistent,
  * when bytes are left over, and for positions of 2^53 or more.
  */
 export function decodeRoaring64(bytes: Uint8Array): PositionBitmap {
   const reader = new Reader(bytes)
   const count = reader.u32()
-  if (reader.u32() !== 0) throw corrupt('impossible number of bitmaps')
+  if (reader.u32() !== 0) throw corrupt('invalid number of bitmaps')
   const chunks: BitmapChunk[] = []
   let lastKey = -1
   for (let i = 0; i < count; i++) {
@@ -61,14 +61,9 @@ export function encodeRoaring64(bitmap: PositionBitmap): Uint8Array {
 }
 
 function readBitmap32(reader: Reader, base: number, chunks: BitmapChunk[]): void {
-  const cookie = reader.u32()
-  const hasRuns = (cookie & 0xffff) === RUN_COOKIE
-  if (!hasRuns && cookie !== PLAIN_COOKIE) throw corrupt(`unknown bitmap cookie ${cookie}`)
-  const size = hasRuns ? (cookie >>> 16) + 1 : reader.u32()
-  if (size > MAX_CONTAINERS) throw corrupt(`${size} containers`)
-  const runFlags = hasRuns ? reader.take((size + 7) >>> 3) : undefined
+  const { size, runFlags } = readCookie(reader)
   const header = reader.u16s(size * 2)
-  if (!hasRuns || size >= OFFSETS_FROM) reader.take(size * 4)
+  if (runFlags === undefined || size >= OFFSETS_FROM) reader.take(size * 4)
   let lastKey = -1
   for (let i = 0; i < size; i++) {
     const key = header[i * 2] ?? 0
@@ -78,6 +73,16 @@ function readBitmap32(reader: Reader, base: number, chunks: BitmapChunk[]): void
     const isRun = runFlags !== undefined && ((runFlags[i >>> 3] ?? 0) & (1 << (i & 7))) !== 0
     chunks.push({ base: base + key * 65_536, container: readContainer(reader, isRun, cardinality) })
   }
+}
+
+/** The number of containers, and a bit for each that holds runs; undefined if none does. */
+function readCookie(reader: Reader): { readonly size: number; readonly runFlags: Uint8Array | undefined } {
+  const cookie = reader.u32()
+  const withRuns = (cookie & 0xffff) === RUN_COOKIE
+  if (!withRuns && cookie !== PLAIN_COOKIE) throw corrupt(`unknown bitmap cookie ${cookie}`)
+  const size = withRuns ? (cookie >>> 16) + 1 : reader.u32()
+  if (size > MAX_CONTAINERS) throw corrupt(`${size} containers`)
+  return { size, runFlags: withRuns ? reader.take((size + 7) >>> 3) : undefined }
 }
 
 function readContainer(reader: Reader, isRun: boolean, cardinality: number): Container {

@@ -1,10 +1,10 @@
 import { IcebergError, isIcebergError } from '../errors.ts'
-import { propertyBool, propertyCount, propertyLong } from '../metadata.ts'
-import type { TableMetadata } from '../metadata.ts'
-import { ancestorsIn, snapshotsById } from '../snapshot-ancestry.ts'
-import { FOREVER_MS, mainBranch } from '../snapshots.ts'
-import type { Snapshot, SnapshotRef } from '../snapshots.ts'
-import type { Table } from '../table.ts'
+import { propertyBool, propertyCount, propertyLong } from '../metadata/metadata.ts'
+import type { TableMetadata } from '../metadata/metadata.ts'
+import { ancestorsIn, snapshotsById } from '../metadata/snapshot-ancestry.ts'
+import { FOREVER_MS, mainBranch } from '../metadata/snapshots.ts'
+import type { Snapshot, SnapshotRef } from '../metadata/snapshots.ts'
+import type { Table } from '../metadata/table.ts'
 import { findUsedMetadata, unusedMetadata } from './unused-metadata.ts'
 import type { UsedMetadata } from './unused-metadata.ts'
 import type { TableRequirement, TableUpdate } from './table-update.ts'
@@ -14,13 +14,13 @@ export interface ExpiryRequest {
   readonly nowMs: number
   /** Snapshots older than this expire, ms since the epoch; default: now less `history.expire.max-snapshot-age-ms`. */
   readonly olderThanMs?: number
-  /** Ancestors that each branch keeps whatever their age; default: `history.expire.min-snapshots-to-keep`. */
+  /** Ancestors that each branch keeps regardless of age; default: `history.expire.min-snapshots-to-keep`. */
   readonly retainLast?: number
-  /** Snapshots that expire whatever their age, beside those that are too old. */
+  /** Snapshots that expire regardless of age, in addition to those that are too old. */
   readonly snapshotIds?: readonly bigint[]
-  /** Snapshots that stay whatever their age, because somebody still has to read them. */
+  /** Snapshots that are kept regardless of age, because a pipeline still has to read them. */
   readonly keep?: ReadonlySet<bigint>
-  /** Whether schemas and partition specs that nothing uses any more go too; the current ones stay. Default false. */
+  /** Whether unused schemas and partition specs are removed too; the current ones are kept. Default false. */
   readonly cleanExpiredMetadata?: boolean
 }
 
@@ -40,15 +40,15 @@ const DEFAULT_MIN_SNAPSHOTS = 1
 
 /**
  * Chooses the snapshots and refs that expire, as Iceberg's `RemoveSnapshots` does: refs by age first, `main` never;
- * each branch keeps its newest snapshots by number or age up to the first that fails both, tags keep their head,
- * snapshots that no ref reaches stay while they are young. Retention set at a ref goes before everything else.
+ * each branch keeps its newest snapshots by number or age up to the first that meets neither, tags keep their snapshot,
+ * snapshots that no ref reaches are kept while they are young. The retention of a ref overrides everything else.
  *
- * Pure; without a look into manifests `cleanExpiredMetadata` removes only what is safe to remove unseen, so use
- * {@link planExpiryOf} for it. Errors: `GC_DISABLED`; `INVALID_ARGUMENT` for `retainLast` below 1 and for a snapshot in
- * `snapshotIds` that a kept ref is at; `NO_SUCH_SNAPSHOT`.
+ * Pure; it does not read manifests, so `cleanExpiredMetadata` removes only what is safe without them: use
+ * {@link planExpiryOf} for that. Errors: `GC_DISABLED`; `INVALID_ARGUMENT` for `retainLast` below 1 and for a snapshot in
+ * `snapshotIds` that a kept ref points to; `NO_SUCH_SNAPSHOT`.
  */
 export function planExpiry(metadata: TableMetadata, request: ExpiryRequest): ExpiryPlan {
-  return toPlan(metadata, request, chooseSnapshots(metadata, request), undefined)
+  return toPlan(metadata, request, chooseSnapshots(metadata, request))
 }
 
 /** Undefined when a file of a kept snapshot is missing or damaged: then nothing is known of what they use. */
@@ -65,7 +65,7 @@ async function usedIfReadable(table: Table, kept: readonly Snapshot[]): Promise<
 export async function planExpiryOf(table: Table, request: ExpiryRequest): Promise<ExpiryPlan> {
   const choice = chooseSnapshots(table.metadata, request)
   const used = request.cleanExpiredMetadata === true ? await usedIfReadable(table, choice.kept) : undefined
-  return toPlan(table.metadata, request, choice, used)
+  return toPlan(table.metadata, request, { ...choice, used })
 }
 
 interface Choice {
@@ -117,7 +117,7 @@ function retentionOf(metadata: TableMetadata, { nowMs, olderThanMs, retainLast }
   }
 }
 
-/** A negative age would expire what has just been committed. */
+/** A negative age would expire snapshots that were just committed. */
 function propertyAge(metadata: TableMetadata, name: string, defaultMs: bigint): bigint {
   const ageMs = propertyLong(metadata, name, defaultMs)
   if (ageMs >= 0n) return ageMs
@@ -179,7 +179,7 @@ function retainedBy(
   return retained
 }
 
-/** Snapshots that belong to the history of a ref, whether or not they are retained there. */
+/** Snapshots in the history of a ref, whether or not the ref retains them. */
 function reachableFrom(
   refs: ReadonlyMap<string, SnapshotRef>,
   snapshots: ReadonlyMap<bigint, Snapshot>,
@@ -198,8 +198,7 @@ function reachableFrom(
 function toPlan(
   metadata: TableMetadata,
   request: ExpiryRequest,
-  { kept, expired, refs, removedRefs }: Choice,
-  used: UsedMetadata | undefined,
+  { kept, expired, refs, removedRefs, used }: Choice & { readonly used?: UsedMetadata | undefined },
 ): ExpiryPlan {
   const unused =
     request.cleanExpiredMetadata === true ? unusedMetadata(metadata, kept, used) : { schemaIds: [], specIds: [] }
@@ -231,7 +230,7 @@ function statisticsUpdates(metadata: TableMetadata, expired: ReadonlySet<bigint>
   ]
 }
 
-/** No ref may have moved, as that changes what is kept; and what is current must still be. */
+/** No ref may have moved, because that changes what is kept, and the current snapshot must be the same. */
 function requirementsFor(metadata: TableMetadata, refs: ReadonlyMap<string, SnapshotRef>): readonly TableRequirement[] {
   const requirements: TableRequirement[] = []
   if (metadata.tableUuid !== '') requirements.push({ type: 'assert-table-uuid', uuid: metadata.tableUuid })

@@ -1,15 +1,15 @@
 import { mapBounded } from '../bounded-map.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import { FilePlaces, pathOfPlace } from '../io/place.ts'
-import { isBelow } from '../location-identity.ts'
-import { ownedFolders } from '../locations.ts'
-import { loadEntries, readManifests } from '../manifest-cache.ts'
-import type { DataFile, FileContent, ManifestFile } from '../manifest.ts'
-import { propertyBool } from '../metadata.ts'
-import type { TableMetadata } from '../metadata.ts'
-import { isLive } from '../scan.ts'
-import type { Snapshot } from '../snapshots.ts'
-import type { Table } from '../table.ts'
+import { isBelow } from '../metadata/location-identity.ts'
+import { ownedFolders } from '../metadata/locations.ts'
+import { loadEntries, readManifests } from '../manifest/cache.ts'
+import type { DataFile, FileContent, ManifestFile } from '../manifest/manifest.ts'
+import { propertyBool } from '../metadata/metadata.ts'
+import type { TableMetadata } from '../metadata/metadata.ts'
+import { isLive } from '../scan/scan.ts'
+import type { Snapshot } from '../metadata/snapshots.ts'
+import type { Table } from '../metadata/table.ts'
 
 const CONCURRENCY = 16
 
@@ -26,15 +26,15 @@ export interface UnreachableFiles {
 /** A snapshot whose manifest list, or one of whose manifests, is missing or damaged. */
 export interface UnreadSnapshot {
   readonly snapshotId: bigint
-  /** Whether the snapshot stays: then nothing that it might need is deleted. */
+  /** Whether the snapshot is kept: then nothing that it might need is deleted. */
   readonly isKept: boolean
-  /** What is wrong, in words for people. */
+  /** What is wrong, for people. */
   readonly reason: string
 }
 
-/** Files that only expired snapshots need, and what is not known of them. */
+/** Files that only expired snapshots need, and what is unknown about them. */
 export interface ExpiredFiles extends UnreachableFiles {
-  /** Outside the folders of the table: imported files may belong to somebody else. */
+  /** Outside of the table's folders: imported files may belong to another system. */
   readonly foreignFiles: readonly string[]
   /** In the order of the table's snapshots. Files that only an unread expired snapshot names are not in any list. */
   readonly unreadSnapshots: readonly UnreadSnapshot[]
@@ -54,16 +54,16 @@ const CONTENT_KINDS: ReadonlySet<FileKind> = new Set(Object.values(KIND_OF_CONTE
 
 /**
  * Finds the files that snapshots of `before` need and no snapshot of `after` does: the difference of two sets, over
- * all snapshots of `after`, whatever branch or tag they belong to. A file counts for a snapshot when it is live in it.
+ * all snapshots of `after`, on any branch or tag. A snapshot needs a file when the file is live in it.
  * Locations of one place (see `placeOf`), and those that differ only in scheme or host, protect each other.
  *
- * Each manifest list is read once. Manifests are read only when an expired snapshot has some to itself; then those, and
+ * Each manifest list is read once. Manifests are read only when an expired snapshot has manifests of its own; then those, and
  * the manifests of kept snapshots until nothing is left to protect; each at most once.
  *
- * A manifest list or manifest that is missing or damaged does not stop the expiry: what only an expired snapshot names
- * there is not found, and what a kept snapshot might name there is not deleted. Any other failure is an error, so that
- * nothing is deleted on half knowledge. `GC_DISABLED` when files may belong to other tables; `INVALID_ARGUMENT` when
- * `after` is another table.
+ * A missing or damaged manifest list or manifest does not stop the expiry: files that only an expired snapshot references
+ * there are not found, and files that a kept snapshot might reference there are not deleted. Any other failure is an error,
+ * so that nothing is deleted with incomplete knowledge. `GC_DISABLED` when files may belong to other tables;
+ * `INVALID_ARGUMENT` when `after` is another table.
  */
 export async function filesOnlyReachableFrom(before: Table, after: Table): Promise<ExpiredFiles> {
   requireSameTable(before.metadata, after.metadata)
@@ -79,11 +79,11 @@ export async function filesOnlyReachableFrom(before: Table, after: Table): Promi
 
 interface ListedManifest {
   readonly manifest: ManifestFile
-  /** One of the snapshots that name it. */
+  /** One of the snapshots that reference it. */
   readonly snapshotId: bigint
 }
 
-/** Files that may go, by place; manifests wait in a place of their own, as their contents matter too. */
+/** Files that may be deleted, by place; manifests are kept separately, because their entries matter too. */
 class Candidates {
   readonly manifests = new Map<string, ListedManifest>()
   readonly #files = new Map<string, { readonly location: string; readonly kind: FileKind }>()
@@ -100,7 +100,7 @@ class Candidates {
     this.#order = metadata.snapshots.map(({ snapshotId }) => snapshotId)
   }
 
-  /** What all locations of a file share: its path, without scheme and host, and without links. */
+  /** The part that all locations of a file share: its path, without scheme and host, and without links. */
   async keyOf(location: string): Promise<string> {
     return pathOfPlace(await this.#places.of(location))
   }
@@ -116,7 +116,7 @@ class Candidates {
     this.#remove(await this.keyOf(location))
   }
 
-  /** A kept snapshot that cannot be read may need any manifest, and any file that one names. */
+  /** A kept snapshot that cannot be read may need any manifest and any file in it. */
   protectContent(): void {
     const content = [...this.#files].filter(([, { kind }]) => CONTENT_KINDS.has(kind))
     for (const [key] of content) this.#remove(key)
@@ -125,7 +125,7 @@ class Candidates {
     this.#perhapsNeeded = [...this.#perhapsNeeded, ...manifests, ...content.map(([, { location }]) => location)]
   }
 
-  /** Notes that a snapshot cannot be followed; rethrows errors that may pass. */
+  /** Records that a snapshot cannot be read; rethrows transient errors. */
   unread(snapshotId: bigint, isKept: boolean, error: unknown): void {
     if (!isIcebergError(error, 'FILE_NOT_FOUND') && !isIcebergError(error, 'CORRUPT_FILE')) throw error
     if (this.#unread.get(snapshotId)?.isKept === true) return

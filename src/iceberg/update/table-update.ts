@@ -36,6 +36,6 @@ export type TableRequirement =
 export interface StagedChange {
   readonly requirements: readonly TableRequirement[]
   readonly updates: readonly TableUpdate[]
-  /** Metadata files (manifests, manifest list) written for this attempt; deleted when the attempt certainly failed. */
+  /** Metadata files (manifests, manifest list) written for this attempt; deleted only when it definitely failed. */
   readonly writtenFiles: readonly string[]
 }

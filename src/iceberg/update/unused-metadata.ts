@@ -1,24 +1,24 @@
 import { mapBounded } from '../bounded-map.ts'
-import { loadEntries, readManifests } from '../manifest-cache.ts'
-import type { ManifestFile } from '../manifest.ts'
-import type { TableMetadata } from '../metadata.ts'
-import { sourceIdsOf } from '../partitioning.ts'
-import { isLive } from '../scan.ts'
-import { walkFields } from '../schema.ts'
-import type { Schema } from '../schema.ts'
-import type { Snapshot } from '../snapshots.ts'
-import type { Table } from '../table.ts'
+import { loadEntries, readManifests } from '../manifest/cache.ts'
+import type { ManifestFile } from '../manifest/manifest.ts'
+import type { TableMetadata } from '../metadata/metadata.ts'
+import { sourceIdsOf } from '../partitioning/partitioning.ts'
+import { isLive } from '../scan/scan.ts'
+import { walkFields } from '../schema/schema.ts'
+import type { Schema } from '../schema/schema.ts'
+import type { Snapshot } from '../metadata/snapshots.ts'
+import type { Table } from '../metadata/table.ts'
 
 const CONCURRENCY = 8
 
-/** What the files of some snapshots need from the table's metadata to be read. */
+/** The parts of the table's metadata that are needed to read the files of some snapshots. */
 export interface UsedMetadata {
   readonly specIds: ReadonlySet<number>
-  /** Columns that equality deletes compare; they may be gone from newer schemas. */
+  /** Columns that equality deletes compare; newer schemas may lack them. */
   readonly equalityIds: ReadonlySet<number>
 }
 
-/** Reads the manifest lists and delete manifests of snapshots to learn what they use; each file once. */
+/** Reads the manifest lists and delete manifests of snapshots to find out what they use; each file once. */
 export async function findUsedMetadata(table: Table, snapshots: readonly Snapshot[]): Promise<UsedMetadata> {
   const specIds = new Set<number>()
   const deleteManifests = new Map<string, ManifestFile>()
@@ -38,9 +38,9 @@ export async function findUsedMetadata(table: Table, snapshots: readonly Snapsho
 }
 
 /**
- * Schemas and partition specs that the kept snapshots do not need. Without `used`, nothing is known about files: then
- * all specs stay, and every schema that has a column of its own. The newest of each always stays: the next one gets the
- * highest id plus one, and an id that is used again would mean something else to work under way.
+ * Schemas and partition specs that the kept snapshots do not need. Without `used`, nothing is known about files; then
+ * all specs are kept, and all schemas with columns of their own. The newest of each is always kept: the next one gets the
+ * highest id plus one, and a reused id would mean something else to running operations.
  */
 export function unusedMetadata(
   metadata: TableMetadata,
@@ -66,7 +66,7 @@ export function unusedMetadata(
   return { schemaIds, specIds }
 }
 
-/** Whether a schema is the place to look up a column (one of `needed`, or any) that no kept schema has. */
+/** Whether a schema has a column (one of `needed`, or any) that no kept schema has. */
 function hasColumnOfItsOwn(schema: Schema, kept: readonly Schema[], needed: ReadonlySet<number> | undefined): boolean {
   const known = new Set(kept.flatMap((other) => [...walkFields(other)].map(({ field }) => field.id)))
   for (const { field } of walkFields(schema)) {

@@ -1,10 +1,10 @@
 import { createMiddleware } from 'hono/factory'
-import { type IpNetwork, isInNetwork, parseIpAddress } from '../../domain/ip-address.ts'
+import { type IpNetwork, isInNetwork, parseIpAddress } from '../../domain/network/ip-address.ts'
 import type { AppEnv } from '../app-env.ts'
 
 /**
- * Sets the address of the client: that of the connection, or what trusted proxies say in `X-Forwarded-For`. The header
- * is read from its end, where the nearest proxy wrote, and only as far as trusted proxies wrote it.
+ * Sets the client address: that of the connection, or the one trusted proxies give in `X-Forwarded-For`. The header is
+ * read from its end, where the nearest proxy appends, and only as far as trusted proxies wrote it.
  */
 export function clientAddress(trustedProxies: readonly IpNetwork[]) {
   return createMiddleware<AppEnv>(async function findClient(c, next) {

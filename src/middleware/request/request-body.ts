@@ -1,30 +1,30 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../../domain/errors.ts'
-import { clientKey } from '../../domain/ip-address.ts'
+import { clientKey } from '../../domain/network/ip-address.ts'
 import { createLeakyBuckets, type LeakyBuckets } from '../../domain/leaky-buckets.ts'
 import type { AppEnv } from '../app-env.ts'
 import { HttpError } from '../http-error.ts'
 
-/** How much a body may have, and how long it may take to arrive. */
+/** Limits on the size of a body and the time it takes to arrive. */
 export interface BodyLimits {
   readonly maxBytes: number
   readonly maxMs: number
 }
 
-/** For callers without a valid credential: a sign-in is all that they can send. */
+/** For callers without a valid credential, who can only sign in. */
 const ANONYMOUS: BodyLimits = { maxBytes: 32 * 1024, maxMs: 10_000 }
 /** What one client may send without a credential, in units of {@link BYTES_PER_UNIT}: 300 at once, 100 a second. */
 const ANONYMOUS_RATE = { burst: 300, forgetMs: 10 }
 const BYTES_PER_UNIT = 4096
 
-/** The connection of a body that was not read to its end is of no further use. */
+/** A connection with a partly read body cannot be reused. */
 const CLOSE = { Connection: 'close' }
 
 /**
- * Gives requests the reader of their body. It reads when it is called, which no refused request gets to: not before the
- * caller is known and, without a valid credential, within limits that are far lower and a rate per client. Throws 413
- * for a longer body, 408 for one that does not arrive in time, `RATE_LIMITED`.
+ * Adds a lazy body reader to each request; refused requests are never read. Callers without a valid credential have much
+ * lower limits and a rate limit per client. Throws 413 for a longer body, 408 for one that does not arrive in time,
+ * `RATE_LIMITED`.
  */
 export function requestBody(limitsOf: (path: string) => BodyLimits) {
   const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
@@ -45,7 +45,7 @@ async function readAnonymously(c: Context<AppEnv>, rate: LeakyBuckets): Promise<
   const wait = Math.ceil(rate.waitMs(client) / 1000)
   if (wait > 0) {
     const why = `too many requests without a credential: wait ${wait} s`
-    throw new HttpError(429, 'RATE_LIMITED', why, { ...CLOSE, 'Retry-After': String(wait) })
+    throw new HttpError('RATE_LIMITED', why, { ...CLOSE, 'Retry-After': String(wait) })
   }
   const body = await readBody(c, ANONYMOUS)
   rate.add(client, 1 + Math.floor(body.length / BYTES_PER_UNIT))
@@ -63,13 +63,13 @@ async function readBody(c: Context<AppEnv>, { maxBytes, maxMs }: BodyLimits): Pr
     return await Promise.race([whole, late.promise])
   } catch (error) {
     if (error instanceof HttpError) throw error
-    throw new DomainError('INVALID_REQUEST', 'the body could not be read to its end', { cause: error })
+    throw new DomainError('INVALID_REQUEST', 'the request body is incomplete', { cause: error })
   } finally {
     clearTimeout(timer)
   }
 }
 
-/** A body of unknown length, which must not be held beyond the limit. */
+/** Reads a body of unknown length, up to the limit. */
 async function readStream({ body }: Request, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
   const chunks: Uint8Array[] = []
   let size = 0
@@ -88,9 +88,9 @@ async function readStream({ body }: Request, maxBytes: number): Promise<Uint8Arr
 }
 
 function tooLarge(maxBytes: number): HttpError {
-  return new HttpError(413, 'PAYLOAD_TOO_LARGE', `the body may have at most ${maxBytes} bytes`, CLOSE)
+  return new HttpError('PAYLOAD_TOO_LARGE', `the body may have at most ${maxBytes} bytes`, CLOSE)
 }
 
 function tooLate(maxMs: number): HttpError {
-  return new HttpError(408, 'REQUEST_TIMEOUT', `the body did not arrive within ${maxMs / 1000} s`, CLOSE)
+  return new HttpError('REQUEST_TIMEOUT', `the body did not arrive within ${maxMs / 1000} s`, CLOSE)
 }

@@ -10,14 +10,14 @@ export function isHost(text: string): boolean {
 }
 
 /**
- * Refuses a request whose `Host` is empty, malformed or there twice (RFC 9112, section 3.2): programs in front of the
- * service may have read another one. The connection ends, for what follows on it is as doubtful.
+ * Refuses a request whose `Host` is empty, malformed or repeated (RFC 9112, section 3.2): proxies in front of the service
+ * may have read another value. The connection is closed because later requests on it cannot be trusted either.
  */
 export function requireHost() {
   return createMiddleware<AppEnv>(async function checkHost(c, next) {
     const host = c.req.header('host')
     if (host !== undefined && !isHost(host)) {
-      throw new HttpError(400, 'INVALID_REQUEST', 'invalid Host header: send exactly one host', { Connection: 'close' })
+      throw new HttpError('INVALID_REQUEST', 'invalid Host header: send exactly one host', { Connection: 'close' })
     }
     await next()
   })

@@ -1,7 +1,7 @@
 import type { KubeConfig, User } from '@kubernetes/client-node'
 import { ClusterError } from '../cluster-error.ts'
 
-/** A program that prints credentials, as a kubeconfig names it. */
+/** A credential plugin of a kubeconfig: a program that prints credentials. */
 export interface PluginCommand {
   readonly command: string
   readonly args: readonly string[]
@@ -17,11 +17,11 @@ interface Credential {
   readonly token: string | undefined
   readonly clientCertificateData: string | undefined
   readonly clientKeyData: string | undefined
-  /** Until when it may be used again, in ms. */
+  /** Until when it may be reused, in ms since the epoch. */
   readonly untilMs: number
 }
 
-/** The options of the client's requests that credentials go into. */
+/** Request options of the client that take credentials. */
 interface RequestOptions {
   headers?: Record<string, unknown>
   cert?: unknown
@@ -29,16 +29,17 @@ interface RequestOptions {
 }
 
 const PLUGIN_MS = 10_000
-/** A credential is not used in its last moments. */
+/** A credential is renewed this long before it expires. */
 const MARGIN_MS = 5_000
-/** One that does not say when it ends is asked for again after this time, as the client does with token files. */
+/** Lifetime of a credential without an expiry time, as the client uses for token files. */
 const UNDATED_MS = 60_000
 
 /**
- * Takes over the credential plugins of a kubeconfig (`users[].user.exec`). The client runs one for each call and waits
- * for it without limit; this runs one at a time, for at most 10 s, and keeps what it prints until that ends.
+ * Replaces the client's handling of credential plugins in a kubeconfig (`users[].user.exec`). The client runs a plugin
+ * for each call and waits for it without limit; this runs one at a time, for at most 10 s, and caches the credential
+ * until it expires.
  */
-export function takeOverPlugins(config: KubeConfig, run: RunPlugin): void {
+export function replacePlugins(config: KubeConfig, run: RunPlugin): void {
   for (const user of config.users) {
     const exec = readExec(user)
     if (exec === undefined) continue
@@ -53,7 +54,7 @@ export function takeOverPlugins(config: KubeConfig, run: RunPlugin): void {
   }
 }
 
-/** The plugin's credential: from memory, from the run under way, or from a new one. */
+/** The plugin's credential: cached, from the current run, or from a new run. */
 function createCredentialSource(plugin: PluginCommand, run: RunPlugin): () => Promise<Credential> {
   let known: Credential | undefined
   let running: Promise<Credential> | undefined
@@ -109,5 +110,5 @@ function readCredential(output: string): Credential {
     untilMs: Number.isNaN(ends) ? Date.now() + UNDATED_MS : ends - MARGIN_MS,
   }
   if (credential.token !== undefined || credential.clientCertificateData !== undefined) return credential
-  throw new Error('the credential plugin prints neither a token nor a certificate')
+  throw new Error('the credential plugin printed neither a token nor a certificate')
 }

@@ -1,7 +1,7 @@
 import type * as kubernetes from '@kubernetes/client-node'
 import { ClusterError } from '../cluster-error.ts'
 
-/** Where the cluster and the credentials for it are described. */
+/** Where the cluster address and its credentials come from. */
 export type KubernetesAccess =
   | { readonly kind: 'kubeconfig'; readonly files: readonly string[] }
   | { readonly kind: 'pod' }
@@ -10,8 +10,8 @@ export type KubernetesAccess =
 export type KubernetesLibrary = typeof kubernetes
 
 /**
- * Reads the access to a cluster. Throws `ClusterError` `unavailable` when a file is missing, broken, or names no
- * cluster.
+ * Reads the address and credentials of a cluster. Throws `ClusterError` `unavailable` when a file is missing or
+ * invalid, or names no cluster.
  */
 export function readAccess(library: KubernetesLibrary, access: KubernetesAccess): kubernetes.KubeConfig {
   const config = new library.KubeConfig()

@@ -1,29 +1,30 @@
 import type { AuthorizationV1Api, CoreV1Api, CoreV1Event, KubeConfig, VersionApi } from '@kubernetes/client-node'
 import { ClusterError, isClusterError } from '../cluster-error.ts'
 import { type ClusterPod, readPod, time } from '../cluster-pod.ts'
-import type { NotebookCluster, PodEvent } from '../notebook-cluster.ts'
-import { NOTEBOOK_SELECTOR } from '../notebook-spec.ts'
+import type { NotebookCluster, PodEvent } from '../cluster.ts'
+import { NOTEBOOK_SELECTOR } from '../spec.ts'
 import { type KubernetesAccess, type KubernetesLibrary, readAccess } from './kubernetes-access.ts'
-import { type RunPlugin, takeOverPlugins } from './exec-credential.ts'
+import { type RunPlugin, replacePlugins } from './exec-credential.ts'
 import { statusOf, toClusterError } from './kubernetes-errors.ts'
 import { watchPods } from './watch-pods.ts'
+import { sleep } from '../../iceberg/sleep.ts'
 
 export interface KubernetesOptions {
   readonly access: KubernetesAccess
-  /** Undefined: the one that the access names, else `default`. */
+  /** Undefined: the namespace of the access configuration, else `default`. */
   readonly namespace: string | undefined
-  /** For how long one attempt of a call may take; default 3 s. */
+  /** Time limit of one attempt of a call; default 3 s. */
   readonly attemptMs?: number
-  /** Runs the credential plugin that a kubeconfig may name. */
+  /** Runs the credential plugin of a kubeconfig. */
   readonly runPlugin: RunPlugin
 }
 
 const ATTEMPT_MS = 3000
 
-/** After these times (ms) a call that the cluster could not answer is tried again. */
+/** Delays (ms) before a failed call is retried. */
 const RETRY_DELAYS_MS = [100, 500]
 
-/** Calls, and calls again when the cluster could not answer: every call here may be repeated. */
+/** Makes a call and retries it when the cluster is unavailable or too slow: all calls here are safe to repeat. */
 type Call = <T>(attempt: () => Promise<T>, delaysMs?: readonly number[]) => Promise<T>
 
 interface Clients {
@@ -38,7 +39,7 @@ interface Clients {
 export async function connectKubernetes(options: KubernetesOptions): Promise<NotebookCluster> {
   const library = await import('@kubernetes/client-node')
   const config = readAccess(library, options.access)
-  takeOverPlugins(config, options.runPlugin)
+  replacePlugins(config, options.runPlugin)
   const clients = makeClients(library, config, options.attemptMs ?? ATTEMPT_MS)
   const namespace = options.namespace ?? config.getContextObject(config.getCurrentContext())?.namespace ?? 'default'
   return { namespace, ...readCalls(clients, namespace), ...writeCalls(clients, namespace) }
@@ -61,7 +62,7 @@ function makeClients(library: KubernetesLibrary, config: KubeConfig, attemptMs: 
   })
   return {
     config,
-    call: (attempt, delaysMs = RETRY_DELAYS_MS) => callAgain(() => within(attemptMs, attempt), delaysMs),
+    call: (attempt, delaysMs = RETRY_DELAYS_MS) => callWithRetries(() => within(attemptMs, attempt), delaysMs),
     core: new library.CoreV1Api(configuration),
     authorization: new library.AuthorizationV1Api(configuration),
     version: new library.VersionApi(configuration),
@@ -98,7 +99,7 @@ function readCalls({ config, call, core, authorization, version }: Clients, name
     },
     async podEvents(name) {
       const fieldSelector = `involvedObject.kind=Pod,involvedObject.name=${name}`
-      // They only explain: nobody waits for a second attempt.
+      // Events only add explanations, so there is no retry.
       const { items } = await call(() => core.listNamespacedEvent({ namespace, fieldSelector, limit: 500 }), [])
       return items.map(readEvent).sort((a, b) => (a.at ?? '').localeCompare(b.at ?? ''))
     },
@@ -149,7 +150,7 @@ async function ensure(call: Call, { read, create }: Ensured): Promise<void> {
   try {
     await call(create)
   } catch (error) {
-    if (!isClusterError(error, 'exists')) throw error // another replica was faster, or an answer was lost
+    if (!isClusterError(error, 'exists')) throw error // another replica created it, or an earlier answer was lost
   }
 }
 
@@ -157,23 +158,23 @@ function nameOf({ metadata }: { readonly metadata?: { readonly name?: string } }
   return metadata?.name ?? ''
 }
 
-/** One attempt after the other, with a pause of each of the given lengths (ms) before the next. */
-async function callAgain<T>(attempt: () => Promise<T>, [delayMs, ...later]: readonly number[]): Promise<T> {
+/** Makes a call and retries it after each of the given delays (ms). */
+async function callWithRetries<T>(attempt: () => Promise<T>, [delayMs, ...later]: readonly number[]): Promise<T> {
   try {
     return await attempt()
   } catch (error) {
     const failure = toClusterError(error)
-    const mayPass = failure.code === 'unavailable' || failure.code === 'timeout'
-    if (delayMs === undefined || !mayPass || statusOf(error) === 401) throw failure
-    await new Promise((resolve) => setTimeout(resolve, delayMs))
-    return callAgain(attempt, later)
+    const isTransient = failure.code === 'unavailable' || failure.code === 'timeout'
+    if (delayMs === undefined || !isTransient || statusOf(error) === 401) throw failure
+    await sleep(delayMs)
+    return callWithRetries(attempt, later)
   }
 }
 
-/** The client's own time limit begins only after it has got its credentials; this one covers both. */
+/** Time limit that includes getting credentials, which the client's own limit does not. */
 async function within<T>(ms: number, attempt: () => Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new ClusterError('timeout', 'the cluster does not answer in time')), ms)
+  const timer = setTimeout(() => reject(new ClusterError('timeout', 'the cluster did not respond in time')), ms)
   try {
     return await Promise.race([attempt(), late])
   } finally {
@@ -188,7 +189,7 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** A deletion whose precondition fails: another object has the name now, and the one that was meant is gone. */
+/** Ignores a failed precondition of a deletion: the object is already deleted, and another one has its name. */
 async function unlessConflict<T>(answer: Promise<T>): Promise<T | undefined> {
   return answer.catch((error: unknown) => {
     if (statusOf(error) === 409) return undefined
@@ -198,7 +199,7 @@ async function unlessConflict<T>(answer: Promise<T>): Promise<T | undefined> {
 
 function created(answer: unknown): ClusterPod {
   const pod = readPod(answer)
-  if (!pod) throw new ClusterError('unavailable', 'the cluster answers with something that is no pod')
+  if (!pod) throw new ClusterError('unavailable', 'the response of the cluster is not a valid pod')
   return pod
 }
 

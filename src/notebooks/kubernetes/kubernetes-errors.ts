@@ -4,7 +4,7 @@ const BY_STATUS: Readonly<Record<number, ClusterErrorCode>> = {
   400: 'invalid',
   401: 'unavailable',
   403: 'forbidden',
-  404: 'invalid', // what may be missing is dealt with before: this is the namespace, or the kind of object
+  404: 'invalid', // missing objects are handled before: the namespace or the resource type does not exist
   405: 'invalid',
   408: 'timeout',
   410: 'expired',
@@ -14,14 +14,14 @@ const BY_STATUS: Readonly<Record<number, ClusterErrorCode>> = {
   504: 'timeout',
 }
 
-/** Whatever a call of the client threw, as a {@link ClusterError}. */
+/** Converts any error of the client to a {@link ClusterError}. */
 export function toClusterError(error: unknown): ClusterError {
   if (error instanceof ClusterError) return error
   const status = statusOf(error)
-  if (status !== undefined) return new ClusterError(codeOf(status, error), wordsOf(status, error), { cause: error })
+  if (status !== undefined) return new ClusterError(codeOf(status, error), messageOf(status, error), { cause: error })
   const name = error instanceof Error ? error.name : ''
   if (name === 'AbortError' || name === 'TimeoutError') {
-    return new ClusterError('timeout', 'the cluster does not answer in time', { cause: error })
+    return new ClusterError('timeout', 'the cluster did not respond in time', { cause: error })
   }
   const message = isFileError(error)
     ? 'the credentials for the cluster cannot be read'
@@ -29,13 +29,13 @@ export function toClusterError(error: unknown): ClusterError {
   return new ClusterError('unavailable', message, { cause: error })
 }
 
-/** Whether a file that the access names could not be read: the client reads them anew for each call. */
+/** Whether a credential file could not be read: the client reads these files again for each call. */
 function isFileError(error: unknown): boolean {
   const syscall = property(error, 'syscall')
   return syscall === 'open' || syscall === 'read'
 }
 
-/** The HTTP status that the client tells in its error; undefined when there was no answer. */
+/** The HTTP status in an error of the client; undefined when there was no response. */
 export function statusOf(error: unknown): number | undefined {
   const status = property(error, 'code') ?? property(error, 'statusCode')
   return typeof status === 'number' && status >= 300 && status < 600 ? status : undefined
@@ -52,13 +52,13 @@ export function reasonOf(error: unknown): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-function wordsOf(status: number, error: unknown): string {
+function messageOf(status: number, error: unknown): string {
   const message = property(bodyOf(error), 'message')
-  if (status === 401) return 'the cluster refuses the credentials of this service'
-  return typeof message === 'string' && message !== '' ? message : `the cluster answers with status ${status}`
+  if (status === 401) return 'the cluster rejects the credentials of this service'
+  return typeof message === 'string' && message !== '' ? message : `the cluster responded with status ${status}`
 }
 
-/** The client leaves the body of an error as text when it does not expect the status. */
+/** The parsed body of an error: for unexpected statuses the client leaves it as text. */
 function bodyOf(error: unknown): unknown {
   const body = property(error, 'body')
   if (typeof body !== 'string') return body

@@ -1,8 +1,8 @@
 import type { KubeConfig } from '@kubernetes/client-node'
 import { ClusterError } from '../cluster-error.ts'
 import { readPod } from '../cluster-pod.ts'
-import type { PodChange } from '../notebook-cluster.ts'
-import { NOTEBOOK_SELECTOR } from '../notebook-spec.ts'
+import type { PodChange } from '../cluster.ts'
+import { NOTEBOOK_SELECTOR } from '../spec.ts'
 import { toClusterError } from './kubernetes-errors.ts'
 
 export interface WatchRequest {
@@ -14,12 +14,12 @@ export interface WatchRequest {
   readonly signal: AbortSignal
 }
 
-/** The cluster ends a watch after this time, and the watch begins again: a dead connection is found out that way. */
+/** The cluster ends a watch after this time and a new one starts, so that dead connections are detected. */
 const WATCH_S = 60
 const GRACE_MS = 15_000
 
 /**
- * One watch on the pods of notebooks: resolves when the cluster ends it, the connection breaks, or the signal is
+ * Watches the notebook pods once: resolves when the cluster ends the watch, the connection breaks, or the signal is
  * aborted. Throws `ClusterError`; `expired` when the version is too old.
  */
 export async function watchPods({ config, namespace, from, onChange, signal }: WatchRequest): Promise<void> {
@@ -38,7 +38,7 @@ export async function watchPods({ config, namespace, from, onChange, signal }: W
   }
   let opened = false
   const opening = new Watch(config).watch(`/api/v1/namespaces/${namespace}/pods`, query, onObject, (error: unknown) => {
-    // A stream that breaks has told the truth so far: the next one goes on after it.
+    // Changes received before the connection broke are valid: the next watch continues after them.
     if (error && !opened && !signal.aborted) ended.reject(toClusterError(error))
     else ended.resolve()
   })
@@ -65,7 +65,7 @@ export async function watchPods({ config, namespace, from, onChange, signal }: W
   }
 }
 
-/** Undefined for what is not understood: newer clusters may send more. */
+/** Undefined for unknown events, which newer clusters may send. */
 function readChange(type: string, object: unknown): PodChange | ClusterError | undefined {
   if (type === 'ERROR') return toClusterError(object)
   const version = versionOf(object)

@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import { problem } from '../../schemas/common.ts'
-import type { RequestHeader, ResponseSpec, Route } from '../route.ts'
+import type { ResponseSpec } from '../routing/answer.ts'
+import type { RequestHeader, Route } from '../routing/route.ts'
 import { codesOf, refusalStatuses } from './refusals.ts'
 
 type Json = Record<string, unknown>
 
-/** The parts of the document that are described once and referred to. */
+/** Shared components of the document. */
 interface Components {
   readonly schemas: Json
   readonly responses: Json
 }
 
-/** The OpenAPI 3.1 document of a table of routes; shapes come from the same schemas that check the requests. */
+/** The OpenAPI 3.1 document of a table of routes; schemas are those that validate the requests. */
 export function createOpenApiDocument(routes: readonly Route[], version: string): Json {
   const components: Components = { schemas: {}, responses: {} }
   const paths: Record<string, Json> = {}
@@ -56,12 +57,14 @@ function describeRoute(route: Route, components: Components): Json {
 }
 
 function describeResponses(route: Route, components: Components): Json {
-  const entries = Object.entries(route.responses).map(([status, { description, schema, contentType, links }]) => {
-    const content = schema && {
-      content: { [contentType ?? 'application/json']: { schema: reference(schema, components) } },
-    }
-    return [status, { description, ...content, ...(links && { links: describeLinks(links) }) }]
-  })
+  const entries = Object.entries<ResponseSpec>(route.responses).map(
+    ([status, { description, schema, contentType, links }]) => {
+      const content = schema && {
+        content: { [contentType ?? 'application/json']: { schema: reference(schema, components) } },
+      }
+      return [status, { description, ...content, ...(links && { links: describeLinks(links) }) }]
+    },
+  )
   return Object.fromEntries(entries)
 }
 
@@ -75,7 +78,7 @@ function describeLinks(links: NonNullable<ResponseSpec['links']>): Json {
 
 /** A `$ref` for each status of an error; a status that the route describes itself keeps that description. */
 function describeRefusals(route: Route, components: Components): Json {
-  const statuses = refusalStatuses(route).filter((status) => route.responses[status] === undefined)
+  const statuses = refusalStatuses(route).filter((status) => !(status in route.responses))
   return Object.fromEntries(
     statuses.map((status) => {
       components.responses[`Problem${status}`] ??= describeRefusal(status, components)
@@ -101,7 +104,7 @@ const HEADERS: Readonly<Record<RequestHeader | 'Idempotency-Key', Json>> = {
     schema: { type: 'string', examples: ['"3"'] },
   },
   Prefer: {
-    description: '`respond-async` (RFC 7240): answer 202 at once and go on in the background',
+    description: '`respond-async` (RFC 7240): return 202 immediately and continue in the background',
     schema: { type: 'string', examples: ['respond-async'] },
   },
 }
@@ -143,7 +146,7 @@ function reference(schema: z.core.$ZodType, components: Components, io: 'input' 
   return relocate(shape)
 }
 
-/** `\d` means ASCII digits in JavaScript only; other languages take it for the digits of all scripts. */
+/** `\d` means ASCII digits in JavaScript only; other languages match the digits of all scripts. */
 function portablePattern(pattern: string): string {
   return pattern.replaceAll(/\\d/g, '[0-9]')
 }

@@ -1,5 +1,5 @@
 import { STATUS } from '../../middleware/error-handler.ts'
-import type { Route } from '../route.ts'
+import type { Route } from '../routing/route.ts'
 
 /** Any request: malformed, a bad credential, too many, headers too long, an unexpected error, a dependency not available. */
 const ANY_REQUEST = [400, 401, 429, 431, 500, 503]
@@ -14,7 +14,7 @@ export function refusalStatuses(route: Route): readonly number[] {
     if (condition) for (const status of more) statuses.add(status)
   }
   add(route.minRole !== 'none', 403)
-  add(route.method !== 'get', 403, 408, 413) // a foreign origin; a body is limited before it is looked at
+  add(route.method !== 'get', 403, 408, 413) // a foreign origin; body limits apply before validation
   add(route.body !== undefined, 415)
   add(route.params !== undefined || route.available !== undefined, 404)
   add(route.method === 'post' && route.minRole !== 'none', 409, 422) // an Idempotency-Key in use, or used for another request

@@ -1,25 +1,25 @@
-import type { CatalogSettings } from '../../catalog/catalog-settings.ts'
-import { isPostgresUri, parsePostgresUri } from '../../catalog/sql-postgres-address.ts'
+import type { CatalogSettings } from '../../catalog/settings.ts'
+import { isPostgresUri, parsePostgresUri } from '../../catalog/sql/postgres-address.ts'
 import { DomainError } from '../../domain/errors.ts'
 
-/** Extra properties that say where secrets are sent. */
+/** Extra properties that determine where secrets are sent. */
 const ADDRESS_PROPERTIES = ['oauth2-server-uri', 's3.endpoint', 's3.region', 'client.region'] as const
 
 /**
- * Refuses (`INVALID_REQUEST`) to keep secrets that nobody has given again, when they would go to another address: scheme,
- * host or port of any address differ, or the type of the catalog. `kept` are the fields to give again.
+ * Throws `INVALID_REQUEST` when secrets that the request does not repeat would be sent to another address: the scheme,
+ * host or port of any address, or the catalog type, differs. `kept` are the fields that must be sent again.
  */
 export function requireSameAddresses(next: CatalogSettings, previous: CatalogSettings, kept: readonly string[]): void {
   if (kept.length === 0) return
   const before = addressesOf(previous)
   const changed = [...addressesOf(next)].filter(([field, address]) => before.get(field) !== address)
   if (changed.length === 0) return
-  const why = `give it again: ${changed.map(([field]) => field).join(', ')} changes, so it would go to another address`
+  const why = `send it again: ${changed.map(([field]) => field).join(', ')} changes, so it would be sent to another address`
   const fields = kept.map((path) => ({ path, message: why }))
   throw new DomainError('INVALID_REQUEST', `${kept.join(', ')}: ${why}`, { fields })
 }
 
-/** Where secrets of these settings go, by the field that says so. */
+/** Where secrets of these settings are sent, by the field that determines it. */
 function addressesOf({ catalogType, extraProps, uri }: CatalogSettings): ReadonlyMap<string, string> {
   return new Map([
     ['catalog_type', catalogType],
@@ -28,7 +28,7 @@ function addressesOf({ catalogType, extraProps, uri }: CatalogSettings): Readonl
   ])
 }
 
-/** Scheme, host and port of an address, and how it is encrypted; a text that is none stands for itself. */
+/** Scheme, host and port of an address, and how it is encrypted; text that is not an address is returned as it is. */
 function serverOf(address: string): string {
   if (isPostgresUri(address)) return postgresServer(address)
   const url = URL.parse(address)
@@ -40,6 +40,6 @@ function postgresServer(uri: string): string {
     const { host, port, tls } = parsePostgresUri(uri, { password: undefined, clients: undefined })
     return JSON.stringify(['postgresql', host, port, tls ?? null])
   } catch {
-    return uri // it cannot be opened either
+    return uri // an invalid address cannot be opened either
   }
 }

@@ -1,11 +1,11 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catalog-config.ts'
-import type { PipelineView } from '../../streaming/pipeline-view.ts'
-import type { CatalogService, ConfigureDemand } from '../catalog-service.ts'
-import type { PipelineService } from '../pipeline-service.ts'
+import type { PipelineView } from '../../streaming/supervision/pipeline-view.ts'
+import type { CatalogService, ConfigureOptions } from './catalog-service.ts'
+import type { PipelineService } from '../pipelines/pipeline-service.ts'
 
-/** A running pipeline whose tables are not the same in the new catalog. */
+/** A running pipeline whose tables differ in the new catalog. */
 export interface AffectedPipeline {
   readonly id: string
   readonly tables: readonly { readonly table: string; readonly problem: string }[]
@@ -17,18 +17,18 @@ interface SwitchDeps {
 }
 
 /**
- * Works on another catalog, and tells which running pipelines will not find the tables there on which they have worked:
- * those are degraded or fail from then on. Errors as {@link CatalogService.configure}.
+ * Switches to another catalog, and reports which running pipelines will not find their tables there: those become
+ * degraded or fail. Errors as {@link CatalogService.configure}.
  */
 export async function switchCatalog(
   { catalog, pipelines }: SwitchDeps,
   request: SetCatalogConfigRequest,
-  demand: ConfigureDemand,
+  options: ConfigureOptions,
 ): Promise<{ readonly config: CatalogConfig; readonly affected: readonly AffectedPipeline[] }> {
   const running = (await pipelines.describeAll()).filter(({ state }) => state !== 'stopped' && state !== 'failed')
   const names = [...new Set(running.flatMap(tablesOf))]
   const before = catalog.problem() === undefined ? await identities(catalog, names) : new Map<string, string>()
-  const config = await catalog.configure(request, demand)
+  const config = await catalog.configure(request, options)
   const after = names.length === 0 ? before : await identities(catalog, names)
   return { config, affected: running.flatMap((pipeline) => affectedBy(pipeline, before, after)) }
 }
@@ -65,6 +65,6 @@ async function identityOf(catalog: Catalog, name: string): Promise<string | unde
     const { metadata } = await catalog.loadTable(parseIdentifier(name))
     return metadata.tableUuid === '' ? metadata.location : metadata.tableUuid
   } catch {
-    return undefined // a catalog that does not answer is a reason to switch, not a reason against it
+    return undefined // a catalog that does not respond must not prevent switching to another
   }
 }

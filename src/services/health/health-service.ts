@@ -9,13 +9,13 @@ export interface HealthServiceDeps {
   readonly startedAtMs: number
   readonly nowMs: () => number
   /**
-   * Each resolves when its part answers, rejects when it fails, and resolves to `not_configured` when there is none, or
-   * to the reason when it can be read but not written.
+   * Each resolves when its part responds and rejects when it fails. It resolves to `not_configured` when there is none,
+   * or to the reason when the part can be read but not written.
    */
   readonly checks: Readonly<Record<Part, () => Promise<Outcome>>>
 }
 
-/** Tells whether the service and what it stands on work. */
+/** Reports whether the service and its dependencies work. */
 export interface HealthService {
   check(): Promise<ServiceHealth>
 }
@@ -27,7 +27,7 @@ const DETAILS: Readonly<Record<WriteProblem, string>> = {
   NOT_WRITABLE: 'it can be read, but not written',
 }
 
-/** A health service over one probe per part; a probe that does not answer within 5 s counts as failed. */
+/** A health service with one probe per part; a probe that does not respond within 5 s counts as failed. */
 export function createHealthService(deps: HealthServiceDeps): HealthService {
   return {
     async check() {

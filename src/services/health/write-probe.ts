@@ -1,7 +1,7 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 
-/** Why a folder takes no files; undefined when it does. */
+/** Why a folder cannot be written. */
 export type WriteProblem = 'NO_SPACE' | 'NOT_WRITABLE'
 
 export interface WriteProbeOptions {
@@ -9,17 +9,17 @@ export interface WriteProbeOptions {
   readonly nowMs: () => number
 }
 
-/** Finds out whether a folder takes files; see {@link createWriteProbe}. */
+/** Checks whether a folder can be written; see {@link createWriteProbe}. Undefined when it can. */
 export type WriteProbe = (folder: string) => Promise<WriteProblem | undefined>
 
 const FILE_NAME = '.lockhouse-write-probe'
-/** More than what may be left of a block that is not full. */
+/** Larger than the free space in a partly used block. */
 const PROBE = new Uint8Array(64 * 1024).fill(0x2e)
 const FRESH_MS = 10_000
 
 /**
- * Writes a file of 64 KiB into a folder of this machine and deletes it; the name is its own, so it replaces nothing of
- * others. An outcome serves for 10 s, and callers at the same time share one write.
+ * Writes a file of 64 KiB into a local folder and deletes it; the name is reserved, so it replaces no other file.
+ * A result is cached for 10 s, and concurrent callers share one write.
  */
 export function createWriteProbe({ io, nowMs }: WriteProbeOptions): WriteProbe {
   const known = new Map<string, { readonly at: number; readonly outcome: Promise<WriteProblem | undefined> }>()
@@ -27,7 +27,7 @@ export function createWriteProbe({ io, nowMs }: WriteProbeOptions): WriteProbe {
     const last = known.get(folder)
     if (last !== undefined && nowMs() - last.at < FRESH_MS) return last.outcome
     const outcome = probe(io, `${folder.replace(/\/+$/, '')}/${FILE_NAME}`)
-    known.clear() // one folder is asked for, and another one only after a new configuration
+    known.clear() // only one folder is checked, and another one only after a new configuration
     known.set(folder, { at: nowMs(), outcome })
     return outcome
   }
@@ -43,7 +43,7 @@ async function probe(io: WriteProbeOptions['io'], location: string): Promise<Wri
   }
 }
 
-/** Whether a location is a folder of this machine. */
+/** Whether a location is a local folder. */
 export function isLocalFolder(location: string): boolean {
   return /^(file:|\/)/.test(location)
 }

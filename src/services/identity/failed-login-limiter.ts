@@ -1,35 +1,35 @@
 import { createLeakyBuckets, putNewest } from '../../domain/leaky-buckets.ts'
 
-/** A credential that is to be checked, and where it comes from. */
+/** A credential to check, and where it comes from. */
 export interface LoginAttempt {
-  /** What the client is counted by; undefined when the host does not know its address. */
+  /** The key that the client is counted by; undefined when the host does not know its address. */
   readonly client: string | undefined
   readonly token: string
   readonly tokenSha256: string
 }
 
-/** Slows down clients that try credentials; see {@link createFailedLoginLimiter}. */
+/** Rate-limits clients that guess credentials; see {@link createFailedLoginLimiter}. */
 export interface FailedLoginLimiter {
-  /** Seconds to wait before this credential is looked at; 0: now. */
+  /** Seconds to wait before this credential may be checked; 0: now. */
   waitSeconds(attempt: LoginAttempt): number
-  /** Counts a credential that is not valid, and answers the seconds to wait before the next one; 0: none. */
+  /** Counts an invalid credential and returns the seconds to wait before the next one; 0: none. */
   failed(attempt: LoginAttempt): number
-  /** Remembers a valid credential: what others do at the same address does not lock it out. */
+  /** Remembers a valid credential, so that failures of others at the same address do not lock it out. */
   succeeded(attempt: LoginAttempt): void
 }
 
-/** Failures that a client may have at once, and how long until one is forgotten. */
+/** Failures that a client may have in a burst, and the time after which one is forgotten. */
 const PER_CLIENT = { burst: 60, forgetMs: 1000 }
-/** The same for credentials of one client that begin alike, such as a revoked token or guesses at a known one. */
+/** The same for credentials of one client with the same prefix, such as a revoked token or guesses at a known one. */
 const PER_PREFIX = { burst: 10, forgetMs: 6000 }
-/** Of a Lockhouse token: `lh_` and 18 random bits. Two users share them once in 262,144. */
+/** Of a Lockhouse token: `lh_` and 18 random bits. Two given users share them with a probability of 1 in 262,144. */
 const PREFIX_LENGTH = 6
 const MAX_GOOD = 10_000
 
 /**
- * Counts failed logins in memory. Credentials of one client that begin alike are refused unseen after ten failures.
- * All others are looked at, so that a client that guesses locks out nobody at the same address; its wrong guesses are
- * told to wait beyond one a second. Clients without a known address (an embedding host) are not limited.
+ * Counts failed logins in memory. After ten failures, credentials of one client with the same prefix are refused
+ * without being checked. All others are checked, so that a guessing client locks out nobody else at the same address;
+ * beyond one wrong guess a second, it must wait. Clients without a known address (an embedding host) are not limited.
  */
 export function createFailedLoginLimiter(nowMs: () => number): FailedLoginLimiter {
   const clients = createLeakyBuckets({ ...PER_CLIENT, nowMs })
@@ -50,7 +50,7 @@ export function createFailedLoginLimiter(nowMs: () => number): FailedLoginLimite
       return wait
     },
     succeeded({ tokenSha256 }) {
-      if (!good.has(tokenSha256)) putNewest(good, tokenSha256, true, MAX_GOOD)
+      if (!good.has(tokenSha256)) putNewest(good, [tokenSha256, true], MAX_GOOD)
     },
   }
 }
@@ -59,7 +59,7 @@ function seconds(ms: number): number {
   return Math.ceil(ms / 1000)
 }
 
-/** JWTs of one issuer all begin alike: they are told apart as a whole. */
+/** JWTs of one issuer all start alike, so the whole token identifies them. */
 function prefixKey({ client, token, tokenSha256 }: LoginAttempt): string | undefined {
   if (client === undefined) return undefined
   return `${client} ${token.split('.').length === 3 ? tokenSha256 : token.slice(0, PREFIX_LENGTH)}`

@@ -1,10 +1,10 @@
 import { DomainError } from '../../domain/errors.ts'
-import { clientKey } from '../../domain/ip-address.ts'
+import { clientKey } from '../../domain/network/ip-address.ts'
 import type { Caller } from '../../domain/roles.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
-import type { AuditRecorder } from '../audit-service.ts'
-import type { TokenService } from '../token-service.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { TokenService } from './token-service.ts'
 import type { FailedLoginLimiter } from './failed-login-limiter.ts'
 import type { JwtVerifier } from './jwt-verifier.ts'
 import type { SessionGrant, SessionService } from './session-service.ts'
@@ -12,14 +12,14 @@ import type { SessionGrant, SessionService } from './session-service.ts'
 export interface IdentityServiceDeps {
   readonly tokens: TokenService
   readonly sessions: SessionService
-  /** Undefined: no issuer is configured, so no JWT is good. */
+  /** Undefined when no issuer is configured; then no JWT is valid. */
   readonly jwt: JwtVerifier | undefined
   readonly limiter: FailedLoginLimiter
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
 }
 
-/** A credential as it was shown, and from where. */
+/** A credential as presented, and where it comes from. */
 export interface Credential {
   readonly token: string
   /** Address of the client; undefined when the host does not know it. */
@@ -28,17 +28,17 @@ export interface Credential {
 
 export interface OpenedSession {
   readonly caller: Caller
-  /** The cookie's value: it is in this answer and nowhere else. */
+  /** The cookie's value; it is only in this response. */
   readonly secret: string
 }
 
-/** Tells who calls (contract, section 3). */
+/** Identifies callers (docs/api.md#identity). */
 export interface IdentityService {
   /** The caller of a bearer token: a Lockhouse token or a JWT. Throws `UNAUTHENTICATED`, `RATE_LIMITED`. */
   checkToken(credential: Credential): Promise<Caller>
-  /** The caller of a session; undefined when it is over. */
+  /** The caller of a session; undefined when the session has ended. */
   checkSession(secret: string): Promise<Caller | undefined>
-  /** Opens a session for who has the token; a session that the browser had before ends. */
+  /** Opens a session for the owner of the token; ends the browser's previous session. */
   openSession(credential: Credential, context: { requestId: string; previous?: string }): Promise<OpenedSession>
   /** Ends a session. */
   endSession(secret: string, context: { caller: Caller; requestId: string }): Promise<void>
@@ -47,7 +47,7 @@ export interface IdentityService {
 /** Longer credentials are refused before anything is computed from them. */
 const MAX_TOKEN_LENGTH = 16 * 1024
 
-/** Identity over tokens, sessions and, when configured, the JWTs of an issuer. */
+/** Identity from tokens, sessions and, when configured, the JWTs of an issuer. */
 export function createIdentityService(deps: IdentityServiceDeps): IdentityService {
   const { inTransaction, sessions, audit } = deps
   return {

@@ -5,26 +5,26 @@ import { type Caller, type Role, ROLES } from '../../domain/roles.ts'
 export interface JwtOptions {
   readonly issuer: string
   readonly audience: string
-  /** Claim that names the user. */
+  /** The claim with the user name. */
   readonly userClaim: string
-  /** Claim that holds the role, or a list with it; dots lead into objects (`realm_access.roles`). */
+  /** The claim with the role, or a list of roles; dots address nested objects (`realm_access.roles`). */
   readonly roleClaim: string
 }
 
-/** A caller whose credential has an end of its own. */
+/** A caller whose credential has its own expiry. */
 export interface JwtCaller {
   readonly caller: Caller
   /** RFC 3339. */
   readonly expiresAt: string
 }
 
-/** The caller of a JWT; undefined when it is not good. Throws `FORBIDDEN` when it is good but gives no role here. */
+/** The caller of a JWT; undefined when it is invalid. Throws `FORBIDDEN` when it is valid but grants no role here. */
 export type JwtVerifier = (token: string) => Promise<JwtCaller | undefined>
 
 const ALGORITHMS = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_S = 10
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt', 'application/jwt'])
-/** Claims that only an ID token has; it tells a client who signed in and opens nothing (OIDC Core, section 2). */
+/** Claims that only an ID token has; it tells a client who signed in and grants no access (OIDC Core, section 2). */
 const ID_TOKEN_CLAIMS = ['nonce', 'at_hash', 'c_hash']
 const OTHER_TOKENS: ReadonlySet<unknown> = new Set(['id', 'ID', 'Refresh', 'Logout', 'Offline'])
 
@@ -34,9 +34,9 @@ export interface JwtVerifierDeps extends JwtOptions {
 }
 
 /**
- * Checks JWTs of one issuer (RFC 7519, RFC 8725): signature by one of its keys with an allowed algorithm, issuer,
- * audience, `exp` (required), `nbf`, `iat`, and that it is an access token that is not compressed (`zip` is for encrypted
- * tokens; readers disagree on what it means here).
+ * Checks JWTs of one issuer (RFC 7519, RFC 8725): the signature by one of its keys with an allowed algorithm, issuer,
+ * audience, `exp` (required), `nbf`, `iat`, and that it is an uncompressed access token (`zip` is for encrypted
+ * tokens; implementations disagree on its meaning here).
  */
 export function createJwtVerifier(deps: JwtVerifierDeps): JwtVerifier {
   return async (token) => {
@@ -79,12 +79,12 @@ function isAccessToken(payload: JWTPayload): boolean {
   return !OTHER_TOKENS.has(payload['typ']) && !OTHER_TOKENS.has(payload['token_use'])
 }
 
-/** A time that a `Date` can hold; an absurd `exp` is no date. */
+/** Whether a `Date` can hold this time; an absurd `exp` is invalid. */
 function isTime(seconds: number | undefined): boolean {
   return seconds !== undefined && Number.isFinite(seconds) && Math.abs(seconds) < 8.64e12
 }
 
-/** Whether header or payload name a member twice: readers disagree on which one counts (RFC 7519, section 4). */
+/** Whether header or payload has a duplicate member: parsers disagree on which one counts (RFC 7519, section 4). */
 function repeatsMembers(token: string): boolean {
   return token
     .split('.')
@@ -96,7 +96,7 @@ function hasRepeatedMember(part: string): boolean {
   try {
     const bytes = Uint8Array.from(atob(part.replaceAll('-', '+').replaceAll('_', '/')), (c) => c.charCodeAt(0))
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-    const parsed: unknown = JSON.parse(text) // first: the pattern takes long for text that is no JSON
+    const parsed: unknown = JSON.parse(text) // first: the pattern is slow on text that is not JSON
     const members = text.match(/"(?:[^"\\]|\\.)*"\s*:?/g)?.filter((found) => found.endsWith(':'))
     return (members?.length ?? 0) !== countMembers(parsed)
   } catch {

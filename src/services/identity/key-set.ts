@@ -1,24 +1,24 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWSHeaderParameters, type JWTVerifyGetKey } from 'jose'
 import { DomainError } from '../../domain/errors.ts'
 import type { Logger } from '../logger.ts'
-import { fetchJson } from './fetch-json.ts'
+import { fetchJson } from '../outbound/fetch-json.ts'
 
 export interface KeySetOptions {
   readonly issuer: string
-  /** Default: what the issuer's discovery document names. */
+  /** Default: the URL in the issuer's discovery document. */
   readonly jwksUrl: string | undefined
   readonly nowMs: () => number
   readonly log: Logger
 }
 
-/** After this the keys are fetched again. */
+/** After this time the keys are fetched again. */
 const FRESH_MS = 10 * 60 * 1000
 /** How long keys are used while the issuer cannot be reached. */
 const STALE_MS = 24 * 60 * 60 * 1000
-/** Fetches for unknown keys: so many at once, and one more every so many milliseconds. */
+/** Fetches for unknown keys: this many in a burst, and one more per refill interval. */
 const UNKNOWN_KEY_BURST = 5
 const UNKNOWN_KEY_REFILL_MS = 6000
-/** After a failure nothing is fetched for this long. */
+/** After a failure nothing is fetched for this time. */
 const FAILURE_PAUSE_MS = 2000
 
 interface Keys {
@@ -27,9 +27,9 @@ interface Keys {
 }
 
 /**
- * The issuer's public keys (RFC 7517), kept in memory. A key id that is not among them makes them be fetched again, so
- * that a rotation refuses nobody; made-up ids cause at most one fetch in six seconds. While the issuer cannot be
- * reached the last good keys serve for a day. Throws `IDENTITY_UNAVAILABLE` when there are none.
+ * The issuer's public keys (RFC 7517), kept in memory. An unknown key id triggers a fetch, so that a key rotation
+ * refuses no token; made-up ids cause at most one fetch in six seconds. While the issuer cannot be reached, the last
+ * keys are used for a day. Throws `IDENTITY_UNAVAILABLE` when there are none.
  */
 export function createKeySet(options: KeySetOptions): JWTVerifyGetKey {
   const { nowMs, log } = options
@@ -79,7 +79,7 @@ export function createKeySet(options: KeySetOptions): JWTVerifyGetKey {
   }
 }
 
-/** Only these two say which key of ours to use; a key or an address that the token brings along is never looked at. */
+/** Only these two select one of our keys; a key or an address inside the token is never used. */
 function publicHeader({ alg, kid }: JWSHeaderParameters): { alg: string; kid?: string } {
   return { alg: alg ?? '', ...(kid === undefined ? {} : { kid }) }
 }
@@ -98,10 +98,11 @@ async function fetchKeys({ issuer, jwksUrl }: KeySetOptions): Promise<JSONWebKey
 /** OpenID Connect Discovery 1.0, section 4. */
 async function discover(issuer: string): Promise<string> {
   const document = await fetchJson(`${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
-  if (typeof document !== 'object' || document === null) throw new Error('the discovery document is no object')
+  if (typeof document !== 'object' || document === null) throw new Error('the discovery document is not an object')
   if (!('issuer' in document) || document.issuer !== issuer)
     throw new Error('the discovery document is of another issuer')
-  if (!('jwks_uri' in document) || typeof document.jwks_uri !== 'string') throw new Error('there is no jwks_uri')
+  if (!('jwks_uri' in document) || typeof document.jwks_uri !== 'string')
+    throw new Error('the discovery document has no jwks_uri')
   return document.jwks_uri
 }
 

@@ -1,9 +1,13 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Caller } from '../../domain/roles.ts'
-import { createHandoverStore, type Handover, type HandoverStore } from '../../storage/handover-store.ts'
+import {
+  createHandoverStore,
+  type Handover,
+  type HandoverStore,
+} from '../../storage/stores/notebooks/handover-store.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
-import type { AuditRecorder } from '../audit-service.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { SessionService } from './session-service.ts'
 
 export interface NotebookHandoverDeps {
@@ -15,31 +19,31 @@ export interface NotebookHandoverDeps {
   readonly newSecret: () => string
 }
 
-/** What a ticket was good for. */
+/** The result of redeeming a ticket. */
 export interface Arrival {
   readonly caller: Caller
-  /** The value of the host's own cookie: it is in this answer and nowhere else. */
+  /** The value of the notebook host's own cookie; it is only in this response. */
   readonly secret: string
 }
 
 /**
- * Hands a browser session over to the host of a notebook, which never sees its cookie. A ticket goes there in an
- * address; it is good once, for a minute, on that host. What it is exchanged for is good on that host only, ends with
- * the session, and is no credential anywhere else.
+ * Transfers a browser session to the host of a notebook, which never sees the session's cookie. A ticket is passed in a
+ * URL; it is valid once, for a minute, on that host. The cookie it is exchanged for is valid on that host only, ends
+ * with the session, and is not a credential anywhere else.
  */
 export interface NotebookHandover {
-  /** A ticket for the session of this cookie. */
+  /** Issues a ticket for the session of this cookie. */
   issue(sessionSecret: string, host: string): Promise<string>
-  /** Undefined when the ticket is not good on this host, or not any more. */
+  /** Undefined when the ticket is invalid or expired on this host. */
   redeem(ticket: string, host: string, requestId: string): Promise<Arrival | undefined>
-  /** The caller on this host; undefined when the session is over. */
+  /** The caller on this host; undefined when the session has ended. */
   check(secret: string, host: string): Promise<Caller | undefined>
 }
 
 const TICKET_MS = 60_000
 const COOKIE_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Handing over through the state database, so that any replica can take what another one gave. */
+/** Handover through the state database, so that any replica can redeem what another one issued. */
 export function createNotebookHandover(deps: NotebookHandoverDeps): NotebookHandover {
   const { inTransaction, now, newSecret } = deps
   const expiry = (ms: number): string => new Date(now().getTime() + ms).toISOString()
@@ -93,7 +97,7 @@ interface Exchange {
   readonly context: RequestContext
 }
 
-/** The ticket for the cookie; false when somebody was faster. */
+/** Exchanges the ticket for the cookie; false when it was redeemed at the same time. */
 async function exchange(
   { audit }: NotebookHandoverDeps,
   { tx, handovers, found, secret, context }: Exchange,

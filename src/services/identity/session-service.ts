@@ -1,41 +1,41 @@
 import { type Caller, isRole } from '../../domain/roles.ts'
 import { DatabaseError, type DatabaseErrorCode } from '../../storage/database-error.ts'
-import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/session-store.ts'
+import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/stores/session-store.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { Tx } from '../../storage/transactions.ts'
 
-/** How long a session lives without being used. */
+/** How long an unused session stays valid. */
 const IDLE_MS = 12 * 60 * 60 * 1000
-/** Why a state takes no writes for now. */
+/** Errors of a state database that cannot be written for now. */
 const NOT_WRITABLE: ReadonlySet<DatabaseErrorCode> = new Set(['FULL', 'READ_ONLY', 'BUSY'])
-/** Its last use is written at most this often. */
+/** The last use is written at most this often. */
 const TOUCH_MS = 60_000
 
 export interface SessionServiceDeps {
   readonly sessions: SessionStore
-  /** Whether the token with this hash is still good, and for which role. */
+  /** The caller of the token with this hash, with its current role; undefined when it is invalid. */
   readonly tokenCaller: (tokenSha256: string) => Promise<Caller | undefined>
   readonly now: () => Date
   readonly newSecret: () => string
 }
 
-/** What a session stands for. */
+/** What a session grants. */
 export interface SessionGrant {
   readonly caller: Caller
-  /** The token that it was opened with, whose end ends it. */
+  /** The hash of the token that opened the session; the session ends when that token ends. */
   readonly tokenSha256?: string
   readonly expiresAt?: string
 }
 
-/** Browser sessions (contract, section 3): opaque, stored as a hash, over when idle for 12 hours. */
+/** Browser sessions (docs/api.md#identity): opaque, stored as a hash, ended after 12 idle hours. */
 export interface SessionService {
-  /** The caller of a session; undefined when it is unknown or over. */
+  /** The caller of a session; undefined when it is unknown or has ended. */
   check(secret: string): Promise<Caller | undefined>
-  /** The same by the hash under which the session is stored. */
+  /** The same, by the hash under which the session is stored. */
   checkHash(idSha256: string): Promise<Caller | undefined>
-  /** Opens a session, inside the transaction of its audit entry; the answer is the cookie's value. */
+  /** Opens a session in the transaction of its audit entry; returns the cookie's value. */
   open(tx: Tx, grant: SessionGrant): Promise<string>
-  /** Ends a session; whether there was one. */
+  /** Ends a session; returns whether it existed. */
   end(tx: Tx, secret: string): Promise<boolean>
 }
 
@@ -74,7 +74,7 @@ async function check(deps: SessionServiceDeps, idSha256: string): Promise<Caller
   return caller
 }
 
-/** A state that takes no writes must not end what only reads. */
+/** A state database that cannot be written must not end a session that only reads. */
 async function touch({ sessions }: SessionServiceDeps, idSha256: string, now: Date): Promise<void> {
   try {
     await sessions.touch(idSha256, now.toISOString())
@@ -83,7 +83,7 @@ async function touch({ sessions }: SessionServiceDeps, idSha256: string, now: Da
   }
 }
 
-/** A session of a token has the role that the token has now, and none once the token is revoked. */
+/** A session of a token has the token's current role, and none once the token is revoked. */
 async function callerOf(deps: SessionServiceDeps, session: SessionRecord): Promise<Caller | undefined> {
   if (session.tokenSha256 !== undefined) {
     const caller = await deps.tokenCaller(session.tokenSha256)

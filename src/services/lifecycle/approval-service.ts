@@ -1,5 +1,5 @@
 import type { ApprovalStatus } from '../../domain/approvals.ts'
-import type { LifecycleStores } from '../../storage/lifecycle-stores.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { ListPage, PageQuery } from '../paging.ts'
 import {
   approvalNotFound,
@@ -9,8 +9,8 @@ import {
   type DecisionDeps,
   type Verdict,
 } from './approval-decision.ts'
-import { keyPage, toListPage } from './key-paging.ts'
-import type { Demand, Versioned } from './lifecycle-deps.ts'
+import { keyPage, toListPage } from '../paging.ts'
+import type { ChangeRequest, Versioned } from './lifecycle-deps.ts'
 import {
   type ApprovalView,
   approvalView,
@@ -25,18 +25,18 @@ export interface ApprovalDetail extends ApprovalView {
   readonly diff: DiffView
 }
 
-/** Approval requests (spec, sections 3 and 4; contract, section 7). They are made by promotions. */
+/** Approval requests (docs/api.md#approvals). Promotions create them. */
 export interface ApprovalService {
   /** Newest first. */
   list(status: ApprovalStatus | undefined, page: PageQuery): Promise<ListPage<ApprovalView>>
   get(id: string): Promise<Versioned<ApprovalDetail>>
   /**
-   * Ends a pending request; an approval moves the version in the same transaction. Of concurrent decisions one is
-   * taken. Throws `APPROVAL_NOT_PENDING`, `CONTENT_CHANGED` when the version is not what was asked for,
-   * `SELF_APPROVAL`, `FORBIDDEN` to withdraw what another one requested, `PRECONDITION_FAILED`, `NOT_FOUND`.
+   * Ends a pending request; an approval moves the version in the same transaction. Only one of concurrent decisions
+   * succeeds. Throws `APPROVAL_NOT_PENDING`, `CONTENT_CHANGED` when the version has changed since the request,
+   * `SELF_APPROVAL`, `FORBIDDEN` to withdraw another user's request, `PRECONDITION_FAILED`, `NOT_FOUND`.
    */
-  decide(id: string, verdict: Verdict, demand: Demand): Promise<Versioned<ApprovalView>>
-  /** The pending ones, newest first, and how many there are. */
+  decide(id: string, verdict: Verdict, changeRequest: ChangeRequest): Promise<Versioned<ApprovalView>>
+  /** The pending requests, newest first, and their total number. */
   pending(page: PageQuery): Promise<ListPage<ApprovalView> & { readonly count: number }>
 }
 
@@ -51,7 +51,8 @@ export function createApprovalService(deps: DecisionDeps): ApprovalService {
   return {
     list,
     get: (id) => get(stores, id),
-    decide: (id, verdict, demand) => deps.inTransaction((tx) => decideApproval(deps, tx, { id, verdict, demand })),
+    decide: (id, verdict, changeRequest) =>
+      deps.inTransaction((tx) => decideApproval(deps, tx, { id, verdict, changeRequest })),
     async pending(query) {
       return { ...(await list('pending', query)), count: await stores.approvals.countPending() }
     },

@@ -1,27 +1,27 @@
 import type { Environment } from '../../domain/environments.ts'
-import type { LifecycleStores } from '../../storage/lifecycle-stores.ts'
-import type { ApprovalSummary } from '../../storage/approval-store.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
 import type { ListPage, PageQuery } from '../paging.ts'
 import { requireDefinition } from './definition-service.ts'
-import { keyPage, toListPage } from './key-paging.ts'
+import { keyPage, toListPage } from '../paging.ts'
 import { type DefinitionView, definitionView, type VersionSummaryView, versionSummaryView } from './lifecycle-views.ts'
 
-/** What an environment holds of a definition. */
+/** The versions of a definition in one environment. */
 export interface BoardCell {
   readonly newest: VersionSummaryView
   readonly count: number
 }
 
-/** A move that waits for a decision, as every Auditor may know it. */
+/** A move that is waiting for a decision, as every Auditor may see it. */
 export type PendingMove = ReturnType<typeof pendingMoveView>
 
-/** Where the versions of a definition are, and what waits to go on. */
+/** Where the versions of a definition are, and which moves are pending. */
 export interface BoardRow extends DefinitionView {
   readonly environments: { readonly [E in Environment]?: BoardCell }
   readonly pending: readonly PendingMove[]
 }
 
-/** Definitions over the environments, without content. */
+/** Definitions by environment, without content. */
 export interface BoardService {
   /** Newest first; with an id only that definition. Throws `NOT_FOUND`. */
   list(definitionId: string | undefined, page: PageQuery): Promise<ListPage<BoardRow>>

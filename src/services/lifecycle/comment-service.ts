@@ -1,12 +1,12 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import type { CommentRecord } from '../../storage/comment-store.ts'
-import { createLifecycleStores } from '../../storage/lifecycle-stores.ts'
+import type { CommentRecord } from '../../storage/stores/comment-store.ts'
+import { createLifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { ListPage, PageQuery } from '../paging.ts'
 import { approvalNotFound } from './approval-decision.ts'
-import { keyPage, toListPage } from './key-paging.ts'
+import { keyPage, toListPage } from '../paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 
-/** Comments on approval requests, in every status (contract, section 7). */
+/** Comments on approval requests, in every status (docs/api.md#approvals). */
 export interface CommentService {
   /** Oldest first. Throws `NOT_FOUND`. */
   list(requestId: string, page: PageQuery): Promise<ListPage<CommentRecord>>
@@ -36,7 +36,8 @@ export function createCommentService(deps: LifecycleDeps): CommentService {
           created_at: deps.now().toISOString(),
         }
         await stores.comments.insert(record)
-        await recordChange(deps, tx, context, {
+        await recordChange(deps, tx, {
+          context,
           action: 'approval.comment',
           event: 'approval.commented',
           objectType: 'approval',

@@ -3,21 +3,23 @@ import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { requireVersion } from '../../domain/precondition.ts'
-import type { DefinitionRecord } from '../../storage/definition-store.ts'
-import { createLifecycleStores, type LifecycleStores } from '../../storage/lifecycle-stores.ts'
+import { createDeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
+import type { DefinitionRecord } from '../../storage/stores/definition-store.ts'
+import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { Tx } from '../../storage/transactions.ts'
 import type { ListPage, PageQuery } from '../paging.ts'
-import { keyPage, toListPage } from './key-paging.ts'
-import { type Demand, type LifecycleDeps, recordChange, type Versioned } from './lifecycle-deps.ts'
+import { keyPage, toListPage } from '../paging.ts'
+import { type ChangeRequest, type LifecycleDeps, recordChange, type Versioned } from './lifecycle-deps.ts'
 import { type DefinitionView, definitionView, type VersionView, versionView } from './lifecycle-views.ts'
 import { requireGraph } from './require-graph.ts'
 
-/** What a definition begins with. */
+/** The content of a new definition. */
 export interface NewDefinition extends PipelineGraph {
   readonly name: string
   readonly description: string
 }
 
-/** A document of {@link NewDefinition} with the version of its format. */
+/** An imported {@link NewDefinition} with its format version. */
 export interface ImportedDocument extends NewDefinition {
   readonly format_version: number
 }
@@ -36,19 +38,19 @@ export interface DefinitionDetail extends DefinitionView {
   readonly latest_versions: { readonly [E in Environment]?: VersionView }
 }
 
-/** Pipeline definitions (spec, sections 2 to 4; contract, section 7). */
+/** Pipeline definitions (docs/api.md#pipeline-definitions). */
 export interface DefinitionService {
-  /** Makes a definition with version 1 in development. Throws `INVALID_GRAPH`. */
+  /** Creates a definition with version 1 in development. Throws `INVALID_GRAPH`. */
   create(definition: NewDefinition, context: RequestContext): Promise<CreatedDefinition>
-  /** The same from a document. Throws `UNSUPPORTED_FORMAT_VERSION` for one of a newer system. */
+  /** The same from a document. Throws `UNSUPPORTED_FORMAT_VERSION` for a document of a newer format. */
   import(document: ImportedDocument, context: RequestContext): Promise<CreatedDefinition>
   /** Newest first. */
   list(environment: Environment | undefined, page: PageQuery): Promise<ListPage<DefinitionView>>
   get(id: string): Promise<Versioned<DefinitionDetail>>
-  /** Throws `DEFINITION_LOCKED` by rule 1 of the spec, `PRECONDITION_FAILED`, `NOT_FOUND`. */
-  update(id: string, update: DefinitionUpdate, demand: Demand): Promise<Versioned<DefinitionView>>
-  /** With its versions, requests and comments. Throws `DEFINITION_LOCKED` by rule 2, `PRECONDITION_FAILED`, `NOT_FOUND`. */
-  delete(id: string, demand: Demand): Promise<void>
+  /** Throws `DEFINITION_LOCKED` when a version's environment forbids updates, `PRECONDITION_FAILED`, `NOT_FOUND`. */
+  update(id: string, update: DefinitionUpdate, changeRequest: ChangeRequest): Promise<Versioned<DefinitionView>>
+  /** Also deletes versions, requests and comments. Throws as `update`. */
+  delete(id: string, changeRequest: ChangeRequest): Promise<void>
 }
 
 /** Definitions in the state database. */
@@ -57,7 +59,7 @@ export function createDefinitionService(deps: LifecycleDeps): DefinitionService 
     create: (definition, context) => create(deps, definition, { context, action: 'definition.create' }),
     async import(document, context) {
       if (document.format_version > FORMAT_VERSION) {
-        throw new DomainError('UNSUPPORTED_FORMAT_VERSION', `this system reads format version ${FORMAT_VERSION}`)
+        throw new DomainError('UNSUPPORTED_FORMAT_VERSION', `this release reads format version ${FORMAT_VERSION}`)
       }
       return create(deps, document, { context, action: 'definition.import' })
     },
@@ -72,8 +74,8 @@ export function createDefinitionService(deps: LifecycleDeps): DefinitionService 
       const latest = Object.fromEntries(versions.map((version) => [version.environment, versionView(version)]))
       return { value: { ...definitionView(definition), latest_versions: latest }, tag: definition.revision }
     },
-    update: (id, update, demand) => updateDefinition(deps, id, { update, demand }),
-    delete: (id, demand) => deleteDefinition(deps, id, demand),
+    update: (id, update, changeRequest) => updateDefinition(deps, id, { update, changeRequest }),
+    delete: (id, changeRequest) => deleteDefinition(deps, id, changeRequest),
   }
 }
 
@@ -115,6 +117,7 @@ async function create(
     const details = { content_hash: made.contentHash }
     const data = { name, version_id: made.id }
     const change = {
+      context,
       action,
       event: 'definition.created',
       objectType: 'definition',
@@ -122,7 +125,7 @@ async function create(
       data,
       details,
     } as const
-    await recordChange(deps, tx, context, change)
+    await recordChange(deps, tx, change)
     return made
   })
   return { definition: definitionView(definition), version: versionView(version) }
@@ -131,12 +134,12 @@ async function create(
 async function updateDefinition(
   deps: LifecycleDeps,
   id: string,
-  { update, demand }: { readonly update: DefinitionUpdate; readonly demand: Demand },
+  { update, changeRequest }: { readonly update: DefinitionUpdate; readonly changeRequest: ChangeRequest },
 ): Promise<Versioned<DefinitionView>> {
   return deps.inTransaction(async (tx) => {
     const stores = createLifecycleStores(tx)
     const old = await requireDefinition(stores, id)
-    requireVersion(demand.precondition, old.revision)
+    requireVersion(changeRequest.precondition, old.revision)
     await requireUnlocked(stores, id, 'update')
     const definition: DefinitionRecord = {
       ...old,
@@ -146,7 +149,8 @@ async function updateDefinition(
       revision: old.revision + 1,
     }
     if (!(await stores.definitions.update(definition, old.revision))) throw changedMeanwhile(id)
-    await recordChange(deps, tx, demand.context, {
+    await recordChange(deps, tx, {
+      context: changeRequest.context,
       action: 'definition.update',
       event: 'definition.updated',
       objectType: 'definition',
@@ -158,16 +162,18 @@ async function updateDefinition(
   })
 }
 
-async function deleteDefinition(deps: LifecycleDeps, id: string, demand: Demand): Promise<void> {
+async function deleteDefinition(deps: LifecycleDeps, id: string, changeRequest: ChangeRequest): Promise<void> {
   await deps.inTransaction(async (tx) => {
     const stores = createLifecycleStores(tx)
     const definition = await requireDefinition(stores, id)
-    requireVersion(demand.precondition, definition.revision)
+    requireVersion(changeRequest.precondition, definition.revision)
     await requireUnlocked(stores, id, 'delete')
+    await requireUndeployed(tx, id)
     const [newest] = await stores.versions.list(id, { limit: 1 })
     const pending = await stores.approvals.pendingOf(id)
     if (!(await stores.definitions.delete(id, definition.revision))) throw changedMeanwhile(id)
-    await recordChange(deps, tx, demand.context, {
+    await recordChange(deps, tx, {
+      context: changeRequest.context,
       action: 'definition.delete',
       event: 'definition.deleted',
       objectType: 'definition',
@@ -179,7 +185,7 @@ async function deleteDefinition(deps: LifecycleDeps, id: string, demand: Demand)
 }
 
 async function requireUnlocked(stores: LifecycleStores, id: string, change: 'update' | 'delete'): Promise<void> {
-  const versions = await stores.versions.whereabouts(id)
+  const versions = await stores.versions.versionsByEnvironment(id)
   const locking = versions.filter(({ environment }) => locksDefinition(environment, change))
   if (locking.length === 0) return
   const fields = locking.map(({ version, environment }) => ({
@@ -188,6 +194,14 @@ async function requireUnlocked(stores: LifecycleStores, id: string, change: 'upd
   }))
   const reasons = fields.map(({ message }) => message).join(', ')
   throw new DomainError('DEFINITION_LOCKED', `${change} is not possible: ${reasons}`, { fields })
+}
+
+async function requireUndeployed(tx: Tx, id: string): Promise<void> {
+  const deployments = await createDeploymentStore(tx).listOf(id)
+  const deployed = deployments.filter(({ state }) => state !== 'none').map(({ environment }) => environment)
+  if (deployed.length === 0) return
+  const where = deployed.join(', ')
+  throw new DomainError('DEFINITION_LOCKED', `delete is not possible: it is deployed in ${where}; undeploy it first`)
 }
 
 function changedMeanwhile(id: string): DomainError {

@@ -1,9 +1,9 @@
 import { diffGraphs } from '../../domain/graph-diff.ts'
-import type { ApprovalSummary } from '../../storage/approval-store.ts'
-import type { DefinitionRecord } from '../../storage/definition-store.ts'
-import type { VersionRecord, VersionSummary } from '../../storage/version-store.ts'
+import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { DefinitionRecord } from '../../storage/stores/definition-store.ts'
+import type { VersionRecord, VersionSummary } from '../../storage/stores/version-store.ts'
 
-/** A definition as the interface shows it. */
+/** A definition as the API returns it. */
 export function definitionView(definition: DefinitionRecord) {
   return {
     id: definition.id,
@@ -39,6 +39,7 @@ export function versionView(version: VersionRecord) {
 
 /** An approval request without snapshot and diff. */
 export function approvalView(request: ApprovalSummary) {
+  const decision = request.status === 'pending' ? undefined : request
   return {
     id: request.id,
     definition_id: request.definitionId,
@@ -50,16 +51,16 @@ export function approvalView(request: ApprovalSummary) {
     status: request.status,
     requested_by: request.requestedBy,
     requested_at: request.requestedAt,
-    decided_by: request.decidedBy ?? null,
-    decided_at: request.decidedAt ?? null,
-    reason: request.reason ?? null,
+    decided_by: decision?.decidedBy ?? null,
+    decided_at: decision?.decidedAt ?? null,
+    reason: decision?.reason ?? null,
     content_hash: request.contentHash,
   }
 }
 
 const NOTHING = { nodes: [], edges: [] }
 
-/** What changes one version, or nothing at all, into another. */
+/** The differences between two versions; without `from`, everything is added. */
 export function diffView(from: VersionRecord | undefined, to: VersionRecord) {
   return {
     from: from ? compared(from) : null,
@@ -73,7 +74,7 @@ function compared({ id, version, environment, contentHash }: VersionSummary) {
   return { id, version, environment, content_hash: contentHash }
 }
 
-/** What every Auditor may know of a request: not the words of those who decide. */
+/** What every Auditor may see of a request: all but the text of the decision. */
 export function approvalEventData(request: ApprovalSummary) {
   const { id: _, reason: __, content_hash: ___, ...data } = approvalView(request)
   return data

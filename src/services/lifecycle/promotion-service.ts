@@ -1,49 +1,62 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Environment, nextStep, type Transition, transitionsFrom } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { ApprovalRecord } from '../../storage/approval-store.ts'
+import type { NewApproval } from '../../storage/stores/approval-store.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
-import { createLifecycleStores, type LifecycleStores } from '../../storage/lifecycle-stores.ts'
+import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import type { VersionRecord } from '../../storage/version-store.ts'
+import type { VersionRecord } from '../../storage/stores/version-store.ts'
 import { requireDefinition } from './definition-service.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import { approvalEventData, type ApprovalView, approvalView, type VersionView, versionView } from './lifecycle-views.ts'
 import { requirePipelineVersion } from './version-service.ts'
 
-/** The version that a transition is for. */
+/** Identifies the version to move. */
 export interface VersionKey {
   readonly definitionId: string
   readonly versionId: string
 }
 
-/** A transition moves the version, or opens the request that the move needs. */
-export type TransitionOutcome =
+/** A promotion moves the version, or opens the approval request that the move requires. */
+export type PromotionOutcome =
   | { readonly kind: 'moved'; readonly version: VersionView }
   | { readonly kind: 'requested'; readonly approval: ApprovalView }
 
-/** Moves of versions between environments (spec, section 3). */
+/** Moves of versions between environments (docs/api.md#environments). */
 export interface PromotionService {
-  /** Throws `INVALID_TRANSITION` with what is possible instead, `APPROVAL_PENDING`, `NOT_FOUND`. */
-  run(transition: Transition, key: VersionKey, context: RequestContext): Promise<TransitionOutcome>
+  /** Throws `INVALID_TRANSITION` with the allowed transitions, `APPROVAL_PENDING`, `NOT_FOUND`. */
+  promote(key: VersionKey, context: RequestContext): Promise<PromotionOutcome>
+  /** Moves a version out of its environment at once; throws as `promote`. */
+  withdraw(transition: 'demote' | 'retire', key: VersionKey, context: RequestContext): Promise<VersionView>
 }
 
 /** Transitions over the state database. */
 export function createPromotionService(deps: LifecycleDeps): PromotionService {
   return {
-    run: (transition, { definitionId, versionId }, context) =>
+    promote: (key, context) =>
       deps.inTransaction(async (tx) => {
-        const stores = createLifecycleStores(tx)
-        const version = await requirePipelineVersion(stores, definitionId, versionId)
-        const pending = await stores.approvals.findPending(versionId)
-        if (pending) throw approvalPending(version, pending.id)
-        const step = nextStep(version.environment, transition)
-        if (!step) throw invalidTransition(version, transition)
-        const work = { tx, stores, version, to: step.to, context, transition }
+        const { step, version, stores } = await findStep(tx, 'promote', key)
+        const work = { tx, stores, version, to: step.to, context, transition: 'promote' } as const
         if (step.kind === 'direct') return { kind: 'moved', version: versionView(await move(deps, work)) }
         return { kind: 'requested', approval: approvalView(await request(deps, work)) }
       }),
+    withdraw: (transition, key, context) =>
+      deps.inTransaction(async (tx) => {
+        const { step, version, stores } = await findStep(tx, transition, key)
+        return versionView(await move(deps, { tx, stores, version, to: step.to, context, transition }))
+      }),
   }
+}
+
+/** The step that a transition of a version takes from its current environment. */
+async function findStep<T extends Transition>(tx: Tx, transition: T, { definitionId, versionId }: VersionKey) {
+  const stores = createLifecycleStores(tx)
+  const version = await requirePipelineVersion(stores, definitionId, versionId)
+  const pending = await stores.approvals.findPending(versionId)
+  if (pending) throw approvalPending(version, pending.id)
+  const step = nextStep(version.environment, transition)
+  if (!step) throw invalidTransition(version, transition)
+  return { step, version, stores }
 }
 
 interface TransitionWork {
@@ -63,7 +76,8 @@ async function move(deps: LifecycleDeps, work: TransitionWork): Promise<VersionR
     throw new DomainError('CONFLICT', `version ${version.version} was moved at the same time`)
   }
   await stores.definitions.touch(definitionId)
-  await recordChange(deps, tx, context, {
+  await recordChange(deps, tx, {
+    context,
     action: `version.${transition}`,
     event: 'version.moved',
     objectType: 'version',
@@ -73,11 +87,11 @@ async function move(deps: LifecycleDeps, work: TransitionWork): Promise<VersionR
   return { ...version, environment: to, updatedAt: now }
 }
 
-/** The version stays where it is; the request holds what it was made for. */
-async function request(deps: LifecycleDeps, work: TransitionWork): Promise<ApprovalRecord> {
+/** Opens an approval request with a snapshot of the version; the version does not move. */
+async function request(deps: LifecycleDeps, work: TransitionWork): Promise<NewApproval> {
   const { tx, stores, version, to, context } = work
   const definition = await requireDefinition(stores, version.definitionId)
-  const approval: ApprovalRecord = {
+  const approval: NewApproval = {
     id: deps.newId('pr'),
     definitionId: definition.id,
     definitionName: definition.name,
@@ -96,7 +110,8 @@ async function request(deps: LifecycleDeps, work: TransitionWork): Promise<Appro
   } catch (error) {
     throw isUniqueViolation(error) ? approvalPending(version) : error
   }
-  await recordChange(deps, tx, context, {
+  await recordChange(deps, tx, {
+    context,
     action: 'approval.request',
     event: 'approval.requested',
     objectType: 'approval',
@@ -109,7 +124,10 @@ async function request(deps: LifecycleDeps, work: TransitionWork): Promise<Appro
 
 function approvalPending({ version }: VersionRecord, requestId?: string): DomainError {
   const request = requestId === undefined ? 'an approval request' : `the approval request ${requestId}`
-  return new DomainError('APPROVAL_PENDING', `version ${version} waits for ${request}: it moves when that is decided`)
+  return new DomainError(
+    'APPROVAL_PENDING',
+    `version ${version} is waiting for ${request}: decide or withdraw that first`,
+  )
 }
 
 function invalidTransition({ version, environment }: VersionRecord, transition: Transition): DomainError {

@@ -3,7 +3,7 @@ import { checkGraph, type PipelineGraph } from '../../domain/graph.ts'
 
 const MAX_ERRORS = 20
 
-/** Throws `INVALID_GRAPH`, with what is wrong, when nodes and edges are no pipeline. */
+/** Throws `INVALID_GRAPH`, with the problems, when nodes and edges do not form a pipeline. */
 export function requireGraph(graph: PipelineGraph): void {
   const errors = checkGraph(graph)
   const [first] = errors

@@ -2,11 +2,11 @@ import { FIRST_ENVIRONMENT } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
 import type { RequestContext } from '../../domain/audit.ts'
-import { createLifecycleStores, type LifecycleStores } from '../../storage/lifecycle-stores.ts'
-import type { VersionRecord } from '../../storage/version-store.ts'
+import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { VersionRecord } from '../../storage/stores/version-store.ts'
 import type { ListPage, PageQuery } from '../paging.ts'
 import { requireDefinition } from './definition-service.ts'
-import { keyPage, toListPage } from './key-paging.ts'
+import { keyPage, toListPage } from '../paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import {
   type DiffView,
@@ -18,7 +18,7 @@ import {
 } from './lifecycle-views.ts'
 import { requireGraph } from './require-graph.ts'
 
-/** A version as a document that imports as it is (spec, section 2, "Exported version document"). */
+/** A version as a document that can be imported unchanged (docs/api.md#exported-versions). */
 export interface ExportedVersion extends PipelineGraph {
   readonly format_version: number
   readonly name: string
@@ -27,15 +27,15 @@ export interface ExportedVersion extends PipelineGraph {
   readonly exported_at: string
 }
 
-/** Versions of pipeline definitions (spec, section 4, "Pipeline versions"; contract, section 7). */
+/** Versions of pipeline definitions (docs/api.md#pipeline-definitions). */
 export interface VersionService {
-  /** Makes the next version, in development. Throws `INVALID_GRAPH`, `NOT_FOUND`. */
+  /** Creates the next version, in development. Throws `INVALID_GRAPH`, `NOT_FOUND`. */
   create(definitionId: string, graph: PipelineGraph, context: RequestContext): Promise<VersionView>
   /** Newest first, without content. */
   list(definitionId: string, page: PageQuery): Promise<ListPage<VersionSummaryView>>
   get(definitionId: string, id: string): Promise<VersionView>
   export(definitionId: string, id: string): Promise<ExportedVersion>
-  /** What changes the first version into the second, both of one definition. */
+  /** The differences between two versions of one definition. */
   diff(definitionId: string, fromId: string, toId: string): Promise<DiffView>
 }
 
@@ -96,7 +96,8 @@ async function create(
       createdAt: deps.now().toISOString(),
     })
     await stores.definitions.touch(definitionId)
-    await recordChange(deps, tx, context, {
+    await recordChange(deps, tx, {
+      context,
       action: 'version.create',
       event: 'version.created',
       objectType: 'version',

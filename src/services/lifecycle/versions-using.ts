@@ -1,22 +1,57 @@
-import type { Environment } from '../../domain/environments.ts'
+import type { RunEnvironment } from '../../domain/environments.ts'
+import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
+import { matchesGlob } from '../../domain/table-globs.ts'
 import type { ColumnUser } from '../../maintenance/table-guard.ts'
-import type { LifecycleStores } from '../../storage/lifecycle-stores.ts'
-import { type AskedColumn, type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import { type ChangedColumn, type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'
+import { type ParameterValues, textParts } from '../../streaming/graph/parameter-text.ts'
+import type { EnvironmentService } from '../environments/environment-service.ts'
 
-/** Environments whose versions others rely on. */
-const GUARDED: readonly Environment[] = ['uat', 'production']
+/** Environments whose versions must not break. */
+const GUARDED = ['uat', 'production'] as const satisfies readonly RunEnvironment[]
 
-/** Versions in uat and production that would break when the column is renamed or dropped, by definition and number. */
+export interface VersionsUsingDeps extends ColumnUsesDeps {
+  readonly stores: LifecycleStores
+  readonly environments: EnvironmentService
+}
+
+/**
+ * Versions in uat and production that would break when the column is renamed or dropped, by definition and number; each
+ * with the parameters of its environment. A table name that cannot be resolved counts for every table that it could name.
+ */
 export async function versionsUsing(
-  column: AskedColumn,
-  { stores, ...deps }: ColumnUsesDeps & { readonly stores: LifecycleStores },
+  column: ChangedColumn,
+  { stores, environments, ...deps }: VersionsUsingDeps,
 ): Promise<readonly ColumnUser[]> {
   const users: ColumnUser[] = []
+  const parameters = new Map<string, ParameterValues>()
+  for (const view of await environments.list()) parameters.set(view.environment, view.parameters)
   for await (const { id, graph, definitionName, version, environment } of stores.versions.inEnvironments(GUARDED)) {
-    const nodeIds = await nodesUsing(graph, column, deps)
+    const resolved = environments.resolveForDisplay(graph, parameters.get(environment) ?? {})
+    const nodeIds = await nodesUsing(assumed(resolved.graph, resolved.problems, column.table), column, deps)
     if (nodeIds.length > 0) {
       users.push({ kind: 'version', id, definition: definitionName, version, environment, nodeIds })
     }
   }
   return users
+}
+
+/** The graph, in which nodes with a problem name the table if their own text could. */
+function assumed(
+  graph: PipelineGraph,
+  problems: readonly { readonly nodeId: string | null }[],
+  table: string,
+): PipelineGraph {
+  if (problems.length === 0) return graph
+  const unresolved = new Set(problems.map(({ nodeId }) => nodeId))
+  const nodes = graph.nodes.map((node) =>
+    unresolved.has(node.id) && couldName(node, table) ? { ...node, config: { ...node.config, table } } : node,
+  )
+  return { ...graph, nodes }
+}
+
+function couldName({ config }: PipelineNode, table: string): boolean {
+  if (typeof config['table'] !== 'string') return false
+  const pattern = textParts(config['table']).map((part) => (part.kind === 'text' ? part.text : '*'))
+  return matchesGlob(pattern.join('').toLowerCase(), table.toLowerCase())
 }

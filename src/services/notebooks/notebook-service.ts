@@ -1,40 +1,40 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { notebookName } from '../../notebooks/notebook-names.ts'
-import { canHaveNotebook } from '../../notebooks/notebook-path.ts'
-import type { NotebookTargets } from '../../notebooks/notebook-target.ts'
-import type { TargetFinder } from '../../notebooks/notebook-targets.ts'
+import { notebookName } from '../../notebooks/names.ts'
+import { canHaveNotebook } from '../../notebooks/path.ts'
+import type { NotebookTargets } from '../../notebooks/target.ts'
+import type { TargetFinder } from '../../notebooks/targets.ts'
 import type { NotebookStatus, StartNotebookRequest } from '../../schemas/notebooks.ts'
-import type { TableLock } from '../table-lock.ts'
-import { type NotebookDeps, withCluster } from './notebook-deps.ts'
-import { removeNotebook, waitUntilGone } from './notebook-removal.ts'
-import { requireOwn, startNotebook } from './notebook-start.ts'
-import type { Touches } from './notebook-touches.ts'
-import { notebookStatus } from './notebook-view.ts'
+import type { KeyedLock } from '../operations/keyed-lock.ts'
+import { type NotebookDeps, withCluster } from './deps.ts'
+import { removeNotebook, waitUntilGone } from './removal.ts'
+import { requireOwn, startNotebook } from './start.ts'
+import type { Touches } from './touches.ts'
+import { notebookStatus } from './view.ts'
 
 export interface NotebookServiceDeps extends NotebookDeps {
   readonly targets: TargetFinder
   readonly touches: Touches
-  /** Keeps what changes one user's notebook apart. */
-  readonly lock: TableLock
+  /** Serializes changes of one user's notebook. */
+  readonly lock: KeyedLock
 }
 
-/** Starts, stops and shows the notebook of the caller, and nobody else's (contract, section 9). */
+/** Starts, stops and shows the caller's own notebook (docs/api.md#notebooks). */
 export interface NotebookService extends NotebookTargets {
-  /** Whether there is a cluster for notebooks; without one their routes do not exist. */
+  /** Whether a cluster for notebooks is configured; without one the notebook routes do not exist. */
   available(): boolean
   /**
    * Makes sure that the caller has a notebook; it may be pending for a while. Throws `INVALID_REQUEST` for an image
-   * that is not allowed, `UNPROCESSABLE` for a user who can have none, and `CLUSTER_*`.
+   * that is not allowed, `UNPROCESSABLE` for a user name that cannot have one, and `CLUSTER_*`.
    */
   start(request: StartNotebookRequest, context: RequestContext): Promise<NotebookStatus>
-  /** Resolves when the caller has no notebook any more, also when there was none. Throws `CLUSTER_*`. */
+  /** Resolves when the caller has no notebook, also when there was none. Throws `CLUSTER_*`. */
   stop(context: RequestContext): Promise<void>
-  /** Asks the cluster each time. Throws `CLUSTER_*`. */
+  /** Queries the cluster each time. Throws `CLUSTER_*`. */
   status(context: RequestContext): Promise<NotebookStatus>
 }
 
-/** Notebooks over a cluster and the state. */
+/** Notebooks on a cluster, recorded in the state. */
 export function createNotebookService(deps: NotebookServiceDeps): NotebookService {
   const starting = new Map<string, Promise<NotebookStatus>>()
   const exclusively = <T>(user: string, work: () => Promise<T>): Promise<T> =>
@@ -51,7 +51,7 @@ export function createNotebookService(deps: NotebookServiceDeps): NotebookServic
       requireAvailable(deps)
       requireName(user)
       const image = allowedImage(deps, request.image)
-      // Those who ask while a start is under way get its answer: fifty clicks are one start.
+      // Requests during a start share its result: fifty clicks are one start.
       const under = starting.get(user)
       if (under) return under
       const run = start(image, context).finally(() => starting.delete(user))

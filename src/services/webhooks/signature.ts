@@ -1,4 +1,4 @@
-import { toBase64Url } from '../token-service.ts'
+import { toBase64Url } from '../identity/token-service.ts'
 
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -9,7 +9,7 @@ export function newWebhookSecret(randomBytes: (length: number) => Uint8Array): s
 }
 
 export interface SignedContent {
-  /** Of the delivery; the same in every attempt, so that a receiver can tell a repetition. */
+  /** The delivery id; the same in every attempt, so that a receiver can detect a repetition. */
   readonly id: string
   /** Seconds since the epoch. */
   readonly timestamp: number
@@ -17,8 +17,8 @@ export interface SignedContent {
 }
 
 /**
- * The headers that prove where a message comes from and when it was sent (Standard Webhooks 1.0): HMAC-SHA256 with the
- * secret's bytes over `id.timestamp.body`.
+ * The headers that prove the origin and the time of a message (Standard Webhooks 1.0): HMAC-SHA256 with the secret's
+ * bytes over `id.timestamp.body`.
  */
 export async function signatureHeaders(secret: string, content: SignedContent): Promise<Record<string, string>> {
   const { id, timestamp, body } = content

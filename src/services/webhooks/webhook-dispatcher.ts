@@ -1,7 +1,7 @@
-import { isWishedFor } from '../../domain/event-type.ts'
-import { ForbiddenAddressError } from '../../domain/forbidden-address.ts'
+import { matchesFilter } from '../../domain/event-type.ts'
+import { ForbiddenAddressError } from '../../domain/network/forbidden-address.ts'
 import type { IdSource } from '../../domain/ids.ts'
-import { createEventStore, type EventStore } from '../../storage/event-store.ts'
+import { createEventStore, type EventStore } from '../../storage/stores/event-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import {
   createWebhookStore,
@@ -9,8 +9,8 @@ import {
   type DeliveryRecord,
   type WebhookRecord,
   type WebhookStore,
-} from '../../storage/webhook-store.ts'
-import { toEventView } from '../event-feed.ts'
+} from '../../storage/stores/webhook-store.ts'
+import { toEventView } from '../events/event-feed.ts'
 import type { Logger } from '../logger.ts'
 import { signatureHeaders } from './signature.ts'
 import type { WebhookSender } from './webhook-sender.ts'
@@ -19,37 +19,37 @@ export interface WebhookDispatcherDeps {
   readonly store: WebhookStore
   readonly eventStore: EventStore
   readonly inTransaction: InTransaction
-  /** Calls back after each commit of this process. */
+  /** Calls the listener after each commit of this process. */
   readonly onCommit: (listener: () => void) => () => void
   readonly send: WebhookSender
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
-  /** Waits after failed attempts, in ms; default {@link RETRY_DELAYS_MS}. */
+  /** Delays after failed attempts, in ms; default {@link RETRY_DELAYS_MS}. */
   readonly retryDelaysMs?: readonly number[]
 }
 
-/** Sends events to webhooks, in the background: at least once each, also across restarts, in no particular order. */
+/** Sends events to webhooks in the background: at least once each, also across restarts, in no particular order. */
 export interface WebhookDispatcher {
   start(): void
-  /** Cuts what is being sent; it is sent again after the next start. */
+  /** Cancels the deliveries in progress; they are sent again after the next start. */
   stop(): Promise<void>
 }
 
-/** After the last one a delivery has failed; all in all about three days. */
+/** After the last one a delivery has failed; about three days in total. */
 const RETRY_DELAYS_MS = [5, 30, 120, 600, 1800, 7200, 21_600, 43_200, 86_400, 86_400].map((seconds) => seconds * 1000)
 const ATTEMPT_LIMIT_MS = 10_000
-/** How long a delivery that is being sent is left alone by others; then its process has died. */
+/** How long other processes leave a delivery in progress alone; after that its process has died. */
 const LEASE_MS = 30_000
 const AT_ONCE = 16
 const AT_ONCE_PER_WEBHOOK = 2
 const EVENTS_AT_ONCE = 500
-/** Looks at least this often, for what other processes have added. */
+/** Polls at least this often, for deliveries that other processes have added. */
 const IDLE_MS = 5000
 const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000
 
-/** A dispatcher over the event log: first events become deliveries, then deliveries that are due are sent. */
+/** A dispatcher over the event log: events become deliveries, and due deliveries are sent. */
 export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDispatcher {
   const { store, log, now } = deps
   const stopping = new AbortController()
@@ -62,7 +62,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
       const due = await store.due(now().toISOString(), AT_ONCE - sending.size(), sending.busyWebhooks())
       if (due.length === 0) return
       for (const delivery of due) {
-        if (sending.busyWebhooks().includes(delivery.webhookId)) continue // its earlier ones are in this batch
+        if (sending.busyWebhooks().includes(delivery.webhookId)) continue // its earlier deliveries are in this batch
         await sending.add(delivery, async (taken) => {
           const leaseUntil = new Date(now().getTime() + LEASE_MS).toISOString()
           const mine = await store.take(delivery, leaseUntil)
@@ -89,7 +89,7 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
         const next = sending.size() < AT_ONCE ? await store.nextDue(sending.busyWebhooks()) : undefined
         await woken.within(next === undefined ? IDLE_MS : Date.parse(next) - now().getTime())
       } catch (error) {
-        log.error('webhooks could not be worked on', { error })
+        log.error('webhooks could not be processed', { error })
         await woken.within(IDLE_MS)
       } finally {
         woken.cancel()
@@ -109,18 +109,18 @@ export function createWebhookDispatcher(deps: WebhookDispatcherDeps): WebhookDis
   }
 }
 
-/** The deliveries that are being sent: a receiver that hangs must not hold up those of others. */
+/** The deliveries in progress: a receiver that hangs must not delay those of others. */
 function createSendingSet() {
   const inFlight = new Map<string, { readonly webhookId: string; readonly done: Promise<void> }>()
   const listeners = new Set<() => void>()
   return {
     size: () => inFlight.size,
-    /** Webhooks that have as much under way as they may. */
+    /** Webhooks that have reached their limit of concurrent deliveries. */
     busyWebhooks(): readonly string[] {
       const counts = Map.groupBy(inFlight.values(), ({ webhookId }) => webhookId)
       return [...counts].filter(([, deliveries]) => deliveries.length >= AT_ONCE_PER_WEBHOOK).map(([id]) => id)
     },
-    /** Begins to send; resolves when `send` has said that the delivery is taken. */
+    /** Starts sending; resolves when `send` reports that the delivery is leased. */
     async add({ id, webhookId }: DeliveryRecord, send: (taken: () => void) => Promise<void>): Promise<void> {
       const { promise: taken, resolve, reject } = Promise.withResolvers<void>()
       const done = send(resolve)
@@ -142,7 +142,7 @@ function createSendingSet() {
   }
 }
 
-/** Waits for a commit of this process, the end of an attempt, or the end of the service; from now on. */
+/** Waits for a commit of this process, the end of an attempt, or shutdown; starts listening at once. */
 function wakeUp(
   { onCommit }: WebhookDispatcherDeps,
   sending: ReturnType<typeof createSendingSet>,
@@ -166,7 +166,7 @@ function wakeUp(
   }
 }
 
-/** Turns the events that a webhook has not seen into deliveries; the transaction keeps other processes out. */
+/** Turns new events into deliveries for each webhook; the transaction keeps other processes out. */
 async function scheduleNewEvents({
   store,
   eventStore,
@@ -195,7 +195,7 @@ async function scheduleNewEvents({
 }
 
 function wants({ types }: WebhookRecord, type: string): boolean {
-  return types.some((wish) => isWishedFor(type, wish))
+  return types.some((filter) => matchesFilter(type, filter))
 }
 
 async function attempt(deps: WebhookDispatcherDeps, delivery: DeliveryRecord, signal: AbortSignal): Promise<void> {
@@ -207,7 +207,7 @@ async function attempt(deps: WebhookDispatcherDeps, delivery: DeliveryRecord, si
   const headers = await signatureHeaders(webhook.secret, { id: delivery.id, timestamp, body })
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)])
   const reply = await deps.send({ url: webhook.url, headers, body, signal: limit }).catch((error: unknown) => error)
-  // A cut attempt may have arrived: it is made again after the next start.
+  // A cancelled attempt may have arrived; it is repeated after the next start.
   if (signal.aborted) {
     await deps.store.settle(delivery.id, { state: 'pending', nextAttemptAt: deps.now().toISOString() })
     return
@@ -218,20 +218,20 @@ async function attempt(deps: WebhookDispatcherDeps, delivery: DeliveryRecord, si
   }
 }
 
-/** What a reply, a status or an error, means for the delivery. */
+/** The outcome of a delivery for a reply: a status or an error. */
 function outcomeOf(deps: WebhookDispatcherDeps, attempts: number, reply: unknown): DeliveryOutcome {
   const now = deps.now()
   const status = typeof reply === 'number' ? { lastStatus: reply } : { lastError: describeError(reply) }
   const finishedAt = now.toISOString()
   if (typeof reply === 'number' && reply >= 200 && reply < 300) return { ...status, state: 'delivered', finishedAt }
   const delay = (deps.retryDelaysMs ?? RETRY_DELAYS_MS)[attempts - 1]
-  // 410: the receiver says that it is gone for good.
+  // 410: the receiver is gone permanently.
   if (delay === undefined || reply === 410) return { ...status, state: 'failed', finishedAt }
   const jitter = 0.9 + Math.random() * 0.2
   return { ...status, state: 'pending', nextAttemptAt: new Date(now.getTime() + delay * jitter).toISOString() }
 }
 
-/** In words of our own: the errors of runtimes differ and may name addresses. */
+/** Uses our own text: the errors of runtimes differ and may contain addresses. */
 function describeError(error: unknown): string {
   if (error instanceof ForbiddenAddressError) return error.message
   if (error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError'))

@@ -1,4 +1,4 @@
-/** A signed message on its way to a webhook. */
+/** A signed message to a webhook. */
 export interface WebhookMessage {
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -7,7 +7,7 @@ export interface WebhookMessage {
 }
 
 /**
- * Sends a message and answers the status of the reply. Does not follow redirects. Rejects with
- * `ForbiddenAddressError` when the name resolves to an address that may not be reached, else with what failed.
+ * Sends a message and returns the status of the reply. Does not follow redirects. Rejects with
+ * `ForbiddenAddressError` when the name resolves to an address that is not allowed, otherwise with the failure.
  */
 export type WebhookSender = (message: WebhookMessage) => Promise<number>

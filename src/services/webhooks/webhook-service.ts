@@ -1,17 +1,16 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
-import { createEventStore } from '../../storage/event-store.ts'
-import { decodeCursor, encodeCursor } from '../../storage/page.ts'
+import { createEventStore } from '../../storage/stores/event-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import {
   createWebhookStore,
   type DeliveryRecord,
   type WebhookRecord,
   type WebhookStore,
-} from '../../storage/webhook-store.ts'
-import type { AuditRecorder } from '../audit-service.ts'
-import { type ListPage, pageLimit, type PageQuery, refusePageToken } from '../paging.ts'
+} from '../../storage/stores/webhook-store.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
 import { newWebhookSecret } from './signature.ts'
 
 export interface NewWebhook {
@@ -22,15 +21,15 @@ export interface NewWebhook {
 export type WebhookView = ReturnType<typeof toView>
 export type DeliveryView = ReturnType<typeof toDeliveryView>
 
-/** Administers webhooks: who is told about approvals that wait and are decided. */
+/** Manages webhooks, which notify other systems of events; by default about approvals. */
 export interface WebhookService {
-  /** The secret is in this answer and in no other. Throws `INVALID_REQUEST` for an address that may not be reached. */
+  /** The secret is only in this response. Throws `INVALID_REQUEST` for an address that is not allowed. */
   create(request: NewWebhook, context: RequestContext): Promise<WebhookView & { readonly secret: string }>
   /** Newest first. */
   list(): Promise<readonly WebhookView[]>
   /** Throws `NOT_FOUND`. */
   remove(id: string, context: RequestContext): Promise<void>
-  /** What was sent to a webhook or is on its way, newest first. Throws `NOT_FOUND`. */
+  /** The deliveries of a webhook, newest first. Throws `NOT_FOUND`. */
   deliveries(id: string, page: PageQuery): Promise<ListPage<DeliveryView>>
 }
 
@@ -38,7 +37,7 @@ export interface WebhookServiceDeps {
   readonly store: WebhookStore
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
-  /** Whether the address as it is written may be reached; names are looked up when something is sent. */
+  /** Whether the host in the URL is allowed; names are resolved only when something is sent. */
   readonly isAllowedHost: (host: string) => boolean
   readonly newId: IdSource
   readonly now: () => Date
@@ -78,9 +77,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
     },
     async deliveries(id, query) {
       if (!(await store.find(id))) refuseUnknown(id)
-      const after = query.page_token === undefined ? undefined : (decodeCursor(query.page_token) ?? refusePageToken())
-      const page = await store.deliveries(id, { limit: pageLimit(query), ...(after ? { after } : {}) })
-      return { items: page.items.map(toDeliveryView), next_page_token: page.next ? encodeCursor(page.next) : null }
+      return fromCursorPage(await store.deliveries(id, cursorPage(query)), toDeliveryView)
     },
   }
 }
@@ -88,7 +85,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): string {
   const url = URL.parse(text)
   if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) refuseUrl('must be an http or https address')
-  if (url.username || url.password) refuseUrl('must not hold a user name or password')
+  if (url.username || url.password) refuseUrl('must not contain a user name or password')
   if (!isAllowedHost(url.hostname)) refuseUrl('is a private, loopback or link-local address; see WEBHOOK_ALLOW_PRIVATE')
   url.hash = ''
   return url.href
@@ -102,7 +99,7 @@ function refuseUnknown(id: string): never {
   throw new DomainError('NOT_FOUND', `no webhook ${id}`)
 }
 
-/** For the audit log: the address without path and query, which may hold a secret. */
+/** For the audit log: the URL without path and query, which may contain a secret. */
 function auditOf({ id, url, types }: Pick<WebhookRecord, 'id' | 'url' | 'types'>) {
   return { objectType: 'webhook', objectId: id, details: { origin: new URL(url).origin, types } }
 }

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { StateTables } from '../schema.ts'
 import type { Migration, MigrationContext } from './migration.ts'
 
-/** Browser sessions, the audit log, the event log, webhooks and their deliveries, and who runs which work. */
+/** Browser sessions, the audit log, the event log, webhooks and their deliveries, and the processes that run work. */
 export const governance: Migration = {
   name: 'governance',
   async up(db, context) {
@@ -101,7 +101,7 @@ async function createWebhooks(db: Kysely<StateTables>, context: MigrationContext
   await index(db, 'webhook_deliveries', ['webhook_id', 'created_at', 'id'])
 }
 
-/** Every process that ever worked on the database; what a dead one left running can be told from what runs. */
+/** Every process that ever used the database; distinguishes what a dead process left from what is running. */
 async function createInstances(db: Kysely<StateTables>, context: MigrationContext): Promise<void> {
   const table = db.schema
     .createTable('instances')
@@ -120,7 +120,7 @@ async function appendOnly(db: Kysely<StateTables>, context: MigrationContext, ta
       const body = sql`begin select raise(abort, 'the audit log is append-only'); end`
       await sql`create trigger ${name} before ${sql.raw(change)} on ${sql.table(table)} ${body}`.execute(db)
     }
-    // "insert or replace" deletes without asking the trigger for deletions.
+    // "insert or replace" deletes without firing the delete trigger.
     await sql`create trigger ${sql.ref(`${table}_no_replace`)} before insert on ${sql.table(table)}
       when exists (select 1 from ${sql.table(table)} where seq = new.seq)
       begin select raise(abort, 'the audit log is append-only'); end`.execute(db)

@@ -45,7 +45,7 @@ async function createVersions(db: Kysely<StateTables>, context: MigrationContext
     .addColumn('created_by', 'text', (column) => column.notNull())
     .addColumn('created_at', 'text', (column) => column.notNull())
     .addColumn('updated_at', 'text', (column) => column.notNull())
-    // Last, so that listings do not walk through it.
+    // Last, so that listings do not read through it.
     .addColumn('graph_json', 'text', (column) => column.notNull())
     .addUniqueConstraint('pipeline_versions_numbered', ['definition_id', 'version'])
   await context.strict(table).execute()

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Streaming pipelines: what is wanted, what was seen, and which process works on it. */
+/** Streaming pipelines: desired state, observed state, and the process that runs them. */
 export const streaming: Migration = {
   name: 'streaming',
   async up(db, context) {

@@ -3,7 +3,7 @@ import { type Kysely, sql } from 'kysely'
 import type { StateTables } from '../schema.ts'
 import type { Migration, MigrationContext } from './migration.ts'
 
-/** Conversations with the agent, the changes that it proposed, and what its models cost. */
+/** Conversations with the agent, the changes that it proposed, and its token usage. */
 export const agent: Migration = {
   name: 'agent',
   async up(db, context) {
@@ -43,7 +43,7 @@ async function createTurns(db: Kysely<StateTables>, context: MigrationContext): 
     .addColumn('prompt', 'text', (column) => column.notNull())
     .addColumn('response', 'text', (column) => column.notNull())
     .addColumn('pending_actions_json', 'text', (column) => column.notNull())
-    // Last, so that reading the words of a chat does not walk through it.
+    // Last, so that reading the text of a chat does not read through it.
     .addColumn('tool_calls_json', 'text', (column) => column.notNull())
     .addPrimaryKeyConstraint('agent_turns_pk', ['chat_id', 'seq'])
   await context.strict(table).execute()

@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What the service knows of notebooks beside what the cluster tells: their tokens, activity and announced ends. */
+/** Data about notebooks that the cluster does not have: their tokens, activity and announced stops. */
 export const notebooks: Migration = {
   name: 'notebooks',
   async up(db, context) {

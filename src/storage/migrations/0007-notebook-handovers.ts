@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** Sessions that are handed over to the host of a notebook: first as a ticket, then as that host's own cookie. */
+/** Sessions transferred to the host of a notebook: first as a ticket, then as that host's own cookie. */
 export const notebookHandovers: Migration = {
   name: 'notebook-handovers',
   async up(db, context) {

@@ -5,6 +5,7 @@ import { streaming } from './0004-streaming.ts'
 import { agent } from './0005-agent.ts'
 import { notebooks } from './0006-notebooks.ts'
 import { notebookHandovers } from './0007-notebook-handovers.ts'
+import { environments } from './0008-environments.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [5, agent],
   [6, notebooks],
   [7, notebookHandovers],
+  [8, environments],
 ])

@@ -2,11 +2,11 @@ import type { CreateTableBuilder, Kysely } from 'kysely'
 
 import type { StateTables } from '../schema.ts'
 
-/** What a migration may ask about the database that it runs on. */
+/** What a migration needs to know about the database. */
 export interface MigrationContext {
   /** Column type of a 64-bit integer. */
   readonly int64: 'integer' | 'bigint'
-  /** Makes a table strict about its types where that must be asked for (SQLite). */
+  /** Makes a table enforce its column types where that is optional (SQLite). */
   strict<T extends string, C extends string>(table: CreateTableBuilder<T, C>): CreateTableBuilder<T, C>
 }
 

@@ -2,14 +2,14 @@ import { mayBeSameTable } from '../../catalog/table-identifier.ts'
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
 import type { SqlSandbox, UserSql } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { Schema } from '../../iceberg/schema.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
 import { isNodeType, nodeConfigs, type NodeSpec } from '../../schemas/node-types.ts'
 import { inputNames } from './compile-graph.ts'
 import { planGraph } from './graph-plan.ts'
 import { typeGraph } from './type-graph.ts'
 
 /** A column of a table that is about to change. */
-export interface AskedColumn {
+export interface ChangedColumn {
   readonly table: string
   /** Names of the enclosing columns and of the column itself, outermost first. */
   readonly path: readonly string[]
@@ -17,17 +17,17 @@ export interface AskedColumn {
 
 export interface ColumnUsesDeps {
   readonly sandbox: SqlSandbox
-  /** The schema of a table; undefined when it cannot be had. */
+  /** The schema of a table; undefined when it cannot be loaded. */
   readonly loadSchema: (table: string) => Promise<Schema | undefined>
 }
 
 /**
- * Ids of the nodes that a change of the column would break. SQL is judged by its syntax tree. Where it cannot be told
- * (`SELECT *`, SQL that cannot be read, types of nodes that cannot run), the column counts as used.
+ * Ids of the nodes that a change of the column would break. SQL is checked by its syntax tree. Where the answer is
+ * unknown (`SELECT *`, SQL that cannot be parsed, node types that cannot run), the column counts as used.
  */
 export async function nodesUsing(
   graph: PipelineGraph,
-  asked: AskedColumn,
+  asked: ChangedColumn,
   { sandbox, loadSchema }: ColumnUsesDeps,
 ): Promise<readonly string[]> {
   const using = [...(await nodesReading(graph, asked, sandbox))]
@@ -41,7 +41,7 @@ export async function nodesUsing(
 /** As {@link nodesUsing}, for a table that the graph reads. */
 export async function nodesReading(
   graph: PipelineGraph,
-  asked: AskedColumn,
+  asked: ChangedColumn,
   sandbox: SqlSandbox,
 ): Promise<readonly string[]> {
   const named = graph.nodes.filter((node) => node.type !== 'iceberg-sink' && isOf(node, asked))
@@ -60,7 +60,7 @@ export async function nodesReading(
 }
 
 /** Whether a node names the table, whatever its type. */
-function isOf({ config }: PipelineNode, asked: AskedColumn): boolean {
+function isOf({ config }: PipelineNode, asked: ChangedColumn): boolean {
   const { table } = config
   return typeof table === 'string' && mayBeSameTable(table, asked.table)
 }
@@ -71,7 +71,7 @@ function nodesAfter({ edges, nodes }: PipelineGraph, { id }: PipelineNode): read
 }
 
 interface Question {
-  readonly asked: AskedColumn
+  readonly asked: ChangedColumn
   readonly sandbox: SqlSandbox
 }
 
@@ -99,7 +99,7 @@ async function needs(graph: PipelineGraph, node: PipelineNode, question: Questio
 function specOf({ type, config }: PipelineNode): NodeSpec | undefined {
   if (!isNodeType(type)) return undefined
   const parsed = nodeConfigs[type].safeParse(config)
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema is that of the type
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema belongs to the type
   return parsed.success ? ({ type, config: parsed.data } as NodeSpec) : undefined
 }
 
@@ -125,7 +125,7 @@ async function mentions(sql: UserSql, { asked, sandbox }: Question): Promise<boo
   }
 }
 
-/** Whether a reference, of which the first parts may name a relation, is to the column, into it, or to what encloses it. */
+/** Whether a reference names the column, a field inside it or an enclosing column; its first parts may name a relation. */
 function reaches(reference: readonly string[], path: readonly string[]): boolean {
   return reference.some((_, start) => {
     const parts = reference.slice(start)
@@ -134,7 +134,7 @@ function reaches(reference: readonly string[], path: readonly string[]): boolean
 }
 
 /** Whether the graph writes the column of its sink; true when it cannot be told. */
-async function mayFill(graph: PipelineGraph, asked: AskedColumn, deps: ColumnUsesDeps): Promise<boolean> {
+async function mayFill(graph: PipelineGraph, asked: ChangedColumn, deps: ColumnUsesDeps): Promise<boolean> {
   const { plan } = planGraph(graph)
   if (plan === undefined) return true
   const schemas = await Promise.all(plan.sources.map((table) => deps.loadSchema(table)))
@@ -142,7 +142,7 @@ async function mayFill(graph: PipelineGraph, asked: AskedColumn, deps: ColumnUse
   return columns === undefined || columns.some(({ name }) => sameName(name, asked.path[0]))
 }
 
-/** Queries and sinks compare names without case. */
+/** Queries and sinks compare names case-insensitively. */
 function sameName(a: string, b: string | undefined): boolean {
   return a.toLowerCase() === b?.toLowerCase()
 }

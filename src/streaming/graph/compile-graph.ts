@@ -1,24 +1,24 @@
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
 
-/** What the query calls the rows of the n-th source table. */
+/** The name in the query for the rows of the n-th source table. */
 export function sourceRelation(source: number): string {
   return `lockhouse_source_${source}`
 }
 
-/** What the query calls the rows of a node, by its place in the plan. */
+/** The name in the query for the rows of a node, by its index in the plan. */
 export function nodeRelation(at: number): string {
   return `lockhouse_node_${at}`
 }
 
-/** A name that a `sql` node calls one of its inputs by. */
+/** A name that a `sql` node uses for one of its inputs. */
 export interface InputName {
   readonly name: string
   readonly nodeId: string
 }
 
 /**
- * The names under which a `sql` node sees its inputs: as its config says, else `input` for a single one, and every id
- * that is a name, unless another one is the same in another case.
+ * The names of the inputs in a `sql` node: as its config says, else `input` for a single one, and every node id that
+ * is a valid name, unless another id differs only in case.
  */
 export function inputNames({ inputs, config }: Extract<PlannedNode, { type: 'sql' }>): readonly InputName[] {
   if (config.inputs !== undefined) return Object.entries(config.inputs).map(([name, nodeId]) => ({ name, nodeId }))
@@ -30,8 +30,8 @@ export function inputNames({ inputs, config }: Extract<PlannedNode, { type: 'sql
 }
 
 /**
- * SQL of the rows of one node, given what its inputs are called. The texts of users stand in parentheses, on lines of
- * their own; they must have been checked to be whole (`SqlSandbox.check`).
+ * SQL for the rows of one node, given the names of its inputs. User-written SQL is put in parentheses on separate
+ * lines; the caller must have checked that it is complete (`SqlSandbox.check`).
  */
 export function nodeSql(node: PlannedNode, plan: GraphPlan): string {
   const relation = (id: string | undefined): string => nodeRelation(plan.nodes.findIndex((other) => other.id === id))
@@ -60,19 +60,19 @@ function selectSql({ config }: Extract<PlannedNode, { type: 'select' }>, from: s
   return `SELECT ${columns.join(', ')} FROM ${from}`
 }
 
-/** The query of the user, in a place where its inputs have their names. */
+/** The user's query, with its inputs defined under their names. */
 function sqlNodeSql(node: Extract<PlannedNode, { type: 'sql' }>, relation: (id: string) => string): string {
   const inputs = inputNames(node).map(({ name, nodeId }) => `${quoted(name)} AS (SELECT * FROM ${relation(nodeId)})`)
   return `SELECT * FROM (WITH ${inputs.join(', ')} SELECT * FROM (\n${node.config.query.replace(/[\s;]+$/, '')}\n))`
 }
 
-/** The whole graph as one query; `columns` are what it selects of the rows that reach the sink. */
+/** The whole graph as one query; `columns` are the expressions it selects from the rows that reach the sink. */
 export function graphSql(plan: GraphPlan, columns: readonly string[]): string {
   const steps = plan.nodes.map((node, at) => `${nodeRelation(at)} AS (${nodeSql(node, plan)})`)
   return `WITH ${steps.join(',\n')}\nSELECT ${columns.join(', ')} FROM ${nodeRelation(plan.nodes.length - 1)}`
 }
 
-/** A quoted name; names come from JSON and may hold anything but NUL. */
+/** A quoted name; names come from JSON and may contain anything but NUL. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

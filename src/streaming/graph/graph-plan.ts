@@ -9,12 +9,12 @@ import {
 } from '../../schemas/node-types.ts'
 import { graphError, type GraphProblem } from './graph-problem.ts'
 
-/** A node that takes part, with the nodes before it in the order of the edges. */
+/** A node that leads to the sink, with its input nodes in the order of the edges. */
 export type PlannedNode = NodeSpec & { readonly id: string; readonly inputs: readonly string[] }
 
-/** What a graph does, as far as its shape tells. */
+/** What a graph does, as far as its structure shows. */
 export interface GraphPlan {
-  /** Every node after the nodes before it; the sink is last. */
+  /** Every node after its inputs; the sink is last. */
   readonly nodes: readonly PlannedNode[]
   /** The tables that are read, each once. */
   readonly sources: readonly string[]
@@ -22,14 +22,14 @@ export interface GraphPlan {
 }
 
 export interface PlannedGraph {
-  /** Undefined when the problems keep the graph from running. */
+  /** Undefined when the problems prevent the graph from running. */
   readonly plan: GraphPlan | undefined
   readonly problems: readonly GraphProblem[]
 }
 
 /**
- * Finds out what a graph without cycles does (contract, section 7): exactly one sink, and all that leads to it, with
- * configs checked. Nodes that do not lead to the sink are told as warnings.
+ * Plans a graph without cycles (docs/api.md#pipeline-definitions): exactly one sink, and all nodes that
+ * lead to it, with their configs checked. Nodes that do not lead to the sink become warnings.
  */
 export function planGraph(graph: PipelineGraph): PlannedGraph {
   const sinks = graph.nodes.filter(({ type }) => type === 'iceberg-sink')
@@ -69,7 +69,7 @@ function inputsByNode({ edges }: PipelineGraph): ReadonlyMap<string, readonly st
   return inputs
 }
 
-/** The node and all that lead to it, each after those before it. */
+/** The node and all nodes that lead to it, each after its inputs. */
 function upstream(id: string, inputs: ReadonlyMap<string, readonly string[]>): readonly string[] {
   const done = new Set<string>()
   const waiting = [{ id, next: 0 }]
@@ -113,7 +113,7 @@ function planNode(
     }
     return undefined
   }
-  // The schema is that of the type.
+  // The schema belongs to the type.
   return { id, type, config: parsed.data, inputs } as PlannedNode
 }
 
@@ -122,14 +122,14 @@ function wrongInputs(type: NodeType, inputs: readonly string[]): string | undefi
   if (new Set(inputs).size < inputs.length) return 'two edges come from the same node'
   if (inputs.length >= min && (max === null || inputs.length <= max)) return undefined
   const needed = min === max ? `${min}` : `at least ${min}`
-  return `${type} takes ${needed} input${needed === '1' ? '' : 's'}, this one has ${inputs.length}`
+  return `${type} takes ${needed} input${needed === '1' ? '' : 's'}, but this node has ${inputs.length}`
 }
 
 function outputProblems({ edges, nodes }: PipelineGraph, used: ReadonlySet<string>): GraphProblem[] {
   const types = new Map(nodes.map(({ id, type }) => [id, type]))
   return edges
     .filter(({ source, target }) => types.get(source) === 'iceberg-sink' && used.has(source) && source !== target)
-    .map(({ source }) => graphError(source, 'WRONG_INPUTS', 'nothing can come after an iceberg-sink'))
+    .map(({ source }) => graphError(source, 'WRONG_INPUTS', 'an iceberg-sink cannot have outgoing edges'))
 }
 
 function unused({ nodes }: PipelineGraph, used: ReadonlySet<string>): GraphProblem[] {
@@ -138,7 +138,7 @@ function unused({ nodes }: PipelineGraph, used: ReadonlySet<string>): GraphProbl
     .map(({ id }) => ({
       nodeId: id,
       code: 'UNUSED_NODE',
-      message: 'it does not lead to the sink, so it does nothing',
+      message: 'no path leads from this node to the sink, so it has no effect',
       severity: 'warning',
     }))
 }

@@ -2,16 +2,18 @@ import type { PROBLEM_CODES } from '../../schemas/node-types.ts'
 
 export type ProblemCode = (typeof PROBLEM_CODES)[number]
 
-/** What keeps a graph from running, or what its author should know. */
+/** An error that prevents a graph from running, or a warning for its author. */
 export interface GraphProblem {
   /** Null: the graph as a whole. */
   readonly nodeId: string | null
   readonly code: ProblemCode
   readonly message: string
   readonly severity: 'error' | 'warning'
+  /** The parameter that is wrong; absent when the problem is not about one. */
+  readonly parameter?: string
 }
 
-/** A problem that keeps a graph from running. */
+/** A problem that prevents a graph from running. */
 export function graphError(nodeId: string | null, code: ProblemCode, message: string): GraphProblem {
   return { nodeId, code, message, severity: 'error' }
 }

@@ -1,34 +1,103 @@
 import type { PipelineGraph } from '../../domain/graph.ts'
-import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
-import type { BatchQuery, CompiledBatch } from '../batch-query.ts'
+import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
+import type { BatchQuery, BatchSchemas, CompiledBatch, CompiledInput } from '../sink/batch-query.ts'
 import { graphSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan } from './graph-plan.ts'
+import type { GraphProblem } from './graph-problem.ts'
 import { nodesReading } from './column-uses.ts'
+import { type HideSecrets, hideSecrets, withoutSecrets } from './hide-secrets.ts'
 import { sinkColumns } from './sink-columns.ts'
 import { typeGraph } from './type-graph.ts'
 
-/** Runs a graph: all of it is one query per batch, made anew whenever a schema changes. */
-export function createGraphQuery(graph: PipelineGraph, plan: GraphPlan, sandbox: SqlSandbox): BatchQuery {
+/** A graph that can run, with its parameters resolved. */
+export interface RunnableGraph {
+  readonly graph: PipelineGraph
+  readonly plan: GraphPlan
+  /** Values of secrets in the graph; no message shows them. */
+  readonly secrets: readonly string[]
+}
+
+/** A table that a query reads. */
+export interface NamedSchema {
+  readonly name: string
+  readonly schema: Schema
+}
+
+/** The rows that reach the sink of a graph, as a query. */
+export interface GraphRows {
+  /** One per table, in the order of the tables. */
+  readonly inputs: readonly CompiledInput[]
+  readonly query: string
+  readonly columns: readonly ResultColumn[]
+  /** Readable reasons why the query cannot run; empty when it can. */
+  readonly problems: readonly string[]
+}
+
+/** The query of a graph, for its batches or for its rows alone. */
+export interface GraphQuery extends BatchQuery {
+  /** Whether the query contains values of secrets, from which any of its results may be computed. */
+  readonly hasSecrets: boolean
+  readonly hide: HideSecrets
+  /**
+   * The rows before they are matched with the columns of the sink, over tables that include the graph's sources. Queries of
+   * several graphs over the same tables have the same inputs.
+   */
+  rowsOver(tables: readonly NamedSchema[]): Promise<GraphRows>
+}
+
+/** Runs a graph: the whole graph is one query per batch, compiled again whenever a schema changes. */
+export function createGraphQuery({ graph, plan, secrets }: RunnableGraph, sandbox: SqlSandbox): GraphQuery {
+  const hide = hideSecrets(secrets)
+  const hidden = async <T extends { readonly problems: readonly string[] }>(compiling: Promise<T>): Promise<T> => {
+    try {
+      const compiled = await compiling
+      return { ...compiled, problems: compiled.problems.map(hide) }
+    } catch (error) {
+      throw withoutSecrets(error, hide)
+    }
+  }
   return {
     isUntrusted: true,
-    async compile({ sources, sink }): Promise<CompiledBatch> {
-      const typed = await typeGraph({ plan, schemas: sources, sandbox })
-      const fitted = typed.columns && sinkColumns(typed.columns, sink, sandbox)
-      const problems = [
-        ...typed.problems.map(({ nodeId, message }) => `node ${nodeId ?? ''}: ${message}`),
-        ...(fitted?.problems ?? []).map(({ message }) => message),
-      ]
-      return {
-        inputs: sources.map(({ fields }, at) => ({ name: sourceRelation(at), fields, columnsBy: 'name' })),
-        query: graphSql(plan, fitted?.select ?? ['*']),
-        isRepeatable: false,
-        isOneToOne: false,
-        isUntrusted: true,
-        pairs: [],
-        missing: [],
-        problems,
-      }
-    },
+    hasSecrets: secrets.length > 0,
+    hide,
+    compile: (schemas) => hidden(compile(plan, schemas, sandbox)),
+    rowsOver: (tables) => hidden(compileRows(plan, tables, sandbox)),
     usesColumn: async (column) => (await nodesReading(graph, column, sandbox)).length > 0,
   }
+}
+
+async function compile(plan: GraphPlan, { sources, sink }: BatchSchemas, sandbox: SqlSandbox): Promise<CompiledBatch> {
+  const typed = await typeGraph({ plan, schemas: sources, sandbox })
+  const fitted = typed.columns && sinkColumns(typed.columns, sink, sandbox)
+  return {
+    inputs: inputsOf(sources),
+    query: graphSql(plan, fitted?.select ?? ['*']),
+    isRepeatable: false,
+    isOneToOne: false,
+    isUntrusted: true,
+    pairs: [],
+    missing: [],
+    problems: [...typed.problems.map(readable), ...(fitted?.problems ?? []).map(({ message }) => message)],
+  }
+}
+
+async function compileRows(plan: GraphPlan, tables: readonly NamedSchema[], sandbox: SqlSandbox): Promise<GraphRows> {
+  const wide = { ...plan, sources: tables.map(({ name }) => name) }
+  const schemas = tables.map(({ schema }) => schema)
+  const { columns, problems } = await typeGraph({ plan: wide, schemas, sandbox })
+  return {
+    inputs: inputsOf(schemas),
+    query: graphSql(wide, ['*']),
+    columns: columns ?? [],
+    problems: problems.map(readable),
+  }
+}
+
+function inputsOf(sources: readonly Schema[]): readonly CompiledInput[] {
+  return sources.map(({ fields }, at) => ({ name: sourceRelation(at), fields, columnsBy: 'name' }))
+}
+
+function readable({ nodeId, message }: GraphProblem): string {
+  return `node ${nodeId ?? ''}: ${message}`
 }

@@ -1,10 +1,10 @@
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { JsonFloat } from '../../iceberg/json/json-float.ts'
-import type { Schema } from '../../iceberg/schema.ts'
-import { canPromote } from '../../iceberg/type-json.ts'
-import { formatType } from '../../iceberg/type-names.ts'
-import { isNested, type NestedField, type Type } from '../../iceberg/types.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
+import { canPromote } from '../../iceberg/schema/type-json.ts'
+import { formatType } from '../../iceberg/schema/type-names.ts'
+import { isNested, type NestedField, type StructType, type Type } from '../../iceberg/schema/types.ts'
 import { quoted } from './compile-graph.ts'
 import type { ProblemCode } from './graph-problem.ts'
 
@@ -20,9 +20,9 @@ export interface SinkColumns {
 }
 
 /**
- * Matches the columns of a result with those of a sink by name, in the same case first. Every column of the result needs
- * a place; columns of the sink without one get their `write-default` or NULL. Types must be the same or promotable
- * (Iceberg spec, "Schema Evolution"): nothing is rounded or cut on the way.
+ * Matches the columns of a result with those of a sink by name, with an exact-case match first. Every column of the
+ * result needs a sink column; sink columns without a match get their `write-default` or NULL. Types must be the same
+ * or promotable (Iceberg spec, "Schema Evolution"): no value is rounded or truncated.
  */
 export function sinkColumns(columns: readonly ResultColumn[], sink: Schema, sandbox: SqlSandbox): SinkColumns {
   const problems: SinkProblem[] = []
@@ -36,7 +36,10 @@ export function sinkColumns(columns: readonly ResultColumn[], sink: Schema, sand
     return `${quoted(partner.name)} AS c${field.id}`
   })
   for (const { name } of free) {
-    problems.push({ code: 'COLUMN_MISMATCH', message: `the sink has no column ${name}: add it there, or leave it out` })
+    problems.push({
+      code: 'COLUMN_MISMATCH',
+      message: `the sink has no column ${name}: add it to the sink, or remove it from the query`,
+    })
   }
   return { select, problems }
 }
@@ -56,7 +59,7 @@ function absent(field: NestedField, sandbox: SqlSandbox, problems: SinkProblem[]
     if (field.required) {
       problems.push({
         code: 'COLUMN_MISMATCH',
-        message: `column ${field.name} of the sink is required, and nothing fills it`,
+        message: `column ${field.name} of the sink is required, but no column of the result fills it`,
       })
     }
     return `CAST(NULL AS ${type}) AS c${field.id}`
@@ -64,14 +67,14 @@ function absent(field: NestedField, sandbox: SqlSandbox, problems: SinkProblem[]
   if (isNested(field.type) || field.type.kind === 'binary' || isNestedDefault(writeDefault)) {
     problems.push({
       code: 'COLUMN_MISMATCH',
-      message: `column ${field.name} of the sink has a default that has to be given here`,
+      message: `column ${field.name} of the sink has a default that cannot be applied automatically: select a value for it`,
     })
     return `CAST(NULL AS ${type}) AS c${field.id}`
   }
   return `CAST('${textOf(writeDefault).replaceAll("'", "''")}' AS ${type}) AS c${field.id}`
 }
 
-/** A type that the engine cannot write is told by the check of the sink itself. */
+/** The check of the sink itself reports a type that the engine cannot write. */
 function engineType(field: NestedField, sandbox: SqlSandbox): string {
   try {
     return sandbox.columnsOf([field])[0]?.engineType ?? 'VARCHAR'
@@ -83,7 +86,7 @@ function engineType(field: NestedField, sandbox: SqlSandbox): string {
 
 function notStorable({ name, engineType: type }: ResultColumn): string {
   const advice = type === 'HUGEINT' || type === 'UHUGEINT' || type === 'UBIGINT' ? `: CAST(${name} AS BIGINT)?` : ''
-  return `column ${name} is ${type}, which no table can hold${advice}`
+  return `column ${name} is ${type}, which tables cannot store${advice}`
 }
 
 /** Why values of one type cannot become values of another unchanged; undefined when they can. */
@@ -98,29 +101,37 @@ function mismatch(from: Type, to: Type, path: string): string | undefined {
       mismatch(from.value, to.value, `${path}.value`)
     )
   }
-  if (from.kind === 'struct' && to.kind === 'struct') {
-    const names = to.fields.map(({ name }) => name)
-    if (from.fields.length !== names.length || from.fields.some(({ name }, at) => name !== names[at])) {
-      return `column ${path} has the fields ${from.fields.map(({ name }) => name).join(', ')}, in the sink ${names.join(', ')}`
-    }
-    for (const [at, field] of to.fields.entries()) {
-      const inner = from.fields[at]
-      const why =
-        requiredInside(path, field.required) ?? (inner && mismatch(inner.type, field.type, `${path}.${field.name}`))
-      if (why !== undefined) return why
-    }
-    return undefined
-  }
-  if (!isNested(from) && !isNested(to) && canPromote(from, to, 3)) return undefined
+  if (from.kind === 'struct' && to.kind === 'struct') return structMismatch(from, to, path)
+  if (isPromotable(from, to)) return undefined
   return `column ${path} is ${formatType(from)}, in the sink ${formatType(to)}: CAST it`
 }
 
-/** Whether values inside of others are missing is not known before they are written. */
-function requiredInside(path: string, isRequired: boolean): string | undefined {
-  return isRequired ? `column ${path} of the sink has required values inside, which a query cannot promise` : undefined
+function isPromotable(from: Type, to: Type): boolean {
+  return !isNested(from) && !isNested(to) && canPromote(from, to, 3)
 }
 
-/** A single value as the table's metadata has it (Iceberg spec, Appendix D). */
+function structMismatch(from: StructType, to: StructType, path: string): string | undefined {
+  const names = to.fields.map(({ name }) => name)
+  if (from.fields.length !== names.length || from.fields.some(({ name }, at) => name !== names[at])) {
+    return `column ${path} has the fields ${from.fields.map(({ name }) => name).join(', ')}, in the sink ${names.join(', ')}`
+  }
+  for (const [at, field] of to.fields.entries()) {
+    const inner = from.fields[at]
+    const why =
+      requiredInside(path, field.required) ?? (inner && mismatch(inner.type, field.type, `${path}.${field.name}`))
+    if (why !== undefined) return why
+  }
+  return undefined
+}
+
+/** Whether nested values are missing is not known before they are written. */
+function requiredInside(path: string, isRequired: boolean): string | undefined {
+  return isRequired
+    ? `column ${path} of the sink has required nested values, which a query cannot guarantee`
+    : undefined
+}
+
+/** A single value in the form used in table metadata (Iceberg spec, Appendix D). */
 function isNestedDefault(value: unknown): boolean {
   return typeof value === 'object' && !(value instanceof JsonFloat)
 }

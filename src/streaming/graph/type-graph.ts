@@ -1,25 +1,25 @@
 import type { QueryColumn, RelationShape, ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { Schema } from '../../iceberg/schema.ts'
+import type { Schema } from '../../iceberg/schema/schema.ts'
 import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
 import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
 
 export interface TypedGraph {
-  /** The columns that reach the sink; undefined when the problems keep that from being known. */
+  /** The columns that reach the sink; undefined when problems prevent finding them. */
   readonly columns: readonly ResultColumn[] | undefined
   readonly problems: readonly GraphProblem[]
 }
 
 export interface TypeRequest {
   readonly plan: GraphPlan
-  /** One per source table of the plan; undefined: it could not be loaded, which somebody else tells. */
+  /** One per source table of the plan; undefined when it could not be loaded, which the caller reports. */
   readonly schemas: readonly (Schema | undefined)[]
   readonly sandbox: SqlSandbox
 }
 
 /**
- * Checks the SQL of each node by itself and finds its columns, so that what is wrong is told at its node. Nothing runs.
+ * Checks the SQL of each node separately and finds its columns, so that each problem names its node. Nothing runs.
  */
 export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
   const { plan } = request
@@ -51,7 +51,7 @@ class NodeProblem extends Error {
   }
 }
 
-/** The columns of a node; undefined when something before it has a problem. */
+/** The columns of a node; undefined when one of its inputs has a problem. */
 async function typeNode(
   node: PlannedNode,
   known: ReadonlyMap<string, readonly ResultColumn[]>,
@@ -76,7 +76,7 @@ async function typeNode(
   return columns
 }
 
-/** The columns of a user's query as it names them: as a part of a larger one, it gets other names for equal ones. */
+/** The columns of a user's query as named there: as a subquery, DuckDB would rename duplicate columns. */
 async function ownColumns(
   node: Extract<PlannedNode, { type: 'sql' }>,
   known: ReadonlyMap<string, readonly ResultColumn[]>,
@@ -91,7 +91,7 @@ async function checkSql(node: PlannedNode, sandbox: SqlSandbox): Promise<void> {
     await sandbox.check({ kind: 'expression', text: node.config.condition, relations: [] })
   } else if (node.type === 'select') {
     for (const { name, expression } of node.config.columns) {
-      if (name.includes('\0')) throw new NodeProblem('INVALID_CONFIG', 'columns: a name has a NUL character')
+      if (name.includes('\0')) throw new NodeProblem('INVALID_CONFIG', 'columns: a name contains a NUL character')
       if (expression !== undefined) await checkColumn(name, expression, sandbox)
     }
   } else if (node.type === 'sql') {
@@ -112,13 +112,13 @@ async function checkColumn(name: string, text: string, sandbox: SqlSandbox): Pro
 
 function requireNames(node: Extract<PlannedNode, { type: 'sql' }>): void {
   const names = inputNames(node)
-  if (names.length === 0) throw new NodeProblem('INVALID_CONFIG', 'inputs: give the inputs names')
-  const stranger = names.find(({ nodeId }) => !node.inputs.includes(nodeId))
-  if (stranger)
-    throw new NodeProblem('INVALID_CONFIG', `inputs.${stranger.name}: no edge comes from "${stranger.nodeId}"`)
+  if (names.length === 0) throw new NodeProblem('INVALID_CONFIG', 'inputs: give each input a name')
+  const unconnected = names.find(({ nodeId }) => !node.inputs.includes(nodeId))
+  if (unconnected)
+    throw new NodeProblem('INVALID_CONFIG', `inputs.${unconnected.name}: no edge comes from "${unconnected.nodeId}"`)
   const lower = names.map(({ name }) => name.toLowerCase())
-  const twice = lower.find((name, at) => lower.indexOf(name) !== at)
-  if (twice !== undefined) throw new NodeProblem('INVALID_CONFIG', `inputs: the name ${twice} is there twice`)
+  const duplicate = lower.find((name, at) => lower.indexOf(name) !== at)
+  if (duplicate !== undefined) throw new NodeProblem('INVALID_CONFIG', `inputs: duplicate name ${duplicate}`)
 }
 
 function requireSameColumns(relations: readonly RelationShape[]): void {
@@ -133,7 +133,7 @@ function requireSameColumns(relations: readonly RelationShape[]): void {
   }
 }
 
-/** DuckDB compares names without case, and what comes next could not tell two columns of one name apart. */
+/** DuckDB compares names case-insensitively, and later nodes could not distinguish two columns with the same name. */
 function requireDistinct(columns: readonly QueryColumn[]): void {
   const seen = new Set<string>()
   for (const { name } of columns) {

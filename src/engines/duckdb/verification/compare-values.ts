@@ -1,15 +1,15 @@
-import type { NestedField } from '../../../iceberg/types.ts'
+import type { NestedField } from '../../../iceberg/schema/types.ts'
 
-import type { DuckDbRun } from '../duckdb-session.ts'
-import { textOf } from '../result-values.ts'
+import type { DuckDbRun } from '../session/session.ts'
+import { textOf } from '../session/result-values.ts'
 
 import { rowHash, scanColumns } from './row-hash.ts'
 
-/** Two SELECTs with column `c<id>` for each field, that must give the same rows in any order. */
+/** Two SELECTs with column `c<id>` for each field, which must return the same rows in any order. */
 export interface RowsToCompare {
-  /** What must have been written; undefined: no rows. */
+  /** The expected rows; undefined: none. */
   readonly expected: string | undefined
-  /** What was written; undefined: no rows. */
+  /** The written rows; undefined: none. */
   readonly found: string | undefined
   readonly fields: readonly NestedField[]
 }
@@ -17,14 +17,14 @@ export interface RowsToCompare {
 export interface Comparison {
   /** Whether both have the same rows. */
   readonly isEqual: boolean
-  /** When they differ: the fields whose values do. None: values have moved from one row to another. */
+  /** If they differ: the fields with different values. None: values have moved between rows. */
   readonly differing: readonly NestedField[]
 }
 
 /**
- * Compares rows by value without putting them in order: their number, and the sum of a hash of each whole row. A sum
- * notices a doubled pair, and a whole row notices values that changed places. Only when the sums differ, the columns are
- * summed one by one to name those that do.
+ * Compares rows by value in any order: their number, and the sum of a hash of each whole row. A sum detects a duplicated
+ * pair, and hashes of whole rows detect values that moved between rows. Only if the sums differ, each column is summed, to
+ * name the columns that differ.
  */
 export async function compareValues(run: DuckDbRun, { expected, found, fields }: RowsToCompare): Promise<Comparison> {
   const whole = [rowHash(scanColumns(fields))]

@@ -1,14 +1,14 @@
-import type { NestedField, Type } from '../../../iceberg/types.ts'
+import type { NestedField, Type } from '../../../iceberg/schema/types.ts'
 
-import { quoteName } from '../sql-text.ts'
-import { structMembers } from '../type-mapping.ts'
+import { quoteName } from '../session/sql-text.ts'
+import { structMembers } from '../session/type-mapping.ts'
 
 /**
  * SQL of a 64-bit hash of some columns of one row; `columns` are SQL expressions of the given types. Two rows have the
  * same hash when all their values are the same: -0.0 differs from 0.0, NULL from a default, an empty list from NULL and
  * from a list of NULL, a NULL struct from a struct of NULLs. All NaNs are the same value.
  *
- * DuckDB's own `hash` does not tell those apart, so what it is given is spelt out. The result is hashed once more, as the
+ * DuckDB's own `hash` does not distinguish those, so its input states them explicitly. The result is hashed again, because the
  * last argument enters `hash` unmixed.
  */
 export function rowHash(columns: readonly HashedColumn[]): string {
@@ -26,7 +26,7 @@ export function scanColumns(fields: readonly NestedField[]): readonly HashedColu
   return fields.map(({ id, type }) => ({ sql: `s.c${id}`, type }))
 }
 
-/** What `hash` gets to see of a value. `depth` keeps lambda parameters apart. */
+/** The arguments of `hash` for a value. `depth` makes lambda parameters unique. */
 function hashArguments(type: Type, value: string, depth: number): readonly string[] {
   switch (type.kind) {
     case 'float':
@@ -51,7 +51,7 @@ function hashArguments(type: Type, value: string, depth: number): readonly strin
   }
 }
 
-/** The length tells NULL, an empty list and lists of NULLs or zeros apart. */
+/** The length distinguishes NULL, an empty list and lists of NULLs or zeros. */
 function listArguments(element: Type, list: string, depth: number): readonly string[] {
   const item = `h${depth}`
   const parts = hashArguments(element, item, depth + 1)

@@ -1,18 +1,18 @@
-import type { DataFile } from '../../../iceberg/manifest.ts'
-import type { NestedField } from '../../../iceberg/types.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import type { NestedField } from '../../../iceberg/schema/types.ts'
 import type { ValueComparison } from '../../engine.ts'
 
-import { RowSource } from '../row-source.ts'
-import { LAST_UPDATED, ROW_ID } from '../row-lineage.ts'
-import { openInputs } from '../scan-inputs.ts'
-import type { StageContext } from '../scan-inputs.ts'
+import { RowSource } from '../scan/row-source.ts'
+import { LAST_UPDATED, ROW_ID } from '../scan/row-lineage.ts'
+import { openInputs } from '../scan/inputs.ts'
+import type { StageContext } from '../scan/stage-context.ts'
 
 import { compareValues } from './compare-values.ts'
 
 export interface WrittenRows {
   /** The rows that were to be written, read a second time. */
   readonly source: RowSource
-  /** The new files, in their places. */
+  /** The new files, in their final locations. */
   readonly files: readonly DataFile[]
   /** The columns of the table. */
   readonly fields: readonly NestedField[]
@@ -22,7 +22,7 @@ export interface WrittenRows {
 
 /**
  * Reads the rows to be written a second time and the new files back through the table's FileIO, and compares both by
- * value. Nothing that the writer made in between (partitions, order, unfinished files) takes part. What is shared is the
+ * value. Intermediate results of the writer (partitions, order, unfinished files) are not used. Both sides share the
  * reading: DuckDB's Parquet reader, the projection to the table's schema and the deletes.
  */
 export async function verifyRewrite(

@@ -3,10 +3,11 @@ import { relative } from 'node:path'
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 import type { QueryInput } from '../../engine.ts'
-import { appendFrom } from '../append-from.ts'
-import { openRunAlone } from '../duckdb-session.ts'
-import { createLocalSandbox } from '../local-sandbox.ts'
-import { queryRows } from '../query-rows.ts'
+import { appendFrom } from '../write/append-from.ts'
+import { openRunAlone } from '../session/session.ts'
+import { compareQueries, type LocalComparison } from '../sandbox/compare-queries.ts'
+import { createLocalSandbox } from '../sandbox/local-sandbox.ts'
+import { queryRows } from '../sandbox/query-rows.ts'
 
 import type { WorkerInput, WorkerRequest, WrittenFile, WrittenFiles } from './messages.ts'
 import { StagedIO } from './staged-io.ts'
@@ -15,7 +16,7 @@ type Request<Op extends WorkerRequest['op']> = Extract<WorkerRequest, { readonly
 
 const sandbox = createLocalSandbox()
 
-/** Does what a request asks, in this process. Each run has a database of its own, which is gone with its answer. */
+/** Handles a request in this process. Each run has a separate database, which is closed after the answer. */
 export async function answer(request: WorkerRequest): Promise<unknown> {
   switch (request.op) {
     case 'check':
@@ -26,6 +27,8 @@ export async function answer(request: WorkerRequest): Promise<unknown> {
       return sandbox.describe(request.relations, request.query)
     case 'query':
       return query(request)
+    case 'compare':
+      return compare(request)
     case 'append':
       return append(request)
     default:
@@ -37,6 +40,15 @@ async function query({ folder, bounds, inputs, limits, ...task }: Request<'query
   const run = await openRunAlone({ folder, doing: 'running the query', bounds })
   try {
     return await queryRows(run, { ...task, inputs: inputs.map(openInput), bounds: limits })
+  } finally {
+    await run.close()
+  }
+}
+
+async function compare({ folder, bounds, inputs, task }: Request<'compare'>): Promise<LocalComparison> {
+  const run = await openRunAlone({ folder, doing: 'running the query', bounds })
+  try {
+    return await compareQueries(run, { ...task, inputs: inputs.map(openInput) })
   } finally {
     await run.close()
   }
@@ -69,7 +81,7 @@ function openInput({ files, ...input }: WorkerInput): QueryInput {
   return { ...input, io: new StagedIO(files) }
 }
 
-/** Remembers where new files lie instead of moving them: the parent puts them in their places. */
+/** Records the paths of new files instead of moving them: the parent moves them to their final locations. */
 class OutputPlaces {
   readonly #folder: string
   readonly #names = new Map<string, string>()

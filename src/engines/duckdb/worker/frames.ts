@@ -9,7 +9,7 @@ export function encodeFrame(value: unknown): Buffer {
   return frame
 }
 
-/** Puts the messages of {@link encodeFrame} together again. */
+/** Reassembles the messages of {@link encodeFrame}. */
 export class FrameReader {
   /** Longer messages are errors. */
   maxBytes: number
@@ -20,7 +20,7 @@ export class FrameReader {
     this.maxBytes = maxBytes
   }
 
-  /** The messages that are complete with this chunk. Throws on a message that is too long, or is no JSON. */
+  /** The messages that this chunk completes. Throws on a message that is too long or not JSON. */
   push(chunk: Uint8Array): readonly unknown[] {
     this.#chunks.push(Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength))
     this.#length += chunk.byteLength

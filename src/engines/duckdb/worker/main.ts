@@ -8,10 +8,10 @@ import { MAX_REQUEST_BYTES, type WorkerReply, type WorkerRequest } from './messa
 import { answer } from './answer.ts'
 import { fromWire, toWire } from './value-codec.ts'
 
-/** Below everything else of the service, whose event loop must always get its share of the processors. */
+/** Lower than the rest of the service, whose event loop must always get processor time. */
 const NICENESS = 10
 
-/** Queries run beside this thread, so it always notices that its parent is gone. */
+/** Queries run on other threads, so this thread always notices that its parent has ended. */
 function die(): void {
   process.kill(process.pid, 'SIGKILL')
 }
@@ -24,7 +24,7 @@ function lowerPriority(): void {
     try {
       setPriority(Number(thread), NICENESS)
     } catch {
-      // it has ended meanwhile
+      // the thread has ended meanwhile
     }
   }
 }

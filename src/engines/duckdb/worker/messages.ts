@@ -1,21 +1,21 @@
-import type { AppendFromTask, QueryBounds, QueryInput } from '../../engine.ts'
-import type { DataFile } from '../../../iceberg/manifest.ts'
+import type { AppendFromTask, CompareTask, QueryBounds, QueryInput } from '../../engine.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { RelationShape, ResultColumn, UserSql } from '../../sql-sandbox.ts'
 import type { OutputSpec } from '../../engine.ts'
-import type { SandboxBounds } from '../sandbox-settings.ts'
+import type { SandboxBounds } from '../sandbox/settings.ts'
 
-/** An input whose files all lie on this machine: pairs of location and path. */
+/** An input whose files are all on this machine: pairs of location and path. */
 export interface WorkerInput extends Omit<QueryInput, 'io'> {
   readonly files: readonly (readonly [location: string, path: string])[]
 }
 
-/** Where and within which bounds a query runs; the folder exists and is empty. */
+/** Folder and limits of a query; the folder exists and is empty. */
 interface RunPlace {
   readonly folder: string
   readonly bounds: SandboxBounds
 }
 
-/** What a worker is asked; it answers one request at a time. */
+/** A request to a worker, which answers one at a time. */
 export type WorkerRequest =
   | { readonly op: 'check' | 'references'; readonly sql: UserSql }
   | { readonly op: 'describe'; readonly relations: readonly RelationShape[]; readonly query: string }
@@ -27,13 +27,18 @@ export type WorkerRequest =
       readonly limits: QueryBounds
     })
   | (RunPlace & {
+      readonly op: 'compare'
+      readonly inputs: readonly WorkerInput[]
+      readonly task: Omit<CompareTask, 'inputs'>
+    })
+  | (RunPlace & {
       readonly op: 'append'
       readonly inputs: readonly WorkerInput[]
       readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable'>
       readonly output: Omit<OutputSpec, 'newDataLocation'>
     })
 
-/** A new file in the folder of a run, not yet in its place; `file.filePath` means nothing. */
+/** A new file in the folder of a run, before it is moved; `file.filePath` is not used. */
 export interface WrittenFile {
   /** Below the folder of the run. */
   readonly name: string
@@ -49,7 +54,7 @@ export interface WrittenFiles {
   readonly rowsDeleted: number
 }
 
-/** What a worker says: first that it is ready, then one answer per request. */
+/** A message of a worker: first that it is ready, then one answer per request. */
 export type WorkerReply =
   | { readonly kind: 'ready' }
   | { readonly kind: 'done'; readonly value: unknown }

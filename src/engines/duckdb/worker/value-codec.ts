@@ -1,4 +1,4 @@
-/** The key that marks a value which JSON cannot carry as it is. */
+/** The key that marks a value which JSON cannot represent. */
 const TAG = '$'
 
 /**
@@ -19,19 +19,26 @@ export function toWire(value: unknown): unknown {
   return Object.hasOwn(value, TAG) ? { [TAG]: 'object', v: entries } : Object.fromEntries(entries)
 }
 
-/** The value that {@link toWire} was given. Throws on what it cannot have made. */
+/** The inverse of {@link toWire}. Throws on invalid input. */
 export function fromWire(wire: unknown): unknown {
   if (typeof wire !== 'object' || wire === null) return wire
   if (Array.isArray(wire)) return wire.map(fromWire)
   if (!(TAG in wire)) return fromEntries(Object.entries(wire))
   const { [TAG]: tag, v } = wire as { readonly [TAG]: unknown; readonly v?: unknown }
-  if (tag === 'bigint' && typeof v === 'string') return BigInt(v)
-  if (tag === 'number' && typeof v === 'string') return Number(v)
-  if (tag === 'bytes' && typeof v === 'string') return new Uint8Array(Buffer.from(v, 'base64'))
-  if (tag === 'map' && Array.isArray(v))
-    return new Map(v.map((entry) => pair(entry).map(fromWire) as [unknown, unknown]))
-  if (tag === 'object' && Array.isArray(v)) return fromEntries(v.map((entry) => pair(entry) as [string, unknown]))
+  const decoded = typeof v === 'string' ? fromText(tag, v) : Array.isArray(v) ? fromPairs(tag, v) : undefined
+  if (decoded !== undefined) return decoded
   throw new TypeError(`a value of an unknown kind: ${String(tag).slice(0, 40)}`)
+}
+
+function fromText(tag: unknown, text: string): bigint | number | Uint8Array | undefined {
+  if (tag === 'bigint') return BigInt(text)
+  if (tag === 'number') return Number(text)
+  return tag === 'bytes' ? new Uint8Array(Buffer.from(text, 'base64')) : undefined
+}
+
+function fromPairs(tag: unknown, entries: readonly unknown[]): object | undefined {
+  if (tag === 'map') return new Map(entries.map((entry) => pair(entry).map(fromWire) as [unknown, unknown]))
+  return tag === 'object' ? fromEntries(entries.map((entry) => pair(entry) as [string, unknown])) : undefined
 }
 
 function numberText(value: number): string {

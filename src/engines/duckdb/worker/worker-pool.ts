@@ -11,14 +11,14 @@ export interface WorkerPoolOptions {
   readonly maxWorkers: number
 }
 
-/** What a runtime and the engine's code take without any query; the rest is for queries. */
+/** Memory that a runtime and the engine need without any query; the rest is for queries. */
 export const RUNTIME_BYTES = 192 * 1_048_576
-/** Data that a runtime reserves, most of which it never uses, and that counts for the kernel's limit. */
+/** Memory that a runtime reserves, and mostly never uses, but that counts towards the kernel's limit. */
 export const RUNTIME_DATA_BYTES = 768 * 1_048_576
-/** What is kept ready for the next query. */
+/** Number of processes that are kept ready for the next query. */
 const MAX_IDLE = 1
 
-/** Processes that run SQL of users; one is kept warm once the first was needed. */
+/** Processes that run user SQL; after the first use, one is kept ready. */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions
   readonly #all = new Set<WorkerProcess>()
@@ -29,7 +29,7 @@ export class WorkerPool {
     this.#options = options
   }
 
-  /** Lends a worker that is ready; the signal aborts the waiting for it. Throws `WorkerEnded` when none can start. */
+  /** Returns a worker that is ready; the signal aborts the wait. Throws `WorkerEnded` when none can start. */
   async use<T>(signal: AbortSignal | undefined, work: (worker: WorkerProcess) => Promise<T>): Promise<T> {
     const worker = this.#take()
     try {
@@ -40,7 +40,7 @@ export class WorkerPool {
     }
   }
 
-  /** Ends all workers at once, and what they do. */
+  /** Kills all workers and their queries. */
   async close(): Promise<void> {
     this.#isClosed = true
     for (const worker of this.#all) worker.kill()

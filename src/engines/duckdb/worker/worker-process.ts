@@ -38,28 +38,28 @@ interface Pending {
 }
 
 const READY_WITHIN_MS = 60_000
-/** A process that has to give gigabytes back takes a moment to end. */
+/** A process that has to free gigabytes takes a moment to end. */
 const EXIT_WITHIN_MS = 2000
-/** Looking takes about 20 µs on Linux, and a process of its own elsewhere. */
+/** A check takes about 20 µs on Linux, and needs a separate process elsewhere. */
 const LOOK_EVERY_MS = existsSync('/proc/self/status') ? 20 : 500
 const MAX_ERROR_TEXT = 2000
 const READY_BYTES = 1000
-/** A worker that is larger after a query makes room for a new one, and so does one after so many queries. */
+/** A worker that is larger after a query is replaced, and so is one after this many queries. */
 const MAX_FIT_BYTES = 256 * 1_048_576
 const MAX_GROWTH_BYTES = 128 * 1_048_576
 const MAX_CALLS = 200
 const SHELL = '/bin/sh'
 /**
- * The kernel takes the worker first when memory runs out, refuses it more than `$0` KiB of data, keeps no image of it,
- * and prefers everything else to it, but not so much that starting takes long: the worker lowers itself further.
+ * The kernel kills the worker first when memory runs out, limits it to `$0` KiB of data, writes no core dump, and gives it a
+ * low priority, but not so low that it starts slowly: the worker lowers its priority further.
  */
 const LIMITS_SCRIPT =
   '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2> /dev/null; ' +
   'if command -v nice > /dev/null; then exec nice -n 5 "$@"; fi; exec "$@"'
 
 /**
- * A process that runs SQL of users. It has no variable of the environment of its parent, ends when its parent does, and
- * answers one request at a time. Once killed, it is of no more use.
+ * A process that runs user SQL. It has no environment variable of its parent, ends when its parent does, and
+ * answers one request at a time. A killed process cannot be used again.
  */
 export class WorkerProcess {
   readonly #child: ChildProcess
@@ -72,20 +72,20 @@ export class WorkerProcess {
   #isGone = false
   #calls = 0
   #dataAtStart: number | undefined
-  /** Whether a request failed for another reason than what its author wrote. */
+  /** Whether a request failed for another reason than its SQL. */
   #hasFailed = false
 
   /** `dataBytes`: what the kernel lets it allocate at most, address space that it only reserves included; on Linux. */
   constructor(command: WorkerCommand, dataBytes: number) {
     this.#started = new Promise((resolve, reject) => (this.#pending = { resolve, reject }))
-    this.#started.catch(() => undefined) // whoever waits for it is told
+    this.#started.catch(() => undefined) // callers that wait for it get the error
     this.#child = start(command, dataBytes)
     const { stdin, stdout, stderr } = this.#child
     stdout?.on('data', (chunk: Uint8Array) => this.#receive(chunk))
     stderr?.on('data', (chunk: Uint8Array) => {
       this.#errorText = (this.#errorText + Buffer.from(chunk).toString('utf8')).slice(-MAX_ERROR_TEXT)
     })
-    stdin?.on('error', () => undefined) // its end is told by 'exit'
+    stdin?.on('error', () => undefined) // 'exit' reports the end
     this.#exited = new Promise((resolve) => {
       for (const event of ['error', 'exit'])
         this.#child.on(event, () => {
@@ -93,7 +93,7 @@ export class WorkerProcess {
           resolve()
         })
     })
-    unref(this.#child) // what waits for an answer keeps this process alive, not a worker at rest
+    unref(this.#child) // an idle worker must not keep this process alive
     const timer = setTimeout(() => this.kill('crashed'), READY_WITHIN_MS)
     timer.unref()
     const ready = (): void => {
@@ -111,7 +111,7 @@ export class WorkerProcess {
     return this.#isGone || this.#end !== undefined
   }
 
-  /** Resolves when the process is gone, which takes a moment after {@link kill}; or after a while, if it resists. */
+  /** Resolves when the process has ended, which takes a moment after {@link kill}; or after a timeout. */
   async exited(): Promise<void> {
     let timer: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => (timer = setTimeout(resolve, EXIT_WITHIN_MS)))
@@ -157,7 +157,7 @@ export class WorkerProcess {
     }
   }
 
-  /** Ends it at once, whatever it does. */
+  /** Kills it at once. */
   kill(end: WorkerEnd = 'cancelled'): void {
     this.#end ??= end
     this.#child.kill('SIGKILL')
@@ -165,8 +165,8 @@ export class WorkerProcess {
   }
 
   /**
-   * Whether it may serve another query: what ran out of memory once has too little left, and allocators do not give
-   * everything back.
+   * Whether it may serve another query: after running out of memory it has too little left, and allocators do not return
+   * everything.
    */
   get isFit(): boolean {
     if (this.isGone || this.#hasFailed || this.#calls >= MAX_CALLS) return false
@@ -246,7 +246,7 @@ function unref(child: ChildProcess): void {
 
 function start({ file, args }: WorkerCommand, dataBytes: number): ChildProcess {
   const options = {
-    cwd: '/', // a runtime reads settings from the folder in which it starts
+    cwd: '/', // a runtime reads settings from its working directory
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', TZ: 'UTC' },
     stdio: 'pipe' as const,
   }
@@ -260,7 +260,7 @@ interface ProcessMemory {
   readonly data: number
 }
 
-/** What `/proc/<pid>/status` says. */
+/** Memory use from `/proc/<pid>/status`. */
 function readMemory(status: string): ProcessMemory {
   const bytes = (name: string): number =>
     Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1024

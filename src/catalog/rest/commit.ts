@@ -1,0 +1,87 @@
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { sleep } from '../../iceberg/sleep.ts'
+import { servedCommit } from '../../iceberg/update/staged-commit.ts'
+import type { CommitRequest } from '../catalog.ts'
+import { type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
+import { nextMetadata } from '../commit-swap.ts'
+import { hasStatus, isCertainRefusal } from './errors.ts'
+import { addedSnapshots, judgeCommit } from './outcome.ts'
+import { noSuchTable } from './table-errors.ts'
+
+/** The operations of a REST catalog that a commit needs. */
+export interface RestCommitPort {
+  load(identifier: TableIdentifier): Promise<Table>
+  /** Sends the commit once. */
+  send(identifier: TableIdentifier, request: CommitRequest): Promise<Table>
+  /** Waits between checks of the table when the outcome is unknown, ms. */
+  readonly outcomeWaitsMs: readonly number[]
+}
+
+/**
+ * One commit attempt on a catalog whose server applies the updates. It is sent once. Refused with `COMMIT_CONFLICT` when a
+ * requirement does not hold (409); unknown when there was no response, or a status of 500 or above, and
+ * the table does not show the outcome.
+ */
+export async function commitServed(
+  port: RestCommitPort,
+  identifier: TableIdentifier,
+  request: CommitRequest,
+): Promise<CommitOutcome> {
+  try {
+    await checkRemovals(port, identifier, request)
+    await request.onStaged?.(servedCommit(request.requirements))
+  } catch (error) {
+    return refused(identifier, error) // nothing was sent
+  }
+  try {
+    return committed(await port.send(identifier, request))
+  } catch (error) {
+    if (hasStatus(error, 409)) return afterConflict(port, { identifier, request, cause: error })
+    if (hasStatus(error, 404)) return refused(identifier, noSuchTable(identifier))
+    if (isCertainRefusal(error)) return refused(identifier, error)
+    return afterTimeout(port, { identifier, request, cause: error })
+  }
+}
+
+/**
+ * Servers drop the branches and tags of removed snapshots, and no requirement covers refs created after the removal was
+ * planned: so this is checked as late as possible.
+ */
+async function checkRemovals(port: RestCommitPort, identifier: TableIdentifier, request: CommitRequest): Promise<void> {
+  if (!request.updates.some(({ action }) => action === 'remove-snapshots')) return
+  nextMetadata(await port.load(identifier), request)
+}
+
+interface UnknownOutcome {
+  readonly identifier: TableIdentifier
+  readonly request: CommitRequest
+  readonly cause: unknown
+}
+
+/** Proxies may send a request twice; then the first one causes a conflict for the second. */
+async function afterConflict(
+  port: RestCommitPort,
+  { identifier, request, cause }: UnknownOutcome,
+): Promise<CommitOutcome> {
+  if (addedSnapshots(request).length === 0) return conflict(identifier, cause)
+  try {
+    const table = await port.load(identifier)
+    return judgeCommit(table.metadata, request) === 'committed' ? committed(table) : conflict(identifier, cause)
+  } catch (error) {
+    return unknown(identifier, error)
+  }
+}
+
+async function afterTimeout(
+  port: RestCommitPort,
+  { identifier, request, cause }: UnknownOutcome,
+): Promise<CommitOutcome> {
+  for (const waitMs of [0, ...port.outcomeWaitsMs]) {
+    await sleep(waitMs)
+    const table = await port.load(identifier).catch(() => undefined) // retried, and unknown in the end
+    const verdict = table === undefined ? 'unknown' : judgeCommit(table.metadata, request)
+    if (table !== undefined && verdict === 'committed') return committed(table)
+    if (verdict === 'refused') return conflict(identifier, cause)
+  }
+  return unknown(identifier, cause)
+}

@@ -1,0 +1,34 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { placeOf } from '../../iceberg/io/place.ts'
+import { locationParts } from '../../iceberg/metadata/location-identity.ts'
+
+/**
+ * Files of a catalog that may have tables in any store: `io` serves local files and `stores` (schemes); all others are
+ * refused with `UNSUPPORTED` naming the scheme.
+ */
+export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
+  const served = (location: string): string => {
+    const { scheme } = locationParts(location)
+    if (scheme === undefined || scheme === 'file' || stores.includes(scheme)) return location
+    const known = ['local files', ...stores.map((store) => `${store}: locations`)].join(' and ')
+    const message = `The table has files in ${scheme}: locations, which are not supported. Supported: ${known}.`
+    throw new IcebergError('UNSUPPORTED', message)
+  }
+  const { listFolders } = io
+  return {
+    read: async (location) => io.read(served(location)),
+    readRange: async (location, offset, length) => io.readRange(served(location), offset, length),
+    create: async (location, bytes) => io.create(served(location), bytes),
+    write: async (location, bytes) => io.write(served(location), bytes),
+    stat: async (location) => io.stat(served(location)),
+    async *list(location) {
+      yield* io.list(served(location))
+    },
+    ...(listFolders && { listFolders: async (location) => listFolders.call(io, served(location)) }),
+    place: async (location) => placeOf(io, location),
+    delete: async (location) => io.delete(served(location)),
+    localPath: (location) => io.localPath(served(location)),
+    moveIn: async (path, location) => io.moveIn(path, served(location)),
+  }
+}

@@ -1,0 +1,349 @@
+import type { CompiledQuery, Kysely } from 'kysely'
+
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { folderNames } from '../../iceberg/io/folder-names.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { compareText } from '../../iceberg/values/values.ts'
+import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
+import { type CommitOutcome, conflict, refused } from '../commit-outcome.ts'
+import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
+import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
+import { draftOfNewTable, type NewTable, stageNewTable } from '../new-table.ts'
+import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
+import { createSqlNamespaces, type SqlNamespaces } from './namespaces.ts'
+import {
+  failuresAreFinal,
+  type IcebergTablesTable,
+  isBusy,
+  isRefusal,
+  listCatalogNames,
+  onlyTables,
+  prepareSqlCatalog,
+  type SqlCatalogTables,
+  type SqlCatalogVersion,
+} from './tables.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  checkNewIdentifier,
+  formatIdentifier,
+  formatNamespace,
+  parseNamespace,
+} from '../table-identifier.ts'
+
+export interface SqlCatalogOptions {
+  readonly db: Kysely<SqlCatalogTables>
+  /** Part of the row key: other systems see the same tables only under the same name. */
+  readonly name: string
+  readonly warehouse: string
+  readonly io: FileIO
+  /** Locations that may contain tables; default: the warehouse. */
+  readonly roots?: readonly string[]
+}
+
+/** A catalog stored in the tables of Iceberg's JDBC catalog. */
+export interface SqlCatalog extends Catalog {
+  /** The catalog names that have anything in this database, sorted: helps when an empty catalog only has the wrong name. */
+  listCatalogNames(): Promise<readonly string[]>
+}
+
+/**
+ * The Iceberg JDBC catalog (V0 and V1) over Kysely: the same rows that Java's JdbcCatalog and PyIceberg's SqlCatalog
+ * read and write. Views are hidden. Closing destroys `db`.
+ */
+export function createSqlCatalog(options: SqlCatalogOptions): SqlCatalog {
+  return new SqlCatalogImpl(options)
+}
+
+/** Placeholders in a compiled query for the parameters of each run; never valid table names. */
+const NAMESPACE_SLOT = '\0namespace'
+const NAME_SLOT = '\0name'
+
+class SqlCatalogImpl implements SqlCatalog {
+  readonly name: string
+  readonly warehouse: string
+  readonly roots: readonly string[]
+  readonly mayCommitLate: boolean
+  readonly #db: Kysely<SqlCatalogTables>
+  readonly #io: FileIO
+  readonly #namespaces: SqlNamespaces
+  readonly #pointer: TablePointer
+  #version: Promise<SqlCatalogVersion> | undefined
+  #location: CompiledQuery<{ metadata_location: string | null }> | undefined
+
+  constructor(options: SqlCatalogOptions) {
+    this.name = options.name
+    this.warehouse = options.warehouse.replace(/\/+$/, '')
+    this.roots = options.roots ?? [this.warehouse]
+    this.#db = options.db
+    this.#io = options.io
+    this.#namespaces = createSqlNamespaces(options.db, options.name)
+    this.mayCommitLate = !failuresAreFinal(options.db)
+    this.#pointer = {
+      catalog: this,
+      io: options.io,
+      failuresAreFinal: !this.mayCommitLate,
+      read: (identifier) => this.#read(identifier),
+      swap: (identifier, expected, next) => this.#swap(identifier, expected, next),
+    }
+  }
+
+  async ping(): Promise<void> {
+    await this.#prepare()
+    await query(() => this.#db.selectFrom('iceberg_tables').select('catalog_name').limit(1).execute())
+    await folderNames(this.#io, this.warehouse) // fails if the object store cannot be reached
+  }
+
+  async listCatalogNames(): Promise<readonly string[]> {
+    await this.#prepare()
+    return query(() => listCatalogNames(this.#db))
+  }
+
+  async createNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    await this.#prepare()
+    await query(() => this.#namespaces.create(namespace))
+  }
+
+  async listNamespaces(): Promise<readonly (readonly string[])[]> {
+    await this.#prepare()
+    return query(() => this.#namespaces.list())
+  }
+
+  async listTables(namespace?: readonly string[]): Promise<readonly TableIdentifier[]> {
+    const version = await this.#prepare()
+    if (namespace !== undefined && namespace.length > 0) await this.#requireNamespace(namespace)
+    let rows = this.#db.selectFrom('iceberg_tables').select(['table_namespace', 'table_name'])
+    rows = rows.where('catalog_name', '=', this.name).where(onlyTables(version))
+    if (namespace !== undefined) rows = rows.where('table_namespace', '=', formatNamespace(namespace))
+    const found = await query(() => rows.execute())
+    // A server may sort by language rules.
+    const sorted = found.sort(
+      (a, b) => compareText(a.table_namespace, b.table_namespace) || compareText(a.table_name, b.table_name),
+    )
+    return sorted.map((row) => ({ namespace: parseNamespace(row.table_namespace), name: row.table_name }))
+  }
+
+  async listEntries(): Promise<readonly CatalogEntry[]> {
+    const version = await this.#prepare()
+    const columns = ['catalog_name', 'table_namespace', 'table_name', 'metadata_location'] as const
+    const rows = this.#db.selectFrom('iceberg_tables').select(columns).where(onlyTables(version))
+    const found = await query(() => rows.execute())
+    return found.flatMap((row) => this.#entry(row) ?? [])
+  }
+
+  async loadTable(identifier: TableIdentifier): Promise<Table> {
+    return loadTableAt(this.#io, identifier, await this.#read(identifier))
+  }
+
+  /** Runs at every trigger of every pipeline, so the query is built once: building it takes longer than running it. */
+  async locateTable(identifier: TableIdentifier): Promise<string> {
+    checkIdentifier(identifier)
+    const version = await this.#prepare()
+    this.#location ??= this.#rowOf({ namespace: [NAMESPACE_SLOT], name: NAME_SLOT })
+      .where(onlyTables(version))
+      .compile()
+    const given = new Map<unknown, string>([
+      [NAMESPACE_SLOT, formatNamespace(identifier.namespace)],
+      [NAME_SLOT, identifier.name],
+    ])
+    const { parameters, ...compiled } = this.#location
+    const asked = { ...compiled, parameters: parameters.map((value) => given.get(value) ?? value) }
+    const { rows } = await query(() => this.#db.executeQuery<{ metadata_location: string | null }>(asked))
+    return rows[0]?.metadata_location ?? this.#read(identifier) // throws the specific error
+  }
+
+  async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
+    checkNewIdentifier(identifier)
+    await this.#prepare()
+    await this.#requireNamespace(identifier.namespace)
+    await this.#requireFree(identifier)
+    const parent = await query(() => this.#namespaces.location(identifier.namespace))
+    const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
+    const location = options.location ?? `${base.replace(/\/+$/, '')}/${identifier.name}`
+    const placed = { ...options, location }
+    await requireUnowned(this, draftOfNewTable(this.#io, identifier, placed))
+    return this.#insert(await stageNewTable(this.#io, identifier, placed))
+  }
+
+  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+    checkNewIdentifier(identifier)
+    await this.#prepare()
+    await this.#requireNamespace(identifier.namespace)
+    await this.#requireFree(identifier)
+    const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    return addUnowned(this, table, {
+      add: () => this.#insert({ table, discard: async () => {} }),
+      undo: (added) => this.#forget(added),
+    })
+  }
+
+  async dropTable(identifier: TableIdentifier): Promise<void> {
+    const version = await this.#prepare()
+    const row = this.#db.deleteFrom('iceberg_tables').where('catalog_name', '=', this.name)
+    const named = row.where('table_namespace', '=', formatNamespace(identifier.namespace))
+    const deletion = named.where('table_name', '=', identifier.name).where(onlyTables(version))
+    const result = await query(() => deletion.executeTakeFirst())
+    if (result.numDeletedRows === 0n) throw await this.#noSuchTable(identifier)
+  }
+
+  async commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome> {
+    return commitBySwap(this.#pointer, identifier, request)
+  }
+
+  async close(): Promise<void> {
+    await this.#db.destroy()
+  }
+
+  #prepare(): Promise<SqlCatalogVersion> {
+    this.#version ??= query(() => prepareSqlCatalog(this.#db)).catch((error: unknown) => {
+      this.#version = undefined // a later call retries
+      throw error
+    })
+    return this.#version
+  }
+
+  async #read(identifier: TableIdentifier): Promise<string> {
+    checkIdentifier(identifier)
+    const version = await this.#prepare()
+    const row = await query(() => this.#rowOf(identifier).where(onlyTables(version)).executeTakeFirst())
+    if (row === undefined) throw await this.#noSuchTable(identifier)
+    if (row.metadata_location !== null) return row.metadata_location
+    const message = `The catalog entry of ${formatIdentifier(identifier)} has no metadata location.`
+    throw new IcebergError('INVALID_METADATA', message)
+  }
+
+  #rowOf(identifier: TableIdentifier) {
+    const rows = this.#db.selectFrom('iceberg_tables').select(['metadata_location'])
+    const named = rows.where('catalog_name', '=', this.name).where('table_name', '=', identifier.name)
+    return named.where('table_namespace', '=', formatNamespace(identifier.namespace))
+  }
+
+  async #swap(identifier: TableIdentifier, expected: string, next: string): Promise<SwapOutcome> {
+    const version = await this.#prepare()
+    const update = this.#db
+      .updateTable('iceberg_tables')
+      .set({ metadata_location: next, previous_metadata_location: expected })
+      .where('catalog_name', '=', this.name)
+      .where('table_namespace', '=', formatNamespace(identifier.namespace))
+      .where('table_name', '=', identifier.name)
+      .where('metadata_location', '=', expected)
+      .where(onlyTables(version))
+    try {
+      const { numUpdatedRows } = await update.executeTakeFirst()
+      return { kind: numUpdatedRows === 1n ? 'swapped' : 'moved' }
+    } catch (error) {
+      if (isBusy(error)) return conflict(identifier, error)
+      if (isRefusal(error)) return refused(identifier, databaseFailure(error))
+      throw error
+    }
+  }
+
+  async #insert(created: NewTable): Promise<Table> {
+    const { table } = created
+    try {
+      if (!(await this.#insertRow(table.identifier, table.metadataLocation))) throw tableExists(table.identifier)
+      return table
+    } catch (error) {
+      if (!isIcebergError(error, 'TABLE_EXISTS') && (await this.#wasInserted(table, error))) return table
+      await created.discard()
+      throw error
+    }
+  }
+
+  /** Deletes a row that is unchanged since it was inserted. */
+  async #forget({ identifier, metadataLocation }: Table): Promise<void> {
+    const rows = this.#db.deleteFrom('iceberg_tables').where('catalog_name', '=', this.name)
+    const named = rows.where('table_name', '=', identifier.name).where('metadata_location', '=', metadataLocation)
+    await query(() => named.where('table_namespace', '=', formatNamespace(identifier.namespace)).execute())
+  }
+
+  /** Undefined for a row without a metadata file: its files are unknown. */
+  #entry(row: EntryRow): CatalogEntry | undefined {
+    const { metadata_location: metadataLocation } = row
+    if (metadataLocation === null) return undefined
+    const identifier = { namespace: parseNamespace(row.table_namespace), name: row.table_name }
+    const own = row.catalog_name === this.name
+    const name = formatIdentifier(identifier)
+    return {
+      name: own ? name : `${name} of the catalog "${row.catalog_name}"`,
+      identifier: own ? identifier : undefined,
+      metadataLocation,
+      load: () => loadTableAt(this.#io, identifier, metadataLocation),
+    }
+  }
+
+  /** After an error of the INSERT: whether it happened. Throws `COMMIT_STATE_UNKNOWN` when the outcome is unknown. */
+  async #wasInserted({ identifier, metadataLocation }: Table, cause: unknown): Promise<boolean> {
+    if (cause instanceof Error && isRefusal(cause.cause)) return false
+    try {
+      return (await this.#read(identifier)) === metadataLocation
+    } catch (error) {
+      if (isIcebergError(error, 'NO_SUCH_TABLE') && this.#pointer.failuresAreFinal) return false
+      const message = `It is not known whether ${formatIdentifier(identifier)} was created; no file was deleted.`
+      throw new IcebergError('COMMIT_STATE_UNKNOWN', message, { cause })
+    }
+  }
+
+  /** False when there is a table or a view of that name. */
+  async #insertRow(identifier: TableIdentifier, metadataLocation: string): Promise<boolean> {
+    const version = await this.#prepare()
+    const row = {
+      catalog_name: this.name,
+      table_namespace: formatNamespace(identifier.namespace),
+      table_name: identifier.name,
+      metadata_location: metadataLocation,
+      previous_metadata_location: null,
+      ...(version === 'V1' ? { iceberg_type: 'TABLE' } : {}),
+    }
+    const insert = this.#db.insertInto('iceberg_tables').values(row)
+    const result = await query(() => insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst())
+    return result.numInsertedOrUpdatedRows === 1n
+  }
+
+  async #requireFree(identifier: TableIdentifier): Promise<void> {
+    if ((await query(() => this.#rowOf(identifier).executeTakeFirst())) !== undefined) throw tableExists(identifier)
+  }
+
+  async #requireNamespace(namespace: readonly string[]): Promise<void> {
+    checkNamespace(namespace)
+    if (await query(() => this.#namespaces.exists(namespace))) return
+    throw new IcebergError('NO_SUCH_NAMESPACE', `There is no namespace ${formatNamespace(namespace)}.`)
+  }
+
+  async #noSuchTable(identifier: TableIdentifier): Promise<IcebergError> {
+    const names = await query(() => listCatalogNames(this.#db))
+    const others = names.length > 0 && !names.includes(this.name) ? names.map((name) => `"${name}"`).join(', ') : ''
+    const hint = others === '' ? '' : ` The catalog "${this.name}" is empty; this database contains ${others}.`
+    return new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.${hint}`)
+  }
+}
+
+type EntryRow = Pick<IcebergTablesTable, 'catalog_name' | 'table_namespace' | 'table_name' | 'metadata_location'>
+
+const ATTEMPTS = 3
+
+/**
+ * Converts driver errors to catalog errors; not used for the swap, whose caller determines the outcome. Statements
+ * refused because of concurrent ones are retried.
+ */
+async function query<T>(work: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await work()
+    } catch (error) {
+      if (isIcebergError(error)) throw error
+      if (!isBusy(error) || attempt === ATTEMPTS) throw databaseFailure(error)
+    }
+  }
+}
+
+function databaseFailure(cause: unknown): IcebergError {
+  const detail = cause instanceof Error ? ` (${cause.message})` : ''
+  return new IcebergError('IO_FAILED', `The catalog database did not respond${detail}.`, { cause })
+}
+
+function tableExists(identifier: TableIdentifier): IcebergError {
+  return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} already exists, as a table or a view.`)
+}

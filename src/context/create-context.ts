@@ -1,0 +1,308 @@
+import type { Dialect } from 'kysely'
+
+import type { RunLimits } from '../agent/loop/run-limits.ts'
+import type { AppContext } from '../app.ts'
+import type { Config } from '../config/config.ts'
+import type { Env } from '../config/env.ts'
+import { secretReader } from '../config/secret-reader.ts'
+import { openCatalogService } from './open-catalog.ts'
+import { openAgent } from './open-agent.ts'
+import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
+import { openIdentity } from './open-identity.ts'
+import { openLifecycle } from './open-lifecycle.ts'
+import { openMaintenance } from './open-maintenance.ts'
+import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
+import { openState } from './open-state.ts'
+import { openStreaming, type StreamingSettings } from './open-streaming.ts'
+import { openWebhooks } from './open-webhooks.ts'
+import { createIdSource } from '../domain/ids.ts'
+import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
+import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
+import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
+import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
+import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
+import { createWebhookSender } from '../services/webhooks/http-sender.ts'
+import type { Engine } from '../engines/engine.ts'
+import { createLazyEngine } from '../engines/lazy-engine.ts'
+import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
+import type { CheckpointFile } from '../services/audit/audit-log.ts'
+import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import { makeDemoLakehouse } from '../services/catalogs/demo-lakehouse.ts'
+import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
+import { createHealthService, type HealthService } from '../services/health/health-service.ts'
+import { createEnvironmentService } from '../services/environments/environment-service.ts'
+import { createGraphService } from '../services/lifecycle/graph-service.ts'
+import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
+import type { Logger } from '../services/logger.ts'
+import type { MonitorSettings } from '../services/pipelines/monitor-service.ts'
+import { createRefusalLog } from '../services/audit/refusal-log.ts'
+import { createTokenService } from '../services/identity/token-service.ts'
+import { createIdempotencyStore } from '../storage/stores/idempotency-store.ts'
+import { createEnvironmentStore } from '../storage/stores/environment-store.ts'
+import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
+import { createServiceChecks } from '../services/health/service-checks.ts'
+import { createOperationStore, type OperationStore } from '../storage/stores/operation-store.ts'
+import { createTokenStore } from '../storage/stores/token-store.ts'
+import type { MetricsHub } from '../streaming/supervision/metrics-hub.ts'
+import { VERSION } from '../version.ts'
+
+/** Local paths of the service's state; the runtime prepares them and holds the lock. */
+export interface Home {
+  /** Whether this start created the state. */
+  readonly isNew: boolean
+  readonly stateDatabase: string
+  /** The embedded catalog; other systems may open it too. */
+  readonly catalogDatabase: string
+  /** SQLite files that must not be used as a catalog: the state and the lock. */
+  readonly ownDatabases: readonly string[]
+  /** The embedded warehouse, as a URI. */
+  readonly warehouse: string
+  readonly scratch: string
+  /** Signs the end of the audit log; 32 secret bytes. */
+  readonly auditKey: Uint8Array
+  readonly auditCheckpoint: CheckpointFile
+  readonly release: () => void
+}
+
+export interface ContextOptions {
+  readonly config: Config
+  readonly home: Home
+  readonly env: Env
+  /** A Kysely dialect over the SQLite file of the state. */
+  readonly openStateFile: (path: string) => Dialect
+  readonly log: Logger
+  /** Replaces parts in tests. */
+  readonly overrides?: {
+    readonly now?: () => Date
+    /** Wraps the engine, to simulate failures. */
+    readonly wrapEngine?: (engine: Engine) => Engine
+    readonly webhookRetryDelaysMs?: readonly number[]
+    readonly monitor?: Partial<MonitorSettings>
+    readonly streaming?: StreamingSettings
+    readonly deployments?: DeploymentTimes
+    readonly notebooks?: NotebookOverrides
+    readonly agentLimits?: Partial<RunLimits>
+    readonly queryLimits?: Partial<QueryLimits>
+    readonly catalogCloseAfterMs?: number
+  }
+}
+
+export interface Context {
+  readonly app: Omit<AppContext, 'staticFiles'>
+  /** Progress and state changes of streaming pipelines. */
+  readonly hub: MetricsHub
+  /** The administrator token created by the first start, to be shown once; undefined afterwards. */
+  readonly firstToken: string | undefined
+  /** Closes ledger entries left open by a crash. Call it before accepting requests. */
+  reconcile(): Promise<void>
+  /** Removes what a crash left in the scratch folder, and starts background work: webhooks, streaming pipelines, notebooks. */
+  startBackground(): void
+  /** Creates the demo lakehouse when the state is new and the configuration enables it. */
+  makeDemo(): Promise<void>
+  close(): Promise<void>
+}
+
+/** The only composition root: creates all services. Throws when the state cannot be opened. */
+export async function createContext(options: ContextOptions): Promise<Context> {
+  const { config, home, log } = options
+  const foundation = await openFoundation(options)
+  const { state, catalog } = foundation.common
+  const services = await openServices(options, foundation)
+  const { hub, tokens, operations, background, dispatcher, notebooks } = services
+  let stopFollowing = (): void => undefined
+  return {
+    app: appContext(options, foundation, services),
+    hub,
+    firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
+    reconcile: () => services.reconciler.run(),
+    startBackground() {
+      dispatcher.start()
+      // the engine opens at its first use, which may come late
+      void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
+      stopFollowing = followCatalogChanges({ catalog, feed: state.feed, log })
+      void background.start()
+      services.rollouts.start()
+      notebooks.startBackground()
+    },
+    async makeDemo() {
+      const { engine } = foundation
+      if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
+    },
+    async close() {
+      stopFollowing()
+      await services.agent.agent.shutDown()
+      await services.rollouts.close()
+      await Promise.all([operations.shutDown(), background.close()])
+      await Promise.all([dispatcher.stop(), notebooks.close(), services.notebookUpstream.close()])
+      await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
+      await services.refusals.close()
+      await state.close()
+      home.release()
+    },
+  }
+}
+
+/** Parts that the services are created with. */
+async function openFoundation(options: ContextOptions) {
+  const { config, home, openStateFile, log } = options
+  const now = options.overrides?.now ?? (() => new Date())
+  const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
+  const newId = createIdSource(() => now().getTime(), randomBytes)
+  const state = await openState({ config, home, openStateFile, log, now })
+  const idempotencyStore = createIdempotencyStore(state.db, state.instance)
+  await idempotencyStore.settleAbandoned()
+  const engine = openEngine(options)
+  const catalog = await openCatalogService({ ...options, state, now })
+  return {
+    common: { state, catalog, newId, now, log, randomBytes },
+    engine,
+    sandbox: createDuckDbSandbox({ command: scriptWorker() }),
+    idempotency: createIdempotencyService(idempotencyStore, now),
+  }
+}
+
+type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+async function openServices(options: ContextOptions, { common, engine, sandbox }: Foundation) {
+  const { config, home, env, overrides } = options
+  const { state, catalog } = common
+  const { db, inTransaction, audit } = state
+  const alone = config.databaseUrl === undefined
+  const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
+  const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
+  const { environments, graphs } = openGraphs(options, { common, sandbox })
+  const upkeep = openMaintenance({ ...common, graphs, engine })
+  const streaming = openStreaming({
+    ...common,
+    home,
+    graphs,
+    environments,
+    engine,
+    settings: overrides?.streaming,
+    monitorSettings: overrides?.monitor,
+  })
+  const { parts, ...streamingServices } = streaming
+  const deploying = openDeployments({
+    ...common,
+    graphs,
+    environments,
+    engine,
+    parts,
+    times: overrides?.deployments,
+  })
+  const webhooks = openWebhooks(state, {
+    ...common,
+    allowPrivate: config.webhookAllowPrivate,
+    send: createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
+    retryDelaysMs: overrides?.webhookRetryDelaysMs,
+  })
+  const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
+  await notebooks.firstProbe()
+  const lifecycle = openLifecycle(config, { ...common, graphs, engine })
+  const { pipelines } = streaming
+  const agent = openAgent(
+    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines },
+    overrides?.agentLimits,
+  )
+  await agent.agentActions.settleAbandoned()
+  return {
+    ...identity,
+    ...upkeep,
+    ...streamingServices,
+    ...deploying,
+    ...webhooks,
+    tokens,
+    graphs,
+    environments,
+    notebooks,
+    notebookUpstream: createNotebookUpstream(),
+    lifecycle,
+    agent,
+    refusals: createRefusalLog({ ...common, inTransaction, audit }),
+    health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home }),
+  }
+}
+
+function openGraphs({ config, env }: ContextOptions, { common, sandbox }: Pick<Foundation, 'common' | 'sandbox'>) {
+  const { state, catalog } = common
+  const { db } = state
+  const secretOf = secretReader(env, config.configEnvAllow)
+  const environments = createEnvironmentService({ ...common, ...state, store: createEnvironmentStore(db), secretOf })
+  const graphs = createGraphService({
+    ...state,
+    stores: createLifecycleStores(db),
+    catalog,
+    sandbox,
+    environments,
+  })
+  return { environments, graphs }
+}
+
+type Services = Awaited<ReturnType<typeof openServices>>
+
+/** Arranges the services for the routes and the middleware. */
+function appContext({ config, log }: ContextOptions, foundation: Foundation, services: Services): Context['app'] {
+  const { state, catalog, newId } = foundation.common
+  const { notebooks, notebookUpstream, handover } = services
+  return {
+    version: VERSION,
+    log,
+    authMode: config.authMode,
+    allowedOrigins: config.allowedOrigins,
+    trustedProxies: config.trustedProxies,
+    refusals: services.refusals,
+    identity: services.identity,
+    auditLog: state.auditLog,
+    feed: state.feed,
+    webhooks: services.webhooks,
+    newRequestId: () => newId('req'),
+    idempotency: foundation.idempotency,
+    health: services.health,
+    tokens: services.tokens,
+    catalog,
+    tables: services.tables,
+    maintenance: services.maintenance,
+    operations: services.operations,
+    monitor: services.monitor,
+    pipelines: services.pipelines,
+    graphs: services.graphs,
+    environments: services.environments,
+    deployments: services.deployments,
+    notebooks: notebooks.notebooks,
+    notebookProxy: {
+      targets: notebooks.notebooks,
+      upstream: notebookUpstream,
+      origins: notebooks.hosts && { hosts: notebooks.hosts, handover },
+    },
+    ...services.lifecycle,
+    ...services.agent,
+  }
+}
+
+interface HealthParts {
+  readonly operations: OperationStore
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly notebooks: Notebooks
+  readonly home: Pick<Home, 'scratch'>
+}
+
+function openHealth({ notebooks, home, ...parts }: HealthParts): HealthService {
+  const nowMs = (): number => performance.now()
+  const checkCluster = () => notebooks.checkCluster()
+  const checks = createServiceChecks({ ...parts, checkCluster, scratch: home.scratch, nowMs })
+  return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks })
+}
+
+function openEngine({ config, home, overrides }: ContextOptions): Engine {
+  const { memoryLimitBytes, threads } = config.engine
+  const engine = createLazyEngine('duckdb', () =>
+    createDuckDbEngine({
+      scratchDir: home.scratch,
+      memoryLimitBytes,
+      ...(threads === undefined ? {} : { threads }),
+      ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
+    }),
+  )
+  return overrides?.wrapEngine?.(engine) ?? engine
+}

@@ -1,0 +1,114 @@
+import type { IdSource } from '../domain/ids.ts'
+import type { RunEnvironment } from '../domain/environments.ts'
+import type { Engine } from '../engines/engine.ts'
+import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import { type ArrivalFollower, createArrivalFollower } from '../services/deployments/arrivals.ts'
+import { compileForEnvironment } from '../services/deployments/compile-version.ts'
+import type { DeploymentSettings, PlanDeps, WatchTimes } from '../services/deployments/deployment-deps.ts'
+import { createDeploymentService, type DeploymentService } from '../services/deployments/deployment-service.ts'
+import { createRolloutWorker, type RolloutWorker } from '../services/deployments/rollout-worker.ts'
+import type { EnvironmentService } from '../services/environments/environment-service.ts'
+import type { GraphService } from '../services/lifecycle/graph-service.ts'
+import type { Logger } from '../services/logger.ts'
+import { createDeploymentHistoryStore } from '../storage/stores/deployments/deployment-history-store.ts'
+import { createDeploymentStore } from '../storage/stores/deployments/deployment-store.ts'
+import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
+import { createOperationStore } from '../storage/stores/operation-store.ts'
+import { createPlanStore } from '../storage/stores/plan-store.ts'
+import type { InTransaction } from '../storage/transactions.ts'
+import type { LeaseTimes } from '../streaming/supervision/supervisor.ts'
+import type { Streaming } from './open-streaming.ts'
+import type { State } from './open-state.ts'
+
+/** Times, shortened in tests. */
+export interface DeploymentTimes extends Partial<WatchTimes> {
+  readonly pollMs?: number
+  readonly lease?: LeaseTimes
+  /** Wraps the transactions of rollouts, to simulate failures. */
+  readonly wrapTransactions?: (inTransaction: InTransaction) => InTransaction
+}
+
+export interface DeploymentParts {
+  readonly state: State
+  readonly catalog: CatalogService
+  readonly environments: EnvironmentService
+  readonly graphs: GraphService
+  readonly engine: Engine
+  readonly parts: Streaming['parts']
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+  readonly times?: DeploymentTimes | undefined
+}
+
+/** How long the first batches of a new pipeline are watched. */
+const WATCH: WatchTimes = { idleMs: 10_000, startMs: 60_000 }
+
+/** Deployments, and what carries them out from `start` to `close`. */
+export interface Deployments {
+  readonly deployments: DeploymentService
+  readonly rollouts: { start(): void; close(): Promise<void> }
+}
+
+/** Creates the services for deployments; no rollout is carried out before `rollouts` is started. */
+export function openDeployments(given: DeploymentParts): Deployments {
+  const { state, catalog, environments, graphs, engine, parts, newId, now, log, times } = given
+  const { db, inTransaction, audit, events, instance, feed } = state
+  const plan: PlanDeps = {
+    stores: createLifecycleStores(db),
+    deployments: createDeploymentStore(db),
+    history: createDeploymentHistoryStore(db),
+    pipelines: parts.store,
+    checkpointIo: parts.checkpointIo,
+    roots: parts.roots,
+    settings: (environment) => settingsOf(environments, environment),
+    compile: (request) => compileForEnvironment(graphs, request),
+    catalog,
+    engine,
+    newId,
+    now,
+  }
+  const watch = { idleMs: times?.idleMs ?? WATCH.idleMs, startMs: times?.startMs ?? WATCH.startMs }
+  const { supervisor, unpin } = parts
+  const common = { ...plan, inTransaction, audit, events, log }
+  const { pollMs, lease } = times ?? {}
+  const worker: RolloutWorker = createRolloutWorker({
+    ...common,
+    inTransaction: times?.wrapTransactions?.(inTransaction) ?? inTransaction,
+    operations: createOperationStore(db),
+    isAlive: (id) => instance.isAlive(id),
+    supervisor,
+    unpin,
+    watch,
+    instance,
+    pollMs,
+    lease,
+  })
+  const wakeWorker = (): void => worker.wake()
+  const arrivals: ArrivalFollower = createArrivalFollower({ ...common, feed, wakeWorker })
+  return {
+    deployments: createDeploymentService({ ...common, plans: createPlanStore(db), wakeWorker }),
+    rollouts: {
+      start() {
+        worker.start()
+        arrivals.start()
+      },
+      async close() {
+        await arrivals.close()
+        await worker.close()
+      },
+    },
+  }
+}
+
+async function settingsOf(environments: EnvironmentService, environment: RunEnvironment): Promise<DeploymentSettings> {
+  const { parameters, deploy, defaults } = (await environments.get(environment)).value
+  return {
+    parameters,
+    deploy,
+    triggerInterval: defaults.trigger_interval,
+    checkpointRoot: defaults.checkpoint_root,
+    maxFilesPerBatch: defaults.max_files_per_batch,
+    maxBytesPerBatch: defaults.max_bytes_per_batch,
+  }
+}

@@ -1,0 +1,72 @@
+import { type Environment, RUN_ENVIRONMENTS, type RunEnvironment } from './environments.ts'
+
+/** How what runs of a definition in an environment compares with what should run. */
+export const DEPLOYMENT_STATES = ['none', 'out_of_date', 'rolling_out', 'in_sync', 'rolled_back', 'failed'] as const
+
+export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
+
+/** A state as it was recorded at the end of a rollout, or during one; `out_of_date` is only found when it is read. */
+export type RecordedState = Exclude<DeploymentState, 'out_of_date'>
+
+export const DEPLOYMENT_ACTIONS = ['deploy', 'undeploy', 'rollback'] as const
+
+export type DeploymentAction = (typeof DEPLOYMENT_ACTIONS)[number]
+
+/** How an action ended; `running`: not yet. */
+export const DEPLOYMENT_OUTCOMES = ['running', 'succeeded', 'rolled_back', 'failed'] as const
+
+export type DeploymentOutcome = (typeof DEPLOYMENT_OUTCOMES)[number]
+
+/** Whether versions run in an environment: in all but `retired`. */
+export function isRunEnvironment(environment: Environment): environment is RunEnvironment {
+  return RUN_ENVIRONMENTS.some((one) => one === environment)
+}
+
+/** What was true when a state was recorded; what differs later makes a deployment out of date. */
+export interface DeploymentBasis {
+  /** The newest version in the environment; null when there was none. */
+  readonly newestVersionId: string | null
+  /** Hash of the environment's parameters and defaults. */
+  readonly settings: string
+}
+
+/** A deployment, and what is true now. */
+export interface DeploymentFacts {
+  readonly recorded: RecordedState
+  readonly recordedReason: string | undefined
+  readonly basis: DeploymentBasis | undefined
+  readonly now: DeploymentBasis
+  readonly pipeline: { readonly state: string; readonly error?: string | undefined } | undefined
+}
+
+/** The state as it is now, with a reason where there is one. */
+export function deploymentStateOf(facts: DeploymentFacts): {
+  readonly state: DeploymentState
+  readonly reason: string | undefined
+} {
+  const { recorded, recordedReason, basis, now, pipeline } = facts
+  if (recorded === 'none' || recorded === 'rolling_out' || recorded === 'failed') {
+    return { state: recorded, reason: recordedReason }
+  }
+  const stopped = stoppedReason(pipeline)
+  if (stopped !== undefined) return { state: 'failed', reason: stopped }
+  const changes = [
+    ...(basis?.newestVersionId === now.newestVersionId ? [] : [versionReason(now)]),
+    ...(basis?.settings === now.settings ? [] : ['the settings of the environment have changed']),
+  ]
+  if (changes.length > 0) return { state: 'out_of_date', reason: changes.join('; ') }
+  return { state: recorded, reason: recordedReason }
+}
+
+function versionReason({ newestVersionId }: DeploymentBasis): string {
+  return newestVersionId === null
+    ? 'the environment has no version any more'
+    : 'another version is the newest in the environment'
+}
+
+function stoppedReason(pipeline: DeploymentFacts['pipeline']): string | undefined {
+  if (pipeline === undefined) return 'the pipeline was deleted'
+  if (pipeline.state === 'failed') return `the pipeline failed: ${pipeline.error ?? 'no error is known'}`
+  if (pipeline.state === 'stopped' || pipeline.state === 'stopping') return 'the pipeline was stopped'
+  return undefined
+}

@@ -1,0 +1,202 @@
+import { IcebergError } from '../../../iceberg/errors.ts'
+import { locationKey, sameLocation } from '../../../iceberg/metadata/location-identity.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import { isDeletionVector, readDeletionVector } from '../../../iceberg/puffin/deletion-vector.ts'
+
+import { DELETE_COLUMNS, FILE_PATH, POS } from './delete-columns.ts'
+import type { FileShape } from '../scan/file-schema.ts'
+import { textOf } from '../session/result-values.ts'
+import { openFiles } from '../scan/inputs.ts'
+import type { ScanInput, StagedFile } from '../scan/inputs.ts'
+import type { StageContext } from '../scan/stage-context.ts'
+import { scanSql } from '../scan/scan-sql.ts'
+import { TableFiller } from '../scan/table-filler.ts'
+
+/**
+ * Temporary table of deleted positions without duplicates. Column `k` has input and position in one number, which joins in half
+ * the time and memory of two columns: see {@link positionKey}.
+ */
+export const POSITION_DELETES = 'position_deletes'
+
+/** Bits of a key for the position; the rest is enough for 134 million files of 68 billion rows each. */
+const POSITION_BITS = 36n
+
+/** SQL of column `k` of {@link POSITION_DELETES}, given SQL of the input's number and the row's position in it. */
+export function positionKey(input: string, position: string): string {
+  return `(${input} * ${1n << POSITION_BITS} + ${position})`
+}
+
+/** SQL of the input's number in a key. */
+export function inputOfKey(key: string): string {
+  return `(${key} >> ${POSITION_BITS})`
+}
+
+const HDFS = /^(hdfs|viewfs|webhdfs):/i
+
+/** A position delete file and the inputs it applies to. */
+interface Applying {
+  readonly file: DataFile
+  readonly inputs: Set<ScanInput>
+}
+
+/**
+ * Loads the position deletes and deletion vectors that apply to the inputs into {@link POSITION_DELETES}, and returns
+ * the inputs that have any. Positions after the end of a file are ignored.
+ */
+export async function loadPositionDeletes(
+  context: StageContext,
+  inputs: readonly ScanInput[],
+): Promise<ReadonlySet<ScanInput>> {
+  const vectors: { readonly input: ScanInput; readonly file: DataFile }[] = []
+  const files = new Map<string, Applying>()
+  const affected = new Set<ScanInput>()
+  for (const input of inputs) {
+    for (const { file } of input.task.deletes) {
+      if (file.content !== 'position-deletes') continue
+      affected.add(input)
+      if (isDeletionVector(file)) vectors.push({ input, file })
+      else applying(files, file).inputs.add(input)
+    }
+  }
+  if (affected.size === 0) return affected
+  await context.run.execute(`CREATE TEMP TABLE ${POSITION_DELETES} (k BIGINT)`)
+  for (const { input, file } of vectors) await loadVector(context, input, file)
+  if (files.size > 0) await loadFiles(context, [...files.values()])
+  return affected
+}
+
+function applying(files: Map<string, Applying>, file: DataFile): Applying {
+  const known = files.get(file.filePath)
+  if (known) return known
+  const added: Applying = { file, inputs: new Set() }
+  files.set(file.filePath, added)
+  return added
+}
+
+async function loadVector({ run, io }: StageContext, input: ScanInput, file: DataFile): Promise<void> {
+  if (input.task.deletes.filter((other) => isDeletionVector(other.file)).length > 1) {
+    throw new IcebergError('INVALID_METADATA', `${input.file.filePath} has more than one deletion vector`)
+  }
+  run.check()
+  const positions = (await readDeletionVector(io, file)).toArray()
+  const first = BigInt(input.index) << POSITION_BITS
+  await TableFiller.fill(run, POSITION_DELETES, async (table) => {
+    for (const position of positions) {
+      if (position >= input.rowCount) break
+      const turn = table.add([first + BigInt(position)])
+      if (turn) await turn
+    }
+  })
+}
+
+async function loadFiles(context: StageContext, deletes: readonly Applying[]): Promise<void> {
+  const { run, metadata } = context
+  const staged = await openFiles(
+    context,
+    deletes.map(({ file }) => file),
+    { prefix: 'p', assign: withDeleteIds },
+  )
+  const numbers = new Map(staged.map((file, at) => [file, at]))
+  const scans = byShape(staged).map((group) =>
+    scanSql(group, metadata, {
+      columns: [
+        { alias: 'path', field: FILE_PATH },
+        { alias: 'pos', field: POS },
+      ],
+      perFile: [{ alias: 'd', values: group.map((file) => numbers.get(file) ?? 0) }],
+    }),
+  )
+  const rows = scans.join(' UNION ALL ')
+  const index = new InputIndex(deletes)
+  const named = await run.rows(`SELECT DISTINCT d, path FROM (${rows}) WHERE path IS NOT NULL`)
+  await run.execute('CREATE TEMP TABLE delete_targets (d BIGINT, path VARCHAR, f BIGINT, n BIGINT)')
+  await TableFiller.fill(run, 'delete_targets', async (table) => {
+    for (const { d, path } of named) {
+      const applies = deletes[Number(d)]
+      const input = applies && index.find(applies, textOf(path))
+      const turn = input && table.add([BigInt(Number(d)), textOf(path), BigInt(input.index), BigInt(input.rowCount)])
+      if (turn) await turn
+    }
+  })
+  await run.execute(`
+    INSERT INTO ${POSITION_DELETES}
+    SELECT DISTINCT ${positionKey('m.f', 'r.pos')} FROM (${rows}) AS r JOIN delete_targets AS m ON m.d = r.d AND m.path = r.path
+    WHERE r.pos >= 0 AND r.pos < m.n`)
+}
+
+/** Files of one shape, which can be read as one list, in the order of their first file. */
+export function byShape(files: readonly StagedFile[]): StagedFile[][] {
+  const groups = new Map<FileShape, StagedFile[]>()
+  for (const file of files) {
+    const group = groups.get(file.shape)
+    if (group) group.push(file)
+    else groups.set(file.shape, [file])
+  }
+  return [...groups.values()]
+}
+
+/** Finds inputs by the paths in delete files (docs/iceberg-notes.md#position-delete-paths). */
+class InputIndex {
+  readonly #byPath = new Map<string, ScanInput>()
+  readonly #byKey = new Map<string, Set<ScanInput>>()
+
+  constructor(deletes: readonly Applying[]) {
+    for (const { inputs } of deletes) for (const input of inputs) this.#add(input)
+  }
+
+  /**
+   * The input that a path refers to, if the delete applies to it; undefined for another file of the table.
+   * `UNSUPPORTED` when it is unclear whether the path refers to an input.
+   */
+  find({ file, inputs }: Applying, path: string): ScanInput | undefined {
+    const exact = this.#byPath.get(path)
+    if (exact) return inputs.has(exact) ? exact : undefined
+    requireReferenced(file, path)
+    const alike = [...(this.#byKey.get(locationKey(path)) ?? [])]
+    const [same, ...others] = alike.filter((input) => isSameStore(input.file.filePath, path))
+    if (same && others.length === 0) return inputs.has(same) ? same : undefined
+    if (alike.length === 0) return undefined
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `${file.filePath} deletes rows of ${path}, and it is unclear whether that is ${alike[0]?.file.filePath ?? ''}`,
+    )
+  }
+
+  #add(input: ScanInput): void {
+    const location = input.file.filePath
+    this.#byPath.set(location, input)
+    const key = locationKey(location)
+    const alike = this.#byKey.get(key) ?? new Set()
+    this.#byKey.set(key, alike.add(input))
+  }
+}
+
+/** HDFS name nodes can have several names, so hosts are compared only for other schemes. */
+function isSameStore(a: string, b: string): boolean {
+  return sameLocation(a, b) || (HDFS.test(a) && HDFS.test(b))
+}
+
+/** A delete file whose manifest entry names one data file must not delete rows of another. */
+function requireReferenced(file: DataFile, path: string): void {
+  const { referencedDataFile } = file
+  if (referencedDataFile === undefined || locationKey(referencedDataFile) === locationKey(path)) return
+  throw new IcebergError(
+    'CORRUPT_FILE',
+    `${file.filePath} deletes rows of ${path}, but its manifest entry names ${referencedDataFile}`,
+  )
+}
+
+/** Old writers omitted the field ids; the columns are then identified by name. */
+function withDeleteIds(shape: FileShape, location: string): FileShape {
+  const columns = shape.hasFieldIds
+    ? shape.columns
+    : shape.columns.map((column) => {
+        const known = DELETE_COLUMNS.find((field) => field.name === column.fileName)
+        return known ? { ...column, fieldId: known.id } : column
+      })
+  for (const field of DELETE_COLUMNS) {
+    if (columns.some((column) => column.fieldId === field.id)) continue
+    throw new IcebergError('CORRUPT_FILE', `the position delete file ${location} has no column ${field.name}`)
+  }
+  return { ...shape, columns }
+}

@@ -1,0 +1,264 @@
+import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+
+import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { IcebergError } from '../../../iceberg/errors.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
+import type {
+  AppendFromResult,
+  AppendFromTask,
+  CompareTask,
+  EngineRunOptions,
+  QueryAnswer,
+  QueryInput,
+  QueryTask,
+} from '../../engine.ts'
+import { cancelled, FairSlots } from '../../fair-slots.ts'
+import type { QueryComparison } from '../../query-comparison.ts'
+
+import { type QueryLimits, QueryWatch } from './query-limits.ts'
+import { readAnswer, readComparison, readWritten } from './read-answers.ts'
+import type { SandboxBounds } from './settings.ts'
+import type { ScratchFolder } from '../session/scratch.ts'
+import { copyOut } from '../scan/staging.ts'
+import type { WorkerInput, WorkerRequest, WrittenFile } from '../worker/messages.ts'
+import type { WorkerCommand } from '../worker/worker-command.ts'
+import { RUNTIME_BYTES, RUNTIME_DATA_BYTES, WorkerPool } from '../worker/worker-pool.ts'
+import { WorkerEnded } from '../worker/worker-process.ts'
+
+export interface UserQueriesOptions {
+  readonly scratch: ScratchFolder
+  /** Limits of one query; a query may set lower ones. */
+  readonly limits: QueryLimits
+  readonly threads: number
+  readonly command: WorkerCommand
+}
+
+/** At most two queries of each kind at a time, one per user; batches wait in their pipelines and need no limit. */
+const LANES = {
+  query: { running: 2, runningPerOwner: 1, waiting: 32, waitingPerOwner: 4 },
+  batch: { running: 2, runningPerOwner: 1 },
+} as const
+const MAX_WORKERS = LANES.query.running + LANES.batch.running
+const COPIES_AT_ONCE = 8
+/** Of rows, whose number the query bounds, and of the statistics of new files. */
+const REPLY_BYTES = { query: 16 * 1_048_576, batch: 64 * 1_048_576 } as const
+
+/** Where a query runs, and when it is cancelled. */
+interface Place {
+  /** Below the scratch folder; removed when the query has ended. */
+  readonly folder: string
+  readonly bounds: SandboxBounds
+  readonly signal: AbortSignal
+  /** Sends a request to the worker, within the limits. */
+  ask(request: WorkerRequest): Promise<unknown>
+}
+
+/**
+ * Runs user SQL in separate processes, which are killed when a query exceeds its limits. A process may
+ * serve several queries in sequence, each in a separate database; a killed process is never reused.
+ */
+export class UserQueries {
+  readonly #options: UserQueriesOptions
+  readonly #pool: WorkerPool
+  readonly #slots = new FairSlots(LANES)
+
+  constructor(options: UserQueriesOptions) {
+    const { command, limits } = options
+    const dataBytes = limits.memoryBytes + RUNTIME_DATA_BYTES
+    this.#options = options
+    this.#pool = new WorkerPool({ command, dataBytes, maxWorkers: MAX_WORKERS })
+  }
+
+  /** Runs a user query; see `Engine.queryRows`. */
+  query(task: QueryTask, options: EngineRunOptions): Promise<QueryAnswer> {
+    const { seconds, memoryBytes } = task.bounds
+    const { limits } = this.#options
+    const own = { ...limits, seconds, memoryBytes: Math.min(memoryBytes, limits.memoryBytes) }
+    return this.#run('query', { ...options, limits: own }, async ({ folder, bounds, signal, ask }) => {
+      const inputs = await stageInputs(task.inputs, { folder, signal })
+      const { query, columns } = task
+      const answer = await ask({
+        op: 'query',
+        folder: workFolder(folder),
+        bounds,
+        inputs,
+        query,
+        columns,
+        limits: task.bounds,
+      })
+      return readAnswer(answer)
+    })
+  }
+
+  /** Compares the results of two user queries over the same inputs; see `Engine.compareQueries`. */
+  compare(task: CompareTask, options: EngineRunOptions): Promise<QueryComparison> {
+    const limits = lowest(task.limits, this.#options.limits)
+    return this.#run('query', { ...options, limits }, async ({ folder, bounds, signal, ask }) => {
+      const { inputs: files, ...rest } = task
+      const inputs = await stageInputs(files, { folder, signal })
+      const answer = await ask({ op: 'compare', folder: workFolder(folder), bounds, inputs, task: rest })
+      return { ...readComparison(answer, task), limits }
+    })
+  }
+
+  /** Writes the result of a user query over its inputs; see `Engine.appendFrom`. */
+  append(task: AppendFromTask, options: EngineRunOptions): Promise<AppendFromResult> {
+    const { limits } = this.#options
+    return this.#run('batch', { ...options, limits }, async ({ folder, bounds, signal, ask }) => {
+      const inputs = await stageInputs(task.inputs, { folder, signal })
+      const { query, isRepeatable } = task
+      const { newDataLocation: _, ...output } = task.output
+      const work = workFolder(folder)
+      const answer = await ask({ op: 'append', folder: work, bounds, inputs, task: { query, isRepeatable }, output })
+      const { written, rowsRead, rowsDeleted } = readWritten(answer)
+      const files = await placeWritten(written, { task, work, signal })
+      const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+      options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
+      return { files, rowsRead, rowsDeleted, rowsWritten }
+    })
+  }
+
+  /** Kills everything that runs. */
+  close(): Promise<void> {
+    return this.#pool.close()
+  }
+
+  #run<T>(
+    lane: keyof typeof LANES,
+    { owner, signal: outer, limits }: EngineRunOptions & { readonly limits: QueryLimits },
+    work: (place: Place) => Promise<T>,
+  ): Promise<T> {
+    return this.#slots.run({ lane, owner, signal: outer }, async () => {
+      const folder = await this.#options.scratch.newFolder('query')
+      let watch: QueryWatch | undefined
+      try {
+        return await this.#pool.use(outer, async (worker) => {
+          const started = new QueryWatch(limits, outer)
+          watch = started
+          const { signal } = started
+          await mkdir(workFolder(folder))
+          started.watch(workFolder(folder))
+          const callLimits = {
+            signal,
+            replyBytes: REPLY_BYTES[lane],
+            residentBytes: limits.memoryBytes + RUNTIME_BYTES,
+          }
+          const ask = (request: WorkerRequest): Promise<unknown> => worker.call(request, callLimits)
+          return work({ folder, bounds: this.#boundsOf(limits), signal, ask })
+        })
+      } catch (error) {
+        throw explainEnd(error, watch, outer)
+      } finally {
+        watch?.end()
+        await rm(folder, { recursive: true, force: true, maxRetries: 3 })
+      }
+    })
+  }
+
+  #boundsOf({ memoryBytes, diskBytes }: QueryLimits): SandboxBounds {
+    const threads = Math.max(1, Math.floor(this.#options.threads / 2))
+    return { memoryLimitBytes: memoryBytes, threads, spillBytes: diskBytes }
+  }
+}
+
+function lowest(a: QueryLimits, b: QueryLimits): QueryLimits {
+  return {
+    seconds: Math.min(a.seconds, b.seconds),
+    memoryBytes: Math.min(a.memoryBytes, b.memoryBytes),
+    diskBytes: Math.min(a.diskBytes, b.diskBytes),
+  }
+}
+
+/** The worker's folder; files that are copied for it are next to it. */
+function workFolder(folder: string): string {
+  return join(folder, 'work')
+}
+
+function explainEnd(error: unknown, watch: QueryWatch | undefined, signal: AbortSignal | undefined): unknown {
+  if (watch !== undefined) return watch.explain(error)
+  if (!(error instanceof WorkerEnded)) return error
+  if (signal?.aborted) return cancelled(signal)
+  return new IcebergError('ENGINE_FAILED', 'no process for the query could be started', { cause: error })
+}
+
+interface Staging {
+  readonly folder: string
+  readonly signal: AbortSignal
+}
+
+/** The inputs with local files: the originals if they are on this machine, else copies. */
+async function stageInputs(
+  inputs: readonly QueryInput[],
+  { folder, signal }: Staging,
+): Promise<readonly WorkerInput[]> {
+  const check = (): void => {
+    if (signal.aborted) throw cancelled(signal)
+  }
+  const staged: WorkerInput[] = []
+  for (const [at, { io, ...input }] of inputs.entries()) {
+    const copies = join(folder, `in${at}`)
+    const locations = new Set(
+      input.inputs.flatMap(({ dataFile, deletes }) => [dataFile.filePath, ...deletes.map(({ file }) => file.filePath)]),
+    )
+    const isLocal = [...locations].every((location) => io.localPath(location) !== undefined)
+    if (!isLocal) await mkdir(copies)
+    const jobs = [...locations].map((location, number) => ({ location, copy: join(copies, String(number)) }))
+    const files = await mapBounded(jobs, COPIES_AT_ONCE, async ({ location, copy }) => {
+      check()
+      const local = io.localPath(location)
+      if (local === undefined) await copyOut(io, { location, path: copy, check })
+      return [location, local ?? copy] as const
+    })
+    staged.push({ ...input, metadata: readingMetadata(input.metadata), files })
+  }
+  return staged
+}
+
+/** The metadata that reading rows needs, without the history, which may be large. */
+function readingMetadata(metadata: TableMetadata): TableMetadata {
+  const none = { snapshots: [], snapshotLog: [], metadataLog: [], refs: {}, statistics: [], partitionStatistics: [] }
+  return { ...metadata, ...none, json: {} }
+}
+
+interface Placing {
+  readonly task: AppendFromTask
+  readonly work: string
+  readonly signal: AbortSignal
+}
+
+/** Moves new files to their final locations; if anything fails, none is left there. */
+async function placeWritten(
+  written: readonly WrittenFile[],
+  { task, work, signal }: Placing,
+): Promise<readonly DataFile[]> {
+  const { io, output } = task
+  const placed: string[] = []
+  const files: DataFile[] = []
+  try {
+    for (const { name, index, file } of written) {
+      if (signal.aborted) throw cancelled(signal)
+      const path = await ownFile(work, name)
+      const location = output.newDataLocation(file.partition, index)
+      await io.moveIn(path, location)
+      placed.push(location)
+      files.push({ ...file, filePath: location })
+    }
+    if (signal.aborted) throw cancelled(signal)
+    return files
+  } catch (error) {
+    // one that cannot be deleted is an orphan, which the clean-up of orphans finds; the error matters more
+    await Promise.all(placed.map((location) => io.delete(location).catch(() => undefined)))
+    throw error
+  }
+}
+
+/** The path of a file directly in the folder, because a worker must not name other files. */
+async function ownFile(folder: string, name: string): Promise<string> {
+  const path = join(folder, name)
+  const real = await realpath(path).catch(() => '')
+  const isOwn = real.startsWith((await realpath(folder)) + sep) && (await lstat(path)).isFile()
+  if (isOwn) return path
+  throw new IcebergError('ENGINE_FAILED', 'the query returned a file that it did not write')
+}

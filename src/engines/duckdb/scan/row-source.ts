@@ -1,0 +1,190 @@
+import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
+import type { NestedField } from '../../../iceberg/schema/types.ts'
+
+import { keyScanColumns, keySql, loadEqualityDeletes } from '../deletes/equality-deletes.ts'
+import type { EqualitySet } from '../deletes/equality-deletes.ts'
+import { inputOfKey, loadPositionDeletes, POSITION_DELETES, positionKey } from '../deletes/position-deletes.ts'
+import type { FileShape } from './file-schema.ts'
+import { lineageColumns } from './row-lineage.ts'
+import type { ScanInput } from './inputs.ts'
+import type { StageContext } from './stage-context.ts'
+import { scanSql } from './scan-sql.ts'
+import type { PerFileColumn, ScanColumn } from './scan-sql.ts'
+import { allOf } from '../session/sql-text.ts'
+
+/** Inputs that one SELECT reads: same shape, same spec, same kinds of deletes. */
+interface InputGroup {
+  readonly inputs: readonly ScanInput[]
+  readonly hasPositionDeletes: boolean
+  readonly equality: readonly EqualityUse[]
+}
+
+/** An equality set for a group; `slots` is the most scopes that one of its files has. */
+interface EqualityUse {
+  readonly set: EqualitySet
+  readonly slots: number
+}
+
+export interface RowColumns {
+  readonly fields: readonly NestedField[]
+  /** Adds the v3 row lineage columns (docs/iceberg-notes.md#row-lineage). */
+  readonly withLineage?: boolean
+}
+
+/** The rows of data files without those that deletes remove. */
+export class RowSource {
+  readonly rowsRead: number
+  readonly #context: StageContext
+  readonly #groups: readonly InputGroup[]
+
+  private constructor(context: StageContext, inputs: readonly ScanInput[], groups: readonly InputGroup[]) {
+    this.#context = context
+    this.#groups = groups
+    this.rowsRead = inputs.reduce((sum, input) => sum + input.rowCount, 0)
+  }
+
+  /** Loads the deletes of the inputs into temporary tables of the run. */
+  static async create(context: StageContext, inputs: readonly ScanInput[]): Promise<RowSource> {
+    const positions = await loadPositionDeletes(context, inputs)
+    const sets = await loadEqualityDeletes(context, inputs)
+    const groups = groupInputs(inputs, (input) => ({
+      hasPositionDeletes: positions.has(input),
+      equality: sets.flatMap((set) => {
+        const slots = set.scopes.get(input)?.length ?? 0
+        return slots === 0 ? [] : [{ set, slots }]
+      }),
+    }))
+    return new RowSource(context, inputs, groups)
+  }
+
+  /** A SELECT of the remaining rows; column `c<id>` for each field. */
+  liveRows({ fields, withLineage = false }: RowColumns): string {
+    const { metadata } = this.#context
+    const columns = fields.map((field): ScanColumn => ({ alias: `c${field.id}`, field }))
+    const lineage = withLineage ? lineageColumns : undefined
+    const aliases = [...columns.map(({ alias }) => alias), ...(lineage?.aliases ?? [])]
+    const parts = this.#groups.map((group) => {
+      const scan = groupScan(group, metadata, {
+        columns,
+        ...(lineage ? { extra: lineage.extraFor(group.inputs) } : {}),
+      })
+      return liveSql(group, scan, aliases)
+    })
+    return parts.join('\nUNION ALL\n')
+  }
+
+  /** Counts the rows that deletes remove, independently of {@link liveRows}. */
+  async countDeleted(): Promise<number> {
+    const { run, metadata } = this.#context
+    let deleted = 0
+    const onlyPositions = this.#groups.filter((group) => group.hasPositionDeletes && group.equality.length === 0)
+    if (onlyPositions.length > 0) {
+      const numbers = new Set(onlyPositions.flatMap((group) => group.inputs.map((input) => input.index)))
+      for (const row of await run.rows(
+        `SELECT ${inputOfKey('k')} AS f, count(*) AS n FROM ${POSITION_DELETES} GROUP BY f`,
+      )) {
+        if (numbers.has(Number(row['f']))) deleted += Number(row['n'])
+      }
+    }
+    for (const group of this.#groups) {
+      if (group.equality.length === 0) continue
+      const [row] = await run.rows(deletedSql(group, groupScan(group, metadata, { columns: [] })))
+      deleted += Number(row?.['n'] ?? 0)
+    }
+    return deleted
+  }
+}
+
+function groupInputs(
+  inputs: readonly ScanInput[],
+  deletesOf: (input: ScanInput) => Omit<InputGroup, 'inputs'>,
+): readonly InputGroup[] {
+  const shapes = new Map<FileShape, number>()
+  const groups = new Map<string, { readonly inputs: ScanInput[]; readonly deletes: Omit<InputGroup, 'inputs'> }>()
+  for (const input of inputs) {
+    const shape = shapes.get(input.shape) ?? shapes.size
+    shapes.set(input.shape, shape)
+    const deletes = deletesOf(input)
+    const equality = deletes.equality.map(({ set, slots }) => `${set.name}*${slots}`).join()
+    const key = `${shape}/${input.file.specId}/${deletes.hasPositionDeletes}/${equality}`
+    const group = groups.get(key)
+    if (group) group.inputs.push(input)
+    else groups.set(key, { inputs: [input], deletes })
+  }
+  return [...groups.values()].map((group) => ({ inputs: group.inputs, ...group.deletes }))
+}
+
+interface GroupScan {
+  readonly columns: readonly ScanColumn[]
+  readonly extra?: Parameters<typeof scanSql>[2]['extra']
+}
+
+/** The scan of a group, with the columns that its deletes compare. */
+function groupScan(group: InputGroup, metadata: TableMetadata, { columns, extra }: GroupScan): string {
+  const keys = group.equality.flatMap(({ set }, at) => keyScanColumns(set.keys, `q${at}_`))
+  const perFile: PerFileColumn[] = group.equality.flatMap(({ set, slots }, at) =>
+    scopeColumns(group, set, { slots, at }),
+  )
+  return scanSql(group.inputs, metadata, {
+    columns: [...columns, ...keys],
+    perFile,
+    extra: (build) => {
+      const numbers = group.hasPositionDeletes ? group.inputs.map((input) => input.index) : []
+      const key = numbers.length === 0 ? [] : [`${positionKey(build.constants.integer(numbers), build.position)} AS k`]
+      return [...key, ...(extra?.(build) ?? [])]
+    },
+  })
+}
+
+function scopeColumns(
+  group: InputGroup,
+  set: EqualitySet,
+  { slots, at }: { readonly slots: number; readonly at: number },
+): PerFileColumn[] {
+  return Array.from({ length: slots }, (_, slot) => {
+    const uses = group.inputs.map((input) => set.scopes.get(input)?.[slot])
+    return [
+      { alias: `x${at}_${slot}`, values: uses.map((use) => use?.scope ?? -1) },
+      { alias: `m${at}_${slot}`, values: uses.map((use) => use?.minRank ?? 0) },
+    ]
+  }).flat()
+}
+
+function liveSql(group: InputGroup, scan: string, aliases: readonly string[]): string {
+  const positions = group.hasPositionDeletes ? `ANTI JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
+  const { joins, matches } = equalityJoins(group)
+  const kept = matches.map(({ rank, minRank }) => `(${rank} IS NULL OR ${rank} < ${minRank})`)
+  const list = aliases.length === 0 ? '1 AS one' : aliases.map((alias) => `s.${alias}`).join(', ')
+  return `SELECT ${list} FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${allOf(kept)}`
+}
+
+function deletedSql(group: InputGroup, scan: string): string {
+  const positions = group.hasPositionDeletes ? `LEFT JOIN ${POSITION_DELETES} AS d ON d.k = s.k` : ''
+  const { joins, matches } = equalityJoins(group)
+  const hits = matches.map(({ rank, minRank }) => `${rank} >= ${minRank}`)
+  if (group.hasPositionDeletes) hits.push('d.k IS NOT NULL')
+  return `SELECT count(*) AS n FROM (${scan}) AS s ${positions} ${joins.join(' ')} WHERE ${hits.join(' OR ')}`
+}
+
+interface RankMatch {
+  readonly rank: string
+  readonly minRank: string
+}
+
+/** Joins that find the highest rank at which a row is deleted; at most one row of each table matches. */
+function equalityJoins(group: InputGroup): {
+  readonly joins: readonly string[]
+  readonly matches: readonly RankMatch[]
+} {
+  const joins: string[] = []
+  const matches: RankMatch[] = []
+  for (const [at, { set, slots }] of group.equality.entries()) {
+    for (let slot = 0; slot < slots; slot += 1) {
+      const table = `e${at}_${slot}`
+      const keys = keySql(set.keys, 's', `q${at}_`).map((sql, key) => `${table}.k${key} IS NOT DISTINCT FROM ${sql}`)
+      joins.push(`LEFT JOIN ${set.name} AS ${table} ON ${allOf([`${table}.scope = s.x${at}_${slot}`, ...keys])}`)
+      matches.push({ rank: `${table}.rank`, minRank: `s.m${at}_${slot}` })
+    }
+  }
+  return { joins, matches }
+}

@@ -1,0 +1,127 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+import { IcebergError } from '../../../iceberg/errors.ts'
+import type { AppendFromResult, AppendFromTask, EngineRunOptions, QueryInput } from '../../engine.ts'
+
+import { appendRows } from './append-rows.ts'
+import type { DuckDbRun } from '../session/session.ts'
+import { SPILL_FOLDER } from '../sandbox/settings.ts'
+import { requireReadable } from '../scan/read-checks.ts'
+import { RowSource } from '../scan/row-source.ts'
+import { openInputs } from '../scan/inputs.ts'
+import { textOf } from '../session/result-values.ts'
+import { quoteName } from '../session/sql-text.ts'
+import { structMembers } from '../session/type-mapping.ts'
+import { nullLiteral } from '../session/value-literal.ts'
+
+const INPUT_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,99}$/
+
+/** Refuses unreadable inputs before anything is opened. */
+export function requireReadableInputs({ inputs }: Pick<AppendFromTask, 'inputs'>): void {
+  const names = new Set<string>()
+  for (const { name, metadata, inputs: files } of inputs) {
+    if (!INPUT_NAME.test(name) || names.has(name.toLowerCase())) {
+      throw new IcebergError('INVALID_ARGUMENT', `"${name}" is not a valid name of an input, or is used twice`)
+    }
+    names.add(name.toLowerCase())
+    requireReadable(metadata, files)
+  }
+}
+
+/** Writes the result of a query over the rows of its inputs; each input is a view with its name. */
+export async function appendFrom(
+  run: DuckDbRun,
+  task: AppendFromTask,
+  options: EngineRunOptions,
+): Promise<AppendFromResult> {
+  const counts = { rowsRead: 0, rowsDeleted: 0, bytes: 0 }
+  await openViews(run, task.inputs, async ({ inputs }, source) => {
+    counts.rowsRead += source.rowsRead
+    counts.rowsDeleted += await source.countDeleted()
+    counts.bytes += inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+  })
+  if (task.isUntrusted === true) await run.shutIn()
+  const files = await appendRows(
+    run,
+    {
+      io: task.io,
+      query: task.query,
+      output: task.output,
+      isRepeatable: task.isRepeatable,
+      bytesPerRow: counts.rowsRead === 0 ? 0 : counts.bytes / counts.rowsRead,
+    },
+    options,
+  )
+  const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+  return { files, rowsRead: counts.rowsRead, rowsDeleted: counts.rowsDeleted, rowsWritten }
+}
+
+/** Creates a view for each input; `count` counts its rows before that. */
+export async function openViews(
+  run: DuckDbRun,
+  all: readonly QueryInput[],
+  count?: (input: QueryInput, source: RowSource) => Promise<void>,
+): Promise<void> {
+  for (const [at, input] of inOrder(all).entries()) {
+    const context = { run, io: input.io, metadata: input.metadata }
+    const source = await RowSource.create(context, await openInputs(context, input.inputs, `d${at}_`))
+    await count?.(input, source)
+    const live = input.inputs.length === 0 ? noRows(input) : source.liveRows({ fields: input.fields })
+    const rows = firstRows(input, namedRows(input, live))
+    if (mustMaterialize(all, input)) await materialize(run, input, rows)
+    else await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS ${rows}`)
+  }
+}
+
+/**
+ * Deletes are loaded under fixed names, so of several inputs those with deletes are read at once, and first. So are those of
+ * which only some rows are read, because another reading may find other rows.
+ */
+function mustMaterialize(all: readonly QueryInput[], input: QueryInput): boolean {
+  return input.maxRows !== undefined || (all.length > 1 && hasDeletes(input))
+}
+
+function inOrder(inputs: readonly QueryInput[]): readonly QueryInput[] {
+  const rank = (input: QueryInput): number => Number(mustMaterialize(inputs, input))
+  return inputs.toSorted((a, b) => rank(b) - rank(a))
+}
+
+function hasDeletes({ inputs }: QueryInput): boolean {
+  return inputs.some(({ deletes }) => deletes.length > 0)
+}
+
+/** Reads the rows of an input into a table, and clears away what they were read from. */
+async function materialize(run: DuckDbRun, input: QueryInput, rows: string): Promise<void> {
+  const before = await temporaryTables(run)
+  await run.execute(`CREATE TEMP TABLE ${quoteName(input.name)} AS ${rows}`)
+  const inputs = new Set(before.filter((name) => name.startsWith(KEPT)))
+  for (const name of before) if (!inputs.has(name)) await run.execute(`DROP TABLE ${quoteName(name)}`)
+  await run.execute(`ALTER TABLE ${quoteName(input.name)} RENAME TO ${quoteName(KEPT + input.name)}`)
+  await run.execute(`CREATE TEMP VIEW ${quoteName(input.name)} AS SELECT * FROM ${quoteName(KEPT + input.name)}`)
+  const staged = (await readdir(run.folder)).filter((name) => name !== SPILL_FOLDER)
+  for (const name of staged) await rm(join(run.folder, name), { recursive: true, force: true })
+}
+
+/** Prefix of the names of tables with the rows of an input. */
+const KEPT = 'lockhouse_rows_of_'
+
+async function temporaryTables(run: DuckDbRun): Promise<string[]> {
+  const rows = await run.rows('SELECT table_name FROM duckdb_tables() WHERE temporary')
+  return rows.map((row) => textOf(row['table_name']))
+}
+
+function namedRows({ columnsBy, fields }: QueryInput, rows: string): string {
+  if (columnsBy === 'id') return rows
+  const columns = structMembers(fields).map(([name, field]) => `c${field.id} AS ${quoteName(name)}`)
+  return `SELECT ${columns.join(', ')} FROM (${rows})`
+}
+
+function firstRows({ maxRows }: QueryInput, rows: string): string {
+  return maxRows === undefined ? rows : `SELECT * FROM (${rows}) LIMIT ${maxRows}`
+}
+
+function noRows({ fields }: QueryInput): string {
+  const columns = fields.map((field) => `${nullLiteral(field.type)} AS c${field.id}`)
+  return `SELECT ${columns.length === 0 ? '1 AS one' : columns.join(', ')} WHERE false`
+}

@@ -1,0 +1,177 @@
+import { IcebergError } from '../../../iceberg/errors.ts'
+import type { FileIO } from '../../../iceberg/io/file-io.ts'
+import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
+import type { PartitionTuple } from '../../../iceberg/partitioning/partitioning.ts'
+import type { SortOrder } from '../../../iceberg/partitioning/sort-order.ts'
+import { isNested } from '../../../iceberg/schema/types.ts'
+import type { NestedField, PrimitiveType, Value } from '../../../iceberg/schema/types.ts'
+import { compareValues } from '../../../iceberg/values/values.ts'
+import type { OutputSpec } from '../../engine.ts'
+
+import type { CopiedFile } from './copy-writer.ts'
+import type { DuckDbRun } from '../session/session.ts'
+import { textOf } from '../session/result-values.ts'
+import { fileMetrics, valueRanges } from './file-metrics.ts'
+import type { ValueRange } from './file-metrics.ts'
+import { metricsModes } from './metrics-config.ts'
+import { leafColumns, verifyLayout } from './output-layout.ts'
+import type { LeafColumn } from './output-layout.ts'
+import { textList } from '../session/sql-text.ts'
+
+/** A copied file and the partition of all its rows. */
+export interface PlacedFile {
+  readonly copied: CopiedFile
+  readonly partition: PartitionTuple
+}
+
+export interface OutputContext {
+  readonly run: DuckDbRun
+  readonly io: FileIO
+  readonly output: OutputSpec
+  /** The columns of the files, row lineage included. */
+  readonly fields: readonly NestedField[]
+  readonly sortOrder?: SortOrder
+}
+
+/** New data files in their final locations. */
+export interface Output {
+  readonly files: readonly DataFile[]
+  /** Rows in the files by their own footers. */
+  readonly rowsWritten: number
+}
+
+/** Checks copied files, moves them to their final locations and describes them; if anything fails, none is left there. */
+export async function placeFiles(context: OutputContext, files: readonly PlacedFile[]): Promise<Output> {
+  const { run, io, output } = context
+  const paths = files.map(({ copied }) => copied.path)
+  await verifyLayout(run, paths, context.fields)
+  const footers = await readFooters(run, paths)
+  const leaves = leafColumns(context.fields)
+  const ranges = await valueRanges(
+    run,
+    files.map(({ copied }) => copied),
+    leaves,
+  )
+  files.forEach((file, at) => requirePartition(context, file, ranges[at] ?? new Map()))
+  const describe = describer(context, leaves)
+  const placed: string[] = []
+  const described: DataFile[] = []
+  try {
+    const nextIndex = indexPerPartition(context)
+    for (const [at, file] of files.entries()) {
+      run.check()
+      const footer = footers.get(file.copied.path)
+      if (footer === undefined) throw new IcebergError('ENGINE_FAILED', 'a new file has no footer')
+      const location = output.newDataLocation(file.partition, nextIndex(file.partition))
+      placed.push(location)
+      await io.moveIn(file.copied.path, location).catch((error: unknown) => {
+        placed.pop()
+        throw error
+      })
+      described.push(describe(file, { location, footer, ranges: ranges[at] ?? new Map() }))
+    }
+    run.check()
+    return { files: described, rowsWritten: [...footers.values()].reduce((sum, { rowCount }) => sum + rowCount, 0) }
+  } catch (error) {
+    // one that cannot be deleted is an orphan, which the clean-up of orphans finds; the error matters more
+    await Promise.all(placed.map((location) => io.delete(location).catch(() => undefined)))
+    throw error
+  }
+}
+
+interface Footer {
+  readonly rowCount: number
+  /** Where each row group starts, in bytes. */
+  readonly splitOffsets: readonly number[]
+}
+
+async function readFooters(run: DuckDbRun, paths: readonly string[]): Promise<ReadonlyMap<string, Footer>> {
+  const footers = new Map<string, Footer>()
+  if (paths.length === 0) return footers
+  const list = textList(paths)
+  const offsets = new Map<string, number[]>()
+  const rows = await run.rows(`
+    SELECT file_name, min(least(nullif(dictionary_page_offset, 0), data_page_offset)) AS start
+    FROM parquet_metadata(${list}) GROUP BY file_name, row_group_id ORDER BY file_name, row_group_id`)
+  for (const row of rows) {
+    const name = textOf(row['file_name'])
+    offsets.set(name, [...(offsets.get(name) ?? []), Number(row['start'])])
+  }
+  for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
+    const name = textOf(row['file_name'])
+    footers.set(name, { rowCount: Number(row['num_rows']), splitOffsets: offsets.get(name) ?? [] })
+  }
+  return footers
+}
+
+interface Placing {
+  readonly location: string
+  readonly footer: Footer
+  readonly ranges: ReadonlyMap<number, ValueRange>
+}
+
+function describer(
+  { output, sortOrder }: OutputContext,
+  leaves: readonly LeafColumn[],
+): (file: PlacedFile, placing: Placing) => DataFile {
+  const sortColumns = new Set(sortOrder?.fields.map((field) => field.sourceId))
+  const modes = metricsModes(leaves, output.properties, sortColumns)
+  return ({ copied, partition }, { location, footer, ranges }) => ({
+    content: 'data',
+    filePath: location,
+    fileFormat: 'parquet',
+    specId: output.partitionSpec.specId,
+    partition,
+    recordCount: footer.rowCount,
+    fileSizeInBytes: copied.sizeBytes,
+    ...fileMetrics(copied, ranges, { leaves, modes }),
+    splitOffsets: footer.splitOffsets,
+    sortOrderId: sortOrder?.orderId ?? 0,
+  })
+}
+
+/** Statistics contain identity partition values, so files with rows of another partition are detected at no cost. */
+function requirePartition(context: OutputContext, file: PlacedFile, ranges: ReadonlyMap<number, ValueRange>): void {
+  const { output } = context
+  for (const [at, { sourceId, transform, name }] of output.partitionSpec.fields.entries()) {
+    const range = ranges.get(sourceId)
+    const type = output.schema.fields.find((candidate) => candidate.id === sourceId)?.type
+    if (transform.kind !== 'identity' || range === undefined || type === undefined) continue
+    if (isNested(type) || type.kind.startsWith('timestamp')) continue
+    if (isTruncated(range) || hasOnlyValue(type, range, file.partition[at] ?? null)) continue
+    throw new IcebergError(
+      'CORRUPT_FILE',
+      `files of partition ${name} have rows of another partition, so they cannot be rewritten together`,
+    )
+  }
+}
+
+/** Statistics may truncate long texts, so their bounds need not be values of the file. */
+function isTruncated({ lower }: ValueRange): boolean {
+  return typeof lower === 'string' && lower.length > 64
+}
+
+function hasOnlyValue(type: PrimitiveType, { lower, upper }: ValueRange, value: Value | null): boolean {
+  return value !== null && [lower, upper].every((bound) => compareValues(type, rounded(type, bound), value) === 0)
+}
+
+/** Statistics print a float with the fewest unique digits, which is another number when read as a double. */
+function rounded(type: PrimitiveType, bound: Value): Value {
+  return type.kind === 'float' && typeof bound === 'number' ? Math.fround(bound) : bound
+}
+
+function indexPerPartition({ output }: OutputContext): (partition: PartitionTuple) => number {
+  const counts = new Map<string, number>()
+  return (partition) => {
+    const key = `${output.partitionSpec.specId} ${partition.map(keyOf).join('|')}`
+    const next = counts.get(key) ?? 0
+    counts.set(key, next + 1)
+    return next
+  }
+}
+
+function keyOf(value: PartitionTuple[number]): string {
+  if (value === null) return 'null'
+  const text = value instanceof Uint8Array ? value.join() : Object.is(value, -0) ? '-0' : String(value)
+  return `${text.length}:${text}`
+}

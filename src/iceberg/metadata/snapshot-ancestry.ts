@@ -1,0 +1,25 @@
+import type { TableMetadata } from './metadata.ts'
+import type { Snapshot } from './snapshots.ts'
+
+/** A snapshot and its ancestors, newest first, as far as the table has them; stops when parents form a cycle. */
+export function* ancestorsOf(metadata: TableMetadata, snapshotId: bigint): Iterable<Snapshot> {
+  yield* ancestorsIn(snapshotsById(metadata), snapshotId)
+}
+
+/** The same with an index from the caller, for many walks over one table. */
+export function* ancestorsIn(snapshots: ReadonlyMap<bigint, Snapshot>, snapshotId: bigint): Iterable<Snapshot> {
+  const seen = new Set<bigint>()
+  let next: bigint | undefined = snapshotId
+  while (next !== undefined && !seen.has(next)) {
+    seen.add(next)
+    const snapshot: Snapshot | undefined = snapshots.get(next)
+    if (snapshot === undefined) return
+    yield snapshot
+    next = snapshot.parentSnapshotId
+  }
+}
+
+/** The snapshots of a table by id. */
+export function snapshotsById(metadata: TableMetadata): ReadonlyMap<bigint, Snapshot> {
+  return new Map(metadata.snapshots.map((snapshot) => [snapshot.snapshotId, snapshot]))
+}

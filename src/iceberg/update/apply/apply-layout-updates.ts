@@ -1,0 +1,187 @@
+import { isJsonObject, jsonEquals, normalizeJson } from '../../json/json-fields.ts'
+import type { JsonObject, JsonValue } from '../../json/lossless-json.ts'
+import { checkIdentifierFields, checkPartitionSpec, checkSchemaVersion } from '../../metadata/checks.ts'
+import { checkSortOrder, checkSourcesExist } from '../../metadata/checks.ts'
+import { lastPartitionFieldId, parsePartitionSpec, partitionIdBase } from '../../partitioning/partitioning.ts'
+import type { PartitionSpec } from '../../partitioning/partitioning.ts'
+import { highestFieldId, parseSchema } from '../../schema/schema.ts'
+import type { Schema } from '../../schema/schema.ts'
+import { parseSortOrder } from '../../partitioning/sort-order.ts'
+import type { SortOrder } from '../../partitioning/sort-order.ts'
+import { formatTransform } from '../../partitioning/transforms.ts'
+import { draftInt, draftList, draftVersion, refuseUpdate, setDraftKey, setDraftList } from './metadata-draft.ts'
+import type { ListKey, MetadataDraft } from './metadata-draft.ts'
+
+/** `add-schema`: a schema equal to one that the table has is not added again; the id in the update is not used. */
+export function addSchema(draft: MetadataDraft, update: JsonObject): void {
+  const json = normalized(update)
+  const schema = parseSchema(json, 'schema to add')
+  checkSchemaVersion(schema, draftVersion(draft))
+  checkIdentifierFields(schema)
+  const existing = draftList(draft, 'schemas')
+  const same = existing.find((entry) => jsonEquals({ ...entry, 'schema-id': 0 }, { ...json, 'schema-id': 0 }))
+  const lastColumnId = Math.max(draftInt(draft, 'last-column-id'), highestFieldId(schema))
+  if (lastColumnId !== draftInt(draft, 'last-column-id')) setDraftKey(draft, 'last-column-id', lastColumnId)
+  if (same) {
+    draft.lastAddedSchemaId = idOf(same, 'schema-id')
+    return
+  }
+  draft.lastAddedSchemaId = highestId(existing, 'schema-id') + 1
+  const { type, ...rest } = json
+  setDraftList(draft, 'schemas', [
+    ...existing,
+    { type: type ?? 'struct', ...rest, 'schema-id': draft.lastAddedSchemaId },
+  ])
+}
+
+/** `set-current-schema`: refused when the default partition spec or sort order needs a column that the schema lacks. */
+export function setCurrentSchema(draft: MetadataDraft, requestedId: number): void {
+  const schemaId = resolveId(requestedId, draft.lastAddedSchemaId, 'schema')
+  if (schemaId === draftInt(draft, 'current-schema-id')) return
+  checkSourcesExist(
+    schemaOfDraft(draft, schemaId),
+    specOfDraft(draft, draftInt(draft, 'default-spec-id')),
+    sortOrderOfDraft(draft, draftInt(draft, 'default-sort-order-id')),
+  )
+  setDraftKey(draft, 'current-schema-id', schemaId)
+}
+
+/** `remove-schemas`: the current schema cannot be removed. */
+export function removeSchemas(draft: MetadataDraft, schemaIds: readonly number[]): void {
+  if (schemaIds.includes(draftInt(draft, 'current-schema-id')))
+    throw refuseUpdate('the current schema cannot be removed')
+  removeById(draft, { list: 'schemas', key: 'schema-id', ids: schemaIds })
+}
+
+/** `add-spec`: given field ids are kept if valid, others get the next ids; an equal spec is not added again. */
+export function addSpec(draft: MetadataDraft, update: JsonObject): void {
+  const existing = draftList(draft, 'partition-specs')
+  const lastPartitionId = draftInt(draft, 'last-partition-id')
+  const json = withPartitionIds(normalized(update), lastPartitionId)
+  const spec = parsePartitionSpec(json, 'partition spec to add')
+  checkPartitionSpec(spec, schemaOfDraft(draft, draftInt(draft, 'current-schema-id')))
+  if (draftVersion(draft) === 1 && spec.fields.some((field, index) => field.fieldId !== partitionIdBase + 1 + index)) {
+    throw refuseUpdate('partition field ids of a version 1 table must count from 1000')
+  }
+  const same = existing.find((entry) => isSameSpec(parsePartitionSpec(entry), spec))
+  if (same) {
+    draft.lastAddedSpecId = idOf(same, 'spec-id')
+    return
+  }
+  draft.lastAddedSpecId = highestId(existing, 'spec-id') + 1
+  setDraftList(draft, 'partition-specs', [...existing, { ...json, 'spec-id': draft.lastAddedSpecId }])
+  setDraftKey(draft, 'last-partition-id', Math.max(lastPartitionId, lastPartitionFieldId(spec)))
+}
+
+function withPartitionIds(json: JsonObject, lastPartitionId: number): JsonObject {
+  let lastId = lastPartitionId
+  const fields = Array.isArray(json['fields']) ? json['fields'] : []
+  return {
+    ...json,
+    'spec-id': json['spec-id'] ?? 0,
+    fields: fields.map((field: JsonValue) => {
+      if (!isJsonObject(field) || 'field-id' in field) return field
+      lastId += 1
+      return { ...field, 'field-id': lastId }
+    }),
+  }
+}
+
+/** Specs are the same when they split rows the same way under the same names; ids do not matter. */
+function isSameSpec(a: PartitionSpec, b: PartitionSpec): boolean {
+  return describeSpec(a) === describeSpec(b)
+}
+
+function describeSpec(spec: PartitionSpec): string {
+  return JSON.stringify(
+    spec.fields.map((field) => [field.sourceIds ?? field.sourceId, formatTransform(field.transform), field.name]),
+  )
+}
+
+/** `set-default-spec`. */
+export function setDefaultSpec(draft: MetadataDraft, requestedId: number): void {
+  const specId = resolveId(requestedId, draft.lastAddedSpecId, 'partition spec')
+  if (specId === draftInt(draft, 'default-spec-id')) return
+  const schema = schemaOfDraft(draft, draftInt(draft, 'current-schema-id'))
+  checkSourcesExist(schema, specOfDraft(draft, specId), { orderId: 0, fields: [] })
+  setDraftKey(draft, 'default-spec-id', specId)
+}
+
+/** `remove-partition-specs`: the default spec cannot be removed. */
+export function removePartitionSpecs(draft: MetadataDraft, specIds: readonly number[]): void {
+  if (specIds.includes(draftInt(draft, 'default-spec-id'))) {
+    throw refuseUpdate('the default partition spec cannot be removed')
+  }
+  removeById(draft, { list: 'partition-specs', key: 'spec-id', ids: specIds })
+}
+
+/** `add-sort-order`: no fields is order 0, unsorted; an equal order is not added again. */
+export function addSortOrder(draft: MetadataDraft, update: JsonObject): void {
+  const json: JsonObject = { ...normalized(update), 'order-id': 0 }
+  const order = parseSortOrder(json, 'sort order to add')
+  checkSortOrder(order, schemaOfDraft(draft, draftInt(draft, 'current-schema-id')))
+  const existing = draftList(draft, 'sort-orders')
+  const same = existing.find((entry) => jsonEquals(entry['fields'], json['fields']))
+  if (same) {
+    draft.lastAddedSortOrderId = idOf(same, 'order-id')
+    return
+  }
+  draft.lastAddedSortOrderId = order.fields.length === 0 ? 0 : Math.max(1, highestId(existing, 'order-id') + 1)
+  setDraftList(draft, 'sort-orders', [...existing, { ...json, 'order-id': draft.lastAddedSortOrderId }])
+}
+
+/** `set-default-sort-order`. */
+export function setDefaultSortOrder(draft: MetadataDraft, requestedId: number): void {
+  const orderId = resolveId(requestedId, draft.lastAddedSortOrderId, 'sort order')
+  if (orderId === draftInt(draft, 'default-sort-order-id')) return
+  const schema = schemaOfDraft(draft, draftInt(draft, 'current-schema-id'))
+  checkSourcesExist(schema, { specId: 0, fields: [] }, sortOrderOfDraft(draft, orderId))
+  setDraftKey(draft, 'default-sort-order-id', orderId)
+}
+
+function schemaOfDraft(draft: MetadataDraft, schemaId: number): Schema {
+  const json = draftList(draft, 'schemas').find((entry) => idOf(entry, 'schema-id') === schemaId)
+  if (json === undefined) throw refuseUpdate(`there is no schema ${schemaId}`)
+  return parseSchema(json)
+}
+
+function specOfDraft(draft: MetadataDraft, specId: number): PartitionSpec {
+  const json = draftList(draft, 'partition-specs').find((entry) => entry['spec-id'] === specId)
+  if (json === undefined) throw refuseUpdate(`there is no partition spec ${specId}`)
+  return parsePartitionSpec(json)
+}
+
+function sortOrderOfDraft(draft: MetadataDraft, orderId: number): SortOrder {
+  const json = draftList(draft, 'sort-orders').find((entry) => entry['order-id'] === orderId)
+  if (json === undefined && orderId === 0) return { orderId: 0, fields: [] }
+  if (json === undefined) throw refuseUpdate(`there is no sort order ${orderId}`)
+  return parseSortOrder(json)
+}
+
+function removeById(draft: MetadataDraft, what: { list: ListKey; key: string; ids: readonly number[] }): void {
+  const ids = new Set(what.ids)
+  const entries = draftList(draft, what.list)
+  const kept = entries.filter((entry) => !ids.has(idOf(entry, what.key)))
+  if (kept.length < entries.length) setDraftList(draft, what.list, kept)
+}
+
+/** -1 in an update means the item that an earlier update of the same change added. */
+function resolveId(requestedId: number, lastAdded: number | undefined, what: string): number {
+  if (requestedId !== -1) return requestedId
+  if (lastAdded === undefined) throw refuseUpdate(`no ${what} was added in this change`)
+  return lastAdded
+}
+
+function highestId(entries: readonly JsonObject[], key: string): number {
+  return entries.reduce((highest, entry) => Math.max(highest, idOf(entry, key)), -1)
+}
+
+function idOf(entry: JsonObject, key: string): number {
+  const id = entry[key]
+  return typeof id === 'number' ? id : 0
+}
+
+function normalized(json: JsonObject): JsonObject {
+  const copy = normalizeJson(json)
+  return isJsonObject(copy) ? copy : {}
+}

@@ -1,0 +1,130 @@
+import { IcebergError } from '../../errors.ts'
+import { toBigint } from '../../json/json-fields.ts'
+import type { TableMetadata } from '../../metadata/metadata.ts'
+import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
+import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
+import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
+import { setSnapshotRef, tidySnapshotLog, upgradeFormatVersion } from './apply-snapshot-updates.ts'
+import {
+  draftList,
+  draftObject,
+  openDraft,
+  refuseUpdate,
+  setDraftKey,
+  setDraftList,
+  viewDraft,
+} from './metadata-draft.ts'
+import type { MetadataDraft } from './metadata-draft.ts'
+import type { TableUpdate } from '../table-update.ts'
+
+const defaultPreviousVersionsMax = 100
+
+export interface ApplyContext {
+  /** Current time, ms since the epoch. */
+  readonly nowMs: number
+  /** Location of the base document, recorded in the metadata log of the new one. */
+  readonly previousMetadataLocation?: string
+}
+
+/**
+ * The metadata after a change, built as in the reference implementation. The base is not changed; unknown keys are kept;
+ * the result is checked as if it were read from a file. Updates that change nothing return the base itself.
+ * `INVALID_ARGUMENT` for an update that is invalid for this table, `COMMIT_CONFLICT` for a snapshot that was built on an
+ * older state, `UNSUPPORTED` for an unknown action.
+ */
+export function applyUpdates(
+  base: TableMetadata,
+  updates: readonly TableUpdate[],
+  context: ApplyContext,
+): TableMetadata {
+  const draft = openDraft(base, context.nowMs)
+  for (const update of updates) applyUpdate(draft, update)
+  if (!draft.changed) return base
+  tidySnapshotLog(draft)
+  draft.json['last-updated-ms'] = Math.max(draft.lastUpdatedMs, context.nowMs)
+  if (context.previousMetadataLocation !== undefined) appendMetadataLog(draft, context.previousMetadataLocation)
+  return viewDraft(draft)
+}
+
+function applyUpdate(draft: MetadataDraft, update: TableUpdate): void {
+  switch (update.action) {
+    case 'upgrade-format-version':
+      return upgradeFormatVersion(draft, update['format-version'])
+    case 'add-schema':
+      return addSchema(draft, update.schema)
+    case 'set-current-schema':
+      return setCurrentSchema(draft, update['schema-id'])
+    case 'remove-schemas':
+      return removeSchemas(draft, update['schema-ids'])
+    case 'add-spec':
+      return addSpec(draft, update.spec)
+    case 'set-default-spec':
+      return setDefaultSpec(draft, update['spec-id'])
+    case 'remove-partition-specs':
+      return removePartitionSpecs(draft, update['spec-ids'])
+    case 'add-sort-order':
+      return addSortOrder(draft, update['sort-order'])
+    case 'set-default-sort-order':
+      return setDefaultSortOrder(draft, update['sort-order-id'])
+    default:
+      return applySnapshotUpdate(draft, update)
+  }
+}
+
+function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
+  switch (update.action) {
+    case 'add-snapshot':
+      return addSnapshot(draft, update.snapshot)
+    case 'set-snapshot-ref':
+      return setSnapshotRef(draft, update['ref-name'], update)
+    case 'remove-snapshots':
+      return removeSnapshots(draft, update['snapshot-ids'])
+    case 'remove-snapshot-ref':
+      return removeSnapshotRef(draft, update['ref-name'])
+    case 'remove-statistics':
+      return removeStatistics(draft, 'statistics', new Set([toBigint(update['snapshot-id'])]))
+    case 'remove-partition-statistics':
+      return removeStatistics(draft, 'partition-statistics', new Set([toBigint(update['snapshot-id'])]))
+    case 'set-location':
+      return setLocation(draft, update.location)
+    case 'set-properties':
+      return setProperties(draft, update.updates)
+    case 'remove-properties':
+      return removeProperties(draft, update.removals)
+    default:
+      throw new IcebergError('UNSUPPORTED', `metadata update "${update.action}" is not supported`)
+  }
+}
+
+function setLocation(draft: MetadataDraft, location: string): void {
+  if (location === '') throw refuseUpdate('the location must not be empty')
+  if (draft.json['location'] !== location) setDraftKey(draft, 'location', location)
+}
+
+function setProperties(draft: MetadataDraft, updates: Readonly<Record<string, string>>): void {
+  const before = draftObject(draft, 'properties')
+  const changes = Object.entries(updates).filter(
+    ([name, value]) => !Object.hasOwn(before, name) || before[name] !== value,
+  )
+  for (const [name, value] of changes) {
+    if (typeof value !== 'string') throw refuseUpdate(`property "${name}" must be a string`)
+  }
+  if (changes.length === 0) return
+  setDraftKey(draft, 'properties', Object.fromEntries([...Object.entries(before), ...changes]))
+}
+
+function removeProperties(draft: MetadataDraft, removals: readonly string[]): void {
+  const names = new Set(removals)
+  const before = Object.entries(draftObject(draft, 'properties'))
+  const after = before.filter(([name]) => !names.has(name))
+  if (after.length < before.length) setDraftKey(draft, 'properties', Object.fromEntries(after))
+}
+
+/** Adds the base document to the log and removes the oldest entries beyond `write.metadata.previous-versions-max`. */
+function appendMetadataLog(draft: MetadataDraft, previousLocation: string): void {
+  const text = draftObject(draft, 'properties')['write.metadata.previous-versions-max']
+  const max =
+    typeof text === 'string' && /^\d{1,9}$/.test(text) ? Math.max(1, Number(text)) : defaultPreviousVersionsMax
+  const entry = { 'timestamp-ms': draft.base.lastUpdatedMs, 'metadata-file': previousLocation }
+  setDraftList(draft, 'metadata-log', [...draftList(draft, 'metadata-log'), entry].slice(-max))
+}

@@ -1,0 +1,183 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import { propertyCount } from '../../iceberg/metadata/metadata.ts'
+
+/** How rows are laid out in new files: in the existing order, or sorted. */
+export type CompactionStrategy = 'binpack' | 'sort'
+
+/** What is verified before a commit: that rows have the same values, or only that their number is the same. */
+export type Verification = 'values' | 'counts'
+
+/** Validated options of a compaction; sizes in bytes. Names and defaults are those of Iceberg's `rewrite_data_files`. */
+export interface CompactionOptions {
+  readonly strategy: CompactionStrategy
+  /** Text such as `a ASC NULLS FIRST, b`; undefined with strategy `sort`: the table's own order. */
+  readonly sortOrder?: string
+  /** Predicate on partition source columns; only files that may hold matching rows are rewritten. */
+  readonly where?: string
+  readonly targetFileSizeBytes: number
+  readonly minFileSizeBytes: number
+  readonly maxFileSizeBytes: number
+  readonly minInputFiles: number
+  readonly rewriteAll: boolean
+  readonly deleteFileThreshold: number
+  readonly deleteRatioThreshold: number
+  readonly maxFilesToRewrite?: number
+  readonly maxFileGroupSizeBytes: number
+  readonly maxFileGroupInputFiles: number
+  readonly partialProgress: boolean
+  readonly partialProgressMaxCommits: number
+  readonly maxConcurrentFileGroupRewrites: number
+  readonly verify: Verification
+}
+
+/** Target size of data files when neither the request nor the table sets one. */
+export const TARGET_PROPERTY = 'write.target-file-size-bytes'
+/** Larger than any real file; the max file size, 1.8 times this, is still an exact number. */
+const MAX_TARGET_FILE_SIZE_BYTES = 2 ** 52
+const DEFAULT_TARGET_FILE_SIZE_BYTES = 536_870_912
+/** Share of the target size under which a file is small, and over which it is large. */
+export const MIN_FILE_SIZE_RATIO = 0.75
+const MAX_FILE_SIZE_RATIO = 1.8
+const INT_MAX = 2_147_483_647
+
+const KNOWN_FIELDS = new Set([
+  'strategy',
+  'sort_order',
+  'where',
+  'target_file_size_bytes',
+  'min_file_size_bytes',
+  'max_file_size_bytes',
+  'min_input_files',
+  'rewrite_all',
+  'delete_file_threshold',
+  'delete_ratio_threshold',
+  'max_files_to_rewrite',
+  'max_file_group_size_bytes',
+  'max_file_group_input_files',
+  'partial_progress',
+  'partial_progress_max_commits',
+  'max_concurrent_file_group_rewrites',
+  'verify',
+])
+
+type Request = Readonly<Record<string, unknown>>
+
+/**
+ * Reads the options of a compaction request (wire names, without `table`, `dry_run` and `plan_id`) over the table's
+ * properties. Throws `INVALID_ARGUMENT` that names the field, `UNSUPPORTED` for z-ordering.
+ */
+export function parseCompactionOptions(
+  request: Request,
+  properties: Readonly<Record<string, string>>,
+): CompactionOptions {
+  for (const field of Object.keys(request)) {
+    if (!KNOWN_FIELDS.has(field)) throw invalid(field, 'is not an option of compaction')
+  }
+  const maxFilesToRewrite = readInteger(request, 'max_files_to_rewrite', { min: 1 })
+  return {
+    ...readStrategy(request),
+    ...optional('where', readText(request, 'where')),
+    ...readSizes(request, properties),
+    minInputFiles: readInteger(request, 'min_input_files', { min: 1 }) ?? 5,
+    rewriteAll: readBoolean(request, 'rewrite_all') ?? false,
+    deleteFileThreshold: readInteger(request, 'delete_file_threshold', { min: 0 }) ?? INT_MAX,
+    deleteRatioThreshold: readRatio(request, 'delete_ratio_threshold') ?? 0.3,
+    ...optional('maxFilesToRewrite', maxFilesToRewrite),
+    maxFileGroupSizeBytes: readInteger(request, 'max_file_group_size_bytes', { min: 1 }) ?? 107_374_182_400,
+    maxFileGroupInputFiles: readInteger(request, 'max_file_group_input_files', { min: 1 }) ?? Number.MAX_SAFE_INTEGER,
+    partialProgress: readBoolean(request, 'partial_progress') ?? false,
+    partialProgressMaxCommits: readInteger(request, 'partial_progress_max_commits', { min: 1 }) ?? 10,
+    maxConcurrentFileGroupRewrites: readInteger(request, 'max_concurrent_file_group_rewrites', { min: 1 }) ?? 2,
+    verify: readVerification(request),
+  }
+}
+
+/**
+ * The table's target size of data files, in bytes (`write.target-file-size-bytes`), at most 4 PiB.
+ * Throws `INVALID_METADATA` when the property is not a positive integer.
+ */
+export function targetFileSizeBytes(properties: Readonly<Record<string, string>>): number {
+  const bytes = propertyCount({ properties }, TARGET_PROPERTY, DEFAULT_TARGET_FILE_SIZE_BYTES)
+  if (bytes > 0) return Math.min(bytes, MAX_TARGET_FILE_SIZE_BYTES)
+  throw new IcebergError(
+    'INVALID_METADATA',
+    `table property ${TARGET_PROPERTY} is "${bytes}"; set it to a positive number of bytes`,
+  )
+}
+
+function readSizes(request: Request, properties: Readonly<Record<string, string>>) {
+  const target = readInteger(request, 'target_file_size_bytes', { min: 1 }) ?? targetFileSizeBytes(properties)
+  const min = readInteger(request, 'min_file_size_bytes', { min: 0 }) ?? Math.floor(target * MIN_FILE_SIZE_RATIO)
+  const max = readInteger(request, 'max_file_size_bytes', { min: 1 }) ?? Math.floor(target * MAX_FILE_SIZE_RATIO)
+  if (min >= target) {
+    throw invalid(
+      'min_file_size_bytes',
+      `(${min}) must be below target_file_size_bytes (${target}): all new files would be too small again`,
+    )
+  }
+  if (max <= target) {
+    throw invalid(
+      'max_file_size_bytes',
+      `(${max}) must be above target_file_size_bytes (${target}): all new files would be too large again`,
+    )
+  }
+  return { targetFileSizeBytes: target, minFileSizeBytes: min, maxFileSizeBytes: max }
+}
+
+function readStrategy(request: Request): { strategy: CompactionStrategy; sortOrder?: string } {
+  const sortOrder = readText(request, 'sort_order')
+  const strategy = request['strategy'] ?? (sortOrder === undefined ? 'binpack' : 'sort')
+  if (strategy !== 'binpack' && strategy !== 'sort') throw invalid('strategy', 'must be "binpack" or "sort"')
+  if (strategy === 'binpack' && sortOrder !== undefined) {
+    throw invalid('sort_order', 'can only be given with strategy "sort"')
+  }
+  if (sortOrder !== undefined && /\bzorder\s*\(/i.test(sortOrder)) {
+    throw new IcebergError('UNSUPPORTED', 'sort_order: zorder is not supported; name the columns to sort by')
+  }
+  return { strategy, ...optional('sortOrder', sortOrder) }
+}
+
+function readVerification(request: Request): Verification {
+  const verify = request['verify'] ?? 'values'
+  if (verify !== 'values' && verify !== 'counts') throw invalid('verify', 'must be "values" or "counts"')
+  return verify
+}
+
+function readInteger(request: Request, field: string, { min }: { min: number }): number | undefined {
+  const value = request[field] ?? undefined
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw invalid(field, 'must be an integer')
+  if (value < min) throw invalid(field, `is ${value} but must be at least ${min}`)
+  return value
+}
+
+function readRatio(request: Request, field: string): number | undefined {
+  const value = request[field] ?? undefined
+  if (value === undefined) return undefined
+  if (typeof value !== 'number' || !(value > 0 && value <= 1)) {
+    throw invalid(field, 'must be a number above 0 and at most 1')
+  }
+  return value
+}
+
+function readBoolean(request: Request, field: string): boolean | undefined {
+  const value = request[field] ?? undefined
+  if (value === undefined || typeof value === 'boolean') return value
+  throw invalid(field, 'must be true or false')
+}
+
+function readText(request: Request, field: string): string | undefined {
+  const value = request[field] ?? undefined
+  if (value === undefined) return undefined
+  if (typeof value !== 'string' || value.trim() === '') throw invalid(field, 'must be non-empty text')
+  return value
+}
+
+function optional<K extends string, V>(key: K, value: V | undefined): { readonly [P in K]?: V } {
+  // one computed key cannot be typed as a mapped type
+  return (value === undefined ? {} : { [key]: value }) as { readonly [P in K]?: V }
+}
+
+function invalid(field: string, problem: string): IcebergError {
+  return new IcebergError('INVALID_ARGUMENT', `${field} ${problem}`)
+}

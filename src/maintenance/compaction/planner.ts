@@ -1,0 +1,265 @@
+import { requirePlain } from '../../iceberg/metadata/encryption.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { fileKey, referencedDataFile } from '../../iceberg/scan/file-scope.ts'
+import type { DataFile } from '../../iceberg/manifest/manifest.ts'
+import { currentSpec } from '../../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import { isUnpartitioned, partitionKey, partitionType } from '../../iceberg/partitioning/partitioning.ts'
+import type { PartitionSpec, PartitionTuple } from '../../iceberg/partitioning/partitioning.ts'
+import type { DeleteFileRef } from '../../iceberg/scan/delete-index.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
+import type { SortOrder } from '../../iceberg/partitioning/sort-order.ts'
+import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
+import type { CompactionOptions } from './options.ts'
+import { expectedOutputFiles, selectFileGroups, targetSplitBytes } from './file-selection.ts'
+import type { FileMeasures, GroupReason, SelectedGroup } from './file-selection.ts'
+import { compilePartitionFilter } from './partition-filter.ts'
+import { resolveSortOrder } from './sort-order-text.ts'
+
+/** Files that are rewritten together, into one partition when `partition` is given. */
+export interface CompactionGroup {
+  /** Stable within a plan; part of the names of the files written. */
+  readonly index: number
+  /** Spec that the new files are written under: the table's current one. */
+  readonly outputSpecId: number
+  /** Partition of all rows; undefined for files of other specs, whose rows may belong to several. */
+  readonly partition?: PartitionTuple
+  /** Tells partitions apart; groups of one partition share it. */
+  readonly partitionKey: string
+  readonly inputs: readonly FileScanTask[]
+  readonly bytes: number
+  readonly expectedOutputFiles: number
+  readonly targetSplitBytes: number
+  readonly reasons: readonly GroupReason[]
+}
+
+/** A group that cannot be rewritten, with a readable reason. */
+export interface SkippedGroup {
+  readonly partitionKey: string
+  readonly files: number
+  readonly bytes: number
+  readonly reason: string
+}
+
+export interface CompactionTotals {
+  readonly groups: number
+  readonly files: number
+  readonly bytes: number
+  readonly records: number
+  /** Different delete files that apply to the files. */
+  readonly deleteFiles: number
+  /** Rows deleted by position deletes and deletion vectors, at most all rows; the effect of equality deletes is unknown. */
+  readonly positionDeletes: number
+  readonly expectedOutputFiles: number
+}
+
+export interface CompactionPlan {
+  /** Snapshot that the plan starts from; undefined for a table without one. */
+  readonly baseSnapshotId?: bigint
+  readonly options: CompactionOptions
+  readonly sortOrder?: SortOrder
+  readonly groups: readonly CompactionGroup[]
+  readonly skipped: readonly SkippedGroup[]
+  readonly totals: CompactionTotals
+}
+
+export interface PlanCompactionInput {
+  readonly metadata: TableMetadata
+  /** All live data files of the current snapshot. */
+  readonly tasks: readonly FileScanTask[]
+  readonly options: CompactionOptions
+}
+
+/** Partition key of files written under another spec than the current one. */
+const OTHER_SPECS_KEY = 'other-specs'
+
+const TASK_MEASURES: FileMeasures<FileScanTask> = {
+  sizeBytes: (task) => task.dataFile.fileSizeInBytes,
+  recordCount: (task) => task.dataFile.recordCount,
+  deleteFileCount: (task) => task.deletes.length,
+  fileScopedDeleteRecords: (task) => fileScopedDeleteRecords(task.deletes),
+}
+
+/**
+ * Plans a compaction as Iceberg's `rewrite_data_files` does: files of the current spec by partition, all files of other
+ * specs together. Pure. `UNSUPPORTED` when a selected group contains files that the engine must not rewrite (ORC, encrypted
+ * files), unless `partialProgress` lets the others go on; then the group is listed as skipped.
+ */
+export function planCompaction({ metadata, tasks, options }: PlanCompactionInput): CompactionPlan {
+  refuseUnsupportedTable(metadata)
+  const sortOrder = options.strategy === 'sort' ? resolveSortOrder(options.sortOrder, metadata) : undefined
+  const spec = currentSpec(metadata)
+  const matching = filterTasks(metadata, tasks, options)
+  const groups: CompactionGroup[] = []
+  const skipped: SkippedGroup[] = []
+  let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
+  for (const { partition, key, files } of groupByPartition(metadata, spec, matching)) {
+    for (const selected of selectFileGroups(files, TASK_MEASURES, options)) {
+      const reason = unsupportedReason(selected.files)
+      if (reason !== undefined) {
+        if (!options.partialProgress) throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${reason}`)
+        skipped.push({ partitionKey: key, files: selected.files.length, bytes: selected.bytes, reason })
+        continue
+      }
+      if (filesLeft <= 0) continue
+      groups.push(toGroup(selected, { index: groups.length, spec, partition, key, filesLeft, options }))
+      filesLeft -= Math.min(selected.files.length, filesLeft)
+    }
+  }
+  return {
+    ...(metadata.currentSnapshotId === undefined ? {} : { baseSnapshotId: metadata.currentSnapshotId }),
+    options,
+    ...(sortOrder === undefined ? {} : { sortOrder }),
+    groups,
+    skipped,
+    totals: sumGroups(groups),
+  }
+}
+
+/** Sums over groups; a delete file that applies to several counts once. */
+export function sumGroups(groups: readonly CompactionGroup[]): CompactionTotals {
+  const deletes = new Map<string, number>()
+  let files = 0
+  let bytes = 0
+  let records = 0
+  let outputs = 0
+  for (const group of groups) {
+    files += group.inputs.length
+    bytes += group.bytes
+    outputs += group.expectedOutputFiles
+    for (const task of group.inputs) {
+      records += task.dataFile.recordCount
+      for (const { file } of task.deletes) {
+        deletes.set(fileKey(file), file.content === 'position-deletes' ? file.recordCount : 0)
+      }
+    }
+  }
+  let positionDeletes = 0
+  for (const rows of deletes.values()) positionDeletes += rows
+  return {
+    groups: groups.length,
+    files,
+    bytes,
+    records,
+    deleteFiles: deletes.size,
+    positionDeletes: Math.min(positionDeletes, records),
+    expectedOutputFiles: outputs,
+  }
+}
+
+interface PartitionFiles {
+  readonly key: string
+  readonly partition?: PartitionTuple
+  readonly files: FileScanTask[]
+}
+
+function filterTasks(
+  metadata: TableMetadata,
+  tasks: readonly FileScanTask[],
+  options: CompactionOptions,
+): readonly FileScanTask[] {
+  if (options.where === undefined) return tasks
+  const mayMatch = compilePartitionFilter(options.where, metadata)
+  return tasks.filter(({ dataFile }) => mayMatch(dataFile.specId, dataFile.partition))
+}
+
+/**
+ * Rows of a file of another spec may belong to several partitions of the current one, so such files go together,
+ * whatever their own partition; with an unpartitioned current spec there is only one partition at all.
+ */
+function groupByPartition(
+  metadata: TableMetadata,
+  spec: PartitionSpec,
+  tasks: readonly FileScanTask[],
+): Iterable<PartitionFiles> {
+  const types = partitionType(spec, metadata.schemas)
+  const unpartitioned = isUnpartitioned(spec)
+  const wholeTable = unpartitioned
+    ? partitionKey(
+        spec,
+        types,
+        spec.fields.map(() => null),
+      )
+    : undefined
+  const byKey = new Map<string, PartitionFiles>()
+  for (const task of tasks) {
+    const { specId, partition } = task.dataFile
+    const ofCurrentSpec = specId === spec.specId
+    const key = wholeTable ?? (ofCurrentSpec ? partitionKey(spec, types, partition) : OTHER_SPECS_KEY)
+    const tuple = unpartitioned ? spec.fields.map(() => null) : ofCurrentSpec ? partition : undefined
+    let entry = byKey.get(key)
+    if (entry === undefined) {
+      entry = { key, ...(tuple === undefined ? {} : { partition: tuple }), files: [] }
+      byKey.set(key, entry)
+    }
+    entry.files.push(task)
+  }
+  return byKey.values()
+}
+
+interface GroupContext {
+  readonly index: number
+  readonly spec: PartitionSpec
+  readonly partition: PartitionTuple | undefined
+  readonly key: string
+  readonly filesLeft: number
+  readonly options: CompactionOptions
+}
+
+function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): CompactionGroup {
+  const { partition, options } = context
+  const inputs = selected.files.slice(0, context.filesLeft)
+  const cut = inputs.length < selected.files.length
+  return {
+    index: context.index,
+    outputSpecId: context.spec.specId,
+    ...(partition === undefined ? {} : { partition }),
+    partitionKey: context.key,
+    inputs,
+    bytes: cut ? inputs.reduce((total, { dataFile }) => total + dataFile.fileSizeInBytes, 0) : selected.bytes,
+    // as Iceberg does, max_files_to_rewrite cuts the inputs but keeps the sizing of the whole group
+    expectedOutputFiles: expectedOutputFiles(selected.bytes, options),
+    targetSplitBytes: targetSplitBytes(selected.bytes, options),
+    reasons: selected.reasons,
+  }
+}
+
+function refuseUnsupportedTable(metadata: TableMetadata): void {
+  requirePlain(metadata)
+  requireSupportedProperties(metadata.properties)
+  const unknown = currentSpec(metadata).fields.find(({ transform }) => transform.kind === 'unknown')
+  if (unknown !== undefined) {
+    throw new IcebergError(
+      'UNSUPPORTED',
+      `cannot compact the table: its partition field "${unknown.name}" has a transform that is not known here`,
+    )
+  }
+}
+
+/** File formats that an engine can read; it writes Parquet. */
+const READABLE_FORMATS: ReadonlySet<string> = new Set(['parquet', 'avro'])
+
+function unsupportedReason(tasks: readonly FileScanTask[]): string | undefined {
+  for (const { dataFile, deletes } of tasks) {
+    for (const file of [dataFile, ...deletes.map((ref) => ref.file)]) {
+      const reason = describeUnsupported(file)
+      if (reason !== undefined) return reason
+    }
+  }
+  return undefined
+}
+
+function describeUnsupported(file: DataFile): string | undefined {
+  if (file.keyMetadata !== undefined) return `file ${file.filePath} is encrypted`
+  const isVector = file.content === 'position-deletes' && file.fileFormat === 'puffin'
+  if (READABLE_FORMATS.has(file.fileFormat) || isVector) return undefined
+  const what = file.content === 'data' ? 'data file' : 'delete file'
+  return `${what} ${file.filePath} is in format ${file.fileFormat.toUpperCase()}, which cannot be rewritten here`
+}
+
+/** Records in the deletes that belong to one data file alone, as `delete_ratio_threshold` counts them. */
+function fileScopedDeleteRecords(deletes: readonly DeleteFileRef[]): number {
+  let records = 0
+  for (const { file } of deletes) if (referencedDataFile(file) !== undefined) records += file.recordCount
+  return records
+}

@@ -1,0 +1,164 @@
+import { withoutPaths } from '../../domain/without-paths.ts'
+import type { Verification } from './options.ts'
+import type { CompactionGroup, CompactionPlan } from './planner.ts'
+import type { GroupFailure, RewrittenGroup } from './group-rewrite.ts'
+
+/** A group that was not compacted, as shown in responses. */
+export interface FailedGroupDetails {
+  readonly files: number
+  readonly bytes: number
+  readonly reason: string
+}
+
+/**
+ * Outcome of a compaction, or of its dry run, in the column names of Iceberg's `rewrite_data_files`; sizes in bytes,
+ * snapshot ids as text. In a dry run, the added numbers are the planner's estimates, the delete files are all that apply
+ * to the selected files, and the deleted rows are those of position deletes.
+ */
+export interface CompactionDetails {
+  readonly rewritten_data_files_count: number
+  readonly added_data_files_count: number
+  readonly rewritten_bytes_count: number
+  readonly failed_data_files_count: number
+  readonly removed_delete_files_count: number
+  readonly added_bytes_count: number
+  readonly base_snapshot_id: string | null
+  /** The last snapshot of the compaction; null when it had nothing to do. */
+  readonly snapshot_id: string | null
+  readonly rows_read: number
+  readonly rows_deleted: number
+  readonly rows_written: number
+  /** What was verified in the new files before the commit: their values, or only the number of rows. */
+  readonly verified: Verification
+  /** Columns whose values were compared, row lineage included; empty when nothing was. */
+  readonly verified_columns: readonly string[]
+  /** Time that the comparison took, summed over the groups. */
+  readonly verify_ms: number
+  readonly groups_count: number
+  readonly commits_count: number
+  readonly failures: readonly FailedGroupDetails[]
+}
+
+/** Sums up the outcome of a compaction as its groups are committed or fail. */
+export class CompactionTally {
+  readonly #baseSnapshotId: bigint | undefined
+  readonly #failures: FailedGroupDetails[] = []
+  /** Files whose outcome is counted already: a group may fail on its own and again with its batch. */
+  readonly #settled = new Set<string>()
+  #groups = 0
+  #rewrittenFiles = 0
+  #addedFiles = 0
+  #rewrittenBytes = 0
+  #addedBytes = 0
+  #failedFiles = 0
+  #removedDeleteFiles = 0
+  readonly #verification: Verification
+  #verified = { columns: new Set<string>(), milliseconds: 0 }
+  #rows = { read: 0, deleted: 0, written: 0 }
+  #commits = 0
+  #snapshotId: bigint | undefined
+
+  constructor({ baseSnapshotId, skipped, options }: Pick<CompactionPlan, 'baseSnapshotId' | 'skipped' | 'options'>) {
+    this.#baseSnapshotId = baseSnapshotId
+    this.#verification = options.verify
+    for (const { files, bytes, reason } of skipped) {
+      this.#failures.push({ files, bytes, reason })
+      this.#failedFiles += files
+    }
+  }
+
+  get committedGroups(): number {
+    return this.#groups
+  }
+
+  committed(groups: readonly RewrittenGroup[], commit: { snapshotId: bigint; removedDeleteFiles: number }): void {
+    this.#commits += 1
+    this.#snapshotId = commit.snapshotId
+    this.#removedDeleteFiles += commit.removedDeleteFiles
+    for (const { group, added, rows, values } of groups) {
+      for (const task of group.inputs) this.#settled.add(task.dataFile.filePath)
+      this.#groups += 1
+      this.#rewrittenFiles += group.inputs.length
+      this.#rewrittenBytes += group.bytes
+      this.#addedFiles += added.length
+      for (const file of added) this.#addedBytes += file.fileSizeInBytes
+      this.#rows.read += rows.rowsRead
+      this.#rows.deleted += rows.rowsDeleted
+      this.#rows.written += rows.rowsWritten
+      for (const name of values?.columns ?? []) this.#verified.columns.add(name)
+      this.#verified.milliseconds += values?.milliseconds ?? 0
+    }
+  }
+
+  failed(failures: readonly GroupFailure[]): void {
+    for (const { group, error } of failures) {
+      const files = group.inputs.filter((task) => !this.#settled.has(task.dataFile.filePath))
+      if (files.length === 0) continue
+      for (const task of files) this.#settled.add(task.dataFile.filePath)
+      this.#failedFiles += files.length
+      const reason = withoutPaths(error instanceof Error ? error.message : String(error))
+      this.#failures.push({ files: files.length, bytes: group.bytes, reason })
+    }
+  }
+
+  details(): CompactionDetails {
+    return {
+      rewritten_data_files_count: this.#rewrittenFiles,
+      added_data_files_count: this.#addedFiles,
+      rewritten_bytes_count: this.#rewrittenBytes,
+      failed_data_files_count: this.#failedFiles,
+      removed_delete_files_count: this.#removedDeleteFiles,
+      added_bytes_count: this.#addedBytes,
+      base_snapshot_id: this.#baseSnapshotId?.toString() ?? null,
+      snapshot_id: this.#snapshotId?.toString() ?? null,
+      rows_read: this.#rows.read,
+      rows_deleted: this.#rows.deleted,
+      rows_written: this.#rows.written,
+      verified: this.#verification,
+      verified_columns: [...this.#verified.columns],
+      verify_ms: this.#verified.milliseconds,
+      groups_count: this.#groups,
+      commits_count: this.#commits,
+      failures: this.#failures,
+    }
+  }
+}
+
+/** What a plan would do, in the same shape as its outcome, and its groups (the first `maxGroups`, largest first). */
+export interface CompactionPreview extends CompactionDetails {
+  readonly groups: readonly PlannedGroupDetails[]
+}
+
+export interface PlannedGroupDetails {
+  readonly files: number
+  readonly bytes: number
+  readonly expected_files: number
+  readonly reasons: readonly string[]
+}
+
+/** Describes a plan without running it. Pure. */
+export function describeCompactionPlan(plan: CompactionPlan, maxGroups = 100): CompactionPreview {
+  const largest = plan.groups.toSorted((a, b) => b.bytes - a.bytes).slice(0, maxGroups)
+  return {
+    ...new CompactionTally(plan).details(),
+    rewritten_data_files_count: plan.totals.files,
+    added_data_files_count: plan.totals.expectedOutputFiles,
+    rewritten_bytes_count: plan.totals.bytes,
+    added_bytes_count: plan.totals.bytes,
+    removed_delete_files_count: plan.totals.deleteFiles,
+    rows_read: plan.totals.records,
+    rows_deleted: plan.totals.positionDeletes,
+    rows_written: plan.totals.records - plan.totals.positionDeletes,
+    groups_count: plan.totals.groups,
+    groups: largest.map(describeGroup),
+  }
+}
+
+function describeGroup(group: CompactionGroup): PlannedGroupDetails {
+  return {
+    files: group.inputs.length,
+    bytes: group.bytes,
+    expected_files: group.expectedOutputFiles,
+    reasons: group.reasons,
+  }
+}

@@ -1,0 +1,226 @@
+import { LRUCache } from 'lru-cache'
+
+import {
+  explainCompaction,
+  explainExpiry,
+  explainManifestRewrite,
+  isWorthCompacting,
+  isWorthExpiring,
+  recommend,
+} from '../../domain/health-advice.ts'
+import type {
+  ProjectedCompaction,
+  ProjectedExpiry,
+  ProjectedManifestRewrite,
+  Projections,
+} from '../../domain/health-advice.ts'
+import { scoreTable } from '../../domain/table-health.ts'
+import type { HealthScore, TableHealthFacts } from '../../domain/table-health.ts'
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { loadManifests } from '../../iceberg/manifest/cache.ts'
+import { readManifestTotals } from '../../iceberg/manifest/totals.ts'
+import type { ManifestTotals } from '../../iceberg/manifest/totals.ts'
+import type { ManifestFile } from '../../iceberg/manifest/manifest.ts'
+import { currentSnapshot } from '../../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import { planExpiry } from '../../iceberg/update/expire-snapshots.ts'
+import { projectCompaction } from '../compaction/projection.ts'
+import type { CompactionProjection, CompactionRefused } from '../compaction/projection.ts'
+import { planManifestRewrite } from '../manifests/rewrite-manifests.ts'
+import { sumTableFiles } from '../table-files.ts'
+import type { CountedManifest, PartitionRow } from '../table-files.ts'
+
+/** A recommendation that can be sent unchanged: the operation, its options under their wire names, and its effect. */
+export interface HealthAction {
+  readonly operation: 'compact' | 'expire' | 'rewrite_manifests'
+  readonly reason: string
+  /** Without `table`. */
+  readonly options: Readonly<Record<string, unknown>>
+  readonly projected: Readonly<Record<string, number>>
+}
+
+export interface TableHealthReport extends HealthScore {
+  readonly facts: TableHealthFacts
+  readonly recommendation: string
+  readonly actions: readonly HealthAction[]
+}
+
+/**
+ * Reads the structure of tables. Manifests and metadata files never change, so they are cached (least recently used are
+ * evicted first), and inspecting an unchanged table again is free.
+ */
+export interface TableInspector {
+  /** Health of the current snapshot; `nowMs` decides which snapshots are past their retention. */
+  health(table: Table, nowMs: number): Promise<TableHealthReport>
+  /** Partitions of the current snapshot, in manifest order. */
+  partitions(table: Table): Promise<readonly PartitionRow[]>
+}
+
+/** The state of one table at one moment; does not depend on the clock. */
+interface Inspection {
+  readonly facts: TableHealthFacts
+  readonly partitions: readonly PartitionRow[]
+  readonly compaction: CompactionProjection | CompactionRefused | undefined
+  readonly manifests: readonly ManifestFile[]
+}
+
+/** Memory for decoded manifests, and as much for reports. */
+const CACHED_BYTES = 32 * 1024 * 1024
+const CONCURRENT_READS = 8
+
+/** An inspector with its own caches. Errors of its methods: those of manifests and FileIO. */
+export function createTableInspector(): TableInspector {
+  const totals = new LRUCache<string, ManifestTotals>({ maxSize: CACHED_BYTES })
+  const inspections = new LRUCache<string, Inspection>({ maxSize: CACHED_BYTES })
+
+  async function inspect(table: Table): Promise<Inspection> {
+    const key = `${table.metadata.tableUuid} ${table.metadataLocation} ${table.metadata.lastUpdatedMs}`
+    const known = inspections.get(key)
+    if (known !== undefined) return known
+    const inspection = await readTable(table, totals)
+    inspections.set(key, inspection, { size: weighInspection(inspection) })
+    return inspection
+  }
+
+  return {
+    health: async (table, nowMs) => report(table.metadata, await inspect(table), nowMs),
+    partitions: async (table) => (await inspect(table)).partitions,
+  }
+}
+
+async function readTable(table: Table, cache: LRUCache<string, ManifestTotals>): Promise<Inspection> {
+  const snapshot = currentSnapshot(table.metadata)
+  const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
+  const counted = await mapBounded(manifests, CONCURRENT_READS, async (manifest): Promise<CountedManifest> => {
+    const key = `${table.metadata.tableUuid} ${manifest.manifestPath} ${manifest.manifestLength}`
+    const known = cache.get(key)
+    if (known !== undefined) return { manifest, totals: known }
+    if (manifest.keyMetadata !== undefined) {
+      throw new IcebergError('UNSUPPORTED', `The manifest ${manifest.manifestPath} is encrypted`)
+    }
+    const bytes = await table.io.read(manifest.manifestPath)
+    const totals = readManifestTotals(bytes, { manifest, metadata: table.metadata })
+    cache.set(key, totals, { size: weighTotals(totals) })
+    return { manifest, totals }
+  })
+  const files = sumTableFiles(table.metadata, counted)
+  return {
+    facts: files.facts,
+    partitions: files.partitions,
+    compaction: await projectCompaction(table, files),
+    manifests,
+  }
+}
+
+function report(metadata: TableMetadata, inspection: Inspection, nowMs: number): TableHealthReport {
+  const { facts } = inspection
+  const score = scoreTable(facts)
+  const compaction = describeCompaction(inspection)
+  const expiry = describeExpiry(metadata, facts, nowMs)
+  const manifests = describeManifests(metadata, inspection, score)
+  const projections: Projections = {
+    ...(compaction && { compaction }),
+    ...(inspection.compaction?.kind === 'refused' && { compactionRefused: inspection.compaction.reason }),
+    ...(expiry && { expiry }),
+    ...(manifests && { manifests }),
+  }
+  return {
+    facts,
+    ...score,
+    recommendation: recommend(facts, score, projections),
+    actions: proposeActions(inspection, projections),
+  }
+}
+
+function describeCompaction({ compaction }: Inspection): ProjectedCompaction | undefined {
+  if (compaction?.kind !== 'projected') return undefined
+  const projected = { ...compaction, scoreAfter: scoreTable(compaction.factsAfter).score }
+  return isWorthCompacting(projected) ? projected : undefined
+}
+
+function describeExpiry(metadata: TableMetadata, facts: TableHealthFacts, nowMs: number): ProjectedExpiry | undefined {
+  const expiredSnapshots = countExpirable(metadata, nowMs)
+  if (!isWorthExpiring(facts, expiredSnapshots)) return undefined
+  const scoreAfter = scoreTable({ ...facts, snapshotCount: facts.snapshotCount - expiredSnapshots }).score
+  return { expiredSnapshots, scoreAfter }
+}
+
+/** Snapshots past the table's own retention; none where expiry is not allowed. */
+function countExpirable(metadata: TableMetadata, nowMs: number): number {
+  if (metadata.properties['gc.enabled']?.toLowerCase() === 'false') return 0
+  try {
+    return planExpiry(metadata, { nowMs }).expiredSnapshotIds.length
+  } catch (error) {
+    if (isIcebergError(error)) return 0 // report the rest nevertheless
+    throw error
+  }
+}
+
+function describeManifests(
+  metadata: TableMetadata,
+  { facts, manifests }: Inspection,
+  { factors }: HealthScore,
+): ProjectedManifestRewrite | undefined {
+  const penalty = factors.find(({ name }) => name === 'manifests')?.penalty ?? 0
+  const groups = penalty > 0 ? planManifestRewrite(metadata, manifests) : []
+  if (groups.length === 0) return undefined
+  const rewrittenManifests = groups.reduce((total, group) => total + group.manifests.length, 0)
+  const addedManifests = groups.reduce((total, group) => total + group.expectedManifests, 0)
+  const manifestCount = facts.manifestCount - rewrittenManifests + addedManifests
+  return { rewrittenManifests, addedManifests, scoreAfter: scoreTable({ ...facts, manifestCount }).score }
+}
+
+function proposeActions({ facts, compaction }: Inspection, projections: Projections): HealthAction[] {
+  const actions: HealthAction[] = []
+  if (projections.compaction !== undefined && compaction?.kind === 'projected') {
+    actions.push({
+      operation: 'compact',
+      reason: explainCompaction(facts, projections.compaction),
+      options: compaction.request,
+      projected: {
+        rewritten_data_files_count: compaction.rewrittenFiles,
+        added_data_files_count: compaction.addedFiles,
+        rewritten_bytes_count: compaction.rewrittenBytes,
+        removed_delete_files_count: compaction.removedDeleteFiles,
+        data_file_count: compaction.factsAfter.dataFiles.count,
+        score: projections.compaction.scoreAfter,
+      },
+    })
+  }
+  if (projections.expiry !== undefined) {
+    actions.push({
+      operation: 'expire',
+      reason: explainExpiry(facts, projections.expiry),
+      options: {},
+      projected: {
+        expired_snapshots_count: projections.expiry.expiredSnapshots,
+        snapshot_count: facts.snapshotCount - projections.expiry.expiredSnapshots,
+        score: projections.expiry.scoreAfter,
+      },
+    })
+  }
+  if (projections.manifests !== undefined) {
+    actions.push({
+      operation: 'rewrite_manifests',
+      reason: explainManifestRewrite(projections.manifests),
+      options: {},
+      projected: {
+        rewritten_manifests_count: projections.manifests.rewrittenManifests,
+        added_manifests_count: projections.manifests.addedManifests,
+        score: projections.manifests.scoreAfter,
+      },
+    })
+  }
+  return actions
+}
+
+/** Approximate memory size of a manifest's totals, bytes. */
+function weighTotals({ sizes, partitionIndexes, partitionKeys }: ManifestTotals): number {
+  return 500 + sizes.byteLength + partitionIndexes.byteLength + partitionKeys.size * 300
+}
+
+function weighInspection({ partitions, manifests }: Inspection): number {
+  return 5000 + partitions.length * 500 + manifests.length * 600
+}

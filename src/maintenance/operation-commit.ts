@@ -1,0 +1,54 @@
+import type { Catalog } from '../catalog/catalog.ts'
+import { type ChangeOutcome, type CommittedChange, type Stage, tryCommitTable } from '../catalog/commit-table.ts'
+import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
+import type { StagedChange } from '../iceberg/update/table-update.ts'
+import { type OperationHooks, requireUnchanged } from './operation-hooks.ts'
+
+/** The table that an operation changes. */
+export interface OperationTarget {
+  readonly catalog: Catalog
+  readonly identifier: TableIdentifier
+  /** The table as the caller has just loaded it, to save a load. */
+  readonly loaded?: Table
+  /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
+  readonly expectedMetadataLocation?: string
+}
+
+/** A target, with the hooks and the signal of its commits. */
+export interface OperationRun extends OperationTarget {
+  readonly hooks?: OperationHooks
+  /** Aborting stops before the next commit. */
+  readonly signal?: AbortSignal
+}
+
+/** The table of an operation: as the caller loaded it, else loaded now. `PLAN_STALE` when it is not the expected one. */
+export async function loadTarget(target: OperationTarget): Promise<Table> {
+  const { catalog, identifier, loaded, expectedMetadataLocation } = target
+  const table = loaded ?? (await catalog.loadTable(identifier))
+  requireUnchanged(table, expectedMetadataLocation)
+  return table
+}
+
+/** Commits a change of an operation as {@link tryCommitChange}; throws the error of one that was not committed. */
+export async function commitChange<S extends StagedChange>(
+  run: OperationRun,
+  stage: Stage<S>,
+): Promise<CommittedChange<S>> {
+  const outcome = await tryCommitChange(run, stage)
+  if (outcome.kind === 'committed') return outcome
+  throw outcome.error
+}
+
+/** Commits a change of an operation: the hooks are called before every attempt, and after it with the new table. */
+export async function tryCommitChange<S extends StagedChange>(
+  { catalog, identifier, loaded, hooks, signal }: OperationRun,
+  stage: Stage<S>,
+): Promise<ChangeOutcome<S>> {
+  const outcome = await tryCommitTable(catalog, identifier, stage, {
+    ...(signal && { signal }),
+    ...(loaded && { loaded }),
+    ...(hooks?.onStaged && { onStaged: hooks.onStaged }),
+  })
+  if (outcome.kind === 'committed') hooks?.onCommitted?.(outcome.table)
+  return outcome
+}

@@ -1,0 +1,241 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { isVersionFile } from '../../catalog/hadoop/version.ts'
+import { judgeDeletion } from '../../catalog/ownership/deletion-guard.ts'
+import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import { isBelow } from '../../iceberg/metadata/location-identity.ts'
+import { ownedFolders } from '../../iceberg/metadata/locations.ts'
+import { parseTableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { isOvertaken, type ServedCommit, type StagedCommit } from '../../iceberg/update/staged-commit.ts'
+import { deleteFiles } from '../file-deletion.ts'
+import type { DeletionFailure } from '../file-deletion.ts'
+import { requireGcEnabled } from '../gc-guard.ts'
+import type { OperationCleanup } from '../operation-hooks.ts'
+import { findUnreachable } from '../reachable-files.ts'
+
+export interface ReconcileInput {
+  readonly catalog: Catalog
+  readonly identifier: TableIdentifier
+  readonly operationId: string
+  /** What the ledger recorded through `OperationHooks.onStaged`, if it reached that point. */
+  readonly staged?: StagedCommit
+  /** What the ledger recorded through `OperationHooks.onCleanup`, if it reached that point. */
+  readonly cleanup?: OperationCleanup
+}
+
+/** The outcome of an operation whose process died. */
+export type ReconciledOutcome =
+  | 'committed'
+  | 'not-committed'
+  | 'unknown' // the table does not show it (no longer, or not yet); nothing was deleted
+  | 'no-such-table' // nothing was deleted
+
+export interface ReconcileResult {
+  readonly outcome: ReconciledOutcome
+  /** The newest snapshot of the operation, if any. */
+  readonly snapshotId?: bigint
+  readonly deletedFiles: readonly string[]
+  readonly failedDeletions: readonly DeletionFailure[]
+}
+
+const CONCURRENT_LOOKS = 8
+
+/** Prefix of unfinished files; the final name follows. */
+const TEMPORARY = '.tmp-'
+
+/** Summary entry by which snapshots name the operation that made them. */
+const OPERATION_ID_KEY = 'lockhouse.operation-id'
+
+/**
+ * Finds out whether an operation that died had committed, and cleans up after it: files it wrote and nothing reaches are
+ * deleted; an expiry that had committed finishes its deletions. Nothing that any snapshot reaches is ever deleted, and
+ * nothing at all when the outcome is unknown or the table cannot be read. Call it only when the operation surely ended.
+ * Errors: those of catalog, manifests and FileIO; calling it again later is safe.
+ */
+export async function reconcileOperation(input: ReconcileInput): Promise<ReconcileResult> {
+  const table = await loadIfPresent(input)
+  if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
+  const snapshotId = snapshotOf(table.metadata, input.operationId)
+  switch (input.staged?.kind) {
+    case 'served':
+      return reconcileServed(table, input, { served: input.staged, snapshotId })
+    case 'file':
+      return reconcileFile(table, input, { location: input.staged.location, snapshotId })
+    case undefined:
+      return reconcileFile(table, input, { location: undefined, snapshotId })
+  }
+}
+
+interface FileOperation {
+  /** The metadata file that may have become current; undefined when the operation did not reach its commit. */
+  readonly location: string | undefined
+  readonly snapshotId: bigint | undefined
+}
+
+async function reconcileFile(table: Table, input: ReconcileInput, { location, snapshotId }: FileOperation) {
+  const pointer = await judgePointer(table, input.catalog, location)
+  const outcome = snapshotId === undefined ? await disprove(pointer, table, { input, location }) : 'committed'
+  const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
+  if (outcome === 'unknown') return { ...known, ...UNKNOWN }
+  const leftovers = await findLeftovers(table, { input, location, pointer })
+  return { ...known, ...(await deleteLost(input, table, await lostOf(table, leftovers))) }
+}
+
+/**
+ * A server may still apply a received commit, unless other commits have changed the state that it requires: until then
+ * no file of the operation is deleted. An expiry is recognised by the files that it made unreachable.
+ */
+async function reconcileServed(table: Table, input: ReconcileInput, known: ServedOperation) {
+  const { cleanup } = input
+  const expired = cleanup?.files ?? []
+  if (expired.length > 0) {
+    const lost = await lostOf(table, ownFiles(table, expired))
+    return lost.length === 0 ? UNKNOWN : { outcome: 'committed' as const, ...(await deleteLost(input, table, lost)) }
+  }
+  if (!isOvertaken(known.served, table.metadata)) return UNKNOWN
+  const lost = await lostOf(table, await listByPrefix(table, cleanup?.prefixes ?? []))
+  const { snapshotId } = known
+  const outcome =
+    snapshotId === undefined ? { outcome: 'not-committed' as const } : { outcome: 'committed' as const, snapshotId }
+  return { ...outcome, ...(await deleteLost(input, table, lost)) }
+}
+
+interface ServedOperation {
+  readonly served: ServedCommit
+  readonly snapshotId: bigint | undefined
+}
+
+const UNKNOWN: ReconcileResult = { outcome: 'unknown', deletedFiles: [], failedDeletions: [] }
+
+async function lostOf(table: Table, files: readonly string[]): Promise<readonly string[]> {
+  return files.length === 0 ? [] : findUnreachable(table, files)
+}
+
+/** What other tables of the catalog need stays, as it does in the operations themselves. */
+async function deleteLost({ catalog }: ReconcileInput, table: Table, lost: readonly string[]) {
+  const { deletable } = await judgeDeletion(catalog, table, { files: await existing(table, lost) })
+  const { deleted, failures } = await deleteFiles(table.io, deletable)
+  return { deletedFiles: deleted, failedDeletions: failures }
+}
+
+async function loadIfPresent({ catalog, identifier }: ReconcileInput): Promise<Table | undefined> {
+  try {
+    return await catalog.loadTable(identifier)
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
+    throw error
+  }
+}
+
+function snapshotOf({ snapshots }: TableMetadata, operationId: string): bigint | undefined {
+  return snapshots.findLast(({ summary }) => summary[OPERATION_ID_KEY] === operationId)?.snapshotId
+}
+
+type PointerVerdict = 'committed' | 'not-committed' | 'unknown'
+
+/** Whether the staged metadata file became current at some time: it is in the table's history of metadata files. */
+async function judgePointer(table: Table, catalog: Catalog, staged: string | undefined): Promise<PointerVerdict> {
+  if (staged === undefined) return 'not-committed'
+  const history = [...table.metadata.metadataLog.map(({ metadataFile }) => metadataFile), table.metadataLocation]
+  if (history.includes(staged)) return 'committed'
+  // the catalog removes a staged file only after its commit has failed, or has not written it yet
+  if ((await table.io.stat(staged)) === undefined) return 'not-committed'
+  const base = (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
+  // without its base in the history the outcome is unknown: the log may have been trimmed past both
+  if (base === undefined || !history.includes(base)) return 'unknown'
+  // a request to a server may still take effect while the table is unchanged, but not after it has moved on
+  return catalog.mayCommitLate === true && base === table.metadataLocation ? 'unknown' : 'not-committed'
+}
+
+/** An operation that may have made a metadata file current, and whether that happened. */
+interface Attempt {
+  readonly input: ReconcileInput
+  readonly location: string | undefined
+  readonly pointer: PointerVerdict
+}
+
+/**
+ * In a catalog with numbered metadata files, another commit may have used the staged name. An operation with a snapshot
+ * is recognised by that snapshot.
+ */
+async function disprove(
+  pointer: PointerVerdict,
+  table: Table,
+  { input, location }: Pick<Attempt, 'input' | 'location'>,
+): Promise<PointerVerdict> {
+  if (pointer !== 'committed' || location === undefined || input.cleanup?.prefixes === undefined) return pointer
+  const metadata = await readMetadata(table, location)
+  if (metadata === undefined) return 'unknown'
+  return snapshotOf(metadata, input.operationId) === undefined ? 'not-committed' : 'committed'
+}
+
+/** A metadata file of the table; undefined when it is gone, unreadable or another table's. */
+async function readMetadata(table: Table, location: string): Promise<TableMetadata | undefined> {
+  try {
+    const metadata = parseTableMetadata(await table.io.read(location))
+    return metadata.tableUuid === table.metadata.tableUuid ? metadata : undefined
+  } catch (error) {
+    if (isIcebergError(error)) return undefined
+    throw error
+  }
+}
+
+/** Those of the files that are still there: an earlier run may have deleted some. */
+async function existing({ io }: Table, locations: readonly string[]): Promise<readonly string[]> {
+  const found = await mapBounded(
+    locations,
+    CONCURRENT_LOOKS,
+    async (location) => (await io.stat(location)) !== undefined,
+  )
+  return locations.filter((_, at) => found[at])
+}
+
+/** Files that may be deleted if nothing reaches them. */
+async function findLeftovers(
+  table: Table,
+  { input: { cleanup }, location, pointer }: Attempt,
+): Promise<readonly string[]> {
+  const ownName = location !== undefined && !isVersionFile(location)
+  const half = ownName ? [`${TEMPORARY}${fileName(location)}`] : []
+  const leftovers = await listByPrefix(table, [...(cleanup?.prefixes ?? []), ...half])
+  if (pointer === 'not-committed') {
+    // another commit may have used a version's name since the table was loaded: only unique names are certainly ours
+    return ownName ? [...leftovers, location] : leftovers
+  }
+  const expired = cleanup?.files ?? []
+  return expired.length === 0 ? leftovers : [...leftovers, ...ownFiles(table, expired)]
+}
+
+/** Those of the files of an expiry that surely are the table's. */
+function ownFiles({ metadata }: Table, expired: readonly string[]): readonly string[] {
+  requireGcEnabled(metadata, 'finish an expiry')
+  const folders = ownedFolders(metadata)
+  return expired.filter((file) => folders.some((folder) => isBelow(file, folder)))
+}
+
+/** Files of the table whose names start with one of the prefixes, in any folder of its layout. */
+async function listByPrefix(table: Table, prefixes: readonly string[]): Promise<readonly string[]> {
+  const usable = prefixes.filter((prefix) => prefix !== '').map((prefix) => `${prefix}-`)
+  if (usable.length === 0) return []
+  const found = new Set<string>()
+  for (const folder of writtenFolders(table.metadata)) {
+    for await (const { location } of table.io.list(folder)) {
+      const name = fileName(location)
+      const finished = name.startsWith(TEMPORARY) ? name.slice(TEMPORARY.length) : name
+      if (usable.some((prefix) => name.startsWith(prefix) || finished.startsWith(prefix))) found.add(location)
+    }
+  }
+  return [...found]
+}
+
+function fileName(location: string): string {
+  return location.slice(location.lastIndexOf('/') + 1)
+}
+
+/** The folders that new files go to, without those inside another. */
+function writtenFolders(metadata: TableMetadata): readonly string[] {
+  const folders = ownedFolders(metadata)
+  return folders.filter((folder) => !folders.some((other) => other !== folder && isBelow(folder, other)))
+}

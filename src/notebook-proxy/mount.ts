@@ -1,0 +1,58 @@
+import type { Hono } from 'hono'
+import { createMiddleware } from 'hono/factory'
+import { DomainError } from '../domain/errors.ts'
+import type { AppEnv } from '../middleware/app-env.ts'
+import { authenticate, type AuthenticateOptions } from '../middleware/authenticate.ts'
+import {
+  identifyOnHost,
+  type NotebookOrigins,
+  onNotebookHosts,
+  redirectToNotebookHost,
+} from './admission/separate-host.ts'
+import { notebookPages } from './http/pages.ts'
+import {
+  type AvailableTargets,
+  type NotebookProxyDeps,
+  notebookProxy,
+  type NotebookProxyOptions,
+} from './http/forward.ts'
+
+/** Everything needed to proxy notebooks. */
+export interface NotebookMount extends NotebookProxyDeps {
+  /** Separate notebook hosts; undefined: notebooks are served on the service's host, below `/notebook/`. */
+  readonly origins?: NotebookOrigins | undefined
+}
+
+export interface NotebookMountOptions extends NotebookMount, AuthenticateOptions, Pick<NotebookProxyOptions, 'log'> {
+  readonly allowedOrigins: readonly string[]
+}
+
+/** Mounts separate notebook hosts, if configured: before all other routes, because those hosts serve nothing else. */
+export function mountNotebookHosts(app: Hono<AppEnv>, options: NotebookMountOptions): void {
+  const { origins, targets } = options
+  if (origins === undefined) return
+  const rules = { ...options, isolation: 'host', allowedOrigins: new Set<string>() } as const
+  const steps = [notebookPages(), requireCluster(targets), identifyOnHost(origins), notebookProxy(rules)]
+  for (const step of steps) app.use(onNotebookHosts(origins, step))
+}
+
+/** Mounts `/notebook/` on the service's own host. */
+export function mountNotebookProxy(app: Hono<AppEnv>, options: NotebookMountOptions): void {
+  const { origins, targets } = options
+  // JupyterLab reads its server's token from its page and sends it with every request; it is not a credential here.
+  const identify = authenticate({ ...options, foreignScheme: 'token' })
+  const proxy = notebookProxy({
+    ...options,
+    isolation: 'path',
+    allowedOrigins: new Set(options.allowedOrigins),
+    ...(origins === undefined ? {} : { redirectToNotebookHost: redirectToNotebookHost(origins) }),
+  })
+  app.use('/notebook/*', notebookPages(), requireCluster(targets), identify, proxy)
+}
+
+function requireCluster(targets: AvailableTargets) {
+  return createMiddleware<AppEnv>(async function requireClusterMiddleware(c, next) {
+    if (!targets.available()) throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+    await next()
+  })
+}

@@ -1,0 +1,47 @@
+import { parse, serialize } from 'hono/utils/cookie'
+import { SESSION_COOKIE } from '../../middleware/authenticate.ts'
+import { openSessionRequest, whoAmI } from '../../schemas/auth.ts'
+import type { IdentityService } from '../../services/identity/identity-service.ts'
+import { requestContext, publicRoute, type Route, route } from '../routing/route.ts'
+
+/** Browser sessions (docs/api.md#identity): the page exchanges its token for a session cookie. */
+export function sessionRoutes({ identity }: { readonly identity: IdentityService }): Route[] {
+  return [
+    publicRoute({
+      method: 'post',
+      path: '/api/auth/session',
+      operationId: 'openSession',
+      summary: 'Sign in with a token; the response sets the session cookie',
+      body: openSessionRequest,
+      responses: { 201: { description: 'Signed in', schema: whoAmI } },
+    }).handle(async ({ body, headers, remoteAddress, requestId, secure }) => {
+      const previous = sessionSecret(headers)
+      const opened = await identity.openSession(
+        { token: body.token, address: remoteAddress },
+        { requestId, ...(previous === undefined ? {} : { previous }) },
+      )
+      return { status: 201, body: opened.caller, headers: setCookie(opened.secret, { secure }) }
+    }),
+    route({
+      method: 'delete',
+      path: '/api/auth/session',
+      operationId: 'endSession',
+      summary: 'Sign out; the session ends immediately',
+      minRole: 'Auditor',
+      responses: { 204: { description: 'Signed out' } },
+    }).handle(async (input) => {
+      const secret = sessionSecret(input.headers)
+      if (secret !== undefined) await identity.endSession(secret, requestContext(input))
+      return { status: 204, headers: setCookie('', { secure: input.secure, maxAge: 0 }) }
+    }),
+  ]
+}
+
+function sessionSecret(headers: Headers): string | undefined {
+  return parse(headers.get('cookie') ?? '', SESSION_COOKIE)[SESSION_COOKIE]
+}
+
+function setCookie(value: string, options: { secure: boolean; maxAge?: number }): Record<string, string> {
+  const cookie = serialize(SESSION_COOKIE, value, { ...options, path: '/', httpOnly: true, sameSite: 'Strict' })
+  return { 'Set-Cookie': cookie, 'Cache-Control': 'no-store' }
+}

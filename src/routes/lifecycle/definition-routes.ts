@@ -1,0 +1,126 @@
+import {
+  createdDefinition,
+  createDefinitionRequest,
+  definition,
+  definitionDetail,
+  definitionList,
+  definitionParams,
+  importRequest,
+  listDefinitionsQuery,
+  updateDefinitionRequest,
+} from '../../schemas/definitions.ts'
+import type { CreatedDefinition, DefinitionService } from '../../services/lifecycle/definition-service.ts'
+import type { JsonAnswer } from '../routing/answer.ts'
+import { entityTag, ifMatch } from '../routing/entity-tag.ts'
+import { nextPageLink } from '../routing/next-page-link.ts'
+import { requestContext, type Route, route } from '../routing/route.ts'
+
+const BASE = '/api/pipeline-defs'
+
+const DEFINITION_PLACE = { def_id: '/definition/id' }
+const VERSION_PLACE = { ...DEFINITION_PLACE, ver_id: '/version/id' }
+const CREATED = {
+  description: 'Definition and first version',
+  schema: createdDefinition,
+  links: {
+    getDefinition: DEFINITION_PLACE,
+    listVersions: DEFINITION_PLACE,
+    createVersion: DEFINITION_PLACE,
+    getVersion: VERSION_PLACE,
+    exportVersion: VERSION_PLACE,
+    promoteVersion: VERSION_PLACE,
+    deleteDefinition: DEFINITION_PLACE,
+  },
+}
+
+/** Pipeline definitions (docs/api.md#pipeline-definitions). */
+export function definitionRoutes({ definitions }: { readonly definitions: DefinitionService }): Route[] {
+  return [...collectionRoutes(definitions), ...singleDefinitionRoutes(definitions)]
+}
+
+function collectionRoutes(definitions: DefinitionService): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: BASE,
+      operationId: 'createDefinition',
+      summary: 'Create a pipeline definition with version 1 in development',
+      minRole: 'DataEngineer',
+      body: createDefinitionRequest,
+      responses: { 201: CREATED },
+    }).handle(async (input) => created(await definitions.create(input.body, requestContext(input)))),
+    route({
+      method: 'get',
+      path: BASE,
+      operationId: 'listDefinitions',
+      summary: 'Pipeline definitions, newest first',
+      minRole: 'Auditor',
+      query: listDefinitionsQuery,
+      responses: { 200: { description: 'A page of definitions; the next one is in `Link`', schema: definitionList } },
+    }).handle(async ({ query }) => {
+      const { items, next_page_token } = await definitions.list(query.environment, query)
+      return { status: 200, body: items, headers: nextPageLink(BASE, query, next_page_token) }
+    }),
+    route({
+      method: 'post',
+      path: `${BASE}/import`,
+      operationId: 'importDefinition',
+      summary: 'Import a definition from an exported document',
+      minRole: 'DataEngineer',
+      body: importRequest,
+      responses: { 201: CREATED },
+    }).handle(async (input) => created(await definitions.import(input.body, requestContext(input)))),
+  ]
+}
+
+function singleDefinitionRoutes(definitions: DefinitionService): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: `${BASE}/{def_id}`,
+      operationId: 'getDefinition',
+      summary: 'A definition with the newest version in each environment',
+      minRole: 'Auditor',
+      params: definitionParams,
+      responses: { 200: { description: 'The definition', schema: definitionDetail } },
+    }).handle(async ({ params }) => {
+      const { value, tag } = await definitions.get(params.def_id)
+      return { status: 200, body: value, headers: entityTag(tag) }
+    }),
+    route({
+      method: 'put',
+      path: `${BASE}/{def_id}`,
+      operationId: 'updateDefinition',
+      summary: 'Change name or description, while no version is in uat, production or retired',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      body: updateDefinitionRequest,
+      headers: ['If-Match'],
+      responses: { 200: { description: 'The definition', schema: definition } },
+      refuses: [409],
+    }).handle(async (input) => {
+      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const { value, tag } = await definitions.update(input.params.def_id, input.body, changeRequest)
+      return { status: 200, body: value, headers: entityTag(tag) }
+    }),
+    route({
+      method: 'delete',
+      path: `${BASE}/{def_id}`,
+      operationId: 'deleteDefinition',
+      summary: 'Delete a definition and everything in it, while all versions are in development or qa',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      headers: ['If-Match'],
+      responses: { 204: { description: 'Deleted' } },
+      refuses: [409],
+    }).handle(async (input) => {
+      const changeRequest = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      await definitions.delete(input.params.def_id, changeRequest)
+      return { status: 204 }
+    }),
+  ]
+}
+
+function created(body: CreatedDefinition): JsonAnswer<201, typeof CREATED> {
+  return { status: 201, body, headers: { Location: `${BASE}/${body.definition.id}` } }
+}

@@ -1,0 +1,67 @@
+import type { Context } from 'hono'
+import type { z } from 'zod'
+import type { AppEnv } from '../../middleware/app-env.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import { isNotModified } from './entity-tag.ts'
+
+/** One success response of a route. */
+export interface ResponseSpec {
+  readonly description: string
+  /** Shape of the JSON body; without one, and for a stream's events, see {@link Answer}. */
+  readonly schema?: z.ZodType
+  /** For a handler that returns a whole `Response`; default: JSON. */
+  readonly contentType?: string
+  /** Whether the handler may return an event stream instead of JSON, when the client accepts it. */
+  readonly orEventStream?: true
+  /** OpenAPI links: follow-up routes by `operationId`, with JSON pointers to their path parameters in the body. */
+  readonly links?: Readonly<Record<string, Readonly<Record<string, string>>>>
+}
+
+/** The success responses of a route by status. */
+export type Responses = Readonly<Partial<Record<101 | 200 | 201 | 202 | 204 | 503, ResponseSpec>>>
+
+/** A JSON response: one of the statuses with a body of its schema, or without a body when it has no schema. */
+export type JsonAnswer<Status, Spec> = {
+  readonly status: Status
+  readonly headers?: Readonly<Record<string, string>>
+} & (Spec extends { readonly schema: infer S extends z.ZodType }
+  ? { readonly body: Wire<S> }
+  : { readonly body?: undefined })
+
+/**
+ * What a handler may return: a JSON response, or a whole `Response` where that is declared by
+ * `contentType`, by `orEventStream`, or by the status 101 of an upgrade.
+ */
+export type Answer<R> = {
+  [Status in keyof R]: Status extends 101
+    ? Response
+    : R[Status] extends { readonly contentType: string }
+      ? Response
+      : JsonAnswer<Status, R[Status]> | (R[Status] extends { readonly orEventStream: true } ? Response : never)
+}[keyof R]
+
+interface AnyJson {
+  readonly status: PropertyKey
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Builds the response; 304 when the client already has it (RFC 9110, section 13.1.2). */
+export function respond(c: Context<AppEnv>, answer: AnyJson | Response): Response {
+  const response = answer instanceof Response ? answer : toResponse(answer)
+  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
+  if (
+    isRead &&
+    c.req.header('if-none-match') !== undefined &&
+    isNotModified(c.req.raw.headers, response.headers.get('etag'))
+  ) {
+    response.headers.delete('content-type')
+    return new Response(null, { status: 304, headers: response.headers })
+  }
+  return response
+}
+
+function toResponse({ status, body, headers }: AnyJson): Response {
+  const init = { status: Number(status), headers: { ...headers } }
+  return status === 204 ? new Response(null, init) : Response.json(body, init)
+}

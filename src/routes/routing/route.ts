@@ -1,0 +1,146 @@
+import type { Context, MiddlewareHandler } from 'hono'
+import type { z } from 'zod'
+import type { RequestContext } from '../../domain/audit.ts'
+import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
+import type { AppEnv } from '../../middleware/app-env.ts'
+import { requireRole } from '../../middleware/require-role.ts'
+import type { Upgrade } from '../../middleware/server-socket.ts'
+import { type Answer, type Responses, respond } from './answer.ts'
+import { type Validated, validators } from './validators.ts'
+
+/** Input of a handler whose route needs no role: parsed and validated, independent of the framework. */
+export interface PublicInput<Params, Query, Body> {
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly requestId: string
+  readonly headers: Headers
+  /** Address of the client behind trusted proxies; undefined when the host does not know it. */
+  readonly remoteAddress: string | undefined
+  /** Whether the client's connection is encrypted. */
+  readonly secure: boolean
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal
+  /** Present when the request asks for a WebSocket and the host can open one. */
+  readonly upgrade: Upgrade | undefined
+}
+
+/** Input of a handler whose route has a minimum role. */
+export interface RouteInput<Params, Query, Body> extends PublicInput<Params, Query, Body> {
+  /** The caller; has at least the minimum role. */
+  readonly caller: Caller
+  /** Re-checks the caller, for streams and sockets; undefined when the session has ended. */
+  readonly checkCaller: () => Promise<Caller | undefined>
+}
+
+/** The caller and request id; only for routes with a minimum role. */
+export function requestContext({ caller, requestId }: RequestContext): RequestContext {
+  return { caller, requestId }
+}
+
+/** A check for streams and sockets: whether the caller is still the same user, with at least this role. */
+export function stillAllowed(
+  { caller, checkCaller }: Pick<RouteInput<never, never, never>, 'caller' | 'checkCaller'>,
+  minimum: Role,
+): () => Promise<boolean> {
+  return async () => {
+    const now = await checkCaller()
+    return now !== undefined && now.user === caller.user && hasRole(now.role, minimum)
+  }
+}
+
+/** Request headers beyond the usual ones that a route takes into account. */
+export type RequestHeader = 'If-Match' | 'Prefer'
+
+/** One endpoint in the route table: its schemas, and the handlers that validate and answer requests. */
+export interface Route {
+  readonly method: 'get' | 'post' | 'put' | 'delete'
+  /** As in OpenAPI: `/api/table/{table_name}/schema`. */
+  readonly path: string
+  readonly operationId: string
+  readonly summary: string
+  /** `none`: no credential is needed. */
+  readonly minRole: Role | 'none'
+  /** Whether the path exists now, with all its methods; default: always. */
+  readonly available?: () => boolean
+  readonly params?: z.ZodType
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+  readonly headers?: readonly RequestHeader[]
+  readonly responses: Responses
+  /** Statuses of its own refusals, beyond those that follow from its shape and role (`openapi/refusals.ts`). */
+  readonly refuses?: readonly number[]
+  readonly handlers: readonly MiddlewareHandler<AppEnv>[]
+}
+
+/** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
+interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'handlers'> {
+  readonly params?: z.ZodType<Params>
+  readonly query?: z.ZodType<Query>
+  readonly body?: z.ZodType<Body>
+  readonly responses: R
+}
+
+/** Creates a route from a handler that returns one of the route's responses ({@link Answer}). */
+interface Unhandled<Input, R extends Responses> {
+  handle(handler: (input: Input) => Promise<Answer<R>>): Route
+}
+
+/**
+ * Defines a route with a minimum role. Its handler is typed by its schemas and role:
+ * `route({ … }).handle(async ({ params, caller }) => ({ status: 200, body: … }))`.
+ */
+export function route<R extends Responses, Params = undefined, Query = undefined, Body = undefined>(
+  spec: RouteSpec<Params, Query, Body, R> & { readonly minRole: Role },
+): Unhandled<RouteInput<Params, Query, Body>, R> {
+  const { minRole } = spec
+  const checkRole: MiddlewareHandler<AppEnv> = (c, next) => {
+    requireRole(c.get('caller'), minRole)
+    return next()
+  }
+  return {
+    handle: (handler) => {
+      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> => {
+        const caller = requireRole(c.get('caller'), minRole)
+        return respond(c, await handler(Object.assign(inputOf(c), { caller, checkCaller: c.get('checkCaller') })))
+      }
+      return { ...spec, handlers: [checkRole, ...validators(spec), answer] }
+    },
+  }
+}
+
+/** Defines a route that anyone may call; otherwise as {@link route}. */
+export function publicRoute<R extends Responses, Params = undefined, Query = undefined, Body = undefined>(
+  spec: Omit<RouteSpec<Params, Query, Body, R>, 'minRole'>,
+): Unhandled<PublicInput<Params, Query, Body>, R> {
+  return {
+    handle: (handler) => {
+      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> =>
+        respond(c, await handler(inputOf(c)))
+      return { ...spec, minRole: 'none', handlers: [...validators(spec), answer] }
+    },
+  }
+}
+
+type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>
+
+function inputOf<Params, Query, Body>(c: ValidContext<Params, Query, Body>): PublicInput<Params, Query, Body> {
+  return {
+    params: c.req.valid('param'),
+    query: c.req.valid('query'),
+    body: c.req.valid('json'),
+    requestId: c.get('requestId'),
+    headers: c.req.raw.headers,
+    remoteAddress: c.get('clientAddress'),
+    secure: isSecure(c),
+    get signal() {
+      return c.req.raw.signal
+    },
+    upgrade: c.env?.upgrade,
+  }
+}
+
+/** Whether the client's connection is encrypted, here or at a proxy before the service. */
+function isSecure({ req }: Pick<Context, 'req'>): boolean {
+  return req.url.startsWith('https:') || req.header('x-forwarded-proto') === 'https'
+}

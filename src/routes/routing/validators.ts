@@ -1,0 +1,94 @@
+import { zValidator } from '@hono/zod-validator'
+import type { MiddlewareHandler, ValidationTargets } from 'hono'
+import type { z } from 'zod'
+import type { DomainErrorCode } from '../../domain/error-codes.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { AppEnv } from '../../middleware/app-env.ts'
+import { readJson } from './read-json.ts'
+
+/** The parts of a request that a route has schemas for. */
+interface Shapes {
+  readonly params?: z.ZodType
+  readonly query?: z.ZodType
+  readonly body?: z.ZodType
+}
+
+/** What `c.req.valid` returns after the {@link validators} of a route. */
+export interface Validated<Params, Query, Body> {
+  readonly out: { readonly param: Params; readonly query: Query; readonly json: Body }
+}
+
+/** Names of request parts in error messages. */
+const PARTS = { param: 'path', query: 'query', json: 'body' } as const satisfies Partial<
+  Record<keyof ValidationTargets, string>
+>
+
+/** The handlers that check a request against a route's schemas, in the order path, query, body. */
+export function validators({ params, query, body }: Shapes): MiddlewareHandler<AppEnv>[] {
+  return [
+    ...(params ? [validate('param', params)] : []),
+    refuseRepeatedParameters,
+    ...(query ? [validate('query', query)] : []),
+    ...(body ? [keepStrictJson, validate('json', body)] : []),
+  ]
+}
+
+/** Checks one part. Throws `INVALID_REQUEST`, or the code that the schema itself names, with every field. */
+function validate(target: keyof typeof PARTS, schema: z.ZodType): MiddlewareHandler<AppEnv> {
+  return zValidator(
+    target,
+    schema,
+    (result) => {
+      if (!result.success) throw refusalOf(PARTS[target], result.error.issues)
+    },
+    // without waiting: Zod compiles schemas for synchronous checks only
+    { validationFunction: (shape, value) => shape.safeParse(value) },
+  )
+}
+
+function refusalOf(part: string, all: readonly z.core.$ZodIssue[]): DomainError {
+  const { code, issues } = mostSevere(all)
+  const fields = issues.flatMap((issue) => {
+    const path = issue.path.map(String).join('.')
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
+    return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'unknown field' }))
+  })
+  const first = fields[0]
+  return new DomainError(code, `${part}: ${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, {
+    fields,
+  })
+}
+
+interface Refusal {
+  readonly code: DomainErrorCode
+  readonly issues: readonly z.core.$ZodIssue[]
+}
+
+/** All issues as `INVALID_REQUEST`; an issue with its own code replaces all others. */
+function mostSevere(issues: readonly z.core.$ZodIssue[]): Refusal {
+  for (const issue of issues) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- schemas name codes of the list only
+    const code = issue.code === 'custom' ? (issue.params?.['code'] as DomainErrorCode | undefined) : undefined
+    if (code !== undefined) return { code, issues: [issue] }
+  }
+  return { code: 'INVALID_REQUEST', issues }
+}
+
+/** Reads the body as strict JSON and stores it for the validator. */
+const keepStrictJson: MiddlewareHandler<AppEnv> = async (c, next) => {
+  const body = await readJson(c)
+  Object.assign(c.req, { json: async () => body })
+  return next()
+}
+
+/** Refuses repeated parameters, which parsers read differently. */
+const refuseRepeatedParameters: MiddlewareHandler<AppEnv> = (c, next) => {
+  if (!c.req.url.includes('?')) return next()
+  for (const [name, values] of Object.entries(c.req.queries())) {
+    if (values.length === 1) continue
+    throw new DomainError('INVALID_REQUEST', `query: ${name}: given more than once`, {
+      fields: [{ path: name, message: 'given more than once' }],
+    })
+  }
+  return next()
+}

@@ -1,0 +1,65 @@
+import { listOperationsQuery, operation, operationList, operationParams } from '../../schemas/operations.ts'
+import type { OperationService } from '../../services/operations/operation-service.ts'
+import { toOperation } from '../../services/operations/operation-view.ts'
+import { requestContext, type Route, route, stillAllowed } from '../routing/route.ts'
+import { eventStream } from '../routing/event-stream.ts'
+
+/** The operation ledger (docs/api.md#long-work). */
+export function operationRoutes({ operations }: { readonly operations: OperationService }): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/operations',
+      operationId: 'listOperations',
+      summary: 'Operations with user and outcome, newest first',
+      minRole: 'Auditor',
+      query: listOperationsQuery,
+      responses: { 200: { description: 'A page of operations', schema: operationList } },
+    }).handle(async ({ query: { table, state, ...paging } }) => {
+      const filter = { ...(table === undefined ? {} : { table }), ...(state === undefined ? {} : { state }) }
+      const { items, next_page_token } = await operations.list(filter, paging)
+      return { status: 200, body: { success: true, operations: items.map(toOperation), next_page_token } }
+    }),
+    route({
+      method: 'get',
+      path: '/api/operations/{operation_id}',
+      operationId: 'getOperation',
+      summary: 'State, progress and result of an operation',
+      minRole: 'Auditor',
+      params: operationParams,
+      responses: { 200: { description: 'The operation', schema: operation } },
+    }).handle(async ({ params }) => ({ status: 200, body: toOperation(await operations.find(params.operation_id)) })),
+    route({
+      method: 'delete',
+      path: '/api/operations/{operation_id}',
+      operationId: 'cancelOperation',
+      summary: 'Cancel a running operation; committed changes stay',
+      minRole: 'DataEngineer',
+      params: operationParams,
+      responses: { 200: { description: 'The operation, ended', schema: operation } },
+      refuses: [409],
+    }).handle(async (input) => {
+      const cancelled = await operations.cancel(input.params.operation_id, requestContext(input))
+      return { status: 200, body: toOperation(cancelled) }
+    }),
+    route({
+      method: 'get',
+      path: '/api/operations/{operation_id}/events',
+      operationId: 'watchOperation',
+      summary: 'The operation and its updates as server-sent events, until it ends',
+      minRole: 'Auditor',
+      params: operationParams,
+      responses: {
+        200: { description: 'A stream of operations', contentType: 'text/event-stream', schema: operation },
+      },
+    }).handle(async (input) => {
+      const { params, signal } = input
+      await operations.find(params.operation_id)
+      return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
+        for await (const record of operations.watch(params.operation_id, streamSignal)) {
+          yield { event: 'operation', data: toOperation(record) }
+        }
+      })
+    }),
+  ]
+}

@@ -1,0 +1,164 @@
+import type { z } from 'zod'
+import { pageQuery } from '../../schemas/common.ts'
+import {
+  fileList,
+  historyList,
+  listTablesQuery,
+  partitionList,
+  refList,
+  registerRequest,
+  snapshotList,
+  tableHealth,
+  tableList,
+  tableOverview,
+  tableParams,
+  tableSchema,
+} from '../../schemas/tables.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { TableService } from '../../services/tables/table-service.ts'
+import type { PageQuery } from '../../services/paging.ts'
+import { requestContext, type Route, route } from '../routing/route.ts'
+
+/** One view of a table. */
+interface View<Schema extends z.ZodType> {
+  /** Below `/api/table/{table_name}`. */
+  readonly view: string
+  readonly operationId: string
+  readonly summary: string
+  readonly schema: Schema
+}
+
+/** Catalog and table inspection (docs/api.md#tables). */
+export function tableRoutes({ tables }: { readonly tables: TableService }): Route[] {
+  return [...catalogRoutes(tables), ...inspectionRoutes(tables), ...listingRoutes(tables)]
+}
+
+function inspectionRoutes(tables: TableService): Route[] {
+  return [
+    inspection(
+      {
+        view: '',
+        operationId: 'getTable',
+        summary: 'Location, current snapshot, partitioning, sort order and properties',
+        schema: tableOverview,
+      },
+      (table) => tables.overview(table),
+    ),
+    inspection(
+      {
+        view: '/schema',
+        operationId: 'getTableSchema',
+        summary: 'Columns, nested fields as dotted paths',
+        schema: tableSchema,
+      },
+      (table) => tables.schema(table),
+    ),
+    inspection(
+      {
+        view: '/health',
+        operationId: 'getTableHealth',
+        summary: 'Files, snapshots, a score with its factors, and ready-to-send actions',
+        schema: tableHealth,
+      },
+      (table) => tables.health(table),
+    ),
+  ]
+}
+
+function listingRoutes(tables: TableService): Route[] {
+  return [
+    listing(
+      { view: '/snapshots', operationId: 'listSnapshots', summary: 'Snapshots, newest first', schema: snapshotList },
+      (table, page) => tables.snapshots(table, page),
+    ),
+    listing(
+      {
+        view: '/files',
+        operationId: 'listFiles',
+        summary: 'Live data and delete files of the current snapshot',
+        schema: fileList,
+      },
+      (table, page) => tables.files(table, page),
+    ),
+    listing(
+      {
+        view: '/partitions',
+        operationId: 'listPartitions',
+        summary: 'Partitions of the current snapshot with their files',
+        schema: partitionList,
+      },
+      (table, page) => tables.partitions(table, page),
+    ),
+    listing(
+      {
+        view: '/history',
+        operationId: 'listHistory',
+        summary: 'When which snapshot was current, newest first',
+        schema: historyList,
+      },
+      (table, page) => tables.history(table, page),
+    ),
+    listing({ view: '/refs', operationId: 'listRefs', summary: 'Branches and tags', schema: refList }, (table, page) =>
+      tables.refs(table, page),
+    ),
+  ]
+}
+
+function inspection<Schema extends z.ZodType>(
+  { view, schema, ...names }: View<Schema>,
+  read: (table: string) => Promise<Wire<Schema>>,
+): Route {
+  return route({
+    method: 'get',
+    path: `/api/table/{table_name}${view}`,
+    ...names,
+    minRole: 'Auditor',
+    params: tableParams,
+    responses: { 200: { description: names.summary, schema } },
+    refuses: [422],
+  }).handle(async ({ params }) => ({ status: 200, body: await read(params.table_name) }))
+}
+
+function listing<Schema extends z.ZodType>(
+  { view, schema, ...names }: View<Schema>,
+  read: (table: string, page: PageQuery) => Promise<Wire<Schema>>,
+): Route {
+  return route({
+    method: 'get',
+    path: `/api/table/{table_name}${view}`,
+    ...names,
+    minRole: 'Auditor',
+    params: tableParams,
+    query: pageQuery,
+    responses: { 200: { description: names.summary, schema } },
+    refuses: [422],
+  }).handle(async ({ params, query }) => ({ status: 200, body: await read(params.table_name, query) }))
+}
+
+function catalogRoutes(tables: TableService): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: '/api/tables',
+      operationId: 'listTables',
+      summary: 'All tables of the catalog, or those of one namespace',
+      minRole: 'Auditor',
+      query: listTablesQuery,
+      responses: { 200: { description: 'A page of tables', schema: tableList } },
+      refuses: [404, 422],
+    }).handle(async ({ query: { namespace, ...page } }) => ({ status: 200, body: await tables.list(namespace, page) })),
+    route({
+      method: 'post',
+      path: '/api/tables/register',
+      operationId: 'registerTable',
+      summary: 'Add a table that exists in storage to the catalog',
+      minRole: 'DataEngineer',
+      body: registerRequest,
+      responses: { 201: { description: 'The table', schema: tableOverview } },
+      refuses: [404],
+    }).handle(async (input) => ({
+      status: 201,
+      body: await tables.register(input.body.table, input.body.metadata_location, requestContext(input)),
+    })),
+  ]
+}

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+import { DEPLOYMENT_ACTIONS, DEPLOYMENT_OUTCOMES, DEPLOYMENT_STATES } from '../domain/deployments.ts'
+import { pageQuery, timestamp } from './common.ts'
+import { resourceId } from './definitions.ts'
+import { runEnvironment } from './environments.ts'
+import { PIPELINE_STATES } from './pipelines.ts'
+
+export const listDeploymentsQuery = pageQuery.extend({
+  environment: runEnvironment.optional(),
+  definition_id: resourceId.optional(),
+})
+
+export const listDeploymentHistoryQuery = pageQuery.extend({ environment: runEnvironment.optional() })
+
+const planId = z
+  .string()
+  .min(1)
+  .max(100)
+  .optional()
+  .meta({ description: 'Do exactly what this plan said, or nothing: `PLAN_STALE` when something changed since' })
+
+const dryRun = z.boolean().optional().meta({ description: 'Only plan: changes nothing' })
+
+/** Request of POST /api/pipeline-defs/{def_id}/deploy (docs/api.md#deployments). */
+export const deployRequest = z
+  .strictObject({
+    environment: runEnvironment,
+    checkpoint: z.enum(['continue', 'fresh']).optional().meta({
+      description:
+        '`continue` (default): read on where the pipeline that runs now stands; `fresh`: read all sources from the beginning',
+    }),
+    dry_run: dryRun,
+    plan_id: planId,
+  })
+  .meta({ id: 'DeployRequest' })
+
+/** Request of undeploy and rollback. */
+export const changeDeploymentRequest = z
+  .strictObject({ environment: runEnvironment, dry_run: dryRun, plan_id: planId })
+  .meta({ id: 'ChangeDeploymentRequest' })
+
+const runningVersion = z
+  .object({
+    version_id: z.string().nullable(),
+    version: z.int().nullable(),
+    pipeline_id: z.string(),
+    state: z.enum(PIPELINE_STATES),
+    source_tables: z.array(z.string()),
+    sink_table: z.string(),
+    checkpoint_location: z.string(),
+    trigger_interval: z.string(),
+  })
+  .meta({ id: 'RunningVersion' })
+
+const offset = z.object({ snapshot_id: z.string(), position: z.int(), scan_all_files: z.boolean() })
+
+const plannedSource = z.object({
+  table: z.string(),
+  starts: z.enum(['continues', 'beginning']),
+  offset: offset.nullable().meta({ description: 'Where it stands now; it may read further until the rollout' }),
+})
+
+const plannedVersion = z
+  .object({
+    version_id: z.string(),
+    version: z.int(),
+    source_tables: z.array(z.string()),
+    sink_table: z.string(),
+    checkpoint: z.enum(['same', 'new']),
+    checkpoint_location: z.string(),
+    trigger_interval: z.string(),
+  })
+  .meta({ id: 'PlannedVersion' })
+
+const deploymentProblem = z
+  .object({
+    node_id: z.string().nullable(),
+    parameter: z.string().nullable(),
+    code: z.string(),
+    message: z.string(),
+  })
+  .meta({ id: 'DeploymentProblem' })
+
+const deploymentPlan = z
+  .object({
+    action: z.enum(DEPLOYMENT_ACTIONS),
+    runs: runningVersion.nullable().meta({ description: 'What runs now' }),
+    would_run: plannedVersion.nullable().meta({ description: 'What would run; null when nothing would or could' }),
+    sources: z.array(plannedSource),
+    problems: z.array(deploymentProblem).meta({ description: 'What keeps it from running; nothing is stopped then' }),
+    consequences: z.array(z.string()).meta({ description: 'What is lost, repeated or no longer read' }),
+  })
+  .meta({ id: 'DeploymentPlan' })
+
+/** A definition in an environment (docs/api.md#deployments). */
+export const deployment = z
+  .object({
+    definition_id: z.string(),
+    environment: runEnvironment,
+    desired_version_id: z.string().nullable(),
+    running_version_id: z.string().nullable(),
+    pipeline_id: z.string().nullable(),
+    state: z.enum(DEPLOYMENT_STATES),
+    reason: z.string().nullable(),
+    updated_at: timestamp.nullable(),
+    newest_version_id: z.string().nullable().meta({ description: 'What a deployment would run' }),
+    rollout: z
+      .object({ id: z.string(), action: z.enum(DEPLOYMENT_ACTIONS), phase: z.string(), since: timestamp })
+      .nullable(),
+  })
+  .meta({ id: 'Deployment' })
+
+/** Answer to deploy, undeploy and rollback; with `dry_run` also the plan. */
+export const deploymentAnswer = deployment
+  .extend({ plan: deploymentPlan.optional(), plan_id: z.string().optional() })
+  .meta({ id: 'DeploymentAnswer' })
+
+export const deploymentList = z.array(deployment).meta({ id: 'DeploymentList' })
+
+const historyEntry = z
+  .object({
+    id: z.string(),
+    definition_id: z.string(),
+    environment: runEnvironment,
+    action: z.enum(DEPLOYMENT_ACTIONS),
+    outcome: z.enum(DEPLOYMENT_OUTCOMES),
+    version_id: z.string().nullable(),
+    previous_version_id: z.string().nullable(),
+    parameters: z
+      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .nullable()
+      .meta({ description: 'As configured: the values of `env:NAME` are not shown' }),
+    reason: z.string().nullable(),
+    started_by: z.string(),
+    started_at: timestamp,
+    ended_at: timestamp.nullable(),
+  })
+  .meta({ id: 'DeploymentHistoryEntry' })
+
+export const deploymentHistory = z.array(historyEntry).meta({ id: 'DeploymentHistory' })
+
+export type DeployRequest = z.infer<typeof deployRequest>
+export type ChangeDeploymentRequest = z.infer<typeof changeDeploymentRequest>
+export type ListDeploymentsQuery = z.infer<typeof listDeploymentsQuery>
+export type ListDeploymentHistoryQuery = z.infer<typeof listDeploymentHistoryQuery>

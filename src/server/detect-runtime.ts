@@ -1,0 +1,7 @@
+import type { Runtime } from './runtime.ts'
+
+/** The runtime that this process runs on; loads only the code for it. */
+export async function detectRuntime(): Promise<Runtime> {
+  if ('Bun' in globalThis) return (await import('./serve-bun.ts')).bunRuntime
+  return (await import('./serve-node.ts')).nodeRuntime
+}

@@ -1,0 +1,105 @@
+import { resolve } from 'node:path'
+import { createApp } from '../app.ts'
+import { ConfigError } from '../config/config-error.ts'
+import type { Config } from '../config/config.ts'
+import type { Env } from '../config/env.ts'
+import { createContext } from '../context/create-context.ts'
+import { createLogger } from '../services/logger.ts'
+import { prepareHome } from './home.ts'
+import { createLineWriter } from './line-writer.ts'
+import type { RunningServer, ServeOptions } from './http-server.ts'
+import type { Runtime } from './runtime.ts'
+import { openStaticFiles } from './static-files.ts'
+
+export interface RunServiceOptions {
+  readonly config: Config
+  readonly env: Env
+  readonly runtime: Runtime
+}
+
+/** Kernel messages may contain images or tables; other sockets have much lower limits of their own. */
+const MAX_SOCKET_MESSAGE_BYTES = 64 * 2 ** 20
+/** How long a graceful stop waits for running work. */
+const SHUTDOWN_LIMIT_MS = 20_000
+
+/** Runs the service until SIGTERM or SIGINT; a second signal exits immediately. Resolves when it listens. */
+export async function runService({ config, env, runtime }: RunServiceOptions): Promise<void> {
+  const log = createLogger(config.logLevel, createLineWriter())
+  const context = await createContext({
+    config,
+    env,
+    log,
+    openStateFile: runtime.openStateFile,
+    home: await prepareHome(config.home),
+  })
+  await context.reconcile()
+  const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
+  const server = await listen(runtime, {
+    config,
+    fetch: (request, connection) => app.fetch(request, connection),
+    onError: (error) => log.error('unhandled error', { error }),
+  })
+  let stopping = false
+  const stop = (signal: string): void => {
+    if (stopping) process.exit(1)
+    stopping = true
+    log.info('stopping', { signal })
+    setTimeout(() => process.exit(1), SHUTDOWN_LIMIT_MS).unref()
+    shutDown(server, () => context.close()).then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.error('stop failed', { error })
+        process.exit(1)
+      },
+    )
+  }
+  process.on('SIGTERM', () => stop('SIGTERM'))
+  process.on('SIGINT', () => stop('SIGINT'))
+  context.startBackground()
+  await context.makeDemo()
+  announce(config, server.port, context.firstToken)
+}
+
+async function shutDown(server: RunningServer, close: () => Promise<void>): Promise<void> {
+  const answered = server.stop(true)
+  await close()
+  await answered
+}
+
+/** An explicit folder is relative to the working directory; the default is next to `src` (docs/api.md#web-page). */
+function frontendFolders(config: Config): string[] {
+  const fallback = resolve(import.meta.dirname, '../../public')
+  if (config.frontendDir !== undefined) return [resolve(config.frontendDir), fallback]
+  return [resolve(import.meta.dirname, '../../frontend/dist'), fallback]
+}
+
+interface ListenOptions {
+  readonly config: Config
+  readonly fetch: ServeOptions['fetch']
+  readonly onError: (error: unknown) => void
+}
+
+async function listen(runtime: Runtime, { config, fetch, onError }: ListenOptions): Promise<RunningServer> {
+  try {
+    return await runtime.serve({
+      fetch,
+      hostname: config.host,
+      port: config.port,
+      onError,
+      maxSocketMessageBytes: MAX_SOCKET_MESSAGE_BYTES,
+    })
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
+      throw new ConfigError(`PORT ${config.port} on HOST ${config.host} cannot be used (${error.code})`)
+    }
+    throw error
+  }
+}
+
+function announce(config: Config, port: number, firstToken: string | undefined): void {
+  const base = `http://${config.host === '127.0.0.1' ? 'localhost' : config.host}:${port}/`
+  if (config.authMode === 'off') {
+    console.log('WARNING: AUTH_MODE=off, every caller is LeadDataEngineer')
+  }
+  console.log(`Lockhouse is ready: ${firstToken === undefined ? base : `${base}#token=${firstToken}`}`)
+}

@@ -1,0 +1,132 @@
+import http from 'node:http'
+
+import {
+  answerSafely,
+  MAX_HEADER_BYTES,
+  DEFAULT_HOST,
+  MAX_SOCKET_MESSAGE_BYTES,
+  type RunningServer,
+  type ServeOptions,
+} from './http-server.ts'
+import type { Runtime } from './runtime.ts'
+import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
+import { bunSqliteDialect } from '../storage/dialects/bun-sqlite.ts'
+
+/** Data attached to each Bun socket. */
+interface SocketData {
+  readonly accepted: AcceptedUpgrade
+  connection?: Connection
+}
+
+/** Bun drops what is queued beyond this; the app checks `bufferedBytes` long before. */
+const BACKPRESSURE_LIMIT = 64 * 2 ** 20
+
+/** Bun: `Bun.serve` and `bun:sqlite`. */
+export const bunRuntime: Runtime = {
+  name: 'bun',
+  openStateFile: bunSqliteDialect,
+  serve: serveWithBun,
+}
+
+async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
+  const sockets = new OpenSockets(options.onError)
+  // Bun.serve reads its limit from here; Node's types declare it read-only.
+  Object.assign(http, { maxHeaderSize: MAX_HEADER_BYTES })
+  const server = Bun.serve({
+    fetch: (request, self) => answer(options, request, self),
+    websocket: socketHandler(sockets, options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES),
+    error: (error) => {
+      options.onError?.(error)
+      return new Response('Internal Server Error', { status: 500 })
+    },
+    hostname: options.hostname,
+    port: options.port,
+    idleTimeout: 0, // the default closes a quiet event stream after 10 s
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER, // the app enforces limits when it reads a body
+    development: false,
+    reusePort: false, // without this, development: false lets a second process listen on the same port
+  })
+  return {
+    port: server.port ?? options.port,
+    async stop(graceful) {
+      const stopped = server.stop(!graceful)
+      await sockets.stop(graceful)
+      await stopped
+    },
+  }
+}
+
+async function answer(
+  options: ServeOptions,
+  request: Request,
+  server: Bun.Server<SocketData>,
+): Promise<Response | undefined> {
+  const remoteAddress = server.requestIP(request)?.address
+  if (!asksForWebSocket(request)) {
+    const addressed = withUrl(request)
+    return endingUnreadBody(addressed, await answerSafely(options, addressed, { remoteAddress }))
+  }
+  const offer = new UpgradeOffer()
+  const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
+  const accepted = offer.taken(response)
+  if (accepted === undefined) return response
+  // By default Bun selects the first offered subprotocol.
+  const headers = { 'Sec-WebSocket-Protocol': accepted.protocol ?? '' }
+  if (server.upgrade(request, { data: { accepted }, headers })) return undefined
+  return new Response('Bad Request', { status: 400 })
+}
+
+/** The request with a valid URL: Bun accepts any `Host`, and gives only the path without one (HTTP/1.0). */
+function withUrl(request: Request): Request {
+  if (URL.canParse(request.url)) return request
+  return new Request(`http://${DEFAULT_HOST}${request.url.replace(/^https?:\/\/[^/]*/, '')}`, request)
+}
+
+/** Bun keeps a connection open until the body has arrived, even when nothing reads it. */
+function endingUnreadBody(request: Request, response: Response): Response {
+  const { headers } = request
+  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
+  if (!hasBody || request.bodyUsed) return response
+  const ending = new Response(response.body, response)
+  ending.headers.set('Connection', 'close')
+  return ending
+}
+
+/** Same rule as Node: a GET with both upgrade headers (RFC 6455, section 4.2.1). */
+function asksForWebSocket({ method, headers }: Request): boolean {
+  if (method !== 'GET' || headers.get('upgrade')?.toLowerCase() !== 'websocket') return false
+  return /(^|,)\s*upgrade\s*(,|$)/i.test(headers.get('connection') ?? '')
+}
+
+function socketHandler(sockets: OpenSockets, maxPayloadLength: number): Bun.WebSocketHandler<SocketData> {
+  return {
+    maxPayloadLength,
+    backpressureLimit: BACKPRESSURE_LIMIT,
+    closeOnBackpressureLimit: true,
+    idleTimeout: 0, // the app sends its own pings
+    sendPings: false,
+    perMessageDeflate: false,
+    open: (socket) => {
+      const connection = sockets.add(rawSocket(socket), socket.data.accepted)
+      socket.data.connection = connection
+      connection.opened()
+    },
+    message: (socket, data) => socket.data.connection?.message(data),
+    pong: (socket) => socket.data.connection?.onPong(),
+    drain: (socket) => socket.data.connection?.drained(),
+    close: (socket, code, reason) => socket.data.connection?.closed(code, reason),
+  }
+}
+
+function rawSocket(socket: Bun.ServerWebSocket<SocketData>): RawSocket {
+  return {
+    bufferedBytes: () => socket.getBufferedAmount(),
+    send: (data) => void socket.send(data),
+    together: (work) => socket.cork(work),
+    ping: () => void socket.ping(),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: (code, reason) => socket.close(code, reason),
+    terminate: () => socket.terminate(),
+  }
+}

@@ -1,0 +1,193 @@
+import { isRunEnvironment } from '../../domain/deployments.ts'
+import { type Environment, ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
+import {
+  createDeploymentStore,
+  type DeploymentKey,
+  type DeploymentRecord,
+} from '../../storage/stores/deployments/deployment-store.ts'
+import { createSettingsStore, type Setting } from '../../storage/stores/settings-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import type { EventFeed, EventView } from '../events/event-feed.ts'
+import type { Logger } from '../logger.ts'
+import { beginRollout } from './begin-rollout.ts'
+import type { DeploymentServiceDeps } from './deployment-deps.ts'
+import { ON_ARRIVAL } from './rollout-end.ts'
+
+export interface ArrivalDeps extends Omit<DeploymentServiceDeps, 'plans'> {
+  readonly feed: Pick<EventFeed, 'follow' | 'lastSeq'>
+  readonly log: Pick<Logger, 'warn'>
+}
+
+/** Deploys versions that arrive in an environment whose deploy mode is `on_arrival`, until it is closed. */
+export interface ArrivalFollower {
+  start(): void
+  close(): Promise<void>
+}
+
+/** The event up to which everything was done; stored with what was done. */
+const CURSOR = 'deployments.arrivals'
+const RETRY_MS = 1000
+
+/**
+ * Follows the event log. An event and what follows from it are one transaction with the cursor, so that each event takes
+ * effect once, also with several processes and after a crash.
+ */
+export function createArrivalFollower(deps: ArrivalDeps): ArrivalFollower {
+  const stop = new AbortController()
+  let running: Promise<void> | undefined
+
+  async function follow(): Promise<void> {
+    const since = await firstSeq(deps)
+    for await (const event of deps.feed.follow(since, stop.signal)) {
+      const move = moveOf(event)
+      if (move) await handle(deps, event.seq, move)
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!stop.signal.aborted) {
+      try {
+        await follow()
+      } catch (error) {
+        deps.log.warn('versions that arrived could not be deployed yet', { error })
+        await pause(RETRY_MS, stop.signal)
+      }
+    }
+  }
+
+  return {
+    start() {
+      running ??= run()
+    },
+    async close() {
+      stop.abort()
+      await running
+    },
+  }
+}
+
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, ms)
+  const stopped = (): void => resolve()
+  signal.addEventListener('abort', stopped, { once: true })
+  if (signal.aborted) resolve()
+  await promise
+  clearTimeout(timer)
+  signal.removeEventListener('abort', stopped)
+}
+
+/** The stored cursor; the first start begins with what happens from then on. */
+async function firstSeq({ inTransaction, feed, now }: ArrivalDeps): Promise<number> {
+  const last = await feed.lastSeq()
+  return inTransaction(async (tx) => {
+    const settings = createSettingsStore(tx)
+    const known = await settings.get(CURSOR)
+    if (known) return seqOf(known)
+    await settings.set(CURSOR, { seq: last }, { expectedRevision: 0, now: now() })
+    return last
+  })
+}
+
+function seqOf({ value }: Setting): number {
+  const seq: unknown = typeof value === 'object' && value !== null && 'seq' in value ? value.seq : undefined
+  return typeof seq === 'number' ? seq : 0
+}
+
+/** A version that left an environment for another. */
+interface Move {
+  readonly definitionId: string
+  readonly versionId: string
+  readonly from: Environment
+  readonly to: Environment
+}
+
+/** The move that an event reports; undefined for all other events. */
+function moveOf({ type, object_id: objectId, data }: EventView): Move | undefined {
+  if (type !== 'version.moved' && type !== 'approval.approved') return undefined
+  const { definition_id: definitionId, from_environment: from, to_environment: to } = data
+  const versionId = type === 'version.moved' ? objectId : data['version_id']
+  if (typeof definitionId !== 'string' || typeof versionId !== 'string') return undefined
+  return isEnvironment(from) && isEnvironment(to) ? { definitionId, versionId, from, to } : undefined
+}
+
+function isEnvironment(name: unknown): name is Environment {
+  return ENVIRONMENTS.some((one) => one === name)
+}
+
+async function handle(deps: ArrivalDeps, seq: number, move: Move): Promise<void> {
+  const changes = await changesOf(deps, move)
+  const isHandled = await deps.inTransaction(async (tx) => {
+    const settings = createSettingsStore(tx)
+    const cursor = await settings.get(CURSOR)
+    if (cursor === undefined || seqOf(cursor) >= seq) return false
+    for (const change of changes) await apply(deps, tx, change)
+    await settings.set(CURSOR, { seq }, { expectedRevision: cursor.revision, now: deps.now() })
+    return true
+  })
+  if (isHandled && changes.length > 0) deps.wakeWorker()
+}
+
+interface Change {
+  readonly key: DeploymentKey
+  readonly action: 'deploy' | 'undeploy'
+}
+
+/**
+ * What follows from a move: a deployment where the version arrived, if the environment wants that; and where it was
+ * withdrawn and runs, always another one, or none.
+ */
+async function changesOf(deps: ArrivalDeps, move: Move): Promise<readonly Change[]> {
+  const { definitionId, from, to } = move
+  const isForward = ENVIRONMENTS.indexOf(to) > ENVIRONMENTS.indexOf(from)
+  const changes: Change[] = []
+  if (isForward && isRunEnvironment(to) && (await isOnArrival(deps, to))) {
+    changes.push({ key: { definitionId, environment: to }, action: 'deploy' })
+  }
+  const isWithdrawn = !isForward || to === 'retired'
+  if (isWithdrawn && isRunEnvironment(from)) {
+    const key = { definitionId, environment: from }
+    if (await isDeployed(deps, key, move.versionId)) changes.push({ key, action: await instead(deps, key, to) })
+  }
+  return changes
+}
+
+async function isOnArrival({ settings }: ArrivalDeps, environment: RunEnvironment): Promise<boolean> {
+  return (await settings(environment)).deploy === 'on_arrival'
+}
+
+async function isDeployed({ deployments }: ArrivalDeps, key: DeploymentKey, versionId: string): Promise<boolean> {
+  const record = await deployments.find(key)
+  if (record === undefined) return false
+  return [record.runningVersionId, record.desiredVersionId, record.rollout?.planned?.pipeline.versionId].includes(
+    versionId,
+  )
+}
+
+/** A retired version ends the deployment; a demoted one gives way to the newest that remains. */
+async function instead({ stores }: ArrivalDeps, key: DeploymentKey, to: Environment): Promise<Change['action']> {
+  if (to === 'retired') return 'undeploy'
+  return (await stores.versions.newestIn(key.definitionId, key.environment)) ? 'deploy' : 'undeploy'
+}
+
+/** Begins a rollout, or leaves it to the one in progress. */
+async function apply(deps: ArrivalDeps, tx: Tx, { key, action }: Change): Promise<void> {
+  const deployments = createDeploymentStore(tx)
+  const known = await deployments.find(key)
+  if (known?.rollout) {
+    const queued: DeploymentRecord = { ...known, rollout: { ...known.rollout, queued: action } }
+    await deployments.save({ ...queued, updatedAt: deps.now().toISOString() })
+    return
+  }
+  if (action === 'undeploy' && (known === undefined || known.state === 'none')) return
+  await beginRollout(deps, tx, {
+    key,
+    id: deps.newId('dep'),
+    action,
+    versionId: undefined,
+    checkpoint: 'continue',
+    fingerprint: undefined,
+    startedBy: ON_ARRIVAL,
+    context: undefined,
+  })
+}

@@ -1,0 +1,48 @@
+import { canonicalJson } from '../../domain/json/canonical-json.ts'
+import { type RunEnvironment, type Environment, ENVIRONMENTS } from '../../domain/environments.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
+import type { DeploymentKey } from '../../storage/stores/deployments/deployment-store.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import type { DeploymentSettings } from './deployment-deps.ts'
+
+type Versions = Pick<LifecycleStores, 'versions'>
+
+/** Whether a version may run in an environment: it is there, or was promoted from there. */
+export function mayRunIn(version: { readonly environment: Environment }, environment: RunEnvironment): boolean {
+  if (version.environment === 'retired') return false
+  return ENVIRONMENTS.indexOf(version.environment) >= ENVIRONMENTS.indexOf(environment)
+}
+
+/**
+ * The version that a deployment would run: the newest in the environment, or the one that runs there if it is newer and
+ * has been promoted since. Undefined when there is none.
+ */
+export async function candidateOf(
+  stores: Versions,
+  key: DeploymentKey,
+  runningVersionId: string | undefined,
+): Promise<VersionSummary | undefined> {
+  const newestId = (await stores.versions.newestIn(key.definitionId, key.environment))?.id
+  const newest = newestId === undefined ? undefined : await stores.versions.find(key.definitionId, newestId)
+  return candidateAmong(stores, key, { newest, runningVersionId })
+}
+
+/** The same when the newest version in the environment is known. */
+export async function candidateAmong(
+  { versions }: Versions,
+  { definitionId, environment }: DeploymentKey,
+  known: { readonly newest: VersionSummary | undefined; readonly runningVersionId: string | undefined },
+): Promise<VersionSummary | undefined> {
+  const { newest, runningVersionId } = known
+  if (runningVersionId === undefined || runningVersionId === newest?.id) return newest
+  const running = await versions.find(definitionId, runningVersionId)
+  if (running === undefined || !mayRunIn(running, environment)) return newest
+  return newest !== undefined && newest.version > running.version ? newest : running
+}
+
+/** Hash of the settings that a deployment runs with; the checkpoint root matters only for new checkpoints. */
+export function settingsHash(settings: DeploymentSettings): string {
+  const { checkpointRoot: _, deploy: __, ...used } = settings
+  return sha256Hex(canonicalJson(used))
+}

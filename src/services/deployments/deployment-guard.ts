@@ -1,0 +1,42 @@
+import { DomainError } from '../../domain/errors.ts'
+import { createDeploymentStore, type DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
+import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import type { PipelineOwners } from '../pipelines/pipeline-deps.ts'
+import { rolloutInProgress } from './begin-rollout.ts'
+
+/** Keeps users from starting, stopping and deleting pipelines that a deployment or its rollout needs. */
+export const deploymentGuard: PipelineOwners = {
+  async requireStartable(tx, pipeline) {
+    await requireNoRollout(tx, pipeline)
+    const owner = await ownerOf(tx, pipeline.id)
+    if (owner) throw owned(owner, pipeline.id, 'deploy it instead')
+  },
+  async requireStoppable(tx, id) {
+    const record = await createDeploymentStore(tx).findByPipeline(id)
+    if (record?.rollout) throw rolloutInProgress(record)
+  },
+  async requireDeletable(tx, id) {
+    const record = await createDeploymentStore(tx).findByPipeline(id)
+    if (record?.rollout) throw rolloutInProgress(record)
+    const owner = await ownerOf(tx, id)
+    if (owner) throw owned(owner, id, 'undeploy it first')
+  },
+}
+
+async function ownerOf(tx: Tx, pipelineId: string): Promise<DeploymentRecord | undefined> {
+  const record = await createDeploymentStore(tx).findByPipeline(pipelineId)
+  return record?.state === 'none' ? undefined : record
+}
+
+/** During a rollout neither the old nor the new pipeline may be live, but their sinks are in use. */
+async function requireNoRollout(tx: Tx, { sinkTable }: Pick<PipelineRecord, 'sinkTable'>): Promise<void> {
+  for (const record of await createDeploymentStore(tx).listRollouts()) {
+    const { previous, planned } = record.rollout ?? {}
+    if (previous?.sinkTable === sinkTable || planned?.pipeline.sinkTable === sinkTable) throw rolloutInProgress(record)
+  }
+}
+
+function owned({ definitionId, environment }: DeploymentRecord, id: string, advice: string): DomainError {
+  return new DomainError('CONFLICT', `pipeline ${id} belongs to ${definitionId} in ${environment}: ${advice}`)
+}

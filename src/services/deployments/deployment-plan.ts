@@ -1,0 +1,333 @@
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { canonicalJson } from '../../domain/json/canonical-json.ts'
+import type { DeploymentAction, DeploymentBasis } from '../../domain/deployments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { parseTriggerInterval } from '../../domain/trigger-interval.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
+import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
+import type { PlannedRun, PlannedSource } from '../../storage/stores/deployments/rollout-record.ts'
+import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
+import { cycleThrough } from '../../streaming/supervision/cycle.ts'
+import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
+import { historyWarnings } from '../../streaming/supervision/start-warnings.ts'
+import { unreadHistory } from '../../streaming/source/history.ts'
+import type { StreamingOffset } from '../../streaming/source/offset.ts'
+import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
+import { consequencesOf } from './consequences.ts'
+import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
+import { type OldProgress, readOldProgress } from './old-progress.ts'
+
+/** What is asked for. */
+export interface PlanRequest {
+  readonly key: DeploymentKey
+  readonly action: DeploymentAction
+  /** Default: the newest version in the environment, or for a rollback the one that ran before. */
+  readonly versionId?: string | undefined
+  readonly checkpoint: 'continue' | 'fresh'
+  readonly user: string
+  /** The rollout, which names a new checkpoint. */
+  readonly rolloutId: string
+  /** Whether the rollout itself plans it: the state that it recorded is no change. */
+  readonly isRollingOut?: true
+}
+
+/** What a deployment would do. */
+export interface DeploymentPlan {
+  readonly action: DeploymentAction
+  /** The deployment as it is; undefined when there never was one. */
+  readonly deployment: DeploymentRecord | undefined
+  /** The version that would run; undefined for an undeployment. */
+  readonly version: VersionSummary | undefined
+  readonly previous: PipelineRecord | undefined
+  /** Undefined for an undeployment, and with problems. */
+  readonly planned: PlannedRun | undefined
+  /** Where the planned sources stand now; undefined for those that are read from the beginning. */
+  readonly offsets: readonly (StreamingOffset | undefined)[]
+  readonly problems: readonly DeploymentProblem[]
+  readonly consequences: readonly string[]
+  readonly basis: DeploymentBasis
+  /** Differs when anything has changed that matters for the plan. */
+  readonly fingerprint: string
+}
+
+/** Whether a pipeline runs, or is about to. */
+export function isLive({ state }: Pick<PipelineRecord, 'state'>): boolean {
+  return state !== 'stopped' && state !== 'failed'
+}
+
+/**
+ * Plans a deployment; changes nothing. What keeps the version from running is in `problems`. Throws `CONFLICT` when there
+ * is nothing to deploy, to undeploy or to roll back to.
+ */
+export async function planDeployment(deps: PlanDeps, request: PlanRequest): Promise<DeploymentPlan> {
+  const { key, action } = request
+  const deployment = await deps.deployments.find(key)
+  const previous = deployment?.pipelineId === undefined ? undefined : await deps.pipelines.find(deployment.pipelineId)
+  const settings = await deps.settings(key.environment)
+  const version = await versionOf(deps, request, deployment)
+  const candidate = await candidateOf(deps.stores, key, deployment?.runningVersionId)
+  const basis = { newestVersionId: candidate?.id ?? null, settings: settingsHash(settings) }
+  const common = { action, deployment, previous, version, basis }
+  if (version === undefined) {
+    const fingerprint = fingerprintOf({ ...common, run: undefined, request })
+    const consequences = previous ? [`${previous.sinkTable} gets no new rows; its checkpoint is kept`] : []
+    return { ...common, planned: undefined, offsets: [], problems: [], consequences, fingerprint }
+  }
+  const run = await planRun(deps, { request, version, previous, settings })
+  return { ...common, ...run, fingerprint: fingerprintOf({ ...common, run, request }) }
+}
+
+async function versionOf(
+  deps: PlanDeps,
+  request: PlanRequest,
+  deployment: DeploymentRecord | undefined,
+): Promise<VersionSummary | undefined> {
+  const { key, action } = request
+  const { definitionId, environment } = key
+  if (action === 'undeploy') {
+    if (request.isRollingOut === true || isDeployed(deployment)) return undefined
+    throw new DomainError('CONFLICT', `nothing of this definition is deployed in ${environment}`)
+  }
+  const id = await wantedVersion(deps, request, deployment)
+  const version = await deps.stores.versions.find(definitionId, id)
+  if (version && mayRunIn(version, environment)) return version
+  const where = version ? `version ${version.version} is in ${version.environment}` : 'the version no longer exists'
+  throw new DomainError('CONFLICT', `${where}, so it cannot run in ${environment}`)
+}
+
+function isDeployed(deployment: DeploymentRecord | undefined): boolean {
+  return deployment !== undefined && deployment.state !== 'none'
+}
+
+async function wantedVersion(
+  deps: PlanDeps,
+  { key, action, versionId }: PlanRequest,
+  deployment: DeploymentRecord | undefined,
+): Promise<string> {
+  if (versionId !== undefined) return versionId
+  if (action === 'rollback') return versionBefore(deps, key, deployment)
+  const newest = await candidateOf(deps.stores, key, deployment?.runningVersionId)
+  if (newest) return newest.id
+  throw new DomainError('CONFLICT', `this definition has no version in ${key.environment}: promote one first`)
+}
+
+async function versionBefore(
+  { history }: PlanDeps,
+  key: DeploymentKey,
+  deployment: DeploymentRecord | undefined,
+): Promise<string> {
+  const running = deployment?.runningVersionId
+  const before = running === undefined ? undefined : await history.lastOther(key, running)
+  if (before?.versionId !== undefined) return before.versionId
+  throw new DomainError('CONFLICT', `no other version has run in ${key.environment} before`)
+}
+
+interface RunRequest {
+  readonly request: PlanRequest
+  readonly version: VersionSummary
+  readonly previous: PipelineRecord | undefined
+  readonly settings: DeploymentSettings
+}
+
+type PlannedPart = Pick<DeploymentPlan, 'planned' | 'offsets' | 'problems' | 'consequences'> & {
+  readonly tables?: readonly string[]
+}
+
+async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
+  const { request, version, previous } = run
+  const { definitionId, environment } = request.key
+  const { compiled, problems } = await deps.compile({
+    definitionId,
+    versionId: version.id,
+    environment,
+    user: request.user,
+  })
+  if (compiled === undefined) return { planned: undefined, offsets: [], problems, consequences: [] }
+  try {
+    const old = previous && (await readOldProgress(deps, previous))
+    return await planCompiled(deps, { ...run, compiled, old })
+  } catch (error) {
+    return { planned: undefined, offsets: [], problems: [problemOf(error)], consequences: [] }
+  }
+}
+
+interface CompiledRun extends RunRequest {
+  readonly compiled: CompiledVersion
+  readonly old: OldProgress | undefined
+}
+
+async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPart> {
+  const { request, previous, compiled, old, settings } = run
+  const sources = await Promise.all(compiled.sources.map((name) => load(deps, name)))
+  const sink = await load(deps, compiled.sink)
+  const isSameCheckpoint = request.checkpoint === 'continue' && old !== undefined && isSame(old, sources, sink)
+  const { definitionId, environment } = request.key
+  const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
+  const location = isSameCheckpoint && previous ? previous.checkpointLocation : folder
+  const checked = await checkStart(
+    { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
+    {
+      sources: compiled.sources,
+      sink: compiled.sink,
+      checkpointLocation: location,
+      createSinkTable: false,
+      query: compiled.query,
+    },
+  )
+  await requireFree(deps, { compiled, previous })
+  const carries = request.checkpoint === 'continue' && !isSameCheckpoint ? old : undefined
+  const plannedSources = sources.map((table) => plannedSource(table, carries))
+  const offsets = plannedSources.map(({ carriedFrom }, at) => old?.offsets[isSameCheckpoint ? at : (carriedFrom ?? -1)])
+  requireReadable(sources, plannedSources, carries)
+  const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
+  const warnings = carries === undefined ? checked.warnings : historyWarnings(fresh)
+  const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint })
+  const pipeline = isSameCheckpoint ? started : { ...started, warnings }
+  const sinkUuid = sink.metadata.tableUuid
+  const planned = { pipeline, isSameCheckpoint, sources: plannedSources, sinkUuid }
+  return {
+    planned,
+    offsets,
+    problems: [],
+    consequences: [...consequencesOf({ planned, previous, old, isFresh: request.checkpoint === 'fresh' }), ...warnings],
+    tables: [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
+  }
+}
+
+async function load({ catalog }: PlanDeps, name: string): Promise<Table> {
+  try {
+    return await catalog.current().loadTable(parseIdentifier(name))
+  } catch (error) {
+    const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
+    throw isMissing ? new DomainError('NOT_FOUND', `there is no table ${name}`, { cause: error }) : error
+  }
+}
+
+function isSame(old: OldProgress, sources: readonly Table[], sink: Table): boolean {
+  return (
+    old.sinkUuid === sink.metadata.tableUuid &&
+    old.sourceUuids.length === sources.length &&
+    sources.every(({ metadata }, at) => metadata.tableUuid === old.sourceUuids[at])
+  )
+}
+
+function plannedSource({ identifier, metadata }: Table, old: OldProgress | undefined): PlannedSource {
+  const uuid = metadata.tableUuid
+  const at = old?.sourceUuids.indexOf(uuid) ?? -1
+  const carries = at >= 0 && old?.offsets[at] !== undefined
+  return { table: formatIdentifier(identifier), uuid, ...(carries ? { carriedFrom: at } : {}) }
+}
+
+/** Refuses offsets to carry over whose snapshots the source no longer has. */
+function requireReadable(
+  sources: readonly Table[],
+  planned: readonly PlannedSource[],
+  old: OldProgress | undefined,
+): void {
+  for (const [at, table] of sources.entries()) {
+    const offset = old?.offsets[planned[at]?.carriedFrom ?? -1]
+    if (offset !== undefined) unreadHistory(table, { offset, isComplete: false })
+  }
+}
+
+/** The sink must not be in use by another pipeline or rollout, and rows must not return to a source. */
+async function requireFree(
+  { pipelines, deployments }: PlanDeps,
+  { compiled, previous }: { readonly compiled: CompiledVersion; readonly previous: PipelineRecord | undefined },
+): Promise<void> {
+  const { sink: sinkTable, sources } = compiled
+  const live = (await pipelines.listLive()).filter(({ id }) => id !== previous?.id)
+  const user = live.find((pipeline) => pipeline.sinkTable === sinkTable)
+  if (user) throw new DomainError('CONFLICT', `pipeline ${user.id} is using the sink ${sinkTable}`)
+  const rollout = (await deployments.listRollouts()).find(
+    ({ pipelineId, rollout: other }) =>
+      (previous === undefined || pipelineId !== previous.id) &&
+      [other?.previous, other?.planned?.pipeline].some((pipeline) => pipeline?.sinkTable === sinkTable),
+  )
+  if (rollout) {
+    const whose = `${rollout.definitionId} in ${rollout.environment}`
+    throw new DomainError('CONFLICT', `the rollout of ${whose} is using the sink ${sinkTable}`)
+  }
+  const cycle = cycleThrough(live, { sources, sinkTable })
+  if (cycle)
+    throw new DomainError('CONFLICT', `rows of ${sinkTable} would return to the source through ${cycle.join(', ')}`)
+}
+
+interface CheckedRun extends CompiledRun {
+  readonly checked: CheckedStart
+  readonly isSameCheckpoint: boolean
+}
+
+function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
+  const { request, version, previous, settings, compiled, checked, isSameCheckpoint } = run
+  const now = deps.now().toISOString()
+  const kept = isSameCheckpoint && previous ? previous : newIdentity(deps, request.user, now)
+  return {
+    id: kept.id,
+    createdBy: kept.createdBy,
+    createdAt: kept.createdAt,
+    runId: deps.newId('run'),
+    queryId: checked.queryId ?? kept.queryId,
+    sources: compiled.sources,
+    sinkTable: compiled.sink,
+    checkpointLocation: checked.checkpointLocation,
+    triggerInterval: settings.triggerInterval,
+    triggerMs: triggerMsOf(settings.triggerInterval),
+    options: {
+      onDelete: previous?.options.onDelete ?? 'fail',
+      createSinkTable: false,
+      maxFilesPerBatch: settings.maxFilesPerBatch,
+      maxBytesPerBatch: settings.maxBytesPerBatch,
+    },
+    desiredState: 'running',
+    state: 'starting',
+    warnings: kept.warnings,
+    definitionId: version.definitionId,
+    versionId: version.id,
+    environment: request.key.environment,
+    parameters: settings.parameters,
+    startedAt: now,
+  }
+}
+
+function newIdentity(deps: PlanDeps, createdBy: string, createdAt: string) {
+  return { id: deps.newId('pipe'), createdBy, createdAt, queryId: crypto.randomUUID(), warnings: [] }
+}
+
+function triggerMsOf(interval: string): number {
+  const ms = parseTriggerInterval(interval)
+  if (ms === undefined) throw new DomainError('UNPROCESSABLE', `trigger_interval: "${interval}" is not an interval`)
+  return ms
+}
+
+function problemOf(error: unknown): DeploymentProblem {
+  const isKnown = error instanceof DomainError || error instanceof PipelineStopped || isIcebergError(error)
+  if (!isKnown || (isIcebergError(error) && error.code === 'IO_FAILED')) throw error
+  return { nodeId: null, parameter: null, code: error.code, message: withoutPaths(error.message) }
+}
+
+interface Fingerprinted extends Pick<DeploymentPlan, 'previous' | 'version' | 'basis'> {
+  readonly run: PlannedPart | undefined
+  readonly request: PlanRequest
+}
+
+function fingerprintOf({ previous, version, basis, run, request }: Fingerprinted): string {
+  return sha256Hex(
+    canonicalJson({
+      action: request.action,
+      checkpoint: request.checkpoint,
+      pipeline: previous ? [previous.id, previous.runId, isLive(previous)] : [],
+      version: version ? [version.id, version.contentHash] : [],
+      newest: basis.newestVersionId,
+      settings: basis.settings,
+      problems: run?.problems.map(({ message }) => message) ?? [],
+      tables: run?.tables ?? [],
+    }),
+  )
+}

@@ -1,0 +1,262 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import type { DeploymentAction } from '../../domain/deployments.ts'
+import { minRoleIn } from '../../domain/environments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { hasRole } from '../../domain/roles.ts'
+import type {
+  ChangeDeploymentRequest,
+  DeployRequest,
+  ListDeploymentHistoryQuery,
+  ListDeploymentsQuery,
+} from '../../schemas/deployments.ts'
+import {
+  createDeploymentStore,
+  type DeploymentKey,
+  type DeploymentPlace,
+  placeKey,
+} from '../../storage/stores/deployments/deployment-store.ts'
+import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import { requireDefinition } from '../lifecycle/definition-service.ts'
+import { keyPage, type ListPage, toListPage } from '../paging.ts'
+import { beginRollout, rolloutInProgress } from './begin-rollout.ts'
+import { candidateAmong, candidateOf, settingsHash } from './candidates.ts'
+import type { DeploymentServiceDeps } from './deployment-deps.ts'
+import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
+import {
+  type DeploymentAnswer,
+  type DeploymentHistoryView,
+  type DeploymentView,
+  deploymentView,
+  historyView,
+  planView,
+} from './deployment-views.ts'
+import { recordDeployment } from './rollout-end.ts'
+
+/** A change of a deployment, as requested. */
+export interface DeploymentRequest {
+  readonly definitionId: string
+  readonly request: ChangeDeploymentRequest & Pick<DeployRequest, 'checkpoint'>
+}
+
+/** What runs of definitions in environments (docs/api.md#deployments). */
+export interface DeploymentService {
+  /** Every definition in each environment that has a version of it, or had a deployment; newest definition first. */
+  list(query: ListDeploymentsQuery): Promise<ListPage<DeploymentView>>
+  /** The deploys, undeploys and rollbacks of a definition, newest first. Throws `NOT_FOUND`. */
+  history(definitionId: string, query: ListDeploymentHistoryQuery): Promise<ListPage<DeploymentHistoryView>>
+  /**
+   * Checks the change and stores its rollout, which the worker carries out; with `dry_run` only plans. Everything is
+   * checked before the old pipeline is touched. Throws `NOT_FOUND`, `FORBIDDEN` for the environment's role, `CONFLICT`
+   * during a rollout or when there is nothing to do it with, `UNPROCESSABLE` with the problems by node, `PLAN_STALE`.
+   */
+  change(action: DeploymentAction, change: DeploymentRequest, context: RequestContext): Promise<DeploymentAnswer>
+}
+
+/** Deployments over the state database. */
+export function createDeploymentService(deps: DeploymentServiceDeps): DeploymentService {
+  return {
+    async list({ environment, definition_id: definitionId, ...query }) {
+      const page = keyPage('deployments', query)
+      const places = await deps.deployments.list({ environment, definitionId }, page)
+      const shown = places.slice(0, page.limit)
+      const newest = new Map<string, VersionSummary>()
+      for (const { newest: version } of await deps.stores.versions.newestOfEach(definitionsOf(shown))) {
+        newest.set(`${version.definitionId}/${version.environment}`, version)
+      }
+      const views = new Map<string, DeploymentView>()
+      for (const place of shown) views.set(placeKey(place), await viewOf(deps, place, newest.get(placeKey(place))))
+      return toListPage(places, page.limit, {
+        key: placeKey,
+        view: (place) => views.get(placeKey(place)) ?? missingView(place),
+      })
+    },
+    async history(definitionId, { environment, ...query }) {
+      await requireDefinition(deps.stores, definitionId)
+      const page = keyPage('deployment_history', query)
+      const rows = await deps.history.list({ definitionId, environment }, page)
+      return toListPage(rows, page.limit, { key: ({ id }) => id, view: historyView })
+    },
+    change: (action, change, context) => changeDeployment(deps, { action, ...change, context }),
+  }
+}
+
+function definitionsOf(places: readonly DeploymentPlace[]): readonly string[] {
+  return [...new Set(places.map(({ definitionId }) => definitionId))]
+}
+
+function missingView(place: DeploymentPlace): never {
+  throw new Error(`no view of ${placeKey(place)}`)
+}
+
+interface Change extends DeploymentRequest {
+  readonly action: DeploymentAction
+  readonly context: RequestContext
+}
+
+async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Promise<DeploymentAnswer> {
+  const { action, definitionId, request, context } = change
+  const key: DeploymentKey = { definitionId, environment: request.environment }
+  await requireDefinition(deps.stores, definitionId)
+  if (request.dry_run !== true) requireDeployer(key, context)
+  const known = await deps.deployments.find(key)
+  if (known?.rollout) {
+    const isAbort = action === 'rollback' && request.dry_run !== true && known.rollout.phase === 'watching'
+    if (!isAbort) throw rolloutInProgress(known)
+    await abortRollout(deps, key, context)
+    return answerOf(deps, key)
+  }
+  const id = deps.newId('dep')
+  const checkpoint = request.checkpoint ?? 'continue'
+  const plan = await planDeployment(deps, { key, action, checkpoint, user: context.caller.user, rolloutId: id })
+  if (request.plan_id !== undefined) await requirePlan(deps, { ...change, planId: request.plan_id, plan })
+  if (request.dry_run === true) return previewOf(deps, { ...change, plan, key })
+  requireNoProblems(plan)
+  if (isInPlace(plan) && checkpoint === 'continue') return answerOf(deps, key)
+  await deps.inTransaction((tx) =>
+    beginRollout(deps, tx, {
+      key,
+      id,
+      action,
+      versionId: plan.version?.id,
+      checkpoint,
+      fingerprint: request.plan_id === undefined ? undefined : plan.fingerprint,
+      startedBy: context.caller.user,
+      context,
+    }),
+  )
+  deps.wakeWorker()
+  return answerOf(deps, key)
+}
+
+function requireDeployer({ environment }: DeploymentKey, { caller }: RequestContext): void {
+  const role = minRoleIn(environment)
+  if (!hasRole(caller.role, role))
+    throw new DomainError('FORBIDDEN', `deployments in ${environment} need the role ${role}`)
+}
+
+/** Whether the version already runs with the settings as they are. */
+function isInPlace({ action, deployment, version, previous, basis }: DeploymentPlan): boolean {
+  return (
+    action !== 'undeploy' &&
+    deployment?.state === 'in_sync' &&
+    deployment.runningVersionId === version?.id &&
+    deployment.basis?.settings === basis.settings &&
+    previous !== undefined &&
+    isLive(previous)
+  )
+}
+
+function requireNoProblems({ problems, version }: DeploymentPlan): void {
+  const [first] = problems
+  if (first === undefined) return
+  const fields = problems.map(({ nodeId, parameter, message }) => ({ path: pathOf(nodeId, parameter), message }))
+  const code = problems.every((problem) => problem.code === 'CONFLICT') ? 'CONFLICT' : 'UNPROCESSABLE'
+  const where = first.nodeId === null ? '' : `node ${first.nodeId}: `
+  const message = `version ${version?.version ?? ''} cannot be deployed: ${where}${first.message}`
+  throw new DomainError(code, message, { fields })
+}
+
+function pathOf(nodeId: string | null, parameter: string | null): string {
+  return [
+    nodeId === null ? 'deployment' : `nodes.${nodeId}`,
+    ...(parameter === null ? [] : [`parameters.${parameter}`]),
+  ].join('.')
+}
+
+interface PlanCheck extends Change {
+  readonly planId: string
+  readonly plan: DeploymentPlan
+}
+
+const PLAN_KIND = 'deployment'
+
+async function requirePlan(deps: DeploymentServiceDeps, { planId, plan, ...change }: PlanCheck): Promise<void> {
+  const { action, definitionId, request } = change
+  const stored = await deps.plans.find(planId, deps.now())
+  const place = placeKey({ definitionId, environment: request.environment })
+  const asked = { action, checkpoint: request.checkpoint ?? 'continue' }
+  if (stored?.kind !== PLAN_KIND || stored.table !== place) {
+    throw new DomainError('NOT_FOUND', `no plan ${planId} to ${action} ${place}; plans are kept for 24 hours`)
+  }
+  if (JSON.stringify(stored.request) !== JSON.stringify(asked)) {
+    const message = 'was made for another action or checkpoint'
+    throw new DomainError('INVALID_REQUEST', `plan_id: ${message}`, { fields: [{ path: 'plan_id', message }] })
+  }
+  if (stored.baseMetadataLocation === plan.fingerprint) return
+  throw new DomainError('PLAN_STALE', 'something that matters has changed since the plan was made: plan again')
+}
+
+interface Planned extends Change {
+  readonly key: DeploymentKey
+  readonly plan: DeploymentPlan
+}
+
+async function previewOf(deps: DeploymentServiceDeps, planned: Planned): Promise<DeploymentAnswer> {
+  const { action, request, context, key, plan } = planned
+  const now = deps.now()
+  const planId = deps.newId('plan')
+  const running = plan.previous?.versionId
+  const version = running === undefined ? undefined : await deps.stores.versions.find(key.definitionId, running)
+  const shown = { ...(await answerOf(deps, key)), plan: planView(plan, version) }
+  if (plan.problems.length > 0) return shown
+  await deps.plans.deleteExpired(now)
+  await deps.plans.insert({
+    id: planId,
+    kind: PLAN_KIND,
+    table: placeKey(key),
+    baseMetadataLocation: plan.fingerprint,
+    request: { action, checkpoint: request.checkpoint ?? 'continue' },
+    plan: {},
+    createdBy: context.caller.user,
+    createdAt: now.toISOString(),
+  })
+  return { ...shown, plan_id: planId }
+}
+
+/** Undoes a rollout whose new pipeline is being watched, on request. */
+async function abortRollout(deps: DeploymentServiceDeps, key: DeploymentKey, context: RequestContext): Promise<void> {
+  await deps.inTransaction(async (tx) => {
+    const deployments = createDeploymentStore(tx)
+    const record = await deployments.find(key)
+    const rollout = record?.rollout
+    if (record === undefined || rollout?.phase !== 'watching') {
+      throw new DomainError('CONFLICT', 'the rollout has just ended: ask for the deployment again')
+    }
+    const reason = `rolled back by ${context.caller.user} while it was watched`
+    const now = deps.now()
+    const started = rollout.planned?.pipeline.id
+    if (started !== undefined) await createPipelineStore(tx).requestStop(started)
+    const undone = { ...rollout, phase: 'withdrawing' as const, phaseSinceMs: now.getTime(), reason }
+    if (!(await deployments.save({ ...record, rollout: undone, updatedAt: now.toISOString() })))
+      throw rolloutInProgress(record)
+    await recordDeployment(deps, tx, {
+      key,
+      event: 'started',
+      action: 'rollback',
+      context,
+      outcome: 'begun',
+      data: { rollout_id: rollout.id, version_id: rollout.previous?.versionId ?? null, reason },
+    })
+  })
+  deps.wakeWorker()
+}
+
+async function answerOf(deps: DeploymentServiceDeps, key: DeploymentKey): Promise<DeploymentView> {
+  const record = await deps.deployments.find(key)
+  const candidate = await candidateOf(deps.stores, key, record?.runningVersionId)
+  return viewOf(deps, { ...key, deployment: record }, candidate)
+}
+
+async function viewOf(
+  deps: DeploymentServiceDeps,
+  place: DeploymentPlace,
+  newest: VersionSummary | undefined,
+): Promise<DeploymentView> {
+  const { deployment } = place
+  const runningVersionId = deployment?.runningVersionId
+  const candidate = await candidateAmong(deps.stores, place, { newest, runningVersionId })
+  const settings = deployment ? settingsHash(await deps.settings(place.environment)) : ''
+  const pipeline = deployment?.pipelineId === undefined ? undefined : await deps.pipelines.find(deployment.pipelineId)
+  return deploymentView({ place, now: { newestVersionId: candidate?.id ?? null, settings }, pipeline })
+}

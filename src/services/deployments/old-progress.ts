@@ -1,0 +1,47 @@
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
+import { committedOffsets } from '../../streaming/checkpoint/committed-offsets.ts'
+import { readSinkState } from '../../streaming/sink/progress.ts'
+import type { StreamingOffset } from '../../streaming/source/offset.ts'
+import type { PlanDeps } from './deployment-deps.ts'
+
+/** The tables of a pipeline by identity, and how far its batches are committed. */
+export interface OldProgress {
+  readonly sourceUuids: readonly string[]
+  readonly sinkUuid: string
+  /** Undefined for a source of which nothing was read. */
+  readonly offsets: readonly (StreamingOffset | undefined)[]
+}
+
+/**
+ * Reads the progress of a pipeline from its checkpoint and its sink. A table that was replaced or dropped keeps the
+ * identity that the checkpoint has. Errors of catalog, FileIO and `committedOffsets`.
+ */
+export async function readOldProgress(
+  { catalog, checkpointIo }: Pick<PlanDeps, 'catalog' | 'checkpointIo'>,
+  pipeline: PipelineRecord,
+): Promise<OldProgress> {
+  const { sources, sinkTable, checkpointLocation, queryId } = pipeline
+  const state = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
+  const loadIfPresent = async (name: string): Promise<Table | undefined> => {
+    try {
+      return await catalog.current().loadTable(parseIdentifier(name))
+    } catch (error) {
+      if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
+      throw error
+    }
+  }
+  const sink = await loadIfPresent(sinkTable)
+  const sinkUuid = state.owner?.sink.uuid ?? sink?.metadata.tableUuid ?? ''
+  const isSameSink = sink !== undefined && sink.metadata.tableUuid === sinkUuid
+  const sinkState = isSameSink
+    ? readSinkState(sink.metadata, queryId)
+    : { lastBatch: state.lastCommit ?? -1, runId: undefined, progress: undefined }
+  const owned = state.owner?.sources.map(({ uuid }) => uuid)
+  const sourceUuids =
+    owned ?? (await Promise.all(sources.map(async (name) => (await loadIfPresent(name))?.metadata.tableUuid ?? '')))
+  return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState) }
+}

@@ -1,0 +1,457 @@
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import { isUniqueViolation } from '../../storage/database-error.ts'
+import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
+import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { createOperationStore } from '../../storage/stores/operation-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
+import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
+import { readSinkState } from '../../streaming/sink/progress.ts'
+import { describePipelineError, PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
+import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
+import { stampOf } from '../../streaming/checkpoint/recover.ts'
+import { abandonedRollbacks, requireNoRollback, runningRollbacks } from '../pipelines/running-rollbacks.ts'
+import type { RolloutDeps } from './deployment-deps.ts'
+import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
+import { readOldProgress } from './old-progress.ts'
+import { endRollout, type RollingOut, saveHeld } from './rollout-end.ts'
+
+/** What to do after a step: the next one at once, the same one again later, or nothing more. */
+export type StepResult = 'next' | 'wait' | 'done'
+
+type Step = (deps: RolloutDeps, record: RollingOut) => Promise<StepResult>
+
+/** A pipeline that retries for the third time has failed. */
+const MAX_FAILURES = 3
+
+/**
+ * Takes one step of a rollout. Everything that a step changes in the state is one transaction, which only the holder of
+ * the lease can commit, and everything before that can be repeated; so a step can be taken again after a crash at any
+ * moment. Throws `Superseded`, and errors that are worth another try.
+ */
+export function takeStep(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  return STEPS[record.rollout.phase](deps, record)
+}
+
+const STEPS: Readonly<Record<RolloutPhase, Step>> = {
+  validating: validate,
+  stopping: stopOld,
+  starting: startNew,
+  watching: watchNew,
+  withdrawing: withdrawNew,
+  restoring: restoreOld,
+}
+
+/** Checks everything again before the old pipeline is touched, and stores what will be done. */
+async function validate(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { rollout } = record
+  let plan: DeploymentPlan
+  try {
+    plan = await planDeployment(deps, {
+      key: record,
+      action: rollout.action,
+      versionId: rollout.versionId,
+      checkpoint: rollout.checkpoint,
+      user: rollout.startedBy,
+      rolloutId: rollout.id,
+      isRollingOut: true,
+    })
+  } catch (error) {
+    if (error instanceof DomainError) return refuseRollout(deps, record, { reason: error.message })
+    throw error
+  }
+  const [problem] = plan.problems
+  if (problem) return refuseRollout(deps, record, { reason: problem.message, plan })
+  if (rollout.fingerprint !== undefined && rollout.fingerprint !== plan.fingerprint) {
+    return refuseRollout(deps, record, { reason: 'something has changed since the plan was made', plan })
+  }
+  const { previous, planned, basis } = plan
+  await deps.inTransaction(async (tx) => {
+    if (previous && isLive(previous)) await createPipelineStore(tx).requestStop(previous.id)
+    const stored: Rollout = {
+      ...rollout,
+      ...(previous ? { previous } : {}),
+      ...(planned ? { planned } : {}),
+      phase: 'stopping',
+      phaseSinceMs: deps.now().getTime(),
+    }
+    const desired = planned?.pipeline.versionId
+    await saveHeld(deps, tx, { ...record, ...(desired ? { desiredVersionId: desired } : {}), basis, rollout: stored })
+  })
+  return 'next'
+}
+
+interface Refusal {
+  readonly reason: string
+  readonly plan?: DeploymentPlan
+}
+
+/** Ends a rollout that may not begin; what runs keeps running. */
+async function refuseRollout(deps: RolloutDeps, record: RollingOut, { reason, plan }: Refusal): Promise<StepResult> {
+  const wanted = plan?.version?.id ?? record.desiredVersionId
+  const basis = plan?.basis ?? record.basis
+  await deps.inTransaction((tx) =>
+    endRollout(deps, tx, {
+      record: { ...record, ...(basis ? { basis } : {}) },
+      state: 'failed',
+      outcome: 'failed',
+      desiredVersionId: wanted,
+      runningVersionId: record.runningVersionId,
+      pipelineId: record.pipelineId,
+      reason,
+    }),
+  )
+  return 'done'
+}
+
+/** Waits until the old pipeline has stopped after its batch. */
+async function stopOld(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { previous, planned, action } = record.rollout
+  const old = previous && (await deps.pipelines.find(previous.id))
+  if (old && isLive(old)) {
+    await requestStop(deps, record, old)
+    return 'wait'
+  }
+  if (planned !== undefined && action !== 'undeploy') {
+    await toPhase(deps, record, 'starting')
+    return 'next'
+  }
+  await deps.inTransaction((tx) =>
+    endRollout(deps, tx, {
+      record,
+      state: 'none',
+      outcome: 'succeeded',
+      desiredVersionId: undefined,
+      runningVersionId: undefined,
+      pipelineId: record.pipelineId,
+      reason: undefined,
+    }),
+  )
+  return 'done'
+}
+
+/** Starts the new pipeline; the record and the phase change together. */
+async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { rollout } = record
+  const { planned } = rollout
+  if (planned === undefined) return giveUp(deps, record, 'nothing was planned')
+  let pipeline: PipelineRecord
+  try {
+    pipeline = await preparePipeline(deps, rollout, planned)
+  } catch (error) {
+    const reason = permanentReason(error)
+    if (reason !== undefined) return giveUp(deps, record, reason)
+    if (deps.now().getTime() - rollout.phaseSinceMs < deps.watch.startMs) throw error
+    return giveUp(deps, record, describePipelineError(error).message)
+  }
+  const abandoned = await abandonedRollbacks(deps)
+  try {
+    await deps.inTransaction(async (tx) => {
+      await writePipeline(tx, { pipeline, abandoned })
+      await saveHeld(deps, tx, { ...record, rollout: inPhase(deps, rollout, 'watching') })
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) return giveUp(deps, record, `another pipeline is using ${pipeline.sinkTable}`)
+    throw error
+  }
+  await deps.supervisor.launch(pipeline.id)
+  return 'wait'
+}
+
+/** Writes where a new checkpoint starts, and checks the start once more, now that the old pipeline has stopped. */
+async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: PlannedRun): Promise<PipelineRecord> {
+  const { previous } = rollout
+  const { pipeline, isSameCheckpoint } = planned
+  if (!isSameCheckpoint && previous) await carryOffsets(deps, previous, planned)
+  const checked = await checkPlanned(deps, planned)
+  const stored = await deps.pipelines.find(pipeline.id)
+  return {
+    ...pipeline,
+    startedAt: deps.now().toISOString(),
+    positions: stored?.positions ?? toStoredPositions(pipeline.sources, checked.positions),
+    ...(stored?.progress === undefined ? {} : { progress: stored.progress }),
+    warnings: stored?.warnings ?? pipeline.warnings,
+  }
+}
+
+/** Creates the new checkpoint with the offsets of the sources that remain. Repeating it writes the same. */
+async function carryOffsets(deps: RolloutDeps, previous: PipelineRecord, planned: PlannedRun): Promise<void> {
+  if (planned.sources.every(({ carriedFrom }) => carriedFrom === undefined)) return
+  const old = await readOldProgress(deps, previous)
+  const checkpoint = new Checkpoint(deps.checkpointIo, planned.pipeline.checkpointLocation)
+  for (const [at, { carriedFrom, uuid, table }] of planned.sources.entries()) {
+    if (carriedFrom === undefined) continue
+    const offset = old.offsets[carriedFrom]
+    if (old.sourceUuids[carriedFrom] !== uuid || offset === undefined) {
+      throw new DomainError('CONFLICT', `the checkpoint of ${table} has changed during the rollout`)
+    }
+    await checkpoint.writeInitial(at, offset)
+  }
+}
+
+async function checkPlanned(deps: RolloutDeps, planned: PlannedRun): Promise<CheckedStart> {
+  const { pipeline, sources, sinkUuid } = planned
+  const { definitionId = '', versionId = '', environment = 'development', createdBy: user } = pipeline
+  const { compiled, problems } = await deps.compile({ definitionId, versionId, environment, user })
+  if (compiled === undefined) throw new DomainError('UNPROCESSABLE', problems[0]?.message ?? 'the version cannot run')
+  const checked = await checkStart(
+    { catalog: deps.catalog.current(), engine: deps.engine, checkpointIo: deps.checkpointIo, roots: deps.roots() },
+    {
+      sources: pipeline.sources,
+      sink: pipeline.sinkTable,
+      checkpointLocation: pipeline.checkpointLocation,
+      createSinkTable: false,
+      query: compiled.query,
+    },
+  )
+  const now = [...checked.sources, ...(checked.sink ? [checked.sink] : [])].map(stampOf)
+  const expected = [...sources.map(({ uuid }) => uuid), sinkUuid]
+  const replaced = now.find(({ uuid }, at) => uuid !== expected[at])
+  if (replaced) throw new DomainError('CONFLICT', `${replaced.table} was replaced during the rollout`)
+  return checked
+}
+
+/** Watches the new pipeline until its first batch is committed, or it has nothing to read. */
+async function watchNew(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { rollout } = record
+  const { planned } = rollout
+  const pipeline = planned && (await deps.pipelines.find(planned.pipeline.id))
+  if (planned === undefined || pipeline === undefined) return giveUp(deps, record, 'the new pipeline was deleted')
+  if (pipeline.runId !== planned.pipeline.runId) return giveUp(deps, record, 'the new pipeline was started again')
+  if (pipeline.progress?.run_id === pipeline.runId) return succeed(deps, record, planned)
+  const failure = failureOf(pipeline)
+  if (failure !== undefined) return giveUp(deps, record, failure)
+  return watchIdle(deps, record, { planned, isIdle: pipeline.state === 'running' })
+}
+
+interface Watched {
+  readonly planned: PlannedRun
+  readonly isIdle: boolean
+}
+
+/** A pipeline that runs without a batch has nothing to read; for how long is stored, for other processes. */
+async function watchIdle(deps: RolloutDeps, record: RollingOut, { planned, isIdle }: Watched): Promise<StepResult> {
+  const nowMs = deps.now().getTime()
+  const { idleSinceMs, ...active } = record.rollout
+  if (isIdle && idleSinceMs !== undefined) {
+    return nowMs - idleSinceMs >= deps.watch.idleMs ? succeed(deps, record, planned) : 'wait'
+  }
+  if (isIdle || idleSinceMs !== undefined) {
+    const rollout: Rollout = isIdle ? { ...active, idleSinceMs: nowMs } : active
+    await deps.inTransaction((tx) => saveHeld(deps, tx, { ...record, rollout }))
+  }
+  return 'wait'
+}
+
+function failureOf({ state, error }: PipelineRecord): string | undefined {
+  const { message = 'no error is known', failures = 0 } = error ?? {}
+  if (state === 'failed') return `it failed: ${message}`
+  if (state === 'stopped' || state === 'stopping') return 'it was stopped while it was watched'
+  return state === 'degraded' && failures >= MAX_FAILURES
+    ? `it failed ${failures} times in a row: ${message}`
+    : undefined
+}
+
+async function succeed(deps: RolloutDeps, record: RollingOut, planned: PlannedRun): Promise<StepResult> {
+  const replaced = replacedBy(record, planned.pipeline)
+  await deps.inTransaction((tx) => endSucceeded(deps, tx, { record, pipeline: planned.pipeline }))
+  if (replaced) await deps.unpin(replaced)
+  return 'done'
+}
+
+/** The old pipeline, when the new one is not the same one with another version. */
+function replacedBy({ rollout: { previous } }: RollingOut, { id }: PipelineRecord): PipelineRecord | undefined {
+  return previous && previous.id !== id ? previous : undefined
+}
+
+interface Success {
+  readonly record: RollingOut
+  readonly pipeline: PipelineRecord
+}
+
+async function endSucceeded(deps: RolloutDeps, tx: Tx, { record, pipeline }: Success): Promise<void> {
+  const { action, startedBy } = record.rollout
+  const replaced = replacedBy(record, pipeline)
+  if (replaced) await createPipelineStore(tx).delete(replaced.id)
+  await endRollout(deps, tx, {
+    record,
+    state: action === 'rollback' ? 'rolled_back' : 'in_sync',
+    outcome: 'succeeded',
+    desiredVersionId: pipeline.versionId,
+    runningVersionId: pipeline.versionId,
+    pipelineId: pipeline.id,
+    reason: action === 'rollback' ? `rolled back by ${startedBy}` : undefined,
+  })
+}
+
+/** Undoes a rollout: the new pipeline is stopped before the old one is restored. */
+async function giveUp(deps: RolloutDeps, record: RollingOut, reason: string): Promise<StepResult> {
+  const { rollout } = record
+  await deps.inTransaction(async (tx) => {
+    const { id, runId } = rollout.planned?.pipeline ?? {}
+    const store = createPipelineStore(tx)
+    const started = id === undefined ? undefined : await store.find(id)
+    if (started && started.runId === runId) await store.requestStop(started.id)
+    await saveHeld(deps, tx, { ...record, rollout: { ...inPhase(deps, rollout, 'withdrawing'), reason } })
+  })
+  return 'next'
+}
+
+/** Waits until the new pipeline has stopped; if it has committed rows that the old one would repeat, it goes on. */
+async function withdrawNew(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { planned } = record.rollout
+  const pipeline = planned && (await deps.pipelines.find(planned.pipeline.id))
+  if (planned === undefined || pipeline?.runId !== planned.pipeline.runId) {
+    await toPhase(deps, record, 'restoring')
+    return 'next'
+  }
+  if (isLive(pipeline)) {
+    await requestStop(deps, record, pipeline)
+    return 'wait'
+  }
+  if (!planned.isSameCheckpoint && (await hasRowsInSink(deps, planned))) return keepNew(deps, record, pipeline)
+  await toPhase(deps, record, 'restoring')
+  return 'next'
+}
+
+/** The new pipeline has committed a batch after all: the old one, on its own checkpoint, would repeat the rows. */
+async function keepNew(deps: RolloutDeps, record: RollingOut, pipeline: PipelineRecord): Promise<StepResult> {
+  const replaced = replacedBy(record, pipeline)
+  const isStopped = pipeline.state === 'stopped'
+  const abandoned = await abandonedRollbacks(deps)
+  await deps.inTransaction(async (tx) => {
+    if (isStopped) {
+      await writePipeline(tx, { pipeline: { ...pipeline, desiredState: 'running', state: 'starting' }, abandoned })
+    }
+    await endSucceeded(deps, tx, { record, pipeline })
+  })
+  if (isStopped) await deps.supervisor.launch(pipeline.id)
+  if (replaced) await deps.unpin(replaced)
+  return 'done'
+}
+
+/** Asks for the stop of a pipeline, in this process once per phase: a tick of its own process sees it otherwise. */
+async function requestStop(deps: RolloutDeps, record: RollingOut, pipeline: PipelineRecord): Promise<void> {
+  const { id, phase } = record.rollout
+  const request = `${id} ${phase}`
+  if (pipeline.desiredState === 'running') await deps.pipelines.requestStop(pipeline.id)
+  if (deps.stopRequests.has(request)) return
+  deps.stopRequests.add(request)
+  deps.supervisor.stop(pipeline.id, 'graceful').catch((error: unknown) => {
+    const { definitionId: definition_id, environment } = record
+    deps.log.warn('a pipeline could not be stopped yet', { definition_id, environment, error })
+  })
+}
+
+async function hasRowsInSink({ catalog }: RolloutDeps, { pipeline, sinkUuid }: PlannedRun): Promise<boolean> {
+  try {
+    const { metadata } = await catalog.current().loadTable(parseIdentifier(pipeline.sinkTable))
+    return metadata.tableUuid === sinkUuid && readSinkState(metadata, pipeline.queryId).lastBatch >= 0
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return false
+    throw error
+  }
+}
+
+/** Starts the old pipeline again as it was; if it did not run before, it stays stopped. */
+async function restoreOld(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
+  const { previous, planned, reason = 'it could not be started' } = record.rollout
+  const wasLive = previous !== undefined && isLive(previous) && previous.desiredState === 'running'
+  const abandoned = await abandonedRollbacks(deps)
+  try {
+    await deps.inTransaction(async (tx) => {
+      if (previous) await restorePipeline(deps, tx, { previous, planned, wasLive, abandoned })
+      await endRollout(deps, tx, {
+        record,
+        state: wasLive ? 'rolled_back' : 'failed',
+        outcome: wasLive ? 'rolled_back' : 'failed',
+        desiredVersionId: planned?.pipeline.versionId ?? record.desiredVersionId,
+        runningVersionId: wasLive ? previous.versionId : undefined,
+        pipelineId: previous?.id ?? planned?.pipeline.id,
+        reason,
+      })
+    })
+  } catch (error) {
+    if (!isUniqueViolation(error) || previous === undefined) throw error
+    return endUnrestored(deps, record, previous)
+  }
+  if (wasLive) await deps.supervisor.launch(previous.id)
+  return 'done'
+}
+
+interface Restoration {
+  readonly previous: PipelineRecord
+  readonly planned: PlannedRun | undefined
+  readonly wasLive: boolean
+  readonly abandoned: ReadonlySet<string>
+}
+
+async function restorePipeline(deps: RolloutDeps, tx: Tx, restoration: Restoration): Promise<void> {
+  const { previous, planned, wasLive, abandoned } = restoration
+  if (wasLive) requireNoRollback(await runningRollbacks(createOperationStore(tx)), previous, abandoned)
+  const store = createPipelineStore(tx)
+  const now = await store.find(previous.id)
+  if (planned && planned.pipeline.id !== previous.id) await store.delete(planned.pipeline.id)
+  if (now === undefined) return
+  const { leaseOwner: _, leaseUntilMs: __, error, ...fields } = previous
+  const isRestored = await store.revive({
+    ...fields,
+    // the new version may have read further on the same checkpoint
+    ...(now.positions ? { positions: now.positions } : {}),
+    ...(now.progress ? { progress: now.progress } : {}),
+    ...(wasLive
+      ? { runId: deps.newId('run'), state: 'starting', startedAt: deps.now().toISOString() }
+      : { state: previous.state === 'failed' ? 'failed' : 'stopped', ...(error ? { error } : {}) }),
+    desiredState: wasLive ? 'running' : 'stopped',
+  })
+  if (!isRestored) throw new Error(`pipeline ${previous.id} runs, although it was stopped`)
+}
+
+/** Another pipeline took the sink of the old one: that is told, and nothing is started. */
+async function endUnrestored(deps: RolloutDeps, record: RollingOut, previous: PipelineRecord): Promise<StepResult> {
+  const reason = `${record.rollout.reason ?? ''}; the version before could not be restarted: another pipeline is using ${previous.sinkTable}`
+  await deps.inTransaction((tx) =>
+    endRollout(deps, tx, {
+      record,
+      state: 'failed',
+      outcome: 'failed',
+      desiredVersionId: record.desiredVersionId,
+      runningVersionId: undefined,
+      pipelineId: previous.id,
+      reason,
+    }),
+  )
+  return 'done'
+}
+
+interface PipelineToStart {
+  readonly pipeline: PipelineRecord
+  /** Rollbacks of tables whose process has ended. */
+  readonly abandoned: ReadonlySet<string>
+}
+
+/** Inserts a pipeline, or starts a known one again with new values; waits for rollbacks of its tables to end. */
+async function writePipeline(tx: Tx, { pipeline, abandoned }: PipelineToStart): Promise<void> {
+  requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
+  const store = createPipelineStore(tx)
+  if ((await store.find(pipeline.id)) === undefined) await store.insert(pipeline)
+  else if (!(await store.revive(pipeline))) throw new DomainError('CONFLICT', `pipeline ${pipeline.id} is running`)
+}
+
+async function toPhase(deps: RolloutDeps, record: RollingOut, phase: RolloutPhase): Promise<void> {
+  const rollout = inPhase(deps, record.rollout, phase)
+  await deps.inTransaction((tx) => saveHeld(deps, tx, { ...record, rollout }))
+}
+
+function inPhase(deps: RolloutDeps, rollout: Rollout, phase: RolloutPhase): Rollout {
+  const { idleSinceMs: _, ...kept } = rollout
+  return { ...kept, phase, phaseSinceMs: deps.now().getTime() }
+}
+
+/** Errors that another try cannot fix; undefined for all others. */
+function permanentReason(error: unknown): string | undefined {
+  const isPermanent = error instanceof DomainError || error instanceof PipelineStopped
+  return isPermanent ? describePipelineError(error).message : undefined
+}

@@ -1,0 +1,139 @@
+import type { Instance } from '../../storage/instance-registry.ts'
+import {
+  type DeploymentKey,
+  type DeploymentRecord,
+  placeKey,
+} from '../../storage/stores/deployments/deployment-store.ts'
+import type { LeaseTimes } from '../../streaming/supervision/supervisor.ts'
+import type { RolloutDeps } from './deployment-deps.ts'
+import { type RollingOut, Superseded } from './rollout-end.ts'
+import { takeStep } from './rollout-steps.ts'
+
+export interface RolloutWorkerDeps extends Omit<RolloutDeps, 'instanceId' | 'stopRequests'> {
+  readonly instance: Pick<Instance, 'id' | 'alive'>
+  readonly lease?: LeaseTimes | undefined
+  /** How often the pipelines of rollouts are looked at, ms. */
+  readonly pollMs?: number | undefined
+}
+
+/** Carries out rollouts, also those that a process which no longer runs has begun. */
+export interface RolloutWorker {
+  start(): void
+  /** Looks for new rollouts at once. */
+  wake(): void
+  /** Ends after the current steps; others, or the next start, continue. */
+  close(): Promise<void>
+}
+
+/** As those of pipelines. */
+const LEASE: LeaseTimes = { ms: 10_000, tickMs: 1000 }
+const POLL_MS = 200
+/** Waits after a step that failed, doubled each time up to the last. */
+const RETRY_MS = { first: 200, last: 10_000 }
+
+/** A worker in this process. Of several processes the one that holds the lease of a rollout carries it out. */
+export function createRolloutWorker(deps: RolloutWorkerDeps): RolloutWorker {
+  return new Worker(deps)
+}
+
+class Worker implements RolloutWorker {
+  readonly #deps: RolloutWorkerDeps
+  readonly #stepDeps: RolloutDeps
+  readonly #lease: LeaseTimes
+  readonly #active = new Map<string, Promise<void>>()
+  readonly #stopping = new AbortController()
+  #loop: Promise<void> | undefined
+  #wakeUp: () => void = () => undefined
+
+  constructor(deps: RolloutWorkerDeps) {
+    this.#deps = deps
+    this.#stepDeps = { ...deps, instanceId: deps.instance.id, stopRequests: new Set() }
+    this.#lease = deps.lease ?? LEASE
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  wake(): void {
+    this.#wakeUp()
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await Promise.all(this.#active.values())
+    await this.#deps.deployments.release(this.#deps.instance.id)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stopping.signal.aborted) {
+      const woken = new Promise<void>((resolve) => {
+        this.#wakeUp = resolve
+      })
+      try {
+        await this.#tick()
+      } catch (error) {
+        this.#deps.log.error('rollouts could not be checked', { error })
+      }
+      await this.#pause(this.#lease.tickMs, woken)
+    }
+  }
+
+  async #tick(): Promise<void> {
+    const { deployments, instance, now } = this.#deps
+    const rollouts = await deployments.listRollouts()
+    if (rollouts.length === 0) return
+    const nowMs = now().getTime()
+    const untilMs = nowMs + this.#lease.ms
+    await deployments.renew({ owner: instance.id, untilMs }, nowMs)
+    const alive = await instance.alive()
+    for (const record of rollouts) {
+      const key = placeKey(record)
+      if (this.#active.has(key) || this.#stopping.signal.aborted) continue
+      const owner = record.leaseOwner
+      const dead = owner !== undefined && !alive.has(owner) ? owner : undefined
+      const lease = { owner: instance.id, untilMs }
+      if (!(await deployments.claim(record, lease, { nowMs, ...(dead === undefined ? {} : { dead }) }))) continue
+      const { definitionId, environment } = record
+      const done = this.#carryOut({ definitionId, environment }).finally(() => this.#active.delete(key))
+      this.#active.set(key, done)
+    }
+  }
+
+  /** Takes steps until the rollout has ended, or this process has lost it. */
+  async #carryOut(key: DeploymentKey): Promise<void> {
+    let failures = 0
+    while (!this.#stopping.signal.aborted) {
+      try {
+        const record = await this.#deps.deployments.find(key)
+        if (!isHeld(record, this.#deps.instance.id)) return
+        const result = await takeStep(this.#stepDeps, record)
+        failures = 0
+        if (result === 'wait') await this.#pause(this.#deps.pollMs ?? POLL_MS)
+      } catch (error) {
+        if (error instanceof Superseded) continue
+        this.#deps.log.warn('a step of a rollout failed and is repeated', { ...key, error })
+        failures += 1
+        await this.#pause(Math.min(RETRY_MS.last, RETRY_MS.first * 2 ** (failures - 1)))
+      }
+    }
+  }
+
+  /** Waits, until the worker is closed or, for the loop, woken. */
+  async #pause(ms: number, woken?: Promise<void>): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    const { signal } = this.#stopping
+    const stopped = (): void => resolve()
+    signal.addEventListener('abort', stopped, { once: true })
+    if (signal.aborted) resolve()
+    await Promise.race(woken ? [promise, woken] : [promise])
+    clearTimeout(timer)
+    signal.removeEventListener('abort', stopped)
+  }
+}
+
+function isHeld(record: DeploymentRecord | undefined, owner: number): record is RollingOut {
+  return record?.rollout !== undefined && record.leaseOwner === owner
+}

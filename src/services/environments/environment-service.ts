@@ -1,0 +1,156 @@
+import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { PipelineGraph } from '../../domain/graph.ts'
+import { requireVersion } from '../../domain/precondition.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { EnvironmentSettings, EnvironmentView, SetEnvironmentRequest } from '../../schemas/environments.ts'
+import { createEnvironmentStore, type EnvironmentRecord } from '../../storage/stores/environment-store.ts'
+import type { EnvironmentStore } from '../../storage/stores/environment-store.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import { type ParameterValues, secretName } from '../../streaming/graph/parameter-text.ts'
+import { type ResolvedGraph, resolveParameters } from '../../streaming/graph/parameters.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { EventWriter } from '../events/event-log.ts'
+import type { ChangeRequest, Versioned } from '../lifecycle/lifecycle-deps.ts'
+
+export interface EnvironmentServiceDeps {
+  /** For reading; changes create their own store in a transaction. */
+  readonly store: EnvironmentStore
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
+  /** The value of a variable of the server; undefined when it is not set. Throws `INVALID_ARGUMENT` for a forbidden name. */
+  readonly secretOf: (name: string) => string | undefined
+  readonly now: () => Date
+}
+
+/** Settings of the environments in which versions run (docs/api.md#environments). */
+export interface EnvironmentService {
+  /** All of them, development first; secrets as `env:NAME`. */
+  list(): Promise<readonly EnvironmentView[]>
+  get(environment: RunEnvironment): Promise<Versioned<EnvironmentView>>
+  /**
+   * Changes the given members; `parameters` and `writes` are replaced, members of `defaults` one by one. Throws
+   * `PRECONDITION_FAILED`, and `INVALID_REQUEST` for a variable that parameters must not read.
+   */
+  update(
+    environment: RunEnvironment,
+    change: SetEnvironmentRequest,
+    changeRequest: ChangeRequest,
+  ): Promise<Versioned<EnvironmentView>>
+  /** A graph with these parameters, secrets included: never show it. */
+  resolve(graph: PipelineGraph, parameters: ParameterValues): ResolvedGraph
+  /** The same to show: secrets as `env:NAME`, whether they are set or not. */
+  resolveForDisplay(graph: PipelineGraph, parameters: ParameterValues): ResolvedGraph
+}
+
+/** Settings of an environment that was never changed. */
+const DEFAULT_SETTINGS: EnvironmentSettings = {
+  parameters: {},
+  writes: ['*'],
+  deploy: 'manual',
+  defaults: {
+    trigger_interval: '5 seconds',
+    checkpoint_root: 'checkpoints',
+    max_files_per_batch: 1000,
+    max_bytes_per_batch: 2 ** 30,
+    engine: 'embedded',
+  },
+}
+
+/** Settings of environments in the state database. */
+export function createEnvironmentService(deps: EnvironmentServiceDeps): EnvironmentService {
+  const { store, secretOf } = deps
+  return {
+    async list() {
+      const stored = new Map((await store.list()).map((record) => [record.environment, record]))
+      return RUN_ENVIRONMENTS.map((environment) => viewOf(environment, stored.get(environment)))
+    },
+    get: async (environment) => versioned(viewOf(environment, await store.find(environment))),
+    update: (environment, change, changeRequest) => update(deps, environment, { change, changeRequest }),
+    resolve: (graph, parameters) => resolveParameters(graph, { parameters, secretOf }),
+    resolveForDisplay: (graph, parameters) =>
+      resolveParameters(graph, { parameters, secretOf: (name) => `env:${name}` }),
+  }
+}
+
+async function update(
+  deps: EnvironmentServiceDeps,
+  environment: RunEnvironment,
+  { change, changeRequest }: { readonly change: SetEnvironmentRequest; readonly changeRequest: ChangeRequest },
+): Promise<Versioned<EnvironmentView>> {
+  requireReadable(change.parameters ?? {}, deps.secretOf)
+  return deps.inTransaction(async (tx) => {
+    const store = createEnvironmentStore(tx)
+    const old = await store.find(environment)
+    requireVersion(changeRequest.precondition, old?.revision ?? 0)
+    const before = old?.settings ?? DEFAULT_SETTINGS
+    const record: EnvironmentRecord = {
+      environment,
+      settings: merged(before, change),
+      revision: (old?.revision ?? 0) + 1,
+      updatedAt: deps.now().toISOString(),
+    }
+    if (!(await store.save(record))) requireVersion(() => false, '')
+    const object = { objectType: 'environment', objectId: environment } as const
+    const action = 'environment.update'
+    const details = { before, after: record.settings }
+    await deps.audit.record(tx, { ...changeRequest.context, action, ...object, details })
+    const data = { environment, fields: Object.keys(change), revision: record.revision }
+    await deps.events.append(tx, { type: 'environment.updated', ...object, data })
+    return versioned(viewOf(environment, record))
+  })
+}
+
+function merged(before: EnvironmentSettings, change: SetEnvironmentRequest): EnvironmentSettings {
+  return {
+    parameters: change.parameters ?? before.parameters,
+    writes: change.writes ?? before.writes,
+    deploy: change.deploy ?? before.deploy,
+    defaults: mergedDefaults(before.defaults, change.defaults ?? {}),
+  }
+}
+
+function mergedDefaults(
+  before: EnvironmentSettings['defaults'],
+  change: NonNullable<SetEnvironmentRequest['defaults']>,
+): EnvironmentSettings['defaults'] {
+  return {
+    trigger_interval: change.trigger_interval ?? before.trigger_interval,
+    checkpoint_root: change.checkpoint_root ?? before.checkpoint_root,
+    max_files_per_batch: change.max_files_per_batch ?? before.max_files_per_batch,
+    max_bytes_per_batch: change.max_bytes_per_batch ?? before.max_bytes_per_batch,
+    engine: change.engine ?? before.engine,
+  }
+}
+
+/** Refuses variables that the rule forbids; one that is not set yet is accepted, and is a problem when a version uses it. */
+function requireReadable(parameters: ParameterValues, secretOf: EnvironmentServiceDeps['secretOf']): void {
+  const fields = Object.entries(parameters).flatMap(([name, value]) => {
+    const variable = secretName(value)
+    if (variable === undefined || isReadable(variable, secretOf)) return []
+    const message = `env:${variable} cannot be read: only names that start with LAKE_, or are listed in CONFIG_ENV_ALLOW, can be used`
+    return [{ path: `parameters.${name}`, message }]
+  })
+  const [first] = fields
+  if (first) throw new DomainError('UNPROCESSABLE', `${first.path}: ${first.message}`, { fields })
+}
+
+function isReadable(variable: string, secretOf: EnvironmentServiceDeps['secretOf']): boolean {
+  try {
+    secretOf(variable)
+    return true
+  } catch (error) {
+    if (isIcebergError(error, 'INVALID_ARGUMENT')) return false
+    throw error
+  }
+}
+
+function viewOf(environment: RunEnvironment, record: EnvironmentRecord | undefined): EnvironmentView {
+  const { settings = DEFAULT_SETTINGS, revision = 0, updatedAt = null } = record ?? {}
+  return { environment, ...settings, revision, updated_at: updatedAt }
+}
+
+function versioned(value: EnvironmentView): Versioned<EnvironmentView> {
+  return { value, tag: value.revision }
+}

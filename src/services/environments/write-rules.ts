@@ -1,0 +1,85 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { otherNamesOf } from '../../catalog/ownership/other-names.ts'
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { minRoleIn, type RunEnvironment } from '../../domain/environments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { type Caller, hasRole } from '../../domain/roles.ts'
+import { matchesGlob } from '../../domain/table-globs.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { EnvironmentView } from '../../schemas/environments.ts'
+
+/** A table that something is about to write. */
+export interface WrittenTable {
+  readonly catalog: Catalog
+  /** A name of the table, which need not exist yet. */
+  readonly table: string
+}
+
+/** Environments whose listed tables are closed to pipelines without a version. */
+const PROTECTED: readonly RunEnvironment[] = ['uat', 'production']
+
+/** Throws `FORBIDDEN` when the caller may not start versions in an environment. */
+export function requireRoleIn(environment: RunEnvironment, { user, role }: Caller): void {
+  const minimum = minRoleIn(environment)
+  if (hasRole(role, minimum)) return
+  throw new DomainError('FORBIDDEN', `versions in ${environment} need the role ${minimum}; ${user} is ${role}`)
+}
+
+/** Throws `FORBIDDEN` unless the environment's `writes` match the table under every name that the catalog has for it. */
+export async function requireWritesMatch(
+  { environment, writes }: Pick<EnvironmentView, 'environment' | 'writes'>,
+  written: WrittenTable,
+): Promise<void> {
+  if (writes.includes('*')) return
+  for (const name of await namesOf(written)) {
+    if (writes.some((pattern) => matchesGlob(pattern, name))) continue
+    const rule = writes.length === 0 ? 'nothing' : `only tables that match ${writes.join(', ')}`
+    throw forbidden(`${environment} may write ${rule}, not ${described(written, name)}`)
+  }
+}
+
+/**
+ * Throws `FORBIDDEN` when uat or production lists the table in its `writes`, under any name and in any case. Patterns
+ * of only `*` and `.` list nothing.
+ */
+export async function requireUnlisted(
+  environments: readonly Pick<EnvironmentView, 'environment' | 'writes'>[],
+  written: WrittenTable,
+): Promise<void> {
+  const listing = environments
+    .filter(({ environment }) => PROTECTED.includes(environment))
+    .flatMap(({ environment, writes }) => writes.filter(isExplicit).map((pattern) => ({ environment, pattern })))
+  if (listing.length === 0) return
+  for (const name of await namesOf(written)) {
+    const found = listing.find(({ pattern }) => matchesGlob(pattern.toLowerCase(), name.toLowerCase()))
+    if (found === undefined) continue
+    const { environment, pattern } = found
+    const rule = `${described(written, name)} is listed in the writes of ${environment} (${pattern})`
+    throw forbidden(`${rule}: only a version that runs in an environment may write it`)
+  }
+}
+
+/** The name as given, as the catalog reads it, and all others of the same table. */
+async function namesOf({ catalog, table: text }: WrittenTable): Promise<ReadonlySet<string>> {
+  const names = new Set([text, formatIdentifier(parseIdentifier(text))])
+  try {
+    const table = await catalog.loadTable(parseIdentifier(text))
+    names.add(formatIdentifier(table.identifier))
+    for (const other of await otherNamesOf(catalog, table)) names.add(other)
+  } catch (error) {
+    if (!isIcebergError(error, 'NO_SUCH_TABLE') && !isIcebergError(error, 'NO_SUCH_NAMESPACE')) throw error
+  }
+  return names
+}
+
+function described({ table }: WrittenTable, name: string): string {
+  return name === table ? table : `${table}, which is also ${name}`
+}
+
+function isExplicit(pattern: string): boolean {
+  return !/^[*.]*$/.test(pattern)
+}
+
+function forbidden(message: string): DomainError {
+  return new DomainError('FORBIDDEN', `sink_table: ${message}`, { fields: [{ path: 'sink_table', message }] })
+}

@@ -1,0 +1,190 @@
+import { DomainError } from '../../domain/errors.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { type Caller, isRole, type Role } from '../../domain/roles.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
+import { createTokenStore, type TokenRecord, type TokenStore } from '../../storage/stores/token-store.ts'
+import type { InTransaction, Tx } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import { createKnownTokens, type KnownTokens } from './known-tokens.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
+
+export interface TokenServiceDeps {
+  readonly tokens: TokenStore
+  /** Whether this is the only process that changes tokens. */
+  readonly alone: boolean
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly randomBytes: (length: number) => Uint8Array
+}
+
+/** A token as leads see it, without the secret. */
+export interface TokenView {
+  readonly id: string
+  readonly user: string
+  readonly role: string
+  readonly name: string
+  readonly created_at: string
+  readonly expires_at: string | null
+  readonly revoked_at: string | null
+}
+
+export interface NewToken {
+  readonly user: string
+  readonly role: Role
+  readonly name: string
+  /** RFC 3339; default: never. */
+  readonly expires_at?: string | null | undefined
+}
+
+/** Lockhouse tokens (docs/api.md#identity): `lh_` and 256 random bits, stored only as a SHA-256. */
+export interface TokenService {
+  /** The caller of a token; undefined when it is unknown, expired or revoked. */
+  check(token: string): Promise<Caller | undefined>
+  /** The same by the token's SHA-256, in hex. */
+  checkHash(tokenSha256: string): Promise<Caller | undefined>
+  /**
+   * Makes sure that a user can sign in. Stores a configured token when it is new; without one, the very first start
+   * creates a token for user `admin` and returns it, to be shown once.
+   */
+  ensureAdminToken(configured: string | undefined): Promise<string | undefined>
+  /** Creates a token; the secret is only in this response. Throws `INVALID_REQUEST` when it has already expired. */
+  create(
+    request: NewToken,
+    context: RequestContext,
+  ): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
+  /** Newest first, including revoked ones. */
+  list(page: PageQuery): Promise<ListPage<TokenView>>
+  /** Whether a token can be used: it is known, not revoked and not expired. */
+  isInUse(id: string): Promise<boolean>
+  /** Revokes a token at once; without a context the service itself is recorded. Throws `NOT_FOUND`. */
+  revoke(id: string, context?: RequestContext): Promise<void>
+}
+
+/** Tokens over a store. */
+export function createTokenService(deps: TokenServiceDeps): TokenService {
+  const known = createKnownTokens(deps.tokens, deps)
+  const newSecret = (): string => `lh_${toBase64Url(deps.randomBytes(32))}`
+  return {
+    check: (token) => check(deps, known, sha256Hex(token)),
+    checkHash: (tokenSha256) => check(deps, known, tokenSha256),
+    async ensureAdminToken(configured) {
+      const known = configured === undefined ? !(await deps.tokens.isEmpty()) : await isKnown(deps, configured)
+      if (known) return undefined
+      const token = configured ?? newSecret()
+      const request: NewToken = { user: 'admin', role: 'LeadDataEngineer', name: 'first start' }
+      await deps.inTransaction((tx) => insert(deps, tx, { token, request }))
+      return configured === undefined ? token : undefined
+    },
+    async create(request, context) {
+      requireFuture(request.expires_at, deps.now())
+      const token = newSecret()
+      const made = await deps.inTransaction((tx) => insert(deps, tx, { token, request, context }))
+      const { revoked_at: _, ...view } = toView(made)
+      return { ...view, token }
+    },
+    async list(query) {
+      return fromCursorPage(await deps.tokens.list(cursorPage(query)), toView)
+    },
+    async isInUse(id) {
+      const token = await deps.tokens.find(id)
+      return token !== undefined && isCurrent(token, deps.now())
+    },
+    async revoke(id, context) {
+      await deps.inTransaction(async (tx) => {
+        const tokens = createTokenStore(tx)
+        const token = await tokens.find(id)
+        if (!token || !(await tokens.revoke(id, deps.now().toISOString()))) {
+          throw new DomainError('NOT_FOUND', `no active token ${id}`)
+        }
+        await recordChange(deps, tx, { action: 'token.revoke', token, context })
+      })
+      known.forget()
+    },
+  }
+}
+
+interface Creation {
+  /** The secret. */
+  readonly token: string
+  readonly request: NewToken
+  /** Default: the service itself. */
+  readonly context?: RequestContext
+}
+
+/** Stores a new token and records it in the audit log. */
+async function insert(deps: TokenServiceDeps, tx: Tx, { token, request, context }: Creation): Promise<TokenRecord> {
+  const { user, role, name, expires_at: expiresAt } = request
+  const record: TokenRecord = {
+    id: deps.newId('tok'),
+    user,
+    role,
+    name,
+    createdAt: deps.now().toISOString(),
+    ...(expiresAt ? { expiresAt: new Date(expiresAt).toISOString() } : {}),
+  }
+  await createTokenStore(tx).insert({ ...record, tokenSha256: sha256Hex(token) })
+  await recordChange(deps, tx, { action: 'token.create', token: record, context })
+  return record
+}
+
+interface TokenChange {
+  readonly action: `token.${string}`
+  readonly token: TokenRecord
+  readonly context: RequestContext | undefined
+}
+
+function recordChange(deps: TokenServiceDeps, tx: Tx, { action, token, context }: TokenChange): Promise<void> {
+  return deps.audit.record(tx, {
+    ...(context ?? { caller: undefined, channel: 'system' }),
+    action,
+    objectType: 'token',
+    objectId: token.id,
+    details: { user: token.user, role: token.role, name: token.name },
+  })
+}
+
+async function check(deps: TokenServiceDeps, known: KnownTokens, tokenSha256: string): Promise<Caller | undefined> {
+  const found = await known.find(tokenSha256)
+  if (!found || !isCurrent(found, deps.now()) || !isRole(found.role)) return undefined
+  return { user: found.user, role: found.role, via: 'token' }
+}
+
+/** An expiry in the past is a mistake of the caller. */
+function requireFuture(expiresAt: string | null | undefined, now: Date): void {
+  if (!expiresAt || Date.parse(expiresAt) > now.getTime()) return
+  const message = `must be in the future, and ${expiresAt} is not`
+  throw new DomainError('INVALID_REQUEST', `body: expires_at: ${message}`, {
+    fields: [{ path: 'expires_at', message }],
+  })
+}
+
+function isCurrent({ revokedAt, expiresAt }: TokenRecord, now: Date): boolean {
+  return revokedAt === undefined && (expiresAt === undefined || expiresAt > now.toISOString())
+}
+
+async function isKnown(deps: TokenServiceDeps, token: string): Promise<boolean> {
+  return (await deps.tokens.findByHash(sha256Hex(token))) !== undefined
+}
+
+function toView(token: TokenRecord): TokenView {
+  return {
+    id: token.id,
+    user: token.user,
+    role: token.role,
+    name: token.name,
+    created_at: token.createdAt,
+    expires_at: token.expiresAt ?? null,
+    revoked_at: token.revokedAt ?? null,
+  }
+}
+
+/** Bytes as base64url without padding (RFC 4648, section 5). */
+export function toBase64Url(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '')
+}

@@ -1,0 +1,289 @@
+import { z } from 'zod'
+import type { Environment, RunEnvironment } from '../../domain/environments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { PipelineGraph } from '../../domain/graph.ts'
+import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
+import { NODE_TYPE_INFO, NODE_TYPES, nodeConfigs, type nodeTypeList } from '../../schemas/node-types.ts'
+import type { EnvironmentView } from '../../schemas/environments.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { VersionRecord } from '../../storage/stores/version-store.ts'
+import type { ColumnUser } from '../../maintenance/table-guard.ts'
+import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
+import type { ChangedColumn } from '../../streaming/graph/column-uses.ts'
+import { planGraph } from '../../streaming/graph/graph-plan.ts'
+import { createGraphQuery } from '../../streaming/graph/graph-query.ts'
+import { type GraphProblem, isRunnable } from '../../streaming/graph/graph-problem.ts'
+import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
+import { PipelineStopped, type StopCode } from '../../streaming/supervision/pipeline-errors.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { EnvironmentService } from '../environments/environment-service.ts'
+import {
+  createSinkTable,
+  type SinkColumnView,
+  sinkColumnViews,
+  type SinkTableDeps,
+} from '../pipelines/create-sink-table.ts'
+import { type CheckedGraph, checkRunnable, loadSchema, planResolved, sinkNodeOf } from './check-graph.ts'
+import { requireGraph } from './require-graph.ts'
+import { versionsUsing } from './versions-using.ts'
+import { requireRoleIn, requireWritesMatch } from '../environments/write-rules.ts'
+import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+
+export interface GraphServiceDeps extends SinkTableDeps {
+  readonly stores: LifecycleStores
+  readonly catalog: CatalogService
+  readonly sandbox: SqlSandbox
+  readonly environments: EnvironmentService
+}
+
+/** The problems that prevent a graph from running, as the API returns them. */
+export interface GraphValidationView {
+  readonly success: true
+  readonly runnable: boolean
+  readonly problems: readonly {
+    readonly node_id: string | null
+    readonly code: GraphProblem['code']
+    readonly message: string
+    readonly severity: GraphProblem['severity']
+    readonly parameter?: string
+  }[]
+  readonly source_tables: readonly string[]
+  readonly sink_table: string | null
+  /** The columns that reach the sink; null while problems prevent determining them. */
+  readonly sink_columns: readonly SinkColumnView[] | null
+}
+
+/** The same for a version. */
+export interface ValidationView extends GraphValidationView {
+  readonly definition_id: string
+  readonly version_id: string
+}
+
+/** A table that was created for a version. */
+export interface CreatedSink {
+  readonly success: true
+  readonly table: string
+  readonly columns: readonly SinkColumnView[]
+}
+
+/** Versions of pipeline definitions as runnable pipelines (docs/api.md#pipeline-definitions). */
+export interface GraphService {
+  /** The runnable node types, with JSON Schemas of their configs. */
+  nodeTypes(): Wire<typeof nodeTypeList>['node_types']
+  /**
+   * All problems that prevent a version from running with the current tables and the parameters of an environment;
+   * default: its own, production for a retired version. Throws `NOT_FOUND`.
+   */
+  validate(version: VersionPlace, context: RequestContext): Promise<ValidationView>
+  /** The same for a graph that is not saved as a version; default: development. Throws `INVALID_GRAPH`. */
+  validateGraph(
+    graph: PipelineGraph,
+    environment: RunEnvironment | undefined,
+    context: RequestContext,
+  ): Promise<GraphValidationView>
+  /**
+   * Creates the table that a version writes, from the columns that reach it. Throws `NOT_FOUND`, `TABLE_EXISTS`, and
+   * `UNPROCESSABLE` when there are other problems than the missing table, and `FORBIDDEN` when the caller or the
+   * environment must not write it.
+   */
+  createSink(version: VersionPlace, context: RequestContext): Promise<CreatedSink>
+  /** Where a version runs. Throws `NOT_FOUND`, and `CONFLICT` for a retired one. */
+  environmentOf(versionId: string): Promise<RunEnvironment>
+  /**
+   * A version, compiled to run in an environment; default: its own. Throws `NOT_FOUND`, `CONFLICT` for a retired version
+   * without an environment, `UNPROCESSABLE` with the problems by node, and `FORBIDDEN` for a sink that the environment
+   * must not write.
+   */
+  compileVersion(versionId: string, user: string, environment?: RunEnvironment): Promise<CompiledVersion>
+  /** Versions in uat and production that would break when the column is renamed or dropped. */
+  columnUsers(column: ChangedColumn): Promise<readonly ColumnUser[]>
+  /** The query of a pipeline that was started from a version; undefined for one that copies a table. */
+  queryOf(pipeline: StartedPipeline): Promise<BatchQuery | undefined>
+}
+
+/** A version of a definition, and the environment to look at it in. */
+export interface VersionPlace {
+  readonly definitionId: string
+  readonly versionId: string
+  readonly environment?: RunEnvironment | undefined
+}
+
+/** What the query of a pipeline depends on. */
+export interface StartedPipeline {
+  readonly versionId?: string
+  readonly createdBy: string
+  /** As stored at its start; absent: started before there were parameters. */
+  readonly parameters?: ParameterValues
+}
+
+/** A graph service over the stored versions and the current catalog. */
+export function createGraphService(deps: GraphServiceDeps): GraphService {
+  const { stores, sandbox } = deps
+  return {
+    nodeTypes: () => NODE_TYPES.map(describeNodeType),
+    async validate(place, { caller }) {
+      const { version, view } = await findPlace(deps, place)
+      const validation = validationView(await checkRunnable(depsOf(deps, caller.user), version.graph, view.parameters))
+      return { ...validation, definition_id: version.definitionId, version_id: version.id }
+    },
+    async validateGraph(graph, environment = 'development', { caller }) {
+      requireGraph(graph)
+      const { parameters } = (await deps.environments.get(environment)).value
+      return validationView(await checkRunnable(depsOf(deps, caller.user), graph, parameters))
+    },
+    async createSink(place, context) {
+      const { version, view } = await findPlace(deps, place)
+      requireRoleIn(view.environment, context.caller)
+      const checked = await checkRunnable(depsOf(deps, context.caller.user), version.graph, view.parameters)
+      const { plan, columns } = checked
+      const isMissing = ({ code, nodeId }: GraphProblem): boolean =>
+        plan !== undefined && code === 'NO_SUCH_TABLE' && nodeId === sinkNodeOf(plan)
+      const others = checked.problems.filter((problem) => !isMissing(problem))
+      if (plan === undefined || columns === undefined || !isRunnable(others)) throw notRunnable(version, others)
+      const sink = { catalog: deps.catalog.current(), table: plan.sink }
+      await requireWritesMatch(view, sink)
+      await createSinkTable(deps, { ...sink, columns }, context)
+      return { success: true, table: plan.sink, columns: sinkColumnViews(columns) }
+    },
+    environmentOf: async (versionId) => environmentOf(await findById(stores, versionId)),
+    compileVersion: (versionId, user, environment) => compileVersion(deps, { versionId, user, environment }),
+    columnUsers: (column) =>
+      versionsUsing(column, {
+        stores,
+        sandbox,
+        environments: deps.environments,
+        loadSchema: async (table) => {
+          const schema = await loadSchema(deps, table)
+          return typeof schema === 'string' ? undefined : schema
+        },
+      }),
+    queryOf: (pipeline) => queryOf(deps, pipeline),
+  }
+}
+
+interface Compilation {
+  readonly versionId: string
+  readonly user: string
+  readonly environment: RunEnvironment | undefined
+}
+
+async function compileVersion(deps: GraphServiceDeps, asked: Compilation): Promise<CompiledVersion> {
+  const version = await findById(deps.stores, asked.versionId)
+  const { value: view } = await deps.environments.get(asked.environment ?? environmentOf(version))
+  const { environment, parameters } = view
+  const checked = await checkRunnable(depsOf(deps, asked.user), version.graph, parameters)
+  const { plan, problems, graph, secrets } = checked
+  if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
+  await requireWritesMatch(view, { catalog: deps.catalog.current(), table: plan.sink })
+  return {
+    definitionId: version.definitionId,
+    versionId: version.id,
+    environment,
+    parameters,
+    sources: plan.sources,
+    sink: plan.sink,
+    query: createGraphQuery({ graph, plan, secrets }, deps.sandbox.forOwner(asked.user)),
+  }
+}
+
+async function queryOf(
+  { stores, sandbox, environments }: GraphServiceDeps,
+  { versionId, createdBy, parameters }: StartedPipeline,
+): Promise<BatchQuery | undefined> {
+  if (versionId === undefined) return undefined
+  const version = await stores.versions.findById(versionId)
+  if (version === undefined) {
+    return endedQuery('VERSION_LOST', `version ${versionId} of this pipeline no longer exists`)
+  }
+  const planned =
+    parameters === undefined
+      ? { ...planGraph(version.graph), graph: version.graph, secrets: [] }
+      : planResolved(environments, version.graph, parameters)
+  const { plan, graph, secrets } = planned
+  if (plan !== undefined) return createGraphQuery({ graph, plan, secrets }, sandbox.forOwner(createdBy))
+  const problem = planned.problems.find(({ severity }) => severity === 'error')
+  const what = `version ${versionId} can no longer run: node ${problem?.nodeId ?? ''}: ${problem?.message ?? ''}`
+  return endedQuery(problem?.code === 'MISSING_SECRET' ? 'MISSING_SECRET' : 'VERSION_LOST', what)
+}
+
+/** A version and the environment to look at it in; production stands in for retired. */
+async function findPlace(
+  deps: GraphServiceDeps,
+  { definitionId, versionId, environment }: VersionPlace,
+): Promise<{ readonly version: VersionRecord; readonly view: EnvironmentView }> {
+  const version = await findVersion(deps.stores, definitionId, versionId)
+  const { value: view } = await deps.environments.get(environment ?? runEnvironmentOf(version.environment))
+  return { version, view }
+}
+
+function runEnvironmentOf(environment: Environment): RunEnvironment {
+  return environment === 'retired' ? 'production' : environment
+}
+
+function depsOf(deps: GraphServiceDeps, user: string): GraphServiceDeps {
+  return { ...deps, sandbox: deps.sandbox.forOwner(user) }
+}
+
+async function findVersion(stores: LifecycleStores, definitionId: string, versionId: string): Promise<VersionRecord> {
+  const version = await stores.versions.find(definitionId, versionId)
+  if (version) return version
+  throw new DomainError('NOT_FOUND', `no version ${versionId} of pipeline definition ${definitionId}`)
+}
+
+function describeNodeType(type: (typeof NODE_TYPES)[number]) {
+  const { title, description, inputs, hasOutput } = NODE_TYPE_INFO[type]
+  const { $schema: _, ...schema } = z.toJSONSchema(nodeConfigs[type], { io: 'input' })
+  return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
+}
+
+function validationView({ plan, problems, columns }: CheckedGraph): GraphValidationView {
+  return {
+    success: true,
+    runnable: isRunnable(problems),
+    problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
+    source_tables: plan?.sources ?? [],
+    sink_table: plan?.sink ?? null,
+    sink_columns: columns ? sinkColumnViews(columns) : null,
+  }
+}
+
+function notFound(versionId: string): DomainError {
+  return new DomainError('NOT_FOUND', `version_id: there is no version ${versionId}`, {
+    fields: [{ path: 'version_id', message: 'there is no such version' }],
+  })
+}
+
+async function findById({ versions }: LifecycleStores, versionId: string): Promise<VersionRecord> {
+  const version = await versions.findById(versionId)
+  if (version) return version
+  throw notFound(versionId)
+}
+
+function environmentOf({ id, environment }: VersionRecord): RunEnvironment {
+  if (environment !== 'retired') return environment
+  const message = 'is retired: retired versions cannot run'
+  throw new DomainError('CONFLICT', `version_id: version ${id} ${message}`, {
+    fields: [{ path: 'version_id', message }],
+  })
+}
+
+function notRunnable({ id, graph }: VersionRecord, problems: readonly GraphProblem[]): DomainError {
+  const errors = problems.filter(({ severity }) => severity === 'error')
+  const fields = errors.map(({ nodeId, message }) => {
+    const at = graph.nodes.findIndex((node) => node.id === nodeId)
+    return { path: at < 0 ? 'version_id' : `nodes.${at}`, message }
+  })
+  return new DomainError('UNPROCESSABLE', `version_id: version ${id} cannot run: ${fields[0]?.message ?? ''}`, {
+    fields,
+  })
+}
+
+/** A query of a pipeline that can never run again. */
+function endedQuery(code: StopCode, message: string): BatchQuery {
+  const end = (): never => {
+    throw new PipelineStopped(code, message)
+  }
+  return { requireRunnable: end, compile: end }
+}

@@ -1,0 +1,67 @@
+import { DomainError } from '../../domain/errors.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
+import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
+import type { VersionSummary } from '../../storage/stores/version-store.ts'
+import type { GraphRows } from '../../streaming/graph/graph-query.ts'
+import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+import { baseOf } from './approval-decision.ts'
+import type { RehearsalSource } from './rehearsal-sources.ts'
+
+/** Compiles a version as it would run in the target environment. */
+export type CompileVersion = (versionId: string) => Promise<CompiledVersion>
+
+/** The version in the target environment, and either what it is compiled to or why it cannot run. */
+export interface RehearsalBase<Compiled> {
+  readonly version: VersionSummary
+  readonly compiled?: Compiled
+  readonly problem?: string
+}
+
+/** The requested version and the one that it would follow. */
+export interface RehearsalPair<Compiled> {
+  readonly candidate: Compiled
+  /** Undefined: the target environment has no version. */
+  readonly base: RehearsalBase<Compiled> | undefined
+}
+
+/** Compiles both versions. Throws `UNPROCESSABLE` when the requested one cannot run. */
+export async function compilePair(
+  stores: LifecycleStores,
+  approval: ApprovalSummary,
+  compile: CompileVersion,
+): Promise<RehearsalPair<CompiledVersion>> {
+  const candidate = await compile(approval.versionId)
+  const id = await baseOf(stores, approval)
+  const version = id === undefined ? undefined : await stores.versions.find(approval.definitionId, id)
+  if (version === undefined) return { candidate, base: undefined }
+  try {
+    return { candidate, base: { version, compiled: await compile(version.id) } }
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'UNPROCESSABLE') throw error
+    return { candidate, base: { version, problem: error.message } }
+  }
+}
+
+/** The queries of both versions over the same tables. Throws `UNPROCESSABLE` when the requested one cannot run. */
+export async function queryPair(
+  { candidate, base }: RehearsalPair<CompiledVersion>,
+  approval: ApprovalSummary,
+  sources: readonly RehearsalSource[],
+): Promise<RehearsalPair<GraphRows>> {
+  const tables = sources.map(({ name, table }) => ({ name, schema: currentSchema(table.metadata) }))
+  const rows = await candidate.query.rowsOver(tables)
+  const [problem] = rows.problems
+  if (problem !== undefined) throw cannotRun(approval, problem)
+  if (base === undefined) return { candidate: rows, base }
+  const { version, compiled, problem: known } = base
+  const baseRows = await compiled?.query.rowsOver(tables)
+  const why = known ?? baseRows?.problems[0]
+  if (baseRows === undefined || why !== undefined) return { candidate: rows, base: { version, problem: why ?? '' } }
+  return { candidate: rows, base: { version, compiled: baseRows } }
+}
+
+/** The error for a requested version that cannot run. */
+export function cannotRun({ version }: ApprovalSummary, why: string, cause?: Error): DomainError {
+  return new DomainError('UNPROCESSABLE', `version ${version} cannot run: ${why}`, cause ? { cause } : {})
+}

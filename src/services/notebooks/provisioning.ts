@@ -1,0 +1,166 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { ClusterError, isClusterError } from '../../notebooks/cluster-error.ts'
+import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
+import { FIRST_NOTEBOOK_CONTENT } from '../../notebooks/first-notebook.ts'
+import { lakeSecretName, sessionName } from '../../notebooks/names.ts'
+import {
+  firstNotebookMap,
+  type LakeToken,
+  lakeSecret,
+  notebookSecret,
+  notebookService,
+} from '../../notebooks/objects.ts'
+import { SECRET_KEYS } from '../../notebooks/spec.ts'
+import { sessionOf } from '../../notebooks/targets.ts'
+import { isReady } from '../../notebooks/pod-status.ts'
+import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
+import { toBase64Url } from '../identity/token-service.ts'
+import type { NotebookDeps } from './deps.ts'
+
+/**
+ * Makes sure that a pod has everything that belongs to it: a record in the state, secrets, the first notebook and a
+ * service. All objects are created after the pod and are owned by it, so that they are deleted with it; the next start
+ * completes an interrupted one. Existing objects are kept. Returns false when the pod's key is lost and the pod must be
+ * replaced.
+ */
+export async function provision(deps: NotebookDeps, pod: ClusterPod, context: RequestContext): Promise<boolean> {
+  const cluster = deps.gate.cluster()
+  const named = { name: pod.name, session: sessionOf(pod) }
+  const part = sessionName(named.name, named.session)
+  if ((await cluster.readSecret(part)) === undefined) {
+    // The server reads its token at start: a new one would have no effect.
+    if (isReady(pod)) return false
+    const jupyterToken = toBase64Url(deps.randomBytes(32))
+    const { catalogUri } = deps.podView
+    await createUnlessThere(cluster.createSecret(notebookSecret(pod, named, { jupyterToken, catalogUri })))
+  }
+  const known = await deps.store.find(context.caller.user)
+  const session = known?.session === named.session ? known : newSession(deps, pod, context)
+  await ensureLakeToken(deps, { pod, session, context })
+  if (!isReady(pod)) await cluster.ensureConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT))
+  await cluster.ensureService(notebookService(pod, named))
+  return true
+}
+
+async function createUnlessThere(creation: Promise<void>): Promise<void> {
+  await creation.catch((error: unknown) => {
+    if (!isClusterError(error, 'exists')) throw error
+  })
+}
+
+function newSession(deps: NotebookDeps, pod: ClusterPod, { caller }: RequestContext): NotebookSession {
+  const now = deps.now().toISOString()
+  const started = pod.createdAt ?? now
+  return {
+    user: caller.user,
+    session: sessionOf(pod),
+    podName: pod.name,
+    podUid: pod.uid,
+    startedAt: started,
+    activeAt: now,
+  }
+}
+
+type Token = Pick<NotebookSession, 'tokenId' | 'tokenExpiresAt'>
+
+interface LakeTokenCall {
+  readonly pod: ClusterPod
+  readonly session: NotebookSession
+  readonly context: RequestContext
+}
+
+/** Another replica may write its token between two reads. */
+const MAX_ROUNDS = 5
+
+/**
+ * Makes sure that the notebook has a valid Lockhouse token with at least half of its lifetime left, and that the state
+ * records it. A new token is recorded in the state before it is written to the cluster: if the process stops between
+ * the two, the end of the notebook still revokes its token.
+ */
+async function ensureLakeToken(deps: NotebookDeps, { pod, session, context }: LakeTokenCall): Promise<void> {
+  if (deps.podView.apiUrl === undefined) return recordSession(deps, session, context)
+  if (isReady(pod) && (await isGood(deps, session))) return recordSession(deps, session, context)
+  const cluster = deps.gate.cluster()
+  const name = lakeSecretName(pod.name, session.session)
+  let made: LakeToken | undefined
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const there = tokenIn(await cluster.readSecret(name))
+    if (there && (await isGood(deps, there))) {
+      await recordSession(deps, { ...session, ...there }, context)
+      // The token made here was not written to the notebook: another replica's was.
+      const unused = [made?.id, session.tokenId].filter((id) => id !== there.tokenId)
+      return endTokens(deps, unused, context)
+    }
+    await endTokens(deps, [there?.tokenId, session.tokenId], context)
+    made ??= await makeToken(deps, session, context)
+    await recordSession(deps, { ...session, tokenId: made.id, tokenExpiresAt: made.expiresAt }, context)
+    if (there) await cluster.deleteSecret(name)
+    // After a lost response the secret may exist despite this error: the next round reads whose it is.
+    await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, made)))
+  }
+  throw new ClusterError('unavailable', 'other requests keep replacing the token of the notebook: try again')
+}
+
+/** Whether a token is valid, and for at least half the lifetime of a new one. */
+async function isGood({ now, settings, tokens }: NotebookDeps, { tokenId, tokenExpiresAt }: Token): Promise<boolean> {
+  const leftMs = Date.parse(tokenExpiresAt ?? '') - now().getTime()
+  return tokenId !== undefined && leftMs > settings.tokenMs / 2 && tokens.isInUse(tokenId)
+}
+
+function tokenIn(secret: Readonly<Record<string, string>> | undefined): Token | undefined {
+  const tokenId = secret?.[SECRET_KEYS.lakeId]
+  const tokenExpiresAt = secret?.[SECRET_KEYS.lakeExpires]
+  if (secret === undefined) return undefined
+  return { ...(tokenId ? { tokenId } : {}), ...(tokenExpiresAt ? { tokenExpiresAt } : {}) }
+}
+
+async function makeToken(
+  { tokens, now, settings }: NotebookDeps,
+  { session }: NotebookSession,
+  context: RequestContext,
+): Promise<LakeToken> {
+  const expiresAt = new Date(now().getTime() + settings.tokenMs).toISOString()
+  const { user, role } = context.caller
+  const made = await tokens.create({ user, role, name: `notebook ${session}`, expires_at: expiresAt }, context)
+  return { id: made.id, token: made.token, expiresAt }
+}
+
+type TokenIds = readonly (string | undefined)[]
+
+async function endTokens(deps: NotebookDeps, ids: TokenIds, context: RequestContext): Promise<void> {
+  for (const id of ids) if (id !== undefined) await endToken(deps, id, context)
+}
+
+/** Revokes a token; does nothing when it has already ended. */
+export async function endToken(deps: NotebookDeps, id: string, context?: RequestContext): Promise<void> {
+  await deps.tokens.revoke(id, context).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error && error.code === 'NOT_FOUND')) throw error
+  })
+}
+
+/** Records the notebook in the state; a newly recorded one is logged as started. */
+async function recordSession(deps: NotebookDeps, known: NotebookSession, context: RequestContext): Promise<void> {
+  const { audit, events } = deps
+  const { stopsAt: _, ...kept } = known // starting a running notebook cancels an announced stop
+  const session = { ...kept, activeAt: deps.now().toISOString() }
+  await deps.inTransaction(async (tx) => {
+    const store = createNotebookStore(tx)
+    const isNew = (await store.find(session.user))?.session !== session.session
+    await store.put(session)
+    if (!isNew) return
+    const details = { session_id: session.session, pod: session.podName }
+    await audit.record(tx, {
+      ...context,
+      action: 'notebook.start',
+      objectType: 'notebook',
+      objectId: session.user,
+      details,
+    })
+    await events.append(tx, {
+      type: 'notebook.started',
+      objectType: 'notebook',
+      objectId: session.session,
+      data: { session_id: session.session },
+    })
+  })
+}

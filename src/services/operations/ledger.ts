@@ -1,0 +1,76 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import type { OperationRecord } from '../../storage/stores/operation-record.ts'
+import { createOperationStore, type OperationOutcome } from '../../storage/stores/operation-store.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { EventWriter, NewEvent } from '../events/event-log.ts'
+
+export interface OperationLedgerDeps {
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
+  /** The process that runs the operations begun here. */
+  readonly instanceId: number
+}
+
+export type NewOperation = Pick<OperationRecord, 'id' | 'kind' | 'table' | 'request' | 'createdAt'>
+
+/** Begins and ends operations: the ledger, the audit log and the event log change together or not at all. */
+export interface OperationLedger {
+  begin(operation: NewOperation, context: RequestContext): Promise<void>
+  /** Without a context: the service settles what a dead process left. False when the operation had ended before. */
+  finish(id: string, outcome: OperationOutcome, context?: RequestContext): Promise<boolean>
+  /** Records a request to cancel a running operation. */
+  cancel(operation: OperationRecord, context: RequestContext): Promise<void>
+  /** Marks the error of a finished operation as already recorded in the audit log. */
+  recorded(error: unknown): void
+}
+
+/** A ledger over the state database. */
+export function createOperationLedger({
+  inTransaction,
+  audit,
+  events,
+  instanceId,
+}: OperationLedgerDeps): OperationLedger {
+  return {
+    begin: (operation, context) =>
+      inTransaction(async (tx) => {
+        const { caller, requestId } = context
+        const begun = { ...operation, state: 'running' as const, requestedBy: caller.user, requestId, instanceId }
+        await createOperationStore(tx).insert(begun)
+        await audit.record(tx, { ...context, ...entry(operation), action: 'operation.begin', outcome: 'begun' })
+        await events.append(tx, announce('operation.started', operation, 'running'))
+      }),
+    finish: (id, outcome, context) =>
+      inTransaction(async (tx) => {
+        const operations = createOperationStore(tx)
+        const operation = await operations.find(id)
+        if (!operation || !(await operations.finish(id, outcome))) return false
+        const { objectType, objectId, details } = entry(operation)
+        await audit.record(tx, {
+          ...(context ?? { caller: undefined, channel: 'system' }),
+          objectType,
+          objectId,
+          action: 'operation.finish',
+          outcome: outcome.state === 'succeeded' ? 'done' : 'failed',
+          details: { ...details, state: outcome.state, error: outcome.error?.code ?? null },
+        })
+        await events.append(tx, announce('operation.finished', operation, outcome.state))
+        return true
+      }),
+    cancel: (operation, context) =>
+      inTransaction((tx) => audit.record(tx, { ...context, ...entry(operation), action: 'operation.cancel' })),
+    recorded: (error) => audit.settled(error),
+  }
+}
+
+/** The audit entry of an operation. */
+function entry({ id, kind, table }: NewOperation) {
+  return { objectType: 'operation', objectId: id, details: { operation: kind, table } }
+}
+
+/** The event of an operation. */
+function announce(type: `operation.${string}`, { id, kind, table }: NewOperation, state: string): NewEvent {
+  return { type, objectType: 'operation', objectId: id, data: { id, operation: kind, table, state } }
+}

@@ -1,0 +1,250 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import { hasRole } from '../../domain/roles.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import type { Engine } from '../../engines/engine.ts'
+import { ownedEngine } from '../../engines/owned-engine.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import { loadTarget } from '../../maintenance/operation-commit.ts'
+import type { TableGuard } from '../../maintenance/table-guard.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import type { PlanStore } from '../../storage/stores/plan-store.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import {
+  type ActionInput,
+  type ActionOutcome,
+  MAINTENANCE_ACTIONS,
+  type MaintenanceKind,
+  type MaintenanceOptions,
+} from './maintenance-actions.ts'
+import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
+import type { TableService } from '../tables/table-service.ts'
+
+export type { MaintenanceKind }
+
+/** A request to change a table; the options are next to these fields under their wire names. */
+export interface MaintenanceRequest {
+  readonly table: string
+  readonly dry_run?: boolean | undefined
+  readonly plan_id?: string | undefined
+}
+
+/** Response of every table operation (docs/api.md#table-operations). */
+export interface OperationAnswer {
+  readonly success: true
+  readonly operation: MaintenanceKind
+  readonly operation_id: string | null
+  readonly table: string
+  readonly details_json: string
+  readonly plan_id?: string
+}
+
+export interface MaintenanceServiceDeps {
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly operations: OperationService
+  readonly tables: TableService
+  readonly plans: PlanStore
+  /** Finds who depends on a table, so that nothing in use is removed. */
+  readonly guard?: TableGuard
+  readonly newId: IdSource
+  readonly now: () => Date
+}
+
+/** Changes tables: previews, applies plans, and runs actions through the ledger. */
+export interface MaintenanceService {
+  /** What the action would do, and a plan id to apply exactly that; changes nothing. */
+  preview(kind: MaintenanceKind, request: MaintenanceRequest, context: RequestContext): Promise<OperationAnswer>
+  /** Starts the action; throws `PLAN_STALE` when it applies a plan and the table has changed. */
+  start(
+    kind: MaintenanceKind,
+    request: MaintenanceRequest,
+    context: RequestContext,
+  ): Promise<StartedOperation<OperationAnswer>>
+}
+
+/** Table maintenance over a catalog and an engine. */
+export function createMaintenanceService(deps: MaintenanceServiceDeps): MaintenanceService {
+  return {
+    preview: (kind, request, context) => preview(deps, { kind, request, context }),
+    start: (kind, request, context) => start(deps, { kind, request, context }),
+  }
+}
+
+interface Call {
+  readonly kind: MaintenanceKind
+  readonly request: MaintenanceRequest
+  readonly context: RequestContext
+}
+
+async function preview(deps: MaintenanceServiceDeps, call: Call): Promise<OperationAnswer> {
+  const { catalog, release } = deps.catalog.hold()
+  try {
+    return await previewOn(catalog, deps, call)
+  } finally {
+    release()
+  }
+}
+
+async function previewOn(catalog: Catalog, deps: MaintenanceServiceDeps, call: Call): Promise<OperationAnswer> {
+  const { kind, request, context } = call
+  const input = await actionInput(catalog, deps, call)
+  const loaded = await loadTarget(input)
+  const details = await MAINTENANCE_ACTIONS[kind].preview({
+    ...input,
+    loaded,
+    expectedMetadataLocation: loaded.metadataLocation,
+  })
+  const planId = deps.newId('plan')
+  const now = deps.now()
+  await deps.plans.deleteExpired(now)
+  await deps.plans.insert({
+    id: planId,
+    kind,
+    table: request.table,
+    baseMetadataLocation: loaded.metadataLocation,
+    request: input.request as StoredJson,
+    plan: { now_ms: input.nowMs },
+    createdBy: context.caller.user,
+    createdAt: now.toISOString(),
+  })
+  return { ...answer(kind, request, details), operation_id: null, plan_id: planId }
+}
+
+/** The action uses the current catalog to its end, even when another one is configured meanwhile. */
+async function start(deps: MaintenanceServiceDeps, call: Call): Promise<StartedOperation<OperationAnswer>> {
+  const { catalog, release } = deps.catalog.hold()
+  try {
+    const started = await startOn(catalog, deps, call)
+    void started.done.then(release, release)
+    return started
+  } catch (error) {
+    release()
+    throw error
+  }
+}
+
+async function startOn(
+  catalog: Catalog,
+  deps: MaintenanceServiceDeps,
+  call: Call,
+): Promise<StartedOperation<OperationAnswer>> {
+  const { kind, request, context } = call
+  const input = await actionInput(catalog, deps, call)
+  const { id, done } = await deps.operations.start({
+    kind,
+    table: formatIdentifier(input.identifier),
+    context,
+    request: { ...request } as StoredJson,
+    run: (handle) => runAction(deps, { call, input, handle }),
+  })
+  const answered = done.then((details) => ({ ...answer(kind, request, details), operation_id: id }))
+  answered.catch(() => undefined) // after a 202 response no caller waits; the ledger has the outcome
+  return { id, done: answered }
+}
+
+interface ActionRun {
+  readonly call: Call
+  readonly input: ActionInput
+  readonly handle: OperationHandle
+}
+
+async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: ActionRun) {
+  const startedAt = deps.now().getTime()
+  const { table } = call.request
+  const base = await input.catalog.loadTable(input.identifier)
+  const before = await healthOf(deps, base)
+  const baseSnapshotId = base.metadata.currentSnapshotId?.toString()
+  await handle.record({
+    baseMetadataLocation: base.metadataLocation,
+    ...(before === undefined ? {} : { healthBefore: before }),
+    ...(baseSnapshotId === undefined ? {} : { baseSnapshotId }),
+  })
+  let newest = base
+  const onCommitted = (committed: Table): void => {
+    newest = committed
+  }
+  const outcome = await MAINTENANCE_ACTIONS[call.kind].run({ ...input, loaded: base }, { ...handle, onCommitted })
+  const after = await healthOf(deps, newest)
+  const result = {
+    ...outcome,
+    table,
+    duration_ms: deps.now().getTime() - startedAt,
+    before: before ?? null,
+    after: after ?? null,
+  } as unknown as StoredJson & object
+  return {
+    result,
+    details: {
+      ...(after === undefined ? {} : { healthAfter: after }),
+      ...(outcome.snapshot_id === null ? {} : { snapshotId: outcome.snapshot_id }),
+      bytesRead: outcome.rewritten_bytes_count ?? 0,
+      bytesWritten: outcome.added_bytes_count ?? 0,
+    },
+  }
+}
+
+/** The health for the ledger; undefined when the table cannot be measured, which must not prevent a repair. */
+async function healthOf(deps: MaintenanceServiceDeps, table: Table): Promise<StoredJson | undefined> {
+  return deps.tables.healthDigest(table).catch(() => undefined)
+}
+
+function answer(kind: MaintenanceKind, request: MaintenanceRequest, details: ActionOutcome | StoredJson) {
+  return {
+    success: true as const,
+    operation: kind,
+    table: request.table,
+    details_json: JSON.stringify(details),
+  }
+}
+
+function guardOf({ guard }: MaintenanceServiceDeps): Pick<ActionInput, 'guard'> {
+  return guard === undefined ? {} : { guard }
+}
+
+/** Options that may remove what others need. */
+const LEAD_OPTIONS = ['force', 'delete_foreign_files'] as const
+
+/** The action's input: from the request, or from the plan that it names. */
+async function actionInput(catalog: Catalog, deps: MaintenanceServiceDeps, call: Call): Promise<ActionInput> {
+  const input = await requestedInput(catalog, deps, call)
+  const option = LEAD_OPTIONS.find((name) => input.request[name] === true)
+  if (option !== undefined && !hasRole(call.context.caller.role, 'LeadDataEngineer')) {
+    throw new DomainError('FORBIDDEN', `${option}: needs the role LeadDataEngineer`)
+  }
+  return input
+}
+
+async function requestedInput(
+  catalog: Catalog,
+  deps: MaintenanceServiceDeps,
+  { kind, request, context }: Call,
+): Promise<ActionInput> {
+  const { table, dry_run: _, plan_id: planId, ...options } = request
+  const common = {
+    catalog,
+    engine: ownedEngine(deps.engine, context.caller.user),
+    identifier: parseIdentifier(table),
+    ...guardOf(deps),
+  }
+  const given = options as MaintenanceOptions
+  if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }
+  const plan = await deps.plans.find(planId, deps.now())
+  if (!plan || plan.kind !== kind || plan.table !== table) {
+    throw new DomainError('NOT_FOUND', `no plan ${planId} for ${kind} of ${table}; plans are kept for 24 hours`)
+  }
+  const planned = plan.request as MaintenanceOptions
+  const { accept_pipelines: accepted = planned['accept_pipelines'], ...fixed } = given // given after reading the preview
+  for (const [field, value] of Object.entries(fixed)) {
+    if (value !== undefined && JSON.stringify(value) !== JSON.stringify(planned[field])) {
+      throw new DomainError('INVALID_REQUEST', `${field}: differs from the plan`, {
+        fields: [{ path: field, message: 'differs from the plan' }],
+      })
+    }
+  }
+  const { now_ms: nowMs } = plan.plan as { readonly now_ms: number }
+  const applied = accepted === undefined ? planned : { ...planned, accept_pipelines: accepted }
+  return { ...common, request: applied, nowMs, expectedMetadataLocation: plan.baseMetadataLocation }
+}

@@ -1,0 +1,251 @@
+import { DomainError } from '../../domain/errors.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import type { OperationDetails, OperationProgress, OperationRecord } from '../../storage/stores/operation-record.ts'
+import type { OperationFilter, OperationOutcome, OperationStore } from '../../storage/stores/operation-store.ts'
+import type { Logger } from '../logger.ts'
+import type { OperationLedger } from './ledger.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
+import { createKeyedLock, type KeyedLock } from './keyed-lock.ts'
+
+export interface OperationServiceDeps {
+  readonly operations: OperationStore
+  readonly ledger: OperationLedger
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+/** What running work can use. */
+export interface OperationHandle {
+  readonly id: string
+  /** Aborted by a cancellation or by shutdown. */
+  readonly signal: AbortSignal
+  /** Reports progress; written to the ledger at most twice a second. */
+  progress(progress: OperationProgress): void
+  /** Records what recovery after a crash needs; resolves when it is durable. */
+  record(details: OperationDetails): Promise<void>
+}
+
+/** Requested work on one table. */
+export interface OperationWork<T extends StoredJson> {
+  readonly kind: string
+  readonly table: string
+  readonly context: RequestContext
+  readonly request: StoredJson
+  readonly run: (handle: OperationHandle) => Promise<{ readonly result: T; readonly details: OperationDetails }>
+}
+
+export interface StartedOperation<T> {
+  readonly id: string
+  /** Resolves with the work's result, or rejects with its error, after the ledger has the outcome. */
+  readonly done: Promise<T>
+}
+
+/** Runs work on tables, one at a time per table, and records it in the ledger. */
+export interface OperationService {
+  start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>>
+  /** Throws `NOT_FOUND`. */
+  find(id: string): Promise<OperationRecord>
+  /** Newest first. */
+  list(filter: OperationFilter, page: PageQuery): Promise<ListPage<OperationRecord>>
+  /** Cancels a running operation; what was committed stays. Throws `NOT_FOUND`, or `CONFLICT` when it has ended. */
+  cancel(id: string, context: RequestContext): Promise<OperationRecord>
+  /** The operation now and after each change, until it has ended. */
+  watch(id: string, signal: AbortSignal): AsyncIterable<OperationRecord>
+  /** Refuses new work, cancels running work and resolves when it has stopped. */
+  shutDown(): Promise<void>
+}
+
+const PROGRESS_INTERVAL_MS = 500
+
+interface Running {
+  readonly abort: AbortController
+  readonly done: Promise<unknown>
+}
+
+/** Operations over a ledger. */
+export function createOperationService(deps: OperationServiceDeps): OperationService {
+  const runner: OperationRunner = { deps, lock: createKeyedLock(), changes: createChangeSignal() }
+  const { changes } = runner
+  const running = new Map<string, Running>()
+  let shuttingDown = false
+
+  async function start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>> {
+    if (shuttingDown) throw new DomainError('SHUTTING_DOWN', 'the service is shutting down')
+    const id = deps.newId('op')
+    const { kind, table, context, request } = work
+    await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
+    const abort = new AbortController()
+    const done = runToOutcome(runner, work, createHandle(runner, id, abort.signal)).finally(() => {
+      running.delete(id)
+      changes.notify(id)
+    })
+    running.set(id, { abort, done: done.catch(() => undefined) })
+    done.catch(() => undefined) // after a 202 response no caller waits
+    return { id, done }
+  }
+
+  async function find(id: string): Promise<OperationRecord> {
+    const operation = await deps.operations.find(id)
+    if (!operation) throw new DomainError('NOT_FOUND', `no operation ${id}`)
+    return operation
+  }
+
+  return {
+    start,
+    find,
+    async list(filter, query) {
+      return fromCursorPage(await deps.operations.list(filter, cursorPage(query)), (operation) => operation)
+    },
+    async cancel(id, context) {
+      const operation = await find(id)
+      const live = running.get(id)
+      if (!live) throw new DomainError('CONFLICT', `operation ${id} has ended: it is ${operation.state}`)
+      await deps.ledger.cancel(operation, context)
+      live.abort.abort(new IcebergError('CANCELLED', `operation ${id} was cancelled`))
+      await live.done
+      return find(id)
+    },
+    async *watch(id, signal) {
+      while (true) {
+        const changed = changes.next(id, signal)
+        const operation = await find(id)
+        yield operation
+        if (!running.has(id)) return
+        await changed
+        if (signal.aborted) return
+      }
+    },
+    async shutDown() {
+      shuttingDown = true
+      const live = [...running.values()]
+      for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
+      await Promise.all(live.map(({ done }) => done))
+    },
+  }
+}
+
+/** State that all operations share. */
+interface OperationRunner {
+  readonly deps: OperationServiceDeps
+  readonly lock: KeyedLock
+  readonly changes: ReturnType<typeof createChangeSignal>
+}
+
+/** Runs work when its table is free, and writes its outcome into the ledger before it resolves or rejects. */
+async function runToOutcome<T extends StoredJson>(
+  { deps, lock }: OperationRunner,
+  work: OperationWork<T>,
+  handle: OwnHandle,
+): Promise<T> {
+  const startedAt = deps.now()
+  const finish = async (outcome: Omit<OperationOutcome, 'finishedAt' | 'durationMs'>): Promise<void> => {
+    const finishedAt = deps.now()
+    const durationMs = finishedAt.getTime() - startedAt.getTime()
+    const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
+    await deps.ledger.finish(handle.id, full, work.context)
+  }
+  const fail = async (error: unknown): Promise<unknown> => {
+    const { kind, table, context } = work
+    // first, so that the reason is known even when the ledger cannot be written
+    deps.log.warn('operation failed', { operation_id: handle.id, request_id: context.requestId, kind, table, error })
+    await finish(describeFailure(error))
+    const failure =
+      handle.signal.aborted && !(error instanceof IcebergError)
+        ? new IcebergError('CANCELLED', `${work.kind} of ${work.table} was cancelled`, { cause: error })
+        : error
+    deps.ledger.recorded(failure)
+    return failure
+  }
+  const settle = async (): Promise<Awaited<ReturnType<typeof work.run>>> => {
+    try {
+      return await lock.run(work.table, handle.signal, async () => {
+        await handle.record({ startedAt: deps.now().toISOString() })
+        return work.run(handle)
+      })
+    } catch (error) {
+      await handle.settleProgress()
+      throw await fail(error)
+    }
+  }
+  const { result, details } = await settle()
+  await handle.settleProgress()
+  // When this fails, the work is done but unsettled: the next start settles it.
+  await finish({ ...details, state: 'succeeded', result })
+  return result
+}
+
+interface OwnHandle extends OperationHandle {
+  /** Records the last reported progress, however recent; nothing may be reported after it. */
+  settleProgress(): Promise<void>
+}
+
+function createHandle({ deps, changes }: OperationRunner, id: string, signal: AbortSignal): OwnHandle {
+  let writtenAt = 0
+  let unwritten: OperationProgress | undefined
+  let writing: Promise<void> = Promise.resolve()
+  const write = (): void => {
+    const progress = unwritten
+    unwritten = undefined
+    if (progress === undefined) return
+    // one after the other, so that an earlier figure never replaces a later one
+    writing = writing
+      .then(() => deps.operations.updateProgress(id, progress))
+      .then(
+        () => changes.notify(id),
+        (error: unknown) => deps.log.warn('progress was not recorded', { operation_id: id, error }),
+      )
+  }
+  return {
+    id,
+    signal,
+    progress(progress) {
+      unwritten = progress
+      const now = deps.now().getTime()
+      if (now - writtenAt < PROGRESS_INTERVAL_MS) return
+      writtenAt = now
+      write()
+    },
+    async settleProgress() {
+      write()
+      await writing
+    },
+    async record(details) {
+      await deps.operations.update(id, details)
+      changes.notify(id)
+    },
+  }
+}
+
+function describeFailure(error: unknown): Pick<OperationOutcome, 'state' | 'error'> {
+  const known = error instanceof IcebergError || error instanceof DomainError
+  const described = known
+    ? { code: error.code, message: withoutPaths(error.message) }
+    : { code: 'INTERNAL', message: 'unexpected error; see the log for this operation id' }
+  if (isIcebergError(error, 'CANCELLED')) return { state: 'cancelled', error: described }
+  if (isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) return { state: 'unknown', error: described }
+  return { state: 'failed', error: described }
+}
+
+/** Notifies waiters of the next change of a key. */
+function createChangeSignal() {
+  const waiting = new Map<string, Set<() => void>>()
+  return {
+    notify(key: string): void {
+      const wake = waiting.get(key)
+      waiting.delete(key)
+      for (const resolve of wake ?? []) resolve()
+    },
+    next(key: string, signal: AbortSignal): Promise<void> {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const wake = waiting.get(key) ?? new Set()
+      waiting.set(key, wake.add(resolve))
+      signal.addEventListener('abort', () => resolve(), { once: true })
+      return promise
+    },
+  }
+}

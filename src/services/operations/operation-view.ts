@@ -1,0 +1,34 @@
+import type { Operation } from '../../schemas/operations.ts'
+import type { OperationRecord } from '../../storage/stores/operation-record.ts'
+
+/** An operation as the API returns it. */
+export function toOperation(record: OperationRecord): Operation {
+  return {
+    id: record.id,
+    operation: record.kind,
+    table: record.table,
+    state: record.state,
+    requested_by: record.requestedBy,
+    request: record.request,
+    progress: record.progress ?? null,
+    base_snapshot_id: record.baseSnapshotId ?? null,
+    snapshot_id: record.snapshotId ?? null,
+    health_before: record.healthBefore ?? null,
+    health_after: record.healthAfter ?? null,
+    result: record.result ?? null,
+    error: record.error ?? null,
+    ...costOf(record),
+    created_at: record.createdAt,
+    finished_at: record.finishedAt ?? null,
+    request_id: record.requestId ?? null,
+  }
+}
+
+/** What an operation read, wrote and took; null where it was not measured. */
+function costOf(record: OperationRecord): Pick<Operation, 'bytes_read' | 'bytes_written' | 'duration_ms'> {
+  return {
+    bytes_read: record.bytesRead ?? null,
+    bytes_written: record.bytesWritten ?? null,
+    duration_ms: record.durationMs ?? null,
+  }
+}

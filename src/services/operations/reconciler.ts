@@ -1,0 +1,85 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
+import { reconcileOperation, type ReconcileResult } from '../../maintenance/recovery/reconcile.ts'
+import type { OperationRecord } from '../../storage/stores/operation-record.ts'
+import type { OperationOutcome, OperationStore } from '../../storage/stores/operation-store.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { Logger } from '../logger.ts'
+import type { OperationLedger } from './ledger.ts'
+
+export interface ReconcilerDeps {
+  readonly catalog: CatalogService
+  readonly operations: OperationStore
+  readonly ledger: OperationLedger
+  /** Whether the process that ran it is alive; operations of a live process are left alone. */
+  readonly isAlive: (instanceId: number) => Promise<boolean>
+  readonly now: () => Date
+  readonly log: Logger
+}
+
+/** Settles the operations that an ended process left unsettled; must run before new ones start. */
+export interface Reconciler {
+  /** Compares each with its table, cleans up after it, and writes the outcome to the ledger. */
+  run(): Promise<void>
+}
+
+/** A reconciler over the ledger and the catalog. Undeterminable outcomes stay `unknown` until the next start. */
+export function createReconciler(deps: ReconcilerDeps): Reconciler {
+  return {
+    async run() {
+      for (const operation of await deps.operations.listUnsettled()) {
+        if (operation.instanceId !== undefined && (await deps.isAlive(operation.instanceId))) continue
+        const outcome = await settle(deps, operation)
+        const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
+        deps.log.warn('settled an operation that the last process left', fields)
+        await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
+      }
+    },
+  }
+}
+
+type Settled = Omit<OperationOutcome, 'finishedAt'>
+
+async function settle(deps: ReconcilerDeps, operation: OperationRecord): Promise<Settled> {
+  try {
+    return describeOutcome(await reconcile(deps.catalog.current(), operation))
+  } catch (error) {
+    const reason = withoutPaths(error instanceof Error ? error.message : String(error))
+    return unsettled(`the service stopped while it ran, and the table could not be read (${reason})`)
+  }
+}
+
+function reconcile(catalog: Catalog, operation: OperationRecord): Promise<ReconcileResult> {
+  const { staged, cleanup } = operation
+  return reconcileOperation({
+    catalog,
+    identifier: parseIdentifier(operation.table),
+    operationId: operation.id,
+    ...(staged === undefined ? {} : { staged }),
+    ...(cleanup === undefined ? {} : { cleanup }),
+  })
+}
+
+function describeOutcome({ outcome, snapshotId, deletedFiles, failedDeletions }: ReconcileResult): Settled {
+  const cleaned = { recovered: true, removed_files_count: deletedFiles.length, failed_deletions: [...failedDeletions] }
+  const result = JSON.parse(JSON.stringify(cleaned))
+  switch (outcome) {
+    case 'committed':
+      return { state: 'succeeded', result, ...(snapshotId === undefined ? {} : { snapshotId: snapshotId.toString() }) }
+    case 'not-committed':
+      return { state: 'failed', result, error: interrupted('nothing of it is visible in the table') }
+    case 'no-such-table':
+      return { state: 'failed', result, error: interrupted('the table is no longer in the catalog') }
+    case 'unknown':
+      return unsettled('the service stopped while it ran, and the table does not show whether it was committed')
+  }
+}
+
+function interrupted(what: string) {
+  return { code: 'INTERRUPTED', message: `the service stopped while it ran; ${what}` }
+}
+
+function unsettled(message: string): Settled {
+  return { state: 'unknown', error: { code: 'COMMIT_STATE_UNKNOWN', message: `${message}; no file was deleted` } }
+}

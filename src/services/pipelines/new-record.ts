@@ -1,0 +1,71 @@
+import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import type { PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
+import type { CheckedStart } from '../../streaming/supervision/start-checks.ts'
+import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
+
+const DEFAULT_MAX_FILES = 1000
+const DEFAULT_MAX_BYTES = 2 ** 30
+
+/** A start that passed all checks. */
+export interface NewPipeline {
+  readonly request: StartPipelineRequest & { readonly sink_table: string }
+  readonly triggerMs: number
+  readonly sources: readonly string[]
+  readonly checked: CheckedStart
+  readonly version: CompiledVersion | undefined
+  readonly known: PipelineRecord | undefined
+  readonly user: string
+}
+
+/** The record of a pipeline that starts; one that is started again stays the same pipeline. */
+export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, input: NewPipeline): PipelineRecord {
+  const { request, checked, version, known } = input
+  const now = deps.now().toISOString()
+  return {
+    ...identityOf(deps, known, { user: input.user, now }),
+    runId: deps.newId('run'),
+    queryId: checked.queryId ?? known?.queryId ?? crypto.randomUUID(),
+    sources: input.sources,
+    sinkTable: request.sink_table,
+    checkpointLocation: checked.checkpointLocation,
+    triggerInterval: request.trigger_interval,
+    triggerMs: input.triggerMs,
+    options: optionsOf(request),
+    desiredState: 'running',
+    state: 'starting',
+    warnings: checked.warnings,
+    positions: known?.positions ?? toStoredPositions(input.sources, checked.positions),
+    ...(known?.progress === undefined ? {} : { progress: known.progress }),
+    ...(version ? originOf(version) : {}),
+    startedAt: now,
+  }
+}
+
+function originOf({
+  definitionId,
+  versionId,
+  environment,
+  parameters,
+}: CompiledVersion): Pick<PipelineRecord, 'definitionId' | 'versionId' | 'environment' | 'parameters'> {
+  return { definitionId, versionId, environment, parameters }
+}
+
+/** A pipeline that is started again stays the same one. */
+function identityOf(
+  deps: Pick<PipelineServiceDeps, 'newId'>,
+  known: PipelineRecord | undefined,
+  { user, now }: { readonly user: string; readonly now: string },
+): Pick<PipelineRecord, 'id' | 'createdBy' | 'createdAt'> {
+  if (known) return { id: known.id, createdBy: known.createdBy, createdAt: known.createdAt }
+  return { id: deps.newId('pipe'), createdBy: user, createdAt: now }
+}
+
+function optionsOf(request: StartPipelineRequest): PipelineOptions {
+  return {
+    onDelete: request.on_delete ?? 'fail',
+    createSinkTable: request.create_sink_table ?? false,
+    maxFilesPerBatch: request.max_files_per_batch ?? DEFAULT_MAX_FILES,
+    maxBytesPerBatch: request.max_bytes_per_batch ?? DEFAULT_MAX_BYTES,
+  }
+}

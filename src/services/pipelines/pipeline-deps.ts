@@ -1,0 +1,86 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import type { RunEnvironment } from '../../domain/environments.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import type { Engine } from '../../engines/engine.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import type { OperationStore } from '../../storage/stores/operation-store.ts'
+import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { InTransaction, Tx } from '../../storage/transactions.ts'
+import type { CheckpointRoots } from '../../streaming/checkpoint/location.ts'
+import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
+import type { GraphQuery } from '../../streaming/graph/graph-query.ts'
+import type { Supervisor } from '../../streaming/supervision/supervisor.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { EnvironmentService } from '../environments/environment-service.ts'
+import type { EventWriter } from '../events/event-log.ts'
+import type { PipelineHistory } from './pipeline-history.ts'
+
+/** A definition's version, compiled to run. */
+export interface CompiledVersion {
+  readonly definitionId: string
+  readonly versionId: string
+  readonly environment: RunEnvironment
+  /** The environment's parameters: secrets only as `env:NAME`. */
+  readonly parameters: ParameterValues
+  readonly sources: readonly string[]
+  readonly sink: string
+  readonly query: GraphQuery
+}
+
+/** What starting pipelines needs of versions; errors are those of the graph service. */
+export interface RunnableVersions {
+  /** Where a version runs. Throws `NOT_FOUND`, and `CONFLICT` for a retired one. */
+  environmentOf(versionId: string): Promise<RunEnvironment>
+  compileVersion(versionId: string, user: string, environment: RunEnvironment): Promise<CompiledVersion>
+}
+
+/** Who else depends on pipelines; each check throws `CONFLICT`, in the transaction of the change. */
+export interface PipelineOwners {
+  requireStartable(tx: Tx, pipeline: Pick<PipelineRecord, 'id' | 'sinkTable'>): Promise<void>
+  requireStoppable(tx: Tx, id: string): Promise<void>
+  requireDeletable(tx: Tx, id: string): Promise<void>
+}
+
+export interface PipelineServiceDeps {
+  readonly catalog: CatalogService
+  readonly engine: Engine
+  readonly store: PipelineStore
+  readonly operations: Pick<OperationStore, 'listUnsettled'>
+  /** Whether the process of an operation is running. */
+  readonly isAlive: (instanceId: number) => Promise<boolean>
+  readonly supervisor: Supervisor
+  readonly history: PipelineHistory
+  readonly checkpointIo: FileIO
+  readonly roots: () => CheckpointRoots
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly environments: Pick<EnvironmentService, 'list'>
+  readonly versions: RunnableVersions
+  readonly owners?: PipelineOwners
+  /** Releases the snapshots that were pinned in a source for a deleted pipeline. */
+  readonly unpin?: (record: PipelineRecord) => Promise<void>
+}
+
+/** A change of a pipeline, for the audit log and the event log. */
+export interface PipelineChange {
+  readonly action: `pipeline.${string}`
+  readonly event: `pipeline.${string}`
+  readonly id: string
+  readonly context: RequestContext
+  readonly details?: Readonly<Record<string, string>>
+}
+
+/** Records a change in the audit log and the event log, in the transaction of the change. */
+export async function recordPipelineChange(
+  deps: Pick<PipelineServiceDeps, 'audit' | 'events'>,
+  tx: Tx,
+  { action, event, id, context, details }: PipelineChange,
+): Promise<void> {
+  const object = { objectType: 'pipeline', objectId: id } as const
+  await deps.audit.record(tx, { ...context, action, ...object, ...(details ? { details } : {}) })
+  await deps.events.append(tx, { type: event, ...object, data: { id, ...details } })
+}

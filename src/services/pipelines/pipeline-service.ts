@@ -1,0 +1,76 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { ListPipelinesQuery, StartPipelineRequest } from '../../schemas/pipelines.ts'
+import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
+import { type ListPage, pageOfList } from '../paging.ts'
+import { type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
+import type { PipelineHistoryView } from './pipeline-history.ts'
+import { startPipeline } from './start-pipeline.ts'
+
+/** Starts, stops and shows streaming pipelines. */
+export interface PipelineService {
+  /** Validates the request, records the pipeline and starts it; errors name the field. */
+  start(request: StartPipelineRequest, context: RequestContext): Promise<PipelineView>
+  /** Stops a pipeline; one that is not live stays unchanged. Throws `NOT_FOUND`. */
+  stop(id: string, mode: 'graceful' | 'immediate', context: RequestContext): Promise<PipelineView>
+  /** Throws `NOT_FOUND`. */
+  status(id: string): Promise<PipelineView>
+  /** What this process observed of the pipeline. Throws `NOT_FOUND`. */
+  history(id: string): Promise<PipelineHistoryView>
+  /** Newest first. */
+  list(query: ListPipelinesQuery): Promise<ListPage<PipelineView>>
+  /** Deletes a pipeline that is not live. Throws `NOT_FOUND`, `CONFLICT`. */
+  forget(id: string, context: RequestContext): Promise<void>
+  /** All pipelines, or one, for the first message of a monitor. Throws `NOT_FOUND`. */
+  describeAll(id?: string): Promise<readonly PipelineView[]>
+}
+
+/** Pipelines over a supervisor. */
+export function createPipelineService(deps: PipelineServiceDeps): PipelineService {
+  const find = async (id: string): Promise<PipelineRecord> => {
+    const record = await deps.store.find(id)
+    if (!record) throw new DomainError('NOT_FOUND', `no pipeline ${id}`)
+    return record
+  }
+  return {
+    start: (request, context) => startPipeline(deps, request, context),
+    async stop(id, mode, context) {
+      await find(id)
+      await deps.inTransaction(async (tx) => {
+        await deps.owners?.requireStoppable(tx, id)
+        if (!(await createPipelineStore(tx).requestStop(id))) return
+        await recordPipelineChange(deps, tx, {
+          action: 'pipeline.stop',
+          event: 'pipeline.stopping',
+          id,
+          context,
+          details: { mode },
+        })
+      })
+      await deps.supervisor.stop(id, mode)
+      return describePipeline(await find(id))
+    },
+    status: async (id) => describePipeline(await find(id)),
+    history: async (id) => deps.history.of((await find(id)).id),
+    async list({ state, ...page }) {
+      const records = await deps.store.list()
+      const shown = state === undefined ? records : records.filter((one) => one.state === state)
+      const newest = records[0]?.id ?? ''
+      return pageOfList(shown.map(describePipeline), page, `pipelines ${state ?? ''} ${newest}`)
+    },
+    async forget(id, context) {
+      const pipeline = await find(id)
+      await deps.inTransaction(async (tx) => {
+        await deps.owners?.requireDeletable(tx, id)
+        if (!(await createPipelineStore(tx).delete(id))) {
+          throw new DomainError('CONFLICT', `pipeline ${id} is ${pipeline.state}: stop it first`)
+        }
+        await recordPipelineChange(deps, tx, { action: 'pipeline.delete', event: 'pipeline.deleted', id, context })
+      })
+      deps.history.forget(id)
+      await deps.unpin?.(pipeline)
+    },
+    describeAll: async (id) => (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),
+  }
+}

@@ -1,0 +1,167 @@
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interval.ts'
+import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
+import { isUniqueViolation } from '../../storage/database-error.ts'
+import { createOperationStore } from '../../storage/stores/operation-store.ts'
+import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import { createVersionStore } from '../../storage/stores/version-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import { copyQuery } from '../../streaming/sink/batch-query.ts'
+import { cycleThrough } from '../../streaming/supervision/cycle.ts'
+import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
+import { checkStart, createSink, refuse } from '../../streaming/supervision/start-checks.ts'
+import { requireRoleIn, requireUnlisted } from '../environments/write-rules.ts'
+import { newRecord } from './new-record.ts'
+import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
+import { abandonedRollbacks, requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
+
+/**
+ * Validates a request, records the pipeline and starts it. A version runs in its environment; without one, tables that
+ * uat or production lists cannot be written. Throws `DomainError` that names the field.
+ */
+export async function startPipeline(
+  deps: PipelineServiceDeps,
+  asked: StartPipelineRequest,
+  context: RequestContext,
+): Promise<PipelineView> {
+  const triggerMs = parseTriggerInterval(asked.trigger_interval)
+  if (triggerMs === undefined) throw refuse('INVALID_REQUEST', 'trigger_interval', TRIGGER_RULE)
+  const version = await compiled(deps, asked, context)
+  const request = { ...asked, sink_table: sinkOf(asked, version) }
+  const sources = version?.sources ?? [request.source_table ?? '']
+  const catalog = deps.catalog.current()
+  const { engine, checkpointIo } = deps
+  const checked = await checkStart(
+    { catalog, engine, checkpointIo, roots: deps.roots() },
+    {
+      sources,
+      sink: request.sink_table,
+      checkpointLocation: request.checkpoint_location,
+      createSinkTable: request.create_sink_table ?? false,
+      query: version?.query ?? copyQuery,
+    },
+  )
+  if (version === undefined) {
+    await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
+  }
+  const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  const [source] = checked.sources
+  if (checked.sink === undefined && source !== undefined) {
+    await createSink(catalog, source, parseIdentifier(request.sink_table))
+  }
+  const pipeline = newRecord(deps, { request, triggerMs, sources, checked, version, known, user: context.caller.user })
+  await insert(deps, { pipeline, isKnown: known !== undefined, context })
+  await deps.supervisor.launch(pipeline.id)
+  return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+/** The version of a request, compiled with the parameters of its environment; the caller's role is checked first. */
+async function compiled(
+  { versions }: PipelineServiceDeps,
+  { version_id: id, source_table: source }: StartPipelineRequest,
+  { caller }: RequestContext,
+): Promise<CompiledVersion | undefined> {
+  if (id === undefined) {
+    if (source === undefined) throw refuse('INVALID_REQUEST', 'source_table', 'is required')
+    return undefined
+  }
+  if (source !== undefined) throw refuse('INVALID_REQUEST', 'version_id', 'cannot be given together with source_table')
+  const environment = await versions.environmentOf(id)
+  requireRoleIn(environment, caller)
+  return versions.compileVersion(id, caller.user, environment)
+}
+
+/** The sink table; a version defines its own. */
+function sinkOf(request: StartPipelineRequest, version: CompiledVersion | undefined): string {
+  if (version === undefined) {
+    if (request.sink_table === undefined) throw refuse('INVALID_REQUEST', 'sink_table', 'is required')
+    return request.sink_table
+  }
+  if (request.create_sink_table === true) {
+    throw refuse(
+      'INVALID_REQUEST',
+      'create_sink_table',
+      'cannot be given together with version_id: create the table first',
+    )
+  }
+  if (request.sink_table === undefined || request.sink_table === version.sink) return version.sink
+  throw refuse('INVALID_REQUEST', 'sink_table', `is not the sink of the version, ${version.sink}: leave it out`)
+}
+
+interface Place {
+  readonly sources: readonly string[]
+  readonly location: string
+}
+
+/** The pipeline that used the checkpoint before, if any; throws when the checkpoint or the sink is in use. */
+async function requireFree(
+  store: PipelineStore,
+  { sink_table: sink }: { readonly sink_table: string },
+  { sources, location }: Place,
+): Promise<PipelineRecord | undefined> {
+  const known = await store.findByCheckpoint(location)
+  if (known && isLive(known)) throw refuse('CONFLICT', 'checkpoint_location', `pipeline ${known.id} is using it`)
+  if (known && (known.sinkTable !== sink || known.sources.join() !== sources.join())) {
+    const tables = `from ${known.sources.join(', ')} into ${known.sinkTable}`
+    throw refuse('CONFLICT', 'checkpoint_location', `is that of another pipeline, ${known.id}, ${tables}`)
+  }
+  const live = await store.findLiveOn(sink)
+  if (live) throw refuse('CONFLICT', 'sink_table', `pipeline ${live.id} is using it`)
+  const cycle = cycleThrough(await store.listLive(), { sources, sinkTable: sink })
+  if (cycle) throw refuse('CONFLICT', 'sink_table', `its rows would return to the source through ${cycle.join(', ')}`)
+  return known
+}
+
+function isLive({ state }: PipelineRecord): boolean {
+  return state !== 'stopped' && state !== 'failed'
+}
+
+interface Insertion {
+  readonly pipeline: PipelineRecord
+  readonly isKnown: boolean
+  readonly context: RequestContext
+}
+
+/** Of two concurrent starts only one gets the sink and the checkpoint: the database enforces uniqueness of both. */
+async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }: Insertion): Promise<void> {
+  const { id, runId, sources, sinkTable } = pipeline
+  const abandoned = await abandonedRollbacks(deps)
+  const taken = 'another pipeline has just been started on it'
+  try {
+    await deps.inTransaction(async (tx) => {
+      await deps.owners?.requireStartable(tx, pipeline)
+      const store = createPipelineStore(tx)
+      requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
+      await requireUnmoved(tx, pipeline)
+      if (!isKnown) await store.insert(pipeline)
+      else if (!(await store.revive(pipeline))) throw refuse('CONFLICT', 'checkpoint_location', taken)
+      const details = {
+        run_id: runId,
+        source_table: sources.join(', '),
+        sink_table: sinkTable,
+        ...(pipeline.versionId === undefined ? {} : { version_id: pipeline.versionId }),
+        ...(pipeline.environment === undefined ? {} : { environment: pipeline.environment }),
+      }
+      await recordPipelineChange(deps, tx, {
+        action: 'pipeline.start',
+        event: 'pipeline.started',
+        id,
+        context,
+        details,
+      })
+    })
+  } catch (error) {
+    if (isUniqueViolation(error))
+      throw refuse('CONFLICT', 'sink_table', { what: `${taken}, or on the checkpoint`, cause: error })
+    throw error
+  }
+}
+
+/** Refuses a version that left its environment while the start was checked. */
+async function requireUnmoved(tx: Tx, { versionId, environment }: PipelineRecord): Promise<void> {
+  if (versionId === undefined) return
+  const version = await createVersionStore(tx).findById(versionId)
+  if (version?.environment === environment) return
+  throw refuse('CONFLICT', 'version_id', `has just left ${environment ?? ''}: start it again`)
+}

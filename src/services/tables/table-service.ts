@@ -1,0 +1,188 @@
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
+import { formatTransform } from '../../iceberg/partitioning/transforms.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import { describeColumns } from '../../maintenance/evolve.ts'
+import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
+import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
+import type {
+  fileList,
+  historyList,
+  partitionList,
+  refList,
+  snapshotList,
+  tableHealth,
+  tableList,
+  tableOverview,
+  tableSchema,
+} from '../../schemas/tables.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { EventWriter } from '../events/event-log.ts'
+import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging.ts'
+import { describeHealth, healthDigest } from './table-health-view.ts'
+
+export interface TableServiceDeps {
+  readonly catalog: CatalogService
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
+  readonly now: () => Date
+}
+
+/** Reads tables, by qualified name; unknown ones throw `NO_SUCH_TABLE`. Only `register` changes something. */
+export interface TableService {
+  list(namespace: string | undefined, page: PageQuery): Promise<Wire<typeof tableList>>
+  overview(table: string): Promise<Wire<typeof tableOverview>>
+  schema(table: string): Promise<Wire<typeof tableSchema>>
+  health(table: string): Promise<Wire<typeof tableHealth>>
+  snapshots(table: string, page: PageQuery): Promise<Wire<typeof snapshotList>>
+  files(table: string, page: PageQuery): Promise<Wire<typeof fileList>>
+  partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
+  history(table: string, page: PageQuery): Promise<Wire<typeof historyList>>
+  refs(table: string, page: PageQuery): Promise<Wire<typeof refList>>
+  /** Adds an existing table to the catalog; returns its overview. */
+  register(table: string, metadataLocation: string, context: RequestContext): Promise<Wire<typeof tableOverview>>
+  /** The health numbers of a table that the ledger stores. */
+  healthDigest(table: Table): Promise<StoredJson>
+}
+
+/** Table inspection over the current catalog. */
+export function createTableService({ catalog, now, inTransaction, audit, events }: TableServiceDeps): TableService {
+  const inspector = createTableInspector()
+  const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
+  return {
+    async list(namespace, page) {
+      const found = await catalog.current().listTables(namespace?.split('.'))
+      const rows = found.map((identifier) => ({
+        name: identifier.name,
+        namespace: identifier.namespace.join('.'),
+        table: formatIdentifier(identifier),
+      }))
+      const { items, next_page_token } = pageOfList(rows, page, `tables ${namespace ?? ''}`)
+      return { success: true, tables: items, next_page_token }
+    },
+    overview: async (name) => describeTable(name, await load(name)),
+    async schema(name) {
+      const { metadata } = await load(name)
+      return {
+        success: true,
+        table: name,
+        schema_id: metadata.currentSchemaId,
+        columns: describeColumns(currentSchema(metadata)),
+      }
+    },
+    async health(name) {
+      const table = await load(name)
+      const report = describeHealth(name, await inspector.health(table, now().getTime()))
+      return { success: true, table: name, last_updated_at: lastUpdatedAt(table), ...report }
+    },
+    ...tableListings(load, inspector),
+    async register(name, metadataLocation, context) {
+      const identifier = parseIdentifier(name)
+      const entry = { ...context, action: 'table.register', objectType: 'table', objectId: name } as const
+      await inTransaction((tx) => audit.record(tx, { ...entry, outcome: 'begun' }))
+      const table = await catalog.current().registerTable(identifier, metadataLocation)
+      await inTransaction(async (tx) => {
+        await audit.record(tx, entry)
+        await events.append(tx, {
+          type: 'table.registered',
+          objectType: 'table',
+          objectId: name,
+          data: { table: name },
+        })
+      })
+      return describeTable(name, table)
+    },
+    healthDigest: async (table) => healthDigest(await inspector.health(table, now().getTime())),
+  }
+}
+
+type TableListings = Pick<TableService, 'snapshots' | 'files' | 'partitions' | 'history' | 'refs'>
+
+/** The parts of a table, in pages. */
+function tableListings(load: (name: string) => Promise<Table>, inspector: TableInspector): TableListings {
+  return {
+    async snapshots(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listSnapshots(table.metadata), page, table.metadataLocation)
+      return { success: true, snapshots: items, next_page_token }
+    },
+    async files(name, page) {
+      const table = await load(name)
+      const version = table.metadata.currentSnapshotId?.toString() ?? ''
+      const request = { offset: pageOffset(page, version), limit: pageLimit(page) }
+      const { items, nextOffset } = await listFiles(table, request)
+      const next = nextOffset === undefined ? null : offsetToken(nextOffset, version)
+      return { success: true, files: items, next_page_token: next }
+    },
+    async partitions(name, page) {
+      const table = await load(name)
+      const rows = await inspector.partitions(table)
+      const { items, next_page_token } = pageOfList(rows, page, table.metadata.currentSnapshotId?.toString() ?? '')
+      const partitions = items.map((row) => ({
+        spec_id: row.specId,
+        partition: row.values,
+        data_file_count: row.files,
+        record_count: row.records,
+        total_size_bytes: row.bytes,
+        small_file_count: row.smallFiles,
+        delete_file_count: row.deleteFiles,
+      }))
+      return { success: true, partitions, next_page_token }
+    },
+    async history(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listHistory(table.metadata), page, table.metadataLocation)
+      return { success: true, history: items, next_page_token }
+    },
+    async refs(name, page) {
+      const table = await load(name)
+      const { items, next_page_token } = pageOfList(listRefs(table.metadata), page, table.metadataLocation)
+      return { success: true, refs: items, next_page_token }
+    },
+  }
+}
+
+function describeTable(name: string, { metadata, metadataLocation }: Table): Wire<typeof tableOverview> {
+  const spec = currentSpec(metadata)
+  const order = metadata.sortOrders.find(({ orderId }) => orderId === metadata.defaultSortOrderId)
+  return {
+    success: true,
+    table: name,
+    location: metadata.location,
+    metadata_location: metadataLocation,
+    format_version: metadata.formatVersion,
+    uuid: metadata.tableUuid,
+    current_snapshot_id: metadata.currentSnapshotId?.toString() ?? null,
+    refs: listRefs(metadata),
+    partition_spec: {
+      spec_id: spec.specId,
+      fields: spec.fields.map(({ fieldId, sourceId, name: field, transform }) => ({
+        field_id: fieldId,
+        source_id: sourceId,
+        name: field,
+        transform: formatTransform(transform),
+      })),
+    },
+    sort_order: {
+      order_id: metadata.defaultSortOrderId,
+      fields: (order?.fields ?? []).map(({ sourceId, transform, direction, nullOrder }) => ({
+        source_id: sourceId,
+        transform: formatTransform(transform),
+        direction,
+        null_order: nullOrder,
+      })),
+    },
+    properties: metadata.properties,
+    last_updated_at: lastUpdatedAt({ metadata }),
+  }
+}
+
+function lastUpdatedAt({ metadata }: Pick<Table, 'metadata'>): string {
+  return new Date(metadata.lastUpdatedMs).toISOString()
+}

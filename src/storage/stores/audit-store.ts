@@ -1,0 +1,107 @@
+import type { Kysely } from 'kysely'
+
+import { type ChainHead, chainRow, EMPTY_CHAIN, headMac, type UnchainedRow } from '../audit-chain.ts'
+import { parameterRow, prepared } from '../prepared-query.ts'
+import type { AuditEventsTable, AuditHeadTable, StateTables } from '../schema.ts'
+import type { Tx } from '../transactions.ts'
+
+export interface AuditFilter {
+  readonly actor?: string
+  readonly objectId?: string
+  readonly objectType?: string
+  readonly action?: string
+  /** RFC 3339 in UTC with milliseconds, inclusive. */
+  readonly from?: string
+  /** RFC 3339 in UTC with milliseconds, exclusive. */
+  readonly to?: string
+}
+
+export interface AuditPage {
+  readonly limit: number
+  /** Rows before this one; default: from the newest. */
+  readonly beforeSeq?: number
+}
+
+/** The audit log. Rows are only appended, in the transaction of the change that they record. */
+export interface AuditStore {
+  /** Appends a row to the chain; call it in a transaction of `InTransaction`, which keeps other writers out. */
+  append(tx: Tx, row: UnchainedRow): Promise<ChainHead>
+  /** Newest first; one row more than the limit when there are more. */
+  list(filter: AuditFilter, page: AuditPage): Promise<readonly AuditEventsTable[]>
+  /** Rows after `seq`, oldest first. */
+  after(seq: number, limit: number): Promise<readonly AuditEventsTable[]>
+  /** The stored head, valid or not. */
+  head(): Promise<AuditHeadTable | undefined>
+}
+
+const COLUMNS = [
+  'seq',
+  'at',
+  'actor',
+  'role',
+  'channel',
+  'action',
+  'object_type',
+  'object_id',
+  'outcome',
+  'request_id',
+  'details_json',
+  'prev_hash',
+  'hash',
+] as const satisfies readonly (keyof AuditEventsTable)[]
+
+/** The audit log in the state database; `key` signs its head and must be stored outside of the database. */
+export function createAuditStore(db: Kysely<StateTables>, key: Uint8Array): AuditStore {
+  return {
+    append: (tx, row) => append(tx, key, row),
+    list: (filter, page) => list(db, filter, page),
+    after: (seq, limit) =>
+      db.selectFrom('audit_events').selectAll().where('seq', '>', seq).orderBy('seq').limit(limit).execute(),
+    head: () => db.selectFrom('audit_head').selectAll().where('id', '=', 1).executeTakeFirst(),
+  }
+}
+
+const findHead = prepared<{ id: number }, AuditHeadTable>((db, parameter) =>
+  db.selectFrom('audit_head').selectAll().where('id', '=', parameter('id')),
+)
+
+const insertEvent = prepared<AuditEventsTable, unknown>((db, parameter) =>
+  db.insertInto('audit_events').values(parameterRow(parameter, COLUMNS)),
+)
+
+const moveHead = prepared<AuditHeadTable, unknown>((db, parameter) =>
+  db
+    .updateTable('audit_head')
+    .set({ seq: parameter('seq'), hash: parameter('hash'), mac: parameter('mac') })
+    .where('id', '=', parameter('id')),
+)
+
+async function append(tx: Tx, key: Uint8Array, row: UnchainedRow): Promise<ChainHead> {
+  const [stored] = (await findHead(tx, { id: 1 })).rows
+  const next = chainRow(stored ?? EMPTY_CHAIN, row)
+  await insertEvent(tx, next)
+  const head = { id: 1, seq: next.seq, hash: next.hash, mac: headMac(key, next) }
+  if (stored) await moveHead(tx, head)
+  else await tx.insertInto('audit_head').values(head).execute()
+  return next
+}
+
+async function list(
+  db: Kysely<StateTables>,
+  filter: AuditFilter,
+  page: AuditPage,
+): Promise<readonly AuditEventsTable[]> {
+  let query = db
+    .selectFrom('audit_events')
+    .selectAll()
+    .orderBy('seq', 'desc')
+    .limit(page.limit + 1)
+  if (page.beforeSeq !== undefined) query = query.where('seq', '<', page.beforeSeq)
+  if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
+  if (filter.objectId !== undefined) query = query.where('object_id', '=', filter.objectId)
+  if (filter.objectType !== undefined) query = query.where('object_type', '=', filter.objectType)
+  if (filter.action !== undefined) query = query.where('action', '=', filter.action)
+  if (filter.from !== undefined) query = query.where('at', '>=', filter.from)
+  if (filter.to !== undefined) query = query.where('at', '<', filter.to)
+  return query.execute()
+}

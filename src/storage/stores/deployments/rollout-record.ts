@@ -1,0 +1,52 @@
+import type { DeploymentAction } from '../../../domain/deployments.ts'
+import type { PipelineRecord } from '../pipeline-store.ts'
+
+/**
+ * The steps of a rollout. Each is written in the transaction of its effect, and can be repeated after a crash:
+ * validating → stopping (the old pipeline) → starting (the new one) → watching; after a failure withdrawing (the new
+ * one) → restoring (the old one). An undeployment ends after `stopping`.
+ */
+export type RolloutPhase = 'validating' | 'stopping' | 'starting' | 'watching' | 'withdrawing' | 'restoring'
+
+/** A source of the new pipeline and where reading it starts. */
+export interface PlannedSource {
+  readonly table: string
+  readonly uuid: string
+  /** Its position in the old pipeline, whose offset carries over; absent: it is read from the beginning. */
+  readonly carriedFrom?: number
+}
+
+/** The pipeline that a rollout starts. */
+export interface PlannedRun {
+  /** The record to write, but for positions and progress, which follow from the checkpoint at the start. */
+  readonly pipeline: PipelineRecord
+  readonly isSameCheckpoint: boolean
+  readonly sources: readonly PlannedSource[]
+  readonly sinkUuid: string
+}
+
+/** A deploy, undeploy or rollback in progress. */
+export interface Rollout {
+  /** Also the id of its entry in the history. */
+  readonly id: string
+  readonly action: DeploymentAction
+  readonly phase: RolloutPhase
+  /** The version to run; absent: the newest in the environment when it is validated. */
+  readonly versionId?: string
+  readonly checkpoint: 'continue' | 'fresh'
+  readonly startedBy: string
+  readonly requestId?: string
+  /** Of the plan that was asked for: validation refuses another one. */
+  readonly fingerprint?: string
+  /** When the phase began, ms since the epoch. */
+  readonly phaseSinceMs: number
+  /** Since when the new pipeline has nothing to read, ms since the epoch. */
+  readonly idleSinceMs?: number
+  /** The pipeline as it was before. */
+  readonly previous?: PipelineRecord
+  readonly planned?: PlannedRun
+  /** Why it is undone. */
+  readonly reason?: string
+  /** What arrived in the environment meanwhile, to be done next. */
+  readonly queued?: 'deploy' | 'undeploy'
+}

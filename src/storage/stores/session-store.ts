@@ -1,0 +1,72 @@
+import type { Kysely, Selectable } from 'kysely'
+
+import { decodeOptional } from '../nullable.ts'
+import type { SessionsTable, StateTables } from '../schema.ts'
+
+/** A browser session, without its secret. */
+export interface SessionRecord {
+  readonly user: string
+  readonly role: string
+  /** Hash of the Lockhouse token that opened the session. */
+  readonly tokenSha256?: string
+  readonly createdAt: string
+  readonly lastUsedAt: string
+  readonly expiresAt?: string
+}
+
+export interface SessionStore {
+  insert(session: SessionRecord & { readonly idSha256: string }): Promise<void>
+  /** The session, also when it has expired: the caller decides. */
+  find(idSha256: string): Promise<SessionRecord | undefined>
+  touch(idSha256: string, lastUsedAt: string): Promise<void>
+  /** Deletes a session; false when there is none. */
+  delete(idSha256: string): Promise<boolean>
+  /** Deletes sessions that were last used before the given time and returns how many. */
+  deleteIdle(lastUsedBefore: string): Promise<number>
+}
+
+/** Browser sessions in the state database. */
+export function createSessionStore(db: Kysely<StateTables>): SessionStore {
+  return {
+    async insert(session) {
+      await db.insertInto('sessions').values(toRow(session)).execute()
+    },
+    async find(idSha256) {
+      const row = await db.selectFrom('sessions').selectAll().where('id_sha256', '=', idSha256).executeTakeFirst()
+      return row && fromRow(row)
+    },
+    async touch(idSha256, lastUsedAt) {
+      await db.updateTable('sessions').set({ last_used_at: lastUsedAt }).where('id_sha256', '=', idSha256).execute()
+    },
+    async delete(idSha256) {
+      const result = await db.deleteFrom('sessions').where('id_sha256', '=', idSha256).executeTakeFirst()
+      return result.numDeletedRows === 1n
+    },
+    async deleteIdle(lastUsedBefore) {
+      const result = await db.deleteFrom('sessions').where('last_used_at', '<', lastUsedBefore).executeTakeFirst()
+      return Number(result.numDeletedRows)
+    },
+  }
+}
+
+function toRow(session: SessionRecord & { readonly idSha256: string }): SessionsTable {
+  return {
+    id_sha256: session.idSha256,
+    user_id: session.user,
+    role: session.role,
+    token_sha256: session.tokenSha256 ?? null,
+    created_at: session.createdAt,
+    last_used_at: session.lastUsedAt,
+    expires_at: session.expiresAt ?? null,
+  }
+}
+
+function fromRow(row: Selectable<SessionsTable>): SessionRecord {
+  return {
+    user: row.user_id,
+    role: row.role,
+    createdAt: row.created_at,
+    lastUsedAt: row.last_used_at,
+    ...decodeOptional({ tokenSha256: row.token_sha256, expiresAt: row.expires_at }),
+  }
+}

@@ -1,0 +1,273 @@
+import type { Kysely } from 'kysely'
+
+import type { Environment } from '../../domain/environments.ts'
+import type { PipelineGraph } from '../../domain/graph.ts'
+import { contentHash } from '../content-hash.ts'
+import { fromRequiredColumn, toRequiredColumn } from '../json-column.ts'
+import type { KeyPageRequest } from '../key-page.ts'
+import { prepared } from '../prepared-query.ts'
+import type { PipelineVersionsTable, StateTables } from '../schema.ts'
+
+/** A version without its content. */
+export interface VersionSummary {
+  readonly id: string
+  readonly definitionId: string
+  /** 1..n in a definition, without gaps. */
+  readonly version: number
+  readonly formatVersion: number
+  readonly environment: Environment
+  /** SHA-256 of the canonical graph, in hex, as computed when the version was created. */
+  readonly contentHash: string
+  readonly nodeCount: number
+  readonly edgeCount: number
+  readonly createdBy: string
+  readonly createdAt: string
+  readonly updatedAt: string
+}
+
+/** The versions of a definition in one environment. */
+export interface EnvironmentSummary {
+  readonly newest: VersionSummary
+  readonly count: number
+}
+
+export interface VersionRecord extends VersionSummary {
+  readonly graph: PipelineGraph
+}
+
+export interface DeployedVersion extends VersionRecord {
+  readonly definitionName: string
+}
+
+/** A version to create; it gets the next number. */
+export type NewVersion = Omit<VersionRecord, 'version' | 'contentHash' | 'nodeCount' | 'edgeCount' | 'updatedAt'>
+
+export interface VersionMove {
+  readonly id: string
+  readonly from: Environment
+  readonly to: Environment
+  readonly contentHash: string
+  readonly now: string
+}
+
+/** Versions. Only their environment ever changes; they are deleted only with their definition. */
+export interface VersionStore {
+  /** Creates a version with the next number; call it in a transaction of `InTransaction`. */
+  insert(version: NewVersion): Promise<VersionRecord>
+  find(definitionId: string, id: string): Promise<VersionRecord | undefined>
+  /** A version of any definition. */
+  findById(id: string): Promise<VersionRecord | undefined>
+  /** Newest first, one more than the limit if there are more; the key is the version number. */
+  list(definitionId: string, page: KeyPageRequest<number>): Promise<readonly VersionSummary[]>
+  /** The newest version in each environment that has one. */
+  latest(definitionId: string): Promise<readonly VersionRecord[]>
+  /** The environments of all versions; the newest version represents each environment. */
+  versionsByEnvironment(definitionId: string): Promise<readonly Pick<VersionSummary, 'version' | 'environment'>[]>
+  /** The newest version and the number of versions, in each environment of each of these definitions. */
+  newestOfEach(definitionIds: readonly string[]): Promise<readonly EnvironmentSummary[]>
+  /** All versions in these environments, of any definition; only one page of them is in memory. */
+  inEnvironments(environments: readonly Environment[]): AsyncIterable<DeployedVersion>
+  /** The newest version in an environment. */
+  newestIn(definitionId: string, environment: Environment): Promise<{ readonly id: string } | undefined>
+  /** Moves a version; false when it is not in `from`, or does not have this content. */
+  move(move: VersionMove): Promise<boolean>
+}
+
+const SUMMARY_COLUMNS = [
+  'id',
+  'definition_id',
+  'version',
+  'format_version',
+  'environment',
+  'content_hash',
+  'node_count',
+  'edge_count',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const satisfies readonly (keyof PipelineVersionsTable)[]
+
+const findVersion = prepared<Pick<PipelineVersionsTable, 'id' | 'definition_id'>, PipelineVersionsTable>(
+  (db, parameter) =>
+    db
+      .selectFrom('pipeline_versions')
+      .selectAll()
+      .where('id', '=', parameter('id'))
+      .where('definition_id', '=', parameter('definition_id')),
+)
+
+const findNewest = prepared<Pick<PipelineVersionsTable, 'definition_id' | 'environment'>, { id: string }>(
+  (db, parameter) =>
+    db
+      .selectFrom('pipeline_versions')
+      .select('id')
+      .where('definition_id', '=', parameter('definition_id'))
+      .where('environment', '=', parameter('environment'))
+      .orderBy('version', 'desc')
+      .limit(1),
+)
+
+const moveVersion = prepared<VersionMove, unknown>((db, parameter) =>
+  db
+    .updateTable('pipeline_versions')
+    .set({ environment: parameter('to'), updated_at: parameter('now') })
+    .where('id', '=', parameter('id'))
+    .where('environment', '=', parameter('from'))
+    .where('content_hash', '=', parameter('contentHash')),
+)
+
+/** Pipeline versions in the state database. */
+export function createVersionStore(db: Kysely<StateTables>): VersionStore {
+  return {
+    insert: (version) => insert(db, version),
+    async find(definitionId, id) {
+      const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
+      return row && fromRow(row)
+    },
+    async findById(id) {
+      const row = await db.selectFrom('pipeline_versions').selectAll().where('id', '=', id).executeTakeFirst()
+      return row && fromRow(row)
+    },
+    async list(definitionId, { limit, after }) {
+      let query = db.selectFrom('pipeline_versions').select(SUMMARY_COLUMNS).where('definition_id', '=', definitionId)
+      if (after !== undefined) query = query.where('version', '<', after)
+      const rows = await query
+        .orderBy('version', 'desc')
+        .limit(limit + 1)
+        .execute()
+      return rows.map(summaryFromRow)
+    },
+    async latest(definitionId) {
+      const newest = newestPerEnvironment(db, definitionId)
+        .clearSelect()
+        .select((select) => select.fn.max('version').as('version'))
+      const query = db.selectFrom('pipeline_versions').selectAll().where('definition_id', '=', definitionId)
+      const rows = await query.where('version', 'in', newest).orderBy('version', 'desc').execute()
+      return rows.map(fromRow)
+    },
+    async versionsByEnvironment(definitionId) {
+      const rows = await newestPerEnvironment(db, definitionId).execute()
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
+      return rows.map(({ version, environment }) => ({ version, environment: environment as Environment }))
+    },
+    inEnvironments: (environments) => inEnvironments(db, environments),
+    newestOfEach: (definitionIds) => newestOfEach(db, definitionIds),
+    async newestIn(definitionId, environment) {
+      return (await findNewest(db, { definition_id: definitionId, environment })).rows[0]
+    },
+    async move(move) {
+      return (await moveVersion(db, move)).numAffectedRows === 1n
+    },
+  }
+}
+
+function newestPerEnvironment(db: Kysely<StateTables>, definitionId: string) {
+  return db
+    .selectFrom('pipeline_versions')
+    .select((select) => ['environment', select.fn.max('version').as('version')])
+    .where('definition_id', '=', definitionId)
+    .groupBy('environment')
+}
+
+const PAGE_OF_GRAPHS = 100
+
+async function* inEnvironments(
+  db: Kysely<StateTables>,
+  environments: readonly Environment[],
+): AsyncGenerator<DeployedVersion, void, undefined> {
+  for (let after = ''; ;) {
+    const rows = await db
+      .selectFrom('pipeline_versions')
+      .innerJoin('pipeline_definitions', 'pipeline_definitions.id', 'pipeline_versions.definition_id')
+      .selectAll('pipeline_versions')
+      .select('pipeline_definitions.name as definition_name')
+      .where('pipeline_versions.environment', 'in', environments)
+      .where('pipeline_versions.id', '>', after)
+      .orderBy('pipeline_versions.id')
+      .limit(PAGE_OF_GRAPHS)
+      .execute()
+    for (const row of rows) yield { ...fromRow(row), definitionName: row.definition_name }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < PAGE_OF_GRAPHS) return
+    after = last.id
+  }
+}
+
+async function newestOfEach(
+  db: Kysely<StateTables>,
+  definitionIds: readonly string[],
+): Promise<readonly EnvironmentSummary[]> {
+  if (definitionIds.length === 0) return []
+  const newest = db
+    .selectFrom('pipeline_versions')
+    .select((select) => [
+      'definition_id as of_definition',
+      select.fn.max('version').as('newest_version'),
+      select.fn.countAll<number>().as('how_many'),
+    ])
+    .where('definition_id', 'in', definitionIds)
+    .groupBy(['definition_id', 'environment'])
+  const rows = await db
+    .selectFrom(newest.as('newest'))
+    .innerJoin('pipeline_versions', (join) =>
+      join
+        .onRef('pipeline_versions.definition_id', '=', 'newest.of_definition')
+        .onRef('pipeline_versions.version', '=', 'newest.newest_version'),
+    )
+    .select([...SUMMARY_COLUMNS, 'newest.how_many'])
+    .execute()
+  return rows.map((row) => ({ newest: summaryFromRow(row), count: row.how_many }))
+}
+
+async function insert(db: Kysely<StateTables>, version: NewVersion): Promise<VersionRecord> {
+  const query = db.selectFrom('pipeline_versions').select('version').orderBy('version', 'desc').limit(1)
+  const last = await query.where('definition_id', '=', version.definitionId).executeTakeFirst()
+  const record: VersionRecord = {
+    ...version,
+    version: (last?.version ?? 0) + 1,
+    contentHash: contentHash(version.graph),
+    nodeCount: version.graph.nodes.length,
+    edgeCount: version.graph.edges.length,
+    updatedAt: version.createdAt,
+  }
+  await db.insertInto('pipeline_versions').values(toRow(record)).execute()
+  return record
+}
+
+function toRow(version: VersionRecord): PipelineVersionsTable {
+  return {
+    id: version.id,
+    definition_id: version.definitionId,
+    version: version.version,
+    format_version: version.formatVersion,
+    environment: version.environment,
+    content_hash: version.contentHash,
+    node_count: version.nodeCount,
+    edge_count: version.edgeCount,
+    created_by: version.createdBy,
+    created_at: version.createdAt,
+    updated_at: version.updatedAt,
+    graph_json: toRequiredColumn(version.graph),
+  }
+}
+
+function fromRow(row: PipelineVersionsTable): VersionRecord {
+  return { ...summaryFromRow(row), graph: fromRequiredColumn<PipelineGraph>(row.graph_json) }
+}
+
+function summaryFromRow(row: Pick<PipelineVersionsTable, (typeof SUMMARY_COLUMNS)[number]>): VersionSummary {
+  return {
+    id: row.id,
+    definitionId: row.definition_id,
+    version: row.version,
+    formatVersion: row.format_version,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a check of the column holds it
+    environment: row.environment as Environment,
+    contentHash: row.content_hash,
+    nodeCount: row.node_count,
+    edgeCount: row.edge_count,
+    createdBy: row.created_by,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,49 @@
+import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import type { PinKeeper } from './pin-keeper.ts'
+import { canReadOn } from '../supervision/pipeline-errors.ts'
+import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
+
+export interface ReassertPinsDeps {
+  readonly store: Pick<PipelineStore, 'list'>
+  readonly pins: PinKeeper
+  readonly everyMs: number
+  readonly onError: (error: unknown) => void
+}
+
+/** Pins a source for a pipeline that does not run, exactly where reading resumes; if it cannot resume, removes the pin. */
+export async function pinIdle(
+  pins: PinKeeper | undefined,
+  { id, sources, error, positions = [] }: PipelineRecord,
+): Promise<void> {
+  await pins?.keep({
+    pipelineId: id,
+    sources,
+    positions: positions.map(fromStoredPosition),
+    mustHold: canReadOn(error?.code),
+    isIdle: true,
+  })
+}
+
+/**
+ * Regularly restores missing pins of pipelines that do not run: a writer that ignores retention (PyIceberg 0.12) resets
+ * that of `main` with each of its commits. Returns a function that stops this.
+ */
+export function reassertPins({ store, pins, everyMs, onError }: ReassertPinsDeps): () => Promise<void> {
+  let pending: Promise<void> | undefined
+  const check = async (): Promise<void> => {
+    for (const record of await store.list()) {
+      if (record.state === 'stopped' || record.state === 'failed') await pinIdle(pins, record)
+    }
+  }
+  const timer = setInterval(() => {
+    pending ??= check()
+      .catch(onError)
+      .finally(() => {
+        pending = undefined
+      })
+  }, everyMs)
+  return async () => {
+    clearInterval(timer)
+    await pending
+  }
+}

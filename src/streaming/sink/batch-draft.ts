@@ -1,0 +1,116 @@
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
+import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import { operationOf, type ReadPosition, toCount, type UnreadHistory } from '../source/history.ts'
+
+/** How much one batch may read; the first file is always read. */
+export interface BatchLimits {
+  readonly maxFiles: number
+  readonly maxBytes: number
+}
+
+/** What a batch reads of one source. */
+export interface SourceBatch {
+  readonly tasks: readonly FileScanTask[]
+  readonly end: ReadPosition
+  /** Whether the limits left files unread. */
+  readonly hasMore: boolean
+  /** Snapshots of kind `overwrite` and `delete` that were skipped because of `on_delete: skip`. */
+  readonly skippedSnapshots: number
+}
+
+/** A file of a snapshot with its index in the order of the snapshot's manifests. */
+export interface IndexedFile {
+  readonly index: number
+  readonly task: FileScanTask
+}
+
+/** The files of one snapshot that a source reads. */
+export interface SnapshotFiles {
+  readonly files: readonly IndexedFile[]
+  /** The position at which all of them are read. */
+  readonly end: number
+}
+
+/** A batch under construction. */
+export class BatchDraft {
+  readonly #start: ReadPosition
+  readonly #limits: BatchLimits
+  readonly #tasks: FileScanTask[] = []
+  #end: ReadPosition
+  #bytes = 0
+  #skipped = 0
+  isFull = false
+
+  constructor(start: ReadPosition, limits: BatchLimits) {
+    this.#start = start
+    this.#limits = limits
+    this.#end = start
+  }
+
+  get scansAllFiles(): boolean {
+    return this.#end.offset.scanAllFiles
+  }
+
+  get hasMoved(): boolean {
+    return this.#end !== this.#start
+  }
+
+  get isEmpty(): boolean {
+    return this.#tasks.length === 0
+  }
+
+  get isComplete(): boolean {
+    return this.#end.isComplete
+  }
+
+  /** Goes to the beginning of a snapshot. */
+  enter(snapshot: Snapshot): void {
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
+  }
+
+  /** Goes to the end of a snapshot with all of these files. */
+  jump(
+    { snapshot, position }: { readonly snapshot: Snapshot; readonly position: number },
+    tasks: readonly FileScanTask[],
+  ): void {
+    this.#tasks.push(...tasks)
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
+  }
+
+  /** Goes to the end of a snapshot of which nothing is read. */
+  pass(snapshot: Snapshot): void {
+    if (operationOf(snapshot) !== 'replace') this.#skipped += 1
+    const position = toCount(snapshot.summary['added-data-files'])
+    this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
+  }
+
+  /** Takes files of the snapshot that the end is in, as far as the limits allow. */
+  take({ files, end }: SnapshotFiles, until: number): void {
+    let { position } = this.#end.offset
+    for (const { index, task } of files) {
+      if (index < this.#end.offset.position || index >= until) continue
+      const size = task.dataFile.fileSizeInBytes
+      const isOver = this.#tasks.length + 1 > this.#limits.maxFiles || this.#bytes + size > this.#limits.maxBytes
+      if (this.#tasks.length > 0 && isOver) {
+        this.isFull = true
+        break
+      }
+      this.#tasks.push(task)
+      this.#bytes += size
+      position = index + 1
+    }
+    const isComplete = !this.isFull && Math.max(position, until) >= end
+    this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
+  }
+
+  batch({ after }: UnreadHistory): SourceBatch {
+    const at = this.#end.offset.snapshotId
+    const last = after.at(-1)?.snapshotId ?? this.#start.offset.snapshotId
+    return {
+      tasks: this.#tasks,
+      end: this.#end,
+      hasMore: this.isFull || (this.hasMoved && (at !== last || !this.isComplete)),
+      skippedSnapshots: this.#skipped,
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import type { SourceLag } from '../source/plan.ts'
+import type { OffsetView } from '../source/offset.ts'
+
+/** What a trigger did: Spark's `StreamingQueryProgress` in snake_case (docs/api.md#streaming-pipelines). */
+export interface BatchProgress {
+  readonly id: string
+  readonly run_id: string
+  readonly batch_id: number
+  /** When the trigger started. */
+  readonly timestamp: string
+  readonly batch_duration_ms: number
+  readonly num_input_rows: number
+  /** Rows per second since the previous trigger; null when there was none. */
+  readonly input_rows_per_second: number | null
+  readonly processed_rows_per_second: number | null
+  readonly duration_ms: Readonly<Record<string, number>>
+  readonly sources: readonly SourceProgress[]
+  readonly sink: {
+    readonly description: string
+    readonly num_output_rows: number
+    readonly snapshot_id: string | null
+  }
+}
+
+export interface SourceProgress {
+  readonly description: string
+  readonly start_offset: OffsetView | null
+  readonly end_offset: OffsetView | null
+  /** The newest snapshot of the table; null while it has none. */
+  readonly latest_offset: { readonly snapshot_id: string } | null
+  readonly num_input_rows: number
+  readonly lag: SourceLag
+}
+
+/** Rows per second, rounded to a tenth as Spark does; null when there is no time to divide by. */
+export function ratePerSecond(rows: number, ms: number | undefined): number | null {
+  return ms === undefined || ms <= 0 ? null : Math.round((rows * 10_000) / ms) / 10
+}
+
+/** Measures the parts of a trigger, ms. */
+export class Stopwatch {
+  readonly #parts: Record<string, number> = {}
+  readonly #startedAt = performance.now()
+
+  async time<T>(part: string, work: () => Promise<T>): Promise<T> {
+    const startedAt = performance.now()
+    try {
+      return await work()
+    } finally {
+      this.#parts[part] = (this.#parts[part] ?? 0) + Math.round(performance.now() - startedAt)
+    }
+  }
+
+  /** All parts, and the whole as `trigger_execution`. */
+  parts(): Readonly<Record<string, number>> {
+    return { ...this.#parts, trigger_execution: Math.round(performance.now() - this.#startedAt) }
+  }
+}

@@ -1,0 +1,75 @@
+import type { Schema } from '../../iceberg/schema/schema.ts'
+import type { NestedField } from '../../iceberg/schema/types.ts'
+import { mapColumns } from './column-mapping.ts'
+import type { ColumnPair, SourceColumn } from './column-mapping.ts'
+import type { ChangedColumn } from '../graph/column-uses.ts'
+
+/** One source of a batch as the query reads it. */
+export interface CompiledInput {
+  /** Name of the relation in the query. */
+  readonly name: string
+  readonly fields: readonly NestedField[]
+  readonly columnsBy: 'id' | 'name'
+}
+
+/** A query compiled for the current schemas of sources and sink. */
+export interface CompiledBatch {
+  /** One per source, in the order of the pipeline's sources. */
+  readonly inputs: readonly CompiledInput[]
+  /** A SELECT over the inputs with one column `c<field id>` per top-level column of the sink. */
+  readonly query: string
+  /** Whether it returns the same rows in every run. */
+  readonly isRepeatable: boolean
+  /** Whether every row of the sources becomes exactly one row of the sink; the batch then counts them. */
+  readonly isOneToOne: boolean
+  /** Whether it contains SQL written by a user; default false. */
+  readonly isUntrusted?: boolean
+  /** Which columns stay paired even after a rename; empty when that does not apply. */
+  readonly pairs: readonly ColumnPair[]
+  /** Columns of the sources that the sink lacks; they are added to a sink that follows its source, otherwise the pipeline waits. */
+  readonly missing: readonly SourceColumn[]
+  /** Readable reasons why the batch cannot be written; empty when it can. */
+  readonly problems: readonly string[]
+}
+
+export interface BatchSchemas {
+  /** One per source, in the order of the pipeline's sources. */
+  readonly sources: readonly Schema[]
+  readonly sink: Schema
+  /** What earlier batches paired; see {@link CompiledBatch.pairs}. */
+  readonly known: readonly ColumnPair[]
+}
+
+/** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */
+export interface BatchQuery {
+  /** Whether it has parts that a user wrote; default false. */
+  readonly isUntrusted?: boolean
+  /** Replaces a text that contains a secret of the query; for messages of errors. */
+  readonly hide?: (text: string) => string
+  /** Throws `PipelineStopped` when the query can never run again. */
+  requireRunnable?(): void
+  compile(schemas: BatchSchemas): CompiledBatch | Promise<CompiledBatch>
+  /** Whether the query reads a column of a source; it must not be renamed or dropped while the pipeline lives. */
+  usesColumn?(column: ChangedColumn): Promise<boolean>
+}
+
+const INPUT = 'source_rows'
+
+/** Copies every row of one source; columns are matched as {@link mapColumns} says. */
+export const copyQuery: BatchQuery = {
+  compile({ sources, sink, known }) {
+    const [source] = sources
+    if (source === undefined || sources.length > 1) throw new Error('a copy has one source')
+    const { reads, sinkIds, pairs, missing, problems } = mapColumns(source, sink, known)
+    const columns = reads.map(({ id }, at) => `c${id} AS c${sinkIds[at]}`)
+    return {
+      inputs: [{ name: INPUT, fields: reads, columnsBy: 'id' }],
+      query: `SELECT ${columns.join(', ')} FROM ${INPUT}`,
+      isRepeatable: true,
+      isOneToOne: true,
+      pairs,
+      missing,
+      problems,
+    }
+  },
+}

@@ -1,0 +1,73 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { commitTable } from '../../catalog/commit-table.ts'
+import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import { addColumn } from '../../iceberg/update/apply/schema-update.ts'
+import type { BatchQuery, CompiledBatch } from './batch-query.ts'
+import type { ColumnPair } from './column-mapping.ts'
+import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
+import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
+
+export interface FitRequest {
+  readonly catalog: Catalog
+  readonly query: BatchQuery
+  readonly sources: readonly Table[]
+  readonly sink: Table
+  readonly known: readonly ColumnPair[]
+}
+
+/** A query that fits a sink. */
+export interface FittedBatch {
+  readonly compiled: CompiledBatch
+  /** The sink, with its new columns. */
+  readonly sink: Table
+}
+
+/** Why no batch can be written for these schemas; undefined when it can. */
+export function compileProblem({ missing, problems }: CompiledBatch, sink: Table): string | undefined {
+  const reasons = [...problems]
+  if (missing.length > 0 && !followsSource(sink)) {
+    const names = missing.map(({ path }) => path).join(', ')
+    reasons.push(`the sink has no column ${names} of the source: add it to ${formatIdentifier(sink.identifier)}`)
+  }
+  return reasons.length === 0 ? undefined : reasons.join('; ')
+}
+
+/**
+ * Compiles the query for the current tables. A sink that a pipeline created gets the new columns of its source. Throws
+ * `IncompatibleSchemas` when rows cannot be written without losing values.
+ */
+export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
+  const compiled = await compile(request)
+  const problem = compileProblem(compiled, request.sink)
+  if (problem !== undefined) throw new IncompatibleSchemas(problem)
+  if (compiled.missing.length === 0) return { compiled, sink: request.sink }
+  for (const { path, field } of compiled.missing) {
+    await commitTable(request.catalog, request.sink.identifier, async (fresh) => {
+      const { requirements, updates } = addColumn(fresh.metadata, {
+        name: path,
+        type: field.type,
+        ...(field.doc === undefined ? {} : { doc: field.doc }),
+      })
+      return { requirements, updates, writtenFiles: [] }
+    })
+  }
+  const sink = await request.catalog.loadTable(request.sink.identifier)
+  const again = await compile({ ...request, sink })
+  const rest = compileProblem(again, sink) ?? again.missing.map(({ path }) => path).join(', ')
+  if (rest !== '') throw new IncompatibleSchemas(`the sink does not fit its source: ${rest}`)
+  return { compiled: again, sink }
+}
+
+async function compile({ query, sources, sink, known }: FitRequest): Promise<CompiledBatch> {
+  return query.compile({
+    sources: sources.map(({ metadata }) => currentSchema(metadata)),
+    sink: currentSchema(sink.metadata),
+    known,
+  })
+}
+
+function followsSource({ metadata }: Table): boolean {
+  return metadata.properties[FOLLOWS_SOURCE] === 'true'
+}

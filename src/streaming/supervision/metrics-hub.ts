@@ -1,0 +1,45 @@
+/** A change of a pipeline, for subscribers. `payload` has the shape of the HTTP interface. */
+export interface HubEvent {
+  readonly kind: 'state' | 'progress'
+  readonly pipelineId: string
+  readonly payload: object
+  /** Its sequence number in this process: 1, 2, … */
+  readonly seq: number
+  /** A newer event replaces an older one with the same key. */
+  readonly key: string
+}
+
+/** Sends pipeline events to subscribers; none of them can delay the others or a pipeline. */
+export interface MetricsHub {
+  publish(kind: HubEvent['kind'], pipelineId: string, payload: object): void
+  /** The number of the last event; 0: none yet. */
+  readonly lastSeq: number
+  /** Calls back with all events, or those of one pipeline, as they are published; returns the unsubscribe function. */
+  listen(listener: (event: HubEvent) => void, pipelineId?: string): () => void
+  /** The number of subscribers. */
+  subscriberCount(): number
+}
+
+/** A hub in this process. Events are not stored: a new subscriber reads the list of pipelines first. */
+export function createMetricsHub(): MetricsHub {
+  const listeners = new Set<(event: HubEvent) => void>()
+  let lastSeq = 0
+  return {
+    publish(kind, pipelineId, payload) {
+      lastSeq += 1
+      const event = { kind, pipelineId, payload, seq: lastSeq, key: `${kind} ${pipelineId}` }
+      for (const listener of listeners) listener(event)
+    },
+    get lastSeq() {
+      return lastSeq
+    },
+    listen(listener, pipelineId) {
+      const wanted = (event: HubEvent): void => {
+        if (pipelineId === undefined || event.pipelineId === pipelineId) listener(event)
+      }
+      listeners.add(wanted)
+      return () => void listeners.delete(wanted)
+    },
+    subscriberCount: () => listeners.size,
+  }
+}

@@ -1,0 +1,72 @@
+import { DomainError } from '../../domain/errors.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+
+/** Why a pipeline stopped until a user acts; closed list, shown as `error.code`. */
+export type StopCode =
+  | 'HISTORY_LOST' // unread rows are no longer in the source
+  | 'SOURCE_NOT_APPENDED' // the source changed or deleted rows
+  | 'TABLE_REPLACED' // the name now belongs to another table
+  | 'CHECKPOINT_MISMATCH' // the checkpoint and the sink do not belong together
+  | 'VERSION_LOST' // the version with the pipeline's graph was deleted
+  | 'MISSING_SECRET' // a variable of the server that its parameters name is not set
+  | 'LIMIT_EXCEEDED' // its batches exceed a time, memory or disk limit
+  | 'FENCED' // another copy of the pipeline commits into the sink
+
+const NOT_RESUMABLE: ReadonlySet<string> = new Set<StopCode>(['HISTORY_LOST', 'TABLE_REPLACED'])
+
+/** Whether a pipeline that failed with this code could resume, so that its unread snapshots must be kept. */
+export function canReadOn(code: string | undefined): boolean {
+  return code === undefined || !NOT_RESUMABLE.has(code)
+}
+
+/** An error that a retry cannot fix: the pipeline ends as `failed`. */
+export class PipelineStopped extends Error {
+  override readonly name: string = 'PipelineStopped'
+  readonly code: StopCode
+
+  constructor(code: StopCode, message: string, options?: { cause?: unknown }) {
+    super(message, options)
+    this.code = code
+  }
+}
+
+/**
+ * Another session committed a batch first. It may belong to the process that ran this pipeline before and has not
+ * noticed yet: the lease holder opens a new session, and only repeated occurrences mean that another copy is running.
+ */
+export class Overtaken extends PipelineStopped {
+  override readonly name = 'Overtaken'
+
+  constructor(message: string) {
+    super('FENCED', message)
+  }
+}
+
+/** Source and sink do not fit together as they are now; a change of either may fix it, so it is tried again. */
+export class IncompatibleSchemas extends Error {
+  override readonly name = 'IncompatibleSchemas'
+  readonly code = 'INCOMPATIBLE_SCHEMAS'
+}
+
+/** Another process has taken the pipeline over: this one stops working on it without reporting an error. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+}
+
+/** An error as the record of a pipeline keeps it. */
+export interface PipelineError {
+  readonly code: string
+  readonly message: string
+}
+
+/** The code and message of anything thrown; unknown errors expose no details and no paths. */
+export function describePipelineError(error: unknown): PipelineError {
+  const isKnown =
+    error instanceof PipelineStopped ||
+    error instanceof IncompatibleSchemas ||
+    error instanceof IcebergError ||
+    error instanceof DomainError
+  if (isKnown) return { code: error.code, message: withoutPaths(error.message) }
+  return { code: 'INTERNAL', message: 'an unexpected error; see the log' }
+}

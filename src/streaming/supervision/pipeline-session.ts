@@ -1,0 +1,321 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { deleteQuietly } from '../../catalog/metadata-file.ts'
+import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import type { Engine } from '../../engines/engine.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import type { SourceBatch } from '../sink/batch-draft.ts'
+import { type BatchProgress, ratePerSecond, type SourceProgress, Stopwatch } from '../sink/batch-progress.ts'
+import { writeBatch } from '../sink/batch-writer.ts'
+import type { LoggedBatch } from '../checkpoint/checkpoint.ts'
+import { Checkpoint } from '../checkpoint/checkpoint.ts'
+import type { ColumnPair } from '../sink/column-mapping.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import type { PipelineSpec } from '../pipeline-spec.ts'
+import { backfillOffset, type Recovered, recover, stampOf } from '../checkpoint/recover.ts'
+import { commitBatch } from '../sink/commit.ts'
+import type { SinkProgress } from '../sink/progress.ts'
+import { fitQuery, type FittedBatch } from '../sink/schema.ts'
+import type { ReadPosition } from '../source/history.ts'
+import { type SourceLag, SourcePlanner } from '../source/plan.ts'
+import { describeOffset, isStart, sameOffset } from '../source/offset.ts'
+import type { TableWatch } from './table-watch.ts'
+
+export interface SessionDeps {
+  readonly catalog: () => Catalog
+  readonly tables: TableWatch
+  readonly engine: Engine
+  readonly checkpointIo: FileIO
+  readonly now: () => Date
+  /** Throws `LeaseLost` when this process must no longer work on the pipeline. */
+  readonly checkLease: () => void
+}
+
+/** The result of a trigger. */
+export type StepResult =
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'batch'
+      readonly progress: BatchProgress
+      /** Whether there is more to read immediately. */
+      readonly hasMore: boolean
+      /** Snapshots that the pipeline skipped. */
+      readonly skippedSnapshots: number
+    }
+
+/** What a batch reads, and up to where. */
+interface PlannedBatch {
+  readonly batchId: number
+  readonly sources: readonly Table[]
+  readonly starts: readonly ReadPosition[]
+  readonly batches: readonly SourceBatch[]
+}
+
+/** The rows of a batch in the sink; no snapshot when there were none. */
+interface CommittedBatch {
+  readonly rowsRead: number
+  readonly rowsWritten: number
+  readonly snapshotId: bigint | undefined
+}
+
+/**
+ * A session of a pipeline: opened from the positions in checkpoint and sink, then one step per trigger. After any error
+ * it is discarded, and a new one is opened.
+ */
+export class PipelineSession {
+  readonly #deps: SessionDeps
+  readonly #spec: PipelineSpec
+  readonly #checkpoint: Checkpoint
+  readonly #planners: readonly SourcePlanner[]
+  #positions: readonly ReadPosition[] = []
+  /** The sources as last loaded. */
+  #seen: readonly Table[] = []
+  #awaiting: readonly boolean[] = []
+  #nextBatch = 0
+  #sinkBatch = -1
+  #pending: LoggedBatch | undefined
+  #pairs: readonly ColumnPair[] = []
+  #fitted: { readonly key: string; readonly batch: FittedBatch['compiled'] } | undefined
+  /** The sources as they were when everything in them was read; nothing is planned while they are unchanged. */
+  #drained: readonly Table[] | undefined
+  #triggeredAt: number | undefined
+
+  private constructor(deps: SessionDeps, spec: PipelineSpec) {
+    this.#deps = deps
+    this.#spec = spec
+    this.#checkpoint = new Checkpoint(deps.checkpointIo, spec.checkpointLocation)
+    this.#planners = spec.sources.map(() => new SourcePlanner())
+  }
+
+  /** Determines the position of the pipeline; `PipelineStopped` when its query can never run again, errors of {@link recover}, catalog and FileIO. */
+  static async open(deps: SessionDeps, spec: PipelineSpec): Promise<PipelineSession> {
+    spec.query.requireRunnable?.()
+    const session = new PipelineSession(deps, spec)
+    const sink = await deps.tables.current(spec.sink)
+    const recovered = await recover({
+      spec,
+      checkpoint: session.#checkpoint,
+      planners: session.#planners,
+      sources: await session.#sources(),
+      sink,
+      nowMs: deps.now().getTime(),
+    })
+    session.#resume(recovered)
+    return session
+  }
+
+  /** How far the sources are read. */
+  get positions(): readonly ReadPosition[] {
+    return this.#positions
+  }
+
+  /** Reads and commits the next batch, if there is anything to read. Aborting leaves the sink unchanged. */
+  async step(signal: AbortSignal): Promise<StepResult> {
+    const startedAt = this.#deps.now()
+    const watch = new Stopwatch()
+    const sources = await this.#sources()
+    if (this.#pending === undefined && this.#isDrained(sources)) return { kind: 'idle' }
+    const planned = await watch.time('latest_offset', () => this.#plan(sources))
+    const moved = planned.batches.some(({ end }, at) => !isSame(end, planned.starts[at]))
+    if (!moved && this.#pending === undefined) {
+      this.#drained = sources
+      return { kind: 'idle' }
+    }
+    await watch.time('wal_commit', () => this.#log(planned))
+    const committed = await this.#commit(planned, { watch, signal })
+    await watch.time('commit_offsets', () => this.#checkpoint.commitBatch(planned.batchId))
+    const hasMore = planned.batches.some((batch) => batch.hasMore)
+    this.#advance(planned, committed)
+    if (!hasMore) this.#drained = sources
+    const progress = await this.#describe(planned, committed, { startedAt, watch })
+    this.#triggeredAt = startedAt.getTime()
+    const skippedSnapshots = planned.batches.reduce((sum, batch) => sum + batch.skippedSnapshots, 0)
+    return { kind: 'batch', progress, hasMore, skippedSnapshots }
+  }
+
+  #resume({ positions, nextBatch, sinkBatch, pending, awaiting, sink }: Recovered): void {
+    this.#positions = positions
+    this.#nextBatch = nextBatch
+    this.#sinkBatch = sinkBatch
+    this.#pending = pending
+    this.#awaiting = awaiting
+    this.#pairs = sink.progress?.pairs ?? []
+  }
+
+  #lag(sources: readonly Table[]): Promise<readonly SourceLag[]> {
+    const nowMs = this.#deps.now().getTime()
+    return Promise.all(
+      this.#planners.map((planner, at) => planner.lag(required(sources[at]), required(this.#positions[at]), nowMs)),
+    )
+  }
+
+  async #sources(): Promise<readonly Table[]> {
+    const tables = await Promise.all(this.#spec.sources.map((identifier) => this.#deps.tables.current(identifier)))
+    for (const [at, table] of tables.entries()) if (table !== this.#seen[at]) this.#requireSame(this.#seen[at], table)
+    this.#seen = tables
+    return tables
+  }
+
+  #requireSame(seen: Table | undefined, table: Table): void {
+    if (seen === undefined || seen.metadata.tableUuid === table.metadata.tableUuid) return
+    throw new PipelineStopped(
+      'TABLE_REPLACED',
+      `${formatIdentifier(table.identifier)} is now a different table: start a pipeline with a new checkpoint for it`,
+    )
+  }
+
+  #isDrained(sources: readonly Table[]): boolean {
+    return this.#drained?.every((table, at) => table === sources[at]) ?? false
+  }
+
+  async #plan(sources: readonly Table[]): Promise<PlannedBatch> {
+    const { limits, onDelete } = this.#spec
+    const starts = this.#pending === undefined ? await this.#firstPositions(sources) : this.#positions
+    let { maxFiles, maxBytes } = limits
+    const batches: SourceBatch[] = []
+    for (const [at, planner] of this.#planners.entries()) {
+      const start = required(starts[at])
+      const table = required(sources[at])
+      const request = { table, start, limits: { maxFiles, maxBytes }, onDelete }
+      const end = this.#pending?.offsets[at]
+      const batch =
+        end === undefined
+          ? await planner.plan(request)
+          : await planner.replay(request, { offset: end, isComplete: false })
+      batches.push(batch)
+      maxFiles = Math.max(1, maxFiles - batch.tasks.length)
+      maxBytes -= batch.tasks.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
+    }
+    return { batchId: this.#nextBatch, sources, starts, batches }
+  }
+
+  /** A source that was empty when the pipeline began is read from its first snapshot on, including all rows of that snapshot. */
+  async #firstPositions(sources: readonly Table[]): Promise<readonly ReadPosition[]> {
+    if (!this.#awaiting.includes(true)) return this.#positions
+    const positions: ReadPosition[] = []
+    for (const [at, position] of this.#positions.entries()) {
+      const offset = this.#awaiting[at] === true ? backfillOffset(required(sources[at])) : position.offset
+      if (!isStart(offset)) await this.#checkpoint.writeInitial(at, offset)
+      positions.push(this.#awaiting[at] === true ? { offset, isComplete: false } : position)
+    }
+    this.#awaiting = positions.map(({ offset }, at) => this.#awaiting[at] === true && isStart(offset))
+    this.#positions = positions
+    return positions
+  }
+
+  async #log({ batchId, batches }: PlannedBatch): Promise<void> {
+    this.#deps.checkLease()
+    const offsets = batches.map(({ end }) => end.offset)
+    await this.#checkpoint.logBatch({ batchId, offsets }, this.#deps.now().getTime())
+  }
+
+  async #commit(
+    planned: PlannedBatch,
+    { watch, signal }: { readonly watch: Stopwatch; readonly signal: AbortSignal },
+  ): Promise<CommittedBatch> {
+    const { batchId, sources, batches } = planned
+    if (batches.every(({ tasks }) => tasks.length === 0)) return { rowsRead: 0, rowsWritten: 0, snapshotId: undefined }
+    const { compiled, sink } = await watch.time('query_planning', () => this.#fit(sources))
+    const { pipelineId, runId, checkpointLocation, queryId } = this.#spec
+    const tasks = batches.map((batch) => batch.tasks)
+    const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
+    const write = { engine: this.#deps.engine, sources, tasks, sink, compiled, filePrefix, signal }
+    const { files, rowsRead, rowsWritten } = await watch.time('add_batch', () => writeBatch(write))
+    if (files.length === 0) return { rowsRead, rowsWritten, snapshotId: undefined }
+    const progress: SinkProgress = {
+      pipelineId,
+      runId,
+      batchId,
+      positions: batches.map(({ end }) => end),
+      sources: sources.map(stampOf),
+      checkpointLocation,
+      pairs: compiled.pairs,
+    }
+    const commit = { catalog: this.#deps.catalog(), sink, queryId, progress, lastBatch: this.#sinkBatch, files, signal }
+    const outcome = await watch.time('commit_batch', () =>
+      commitBatch({ ...commit, checkLease: this.#deps.checkLease }),
+    )
+    if (outcome.kind === 'refused')
+      await deleteQuietly(
+        sink.io,
+        files.map(({ filePath }) => filePath),
+      )
+    if (outcome.kind !== 'committed') throw outcome.error
+    this.#deps.tables.committed(outcome.table)
+    this.#pairs = compiled.pairs
+    return { rowsRead, rowsWritten, snapshotId: outcome.staged.snapshotId }
+  }
+
+  /** The query for the current schemas; compiled again only when one of them has changed. */
+  async #fit(sources: readonly Table[]): Promise<FittedBatch> {
+    const sink = await this.#deps.tables.current(this.#spec.sink)
+    const key = schemaKey(sources, sink)
+    if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink }
+    const { query } = this.#spec
+    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, known: this.#pairs })
+    this.#fitted = { key: schemaKey(sources, fitted.sink), batch: fitted.compiled }
+    return fitted
+  }
+
+  #advance({ batchId, batches }: PlannedBatch, { snapshotId }: CommittedBatch): void {
+    this.#positions = batches.map(({ end }) => end)
+    this.#nextBatch = batchId + 1
+    this.#pending = undefined
+    if (snapshotId !== undefined) this.#sinkBatch = batchId
+  }
+
+  async #describe(
+    { batchId, sources, starts, batches }: PlannedBatch,
+    committed: CommittedBatch,
+    { startedAt, watch }: { readonly startedAt: Date; readonly watch: Stopwatch },
+  ): Promise<BatchProgress> {
+    const lag = await this.#lag(sources)
+    const durations = watch.parts()
+    const ms = durations['trigger_execution'] ?? 0
+    const { rowsRead, rowsWritten, snapshotId } = committed
+    const sinceLast = this.#triggeredAt === undefined ? undefined : startedAt.getTime() - this.#triggeredAt
+    return {
+      id: this.#spec.pipelineId,
+      run_id: this.#spec.runId,
+      batch_id: batchId,
+      timestamp: startedAt.toISOString(),
+      batch_duration_ms: ms,
+      num_input_rows: rowsRead,
+      input_rows_per_second: ratePerSecond(rowsRead, sinceLast),
+      processed_rows_per_second: ratePerSecond(rowsRead, ms),
+      duration_ms: durations,
+      sources: batches.map(({ tasks, end }, at): SourceProgress => {
+        const table = required(sources[at])
+        const latest = table.metadata.currentSnapshotId
+        const rows = tasks.reduce((sum, { dataFile }) => sum + dataFile.recordCount, 0)
+        return {
+          description: formatIdentifier(table.identifier),
+          start_offset: describeOffset(required(starts[at]).offset),
+          end_offset: describeOffset(end.offset),
+          latest_offset: latest === undefined ? null : { snapshot_id: latest.toString() },
+          num_input_rows: batches.length === 1 ? rowsRead : rows,
+          lag: required(lag[at]),
+        }
+      }),
+      sink: {
+        description: formatIdentifier(this.#spec.sink),
+        num_output_rows: rowsWritten,
+        snapshot_id: snapshotId?.toString() ?? null,
+      },
+    }
+  }
+}
+
+function schemaKey(sources: readonly Table[], sink: Table): string {
+  return [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`).join()
+}
+
+function isSame(end: ReadPosition, start: ReadPosition | undefined): boolean {
+  return start !== undefined && sameOffset(end.offset, start.offset)
+}
+
+function required<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('a pipeline has one position, planner and table per source')
+  return value
+}

@@ -1,0 +1,300 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { Engine } from '../../engines/engine.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { ownedFolders } from '../../iceberg/metadata/locations.ts'
+import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
+import type { PartitionSpec } from '../../iceberg/partitioning/partitioning.ts'
+import { fieldById } from '../../iceberg/schema/schema.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { requireSupportedProperties } from '../../iceberg/metadata/table-properties.ts'
+import type { BatchQuery } from '../sink/batch-query.ts'
+import { Checkpoint, type CheckpointOwner, type CheckpointState } from '../checkpoint/checkpoint.ts'
+import { type CheckpointRoots, resolveCheckpointLocation } from '../checkpoint/location.ts'
+import { PipelineStopped } from './pipeline-errors.ts'
+import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
+import { backfillOffset } from '../checkpoint/recover.ts'
+import { type KnownProgress, listProgress, type SinkProgress } from '../sink/progress.ts'
+import { compileProblem } from '../sink/schema.ts'
+import { type ReadPosition, unreadHistory } from '../source/history.ts'
+import { historyWarnings, repeatWarnings } from './start-warnings.ts'
+
+/** A requested start. */
+export interface StartRequest {
+  readonly sources: readonly string[]
+  readonly sink: string
+  readonly checkpointLocation: string
+  readonly createSinkTable: boolean
+  readonly query: BatchQuery
+}
+
+export interface StartCheckDeps {
+  readonly catalog: Catalog
+  readonly engine: Engine
+  readonly checkpointIo: FileIO
+  readonly roots: CheckpointRoots
+}
+
+/** A start that passed all checks. */
+export interface CheckedStart {
+  readonly sources: readonly Table[]
+  /** Undefined: it must be created; see {@link createSink}. */
+  readonly sink: Table | undefined
+  readonly checkpointLocation: string
+  /** The id in the checkpoint, or that of a deleted checkpoint at this location; undefined for a new one. */
+  readonly queryId: string | undefined
+  /** Where reading will start, or earlier: later snapshots must not expire from the start on. */
+  readonly positions: readonly ReadPosition[]
+  readonly warnings: readonly string[]
+}
+
+/**
+ * Checks everything about a start that can be known in advance; changes nothing. Throws `DomainError` with the field in
+ * `fields`: unknown or unreadable tables, a checkpoint outside the allowed folders, damaged or of another pipeline,
+ * incompatible schemas.
+ */
+export async function checkStart(deps: StartCheckDeps, request: StartRequest): Promise<CheckedStart> {
+  const sources: Table[] = []
+  for (const name of request.sources) sources.push(await loadTable(deps.catalog, 'source_table', name))
+  const sink = await loadSink(deps.catalog, request)
+  requireApart(sources, request.sink, sink)
+  for (const source of sources) requireUnencrypted(source, 'source_table')
+  if (sink) {
+    requireUnencrypted(sink, 'sink_table')
+    requireWritableSink(sink)
+  }
+  const folders = [...sources, ...(sink ? [sink] : [])].flatMap(({ metadata }) => ownedFolders(metadata))
+  const checkpointLocation = await resolveCheckpointLocation(request.checkpointLocation, deps.roots, folders)
+  const state = await readCheckpoint(deps, checkpointLocation, sources.length)
+  requireOwn(state, { sources, sink })
+  if (sink) await requireFitting(deps.engine, request.query, { sources, sink })
+  else await requireCopyable(deps.engine, sources)
+  const known = sink ? progressIn(sink) : []
+  const lost = lostQuery(known, sources, checkpointLocation)
+  return {
+    sources,
+    sink,
+    checkpointLocation,
+    queryId: state.queryId ?? lost?.queryId,
+    positions: beginning(state, sources, lost?.progress),
+    warnings: state.latest ? [] : [...historyWarnings(sources), ...(lost ? [] : repeatWarnings(sources, known))],
+  }
+}
+
+/** Errors that permanently prevent reading a table of the catalog. */
+const UNREADABLE: ReadonlySet<string> = new Set(['FILE_NOT_FOUND', 'CORRUPT_FILE', 'INVALID_METADATA', 'UNSUPPORTED'])
+
+async function loadTable(catalog: Catalog, field: string, name: string): Promise<Table> {
+  try {
+    return await catalog.loadTable(parseIdentifier(name))
+  } catch (error) {
+    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) {
+      throw refuse('NOT_FOUND', field, { what: `there is no table ${name}`, cause: error })
+    }
+    if (isIcebergError(error, 'INVALID_ARGUMENT'))
+      throw refuse('INVALID_REQUEST', field, { what: error.message, cause: error })
+    if (isIcebergError(error) && UNREADABLE.has(error.code))
+      throw refuse('UNPROCESSABLE', field, { what: error.message, cause: error })
+    throw error
+  }
+}
+
+async function loadSink(catalog: Catalog, { sink, createSinkTable }: StartRequest): Promise<Table | undefined> {
+  try {
+    return await loadTable(catalog, 'sink_table', sink)
+  } catch (error) {
+    if (createSinkTable && error instanceof DomainError && error.code === 'NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+function requireApart(sources: readonly Table[], sinkName: string, sink: Table | undefined): void {
+  const isSame = sources.some(
+    ({ identifier, metadata }) =>
+      formatIdentifier(identifier) === sinkName ||
+      (sink !== undefined && metadata.tableUuid !== '' && metadata.tableUuid === sink.metadata.tableUuid),
+  )
+  if (isSame) throw refuse('INVALID_REQUEST', 'sink_table', 'must be a different table than the source')
+}
+
+function requireUnencrypted({ identifier, metadata }: Table, field: string): void {
+  if (!metadata.encrypted) return
+  throw refuse('UNPROCESSABLE', field, `table ${formatIdentifier(identifier)} is encrypted`)
+}
+
+function requireWritableSink({ metadata }: Table): void {
+  try {
+    requireSupportedProperties(metadata.properties)
+  } catch (error) {
+    throw isIcebergError(error) ? refuse('UNPROCESSABLE', 'sink_table', { what: error.message, cause: error }) : error
+  }
+}
+
+async function readCheckpoint(deps: StartCheckDeps, location: string, sources: number): Promise<CheckpointState> {
+  const isFile = (await deps.checkpointIo.stat(location)) !== undefined
+  if (isFile) throw refuse('UNPROCESSABLE', 'checkpoint_location', 'is a file, not a folder')
+  try {
+    return await new Checkpoint(deps.checkpointIo, location).read(sources)
+  } catch (error) {
+    if (!isIcebergError(error)) throw error
+    const isDamaged = ['CORRUPT_FILE', 'UNSUPPORTED', 'INVALID_METADATA'].includes(error.code)
+    if (isDamaged) throw refuse('UNPROCESSABLE', 'checkpoint_location', { what: error.message, cause: error })
+    if (error.code === 'IO_FAILED')
+      throw refuse('UNPROCESSABLE', 'checkpoint_location', { what: 'cannot be read as a folder', cause: error })
+    throw error
+  }
+}
+
+interface StartTables {
+  readonly sources: readonly Table[]
+  readonly sink: Table | undefined
+}
+
+/** The checkpoint must belong to these tables; one written by Spark is recognised by its snapshot ids. */
+function requireOwn({ owner, latest, initial }: CheckpointState, tables: StartTables): void {
+  if (owner !== undefined) {
+    requireOwner(owner, tables)
+    return
+  }
+  for (const [at, table] of tables.sources.entries()) {
+    const offset = latest?.offsets[at] ?? initial[at]
+    if (offset === undefined) continue
+    try {
+      unreadHistory(table, { offset, isComplete: false })
+    } catch (error) {
+      if (!(error instanceof PipelineStopped)) throw error
+      throw checkpointConflict(
+        `contains the checkpoint of another source, or of snapshots that ${formatIdentifier(table.identifier)} no longer has`,
+      )
+    }
+  }
+}
+
+function requireOwner(owner: CheckpointOwner, { sources, sink }: StartTables): void {
+  const isSink = sink !== undefined && isStampOf(owner.sink, sink)
+  const areSources =
+    owner.sources.length === sources.length && sources.every((table, at) => isStampOf(owner.sources[at], table))
+  if (isSink && areSources) return
+  const tables = `from ${owner.sources.map(({ table }) => table).join(', ')} into ${owner.sink.table}`
+  throw checkpointConflict(`contains the checkpoint of another pipeline, ${tables}`)
+}
+
+function checkpointConflict(what: string): DomainError {
+  return refuse('CONFLICT', 'checkpoint_location', what)
+}
+
+function isStampOf(stamp: { readonly uuid: string } | undefined, { metadata }: Table): boolean {
+  return stamp?.uuid === metadata.tableUuid
+}
+
+async function requireFitting(
+  engine: Engine,
+  query: BatchQuery,
+  { sources, sink }: { readonly sources: readonly Table[]; readonly sink: Table },
+): Promise<void> {
+  const schema = currentSchema(sink.metadata)
+  await requireWritable(engine, schema, 'sink_table')
+  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
+  const problem = compileProblem(await query.compile({ sources: schemas, sink: schema, known: [] }), sink)
+  if (problem !== undefined) throw refuse('UNPROCESSABLE', 'sink_table', problem)
+}
+
+async function requireCopyable(engine: Engine, sources: readonly Table[]): Promise<void> {
+  const [source] = sources
+  if (source === undefined || sources.length > 1) {
+    throw refuse('UNPROCESSABLE', 'create_sink_table', 'a sink can be created from the schema of one source only')
+  }
+  await requireWritable(engine, currentSchema(source.metadata), 'source_table')
+}
+
+async function requireWritable(
+  engine: Engine,
+  schema: Table['metadata']['schemas'][number],
+  field: string,
+): Promise<void> {
+  try {
+    await engine.requireWritable?.(schema)
+  } catch (error) {
+    if (isIcebergError(error, 'UNSUPPORTED'))
+      throw refuse('UNPROCESSABLE', field, { what: error.message, cause: error })
+    throw error
+  }
+}
+
+/** The query whose checkpoint was here, from the sink's progress, so that a deleted folder causes no duplicate reads. */
+function lostQuery(
+  known: readonly KnownProgress[],
+  sources: readonly Table[],
+  location: string,
+): KnownProgress | undefined {
+  const found = known.filter(
+    ({ progress }) =>
+      progress.checkpointLocation === location &&
+      progress.sources.length === sources.length &&
+      progress.sources.every(({ uuid }, at) => uuid === sources[at]?.metadata.tableUuid),
+  )
+  return found.at(-1)
+}
+
+function progressIn(sink: Table): readonly KnownProgress[] {
+  try {
+    return listProgress(sink.metadata)
+  } catch (error) {
+    if (!isIcebergError(error, 'INVALID_METADATA') && !isIcebergError(error, 'UNSUPPORTED')) throw error
+    throw refuse('UNPROCESSABLE', 'sink_table', { what: error.message, cause: error })
+  }
+}
+
+/** Start of the last planned batch of the checkpoint, or of a lost one, else the current rows of the sources. */
+function beginning(state: CheckpointState, sources: readonly Table[], lost: SinkProgress | undefined): ReadPosition[] {
+  const { latest, previous, initial } = state
+  return sources.map((table, at) => {
+    const logged = previous?.offsets[at] ?? initial[at] ?? latest?.offsets[at]
+    const known = logged === undefined ? lost?.positions[at] : { offset: logged, isComplete: false }
+    return known ?? { offset: backfillOffset(table), isComplete: false }
+  })
+}
+
+/**
+ * Creates the sink of a checked start from the schema of its source, with the same partitioning. Throws `CONFLICT` with
+ * the field when a table or view of this name now exists.
+ */
+export async function createSink(catalog: Catalog, source: Table, sink: TableIdentifier): Promise<void> {
+  const { metadata } = source
+  const spec = portableSpec(source)
+  await catalog.createNamespace(sink.namespace)
+  try {
+    await catalog.createTable(sink, {
+      schema: currentSchema(metadata),
+      ...(spec === undefined ? {} : { partitionSpec: spec }),
+      formatVersion: metadata.formatVersion === 3 ? 3 : 2,
+      properties: { [FOLLOWS_SOURCE]: 'true' },
+    })
+  } catch (error) {
+    if (isIcebergError(error, 'TABLE_EXISTS'))
+      throw refuse('CONFLICT', 'sink_table', { what: error.message, cause: error })
+    throw error
+  }
+}
+
+/** The source's partition spec without fields of dropped columns or void transforms; undefined when none is left. */
+function portableSpec({ metadata }: Table): PartitionSpec | undefined {
+  const schema = currentSchema(metadata)
+  const fields = currentSpec(metadata).fields.filter(
+    ({ sourceId, transform }) =>
+      transform.kind !== 'void' && transform.kind !== 'unknown' && fieldById(schema, sourceId) !== undefined,
+  )
+  return fields.length === 0 ? undefined : { specId: 0, fields }
+}
+
+/** An error that names the field; `problem` has the error that caused it, if there is one. */
+export function refuse(
+  code: DomainError['code'],
+  field: string,
+  problem: string | { readonly what: string; readonly cause: unknown },
+): DomainError {
+  const { what, cause } = typeof problem === 'string' ? { what: problem, cause: undefined } : problem
+  return new DomainError(code, `${field}: ${what}`, { fields: [{ path: field, message: what }], cause })
+}
