@@ -7,7 +7,7 @@ import { type AgentLab, SMALL_EVENTS, startAgentLab } from './agent-lab.ts'
 
 const HOUR_MS = 3_600_000
 
-describe.each(stateKinds)('a change that the agent proposes, with its state on $name', ({ skip, place }) => {
+describe.each(stateKinds)('a change proposed by the agent, state on $name', ({ skip, place }) => {
   let lab: AgentLab
   let offsetMs = 0
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect(await columns()).toContain('note')
   })
 
-  it.skipIf(skip)('is run once, and answers again what it answered', async () => {
+  it.skipIf(skip)('runs once, and returns the same answer when repeated', async () => {
     const { id } = await addColumn('once')
     const first = await confirm(lab.ana, id)
     const operations = await lab.service.get('/api/operations')
@@ -69,7 +69,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect((await lab.service.get('/api/operations')).body).toEqual(operations.body)
   })
 
-  it.skipIf(skip)('is run once when it is confirmed many times at the same moment', async () => {
+  it.skipIf(skip)('runs once when it is confirmed many times at the same time', async () => {
     const { id } = await addColumn('race')
     const before = (await lab.service.get('/api/operations')).body.operations.length
     const answers = await Promise.all(Array.from({ length: 12 }, () => confirm(lab.ana, id)))
@@ -85,7 +85,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect((await lab.service.get('/api/operations')).body.operations).toHaveLength(before + 1)
   })
 
-  it.skipIf(skip)('is nobody else’s: not another user’s, not a lead’s, not an auditor’s', async () => {
+  it.skipIf(skip)('belongs to its user only: no other user, lead or auditor can confirm it', async () => {
     const { id } = await addColumn('mine')
     for (const user of [lab.bo, lab.lea]) {
       for (const path of [`/api/agent/actions/${id}/confirm`, `/api/agent/actions/${id}/dismiss`]) {
@@ -115,7 +115,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect(await columns()).not.toContain('late')
   })
 
-  it.skipIf(skip)('can be dismissed, for good', async () => {
+  it.skipIf(skip)('can be dismissed permanently', async () => {
     const { id } = await addColumn('unwanted')
     const dismissed = await lab.ana.call('POST', `/api/agent/actions/${id}/dismiss`)
     expect(dismissed.body).toMatchObject({ state: 'dismissed', result: null, error: null })
@@ -125,7 +125,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect(await columns()).not.toContain('unwanted')
   })
 
-  it.skipIf(skip)('is stale when the table has moved, and fails for good', async () => {
+  it.skipIf(skip)('becomes stale and fails permanently when the table has changed', async () => {
     const { id } = await addColumn('stale')
     await lab.service.post('/api/evolve/add-column', {
       table: 'demo.events',
@@ -141,7 +141,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect(await columns()).not.toContain('stale')
   })
 
-  it.skipIf(skip)('needs the role at the time when it is confirmed', async () => {
+  it.skipIf(skip)('checks the role again on confirmation', async () => {
     const { id } = await addColumn('demoted')
     const { body } = await lab.service.post('/api/auth/tokens', { user: 'ana', role: 'Auditor', name: 'lower' })
     const path = `/api/agent/actions/${id}/confirm`
@@ -151,7 +151,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect((await confirm(lab.ana, id)).status).toBe(200)
   })
 
-  it.skipIf(skip)('can be waited for elsewhere', async () => {
+  it.skipIf(skip)('can be waited for on another connection', async () => {
     const { id } = await propose('compact', { table: 'demo.events', min_input_files: 2 })
     const { status, headers, body } = await confirm(lab.ana, id, { Prefer: 'respond-async' })
     expect({ status, state: body.state }).toEqual({ status: 202, state: 'running' })
@@ -168,7 +168,7 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
     expect(JSON.parse(body.tool_calls[0].result_json).data.nothing_to_do).toBe(true)
   })
 
-  it.skipIf(skip)('stands in the audit log, as of the agent on behalf of its user', async () => {
+  it.skipIf(skip)('is recorded in the audit log as an act of the agent on behalf of its user', async () => {
     const { id } = await addColumn('audited')
     await confirm(lab.ana, id)
     const { body } = await lab.service.get(`/api/audit?object=${id}`)
@@ -184,8 +184,8 @@ describe.each(stateKinds)('a change that the agent proposes, with its state on $
   })
 })
 
-describe('an action that a crash leaves running', () => {
-  it('has failed after the next start, and says where to look', async () => {
+describe('an action that was running during a crash', () => {
+  it('is marked as failed on the next start, with a message that says where to look', async () => {
     const lab = await startAgentLab({ events: SMALL_EVENTS })
     lab.provider.script = [callsTool('add_column', { table: 'demo.events', name: 'x', type: 'int' }), says('ok')]
     const { body } = await lab.ask('add it')

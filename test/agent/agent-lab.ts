@@ -1,11 +1,11 @@
-import type { RunLimits } from '../../src/agent/run-limits.ts'
+import type { RunLimits } from '../../src/agent/loop/run-limits.ts'
 import { type ModelProvider, startModelProvider } from '../support/model-provider/model-provider.ts'
 import { type Actor, actor } from '../support/lifecycle.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
 export const PROVIDER_KEY = 'sk-agent-lab-0123456789abcdef'
 
-/** A service whose default model is that of a provider in this process, and its users. */
+/** A service and its users. The default model comes from a provider in this process. */
 export interface AgentLab {
   readonly service: TestService
   readonly provider: ModelProvider
@@ -15,7 +15,7 @@ export interface AgentLab {
   readonly bo: Actor
   /** LeadDataEngineer. */
   readonly lea: Actor
-  /** Asks as `ana`; every answer is held against the OpenAPI document. */
+  /** Asks as `ana` and checks every answer against the OpenAPI document. */
   ask(prompt: string, more?: object): ReturnType<Actor['call']>
   close(): Promise<void>
 }
@@ -47,5 +47,5 @@ export async function startAgentLab({ limits, env, overrides, ...options }: Agen
   }
 }
 
-/** Two commits of three small files, the second with deletes: a table that a compaction helps. */
+/** Makes two commits of three small files each, the second with deletes: compaction improves this table. */
 export const SMALL_EVENTS = { commits: 2, filesPerCommit: 3, rowsPerFile: 20 }

@@ -10,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+// oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers without types
 async function ask(prompt: string, more: { user?: Actor; chat_id?: string } = {}): Promise<any> {
   const { user = ana, ...rest } = more
   const { status, body } = await user.call('POST', '/api/agent/chat', { prompt, ...rest })
@@ -23,8 +23,8 @@ async function ask(prompt: string, more: { user?: Actor; chat_id?: string } = {}
 
 const tools = (body: { tool_calls: readonly { tool: string }[] }): string[] => body.tool_calls.map(({ tool }) => tool)
 
-describe('the assistant without a key and without a network', () => {
-  it('is what answers when nothing is configured', async () => {
+describe('the builtin assistant without a key or a network', () => {
+  it('is used when nothing is configured', async () => {
     const { body } = await ana.call('GET', '/api/agent/providers')
     expect(body).toMatchObject({ default_provider: 'builtin', default_model: 'rules' })
     expect((await ask('hello')).response).toContain('Which tables need care')
@@ -47,7 +47,7 @@ describe('the assistant without a key and without a network', () => {
     expect(tools(body)).toEqual(['tables_needing_care'])
     const { body: health } = await service.get('/api/table/demo.events/health')
     expect(body.response).toContain('2 of 3 tables')
-    expect(body.response).toContain(`\`demo.events\` has a score of ${health.score} of 100`)
+    expect(body.response).toContain(`\`demo.events\` has a score of ${health.score} out of 100`)
     expect(body.response).toContain('240 of 240 data files')
     expect(body.response).toContain('compact: 240 data files (2.6 MiB) become 1')
     expect(body.response.indexOf('demo.events')).toBeLessThan(body.response.indexOf('demo.trips'))
@@ -60,18 +60,18 @@ describe('the assistant without a key and without a network', () => {
     ['schema of demo.trips', 'demo.trips'],
     ['how big is trips?', 'demo.trips'],
     ['Tell me about `demo.trips`', 'demo.trips'],
-  ])('tells what a table holds, with numbers and units: %s', async (prompt, table) => {
+  ])('describes the content of a table, with numbers and units: %s', async (prompt, table) => {
     const { response, tool_calls } = await ask(prompt)
     const { body: health } = await service.get(`/api/table/${table}/health`)
     expect(tools({ tool_calls }).slice(-2)).toEqual(['get_schema', 'table_health'])
-    expect(response).toContain(`\`${table}\` holds 35,000 rows, in ${health.data_file_count} data files of`)
-    expect(response).toContain(`7 snapshots. Its health score is ${health.score} of 100`)
+    expect(response).toContain(`\`${table}\` holds 35,000 rows, in ${health.data_file_count} data files (`)
+    expect(response).toContain(`7 snapshots. Its health score is ${health.score} out of 100`)
     for (const column of ['trip_id', 'started_at', 'city', 'distance_km', 'tip'])
       expect(response).toContain(`\`${column}\``)
     expect(response).toMatch(/\d+(\.\d)? KiB/)
   })
 
-  it('tells what compaction and expiry would do, and changes nothing', async () => {
+  it('describes what compaction and expiry would do, and changes nothing', async () => {
     const before = (await service.get('/api/table/demo.events')).body
     const compaction = await ask('What would compaction do to demo.events?')
     expect(tools(compaction)).toEqual(['plan_compaction'])
@@ -89,7 +89,7 @@ describe('the assistant without a key and without a network', () => {
     'Please compact the trips table',
     'Could you compact demo.trips?',
     'run a compaction of trips',
-  ])('proposes what it is told to do, and waits: %s', async (prompt) => {
+  ])('proposes what the user orders, and waits: %s', async (prompt) => {
     const { response, pending_actions } = await ask(prompt)
     expect(pending_actions).toHaveLength(1)
     expect(pending_actions[0]).toMatchObject({ tool: 'compact', arguments: { table: 'demo.trips' } })
@@ -97,10 +97,10 @@ describe('the assistant without a key and without a network', () => {
     expect(response).toContain('Nothing has been changed yet')
   })
 
-  it('tells for which tables something would help, and proposes it for each of them', async () => {
+  it('lists the tables that need maintenance, and proposes it for each of them', async () => {
     const asked = await ask('What would compaction do?')
     expect(asked.pending_actions).toEqual([])
-    expect(asked.response).toContain('2 tables would gain from it; nothing has been changed')
+    expect(asked.response).toContain('2 tables would benefit from it; nothing has been changed')
     expect(asked.response).toMatch(/`demo.events`: 240 data files .* become 1/)
     const ordered = await ask('compact everything that needs it')
     expect(ordered.pending_actions.map(({ summary }: { summary: string }) => summary)).toEqual([
@@ -111,7 +111,7 @@ describe('the assistant without a key and without a network', () => {
     expect((await ask('rewrite the manifests of all tables')).response).toContain('No table needs it')
   })
 
-  it('sums up how large all of it is', async () => {
+  it('reports the total size of all tables', async () => {
     const { response } = await ask('How large are all tables together?')
     expect(response).toMatch(/^All tables \(3\) hold [\d.]+ MiB of data/)
     expect(response.indexOf('demo.orders')).toBeLessThan(response.indexOf('demo.trips'))
@@ -121,13 +121,13 @@ describe('the assistant without a key and without a network', () => {
     'What is the average total in demo.orders?',
     'top 5 customers of demo.orders',
     'sum of total per customer in demo.orders',
-  ])('does not pretend to compute from words: %s', async (prompt) => {
+  ])('does not compute from free text: %s', async (prompt) => {
     const { response } = await ask(prompt)
-    expect(response).toContain('I cannot turn words into a computation')
+    expect(response).toContain('I cannot write SQL for this question')
     expect(response).toContain('`total`')
   })
 
-  it('reads ages and numbers in an order to expire', async () => {
+  it('reads ages and counts in an order to expire snapshots', async () => {
     const { tool_calls } = await ask('expire snapshots of demo.trips older than 2 weeks and keep 3')
     const args = JSON.parse(tool_calls[0].arguments_json)
     expect(args).toMatchObject({ table: 'demo.trips', retain_last: 3 })
@@ -148,13 +148,13 @@ describe('the assistant without a key and without a network', () => {
     ['rename column total to amount in demo.orders', 'rename_column', { name: 'total', new_name: 'amount' }],
     ['rename the column total of demo.orders to amount', 'rename_column', { name: 'total', new_name: 'amount' }],
     ['drop column customer from demo.orders', 'drop_column', { name: 'customer' }],
-  ])('proposes changes of columns: %s', async (prompt, tool, args) => {
+  ])('proposes column changes: %s', async (prompt, tool, args) => {
     const { pending_actions } = await ask(prompt)
     expect(pending_actions).toHaveLength(1)
     expect(pending_actions[0]).toMatchObject({ tool, arguments: { table: 'demo.orders', ...args } })
   })
 
-  it('counts and shows rows as they are, deleted ones not', async () => {
+  it('counts and shows current rows, without deleted ones', async () => {
     expect((await ask('How many rows has demo.events?')).response).toContain('`demo.events` has 119,400 rows')
     const sample = await ask('show 3 rows of demo.orders')
     expect(sample.response).toContain('| order_id | customer | ordered_on | total |')
@@ -163,7 +163,7 @@ describe('the assistant without a key and without a network', () => {
     expect(query.response).toContain('| Kraków | 8750 |')
   })
 
-  it('knows what was spoken of before', async () => {
+  it('remembers the table from earlier turns', async () => {
     const first = await ask('describe demo.orders')
     const second = await ask('how many rows does it have?', { chat_id: first.chat_id })
     expect(second.response).toContain('`demo.orders` has 200,000 rows')
@@ -171,18 +171,18 @@ describe('the assistant without a key and without a network', () => {
     expect(third.response).toContain('demo.orders')
   })
 
-  it('asks back when it does not know which table is meant', async () => {
+  it('asks a question when it does not know which table is meant', async () => {
     const { response, pending_actions } = await ask('compact it')
     expect(pending_actions).toEqual([])
     expect(response).toContain('Which table do you mean?')
     for (const table of ['demo.events', 'demo.orders', 'demo.trips']) expect(response).toContain(table)
   })
 
-  it('tells what it cannot find', async () => {
+  it('reports what it cannot find', async () => {
     expect((await ask('what does demo.missing hold?')).response).toMatch(/cannot read `demo.missing`.*demo\.missing/i)
   })
 
-  it('tells of pipelines: none, then those that run and lag', async () => {
+  it('reports pipelines: first none, then those that run and lag', async () => {
     expect((await ask('Which pipelines lag?')).response).toContain('There are no streaming pipelines')
     const start =
       'start a pipeline from demo.orders to demo.orders_copy every 1 hour with checkpoint checkpoints/orders'
@@ -219,15 +219,17 @@ describe('the assistant without a key and without a network', () => {
     expect((await ask(`stop pipeline ${id}`)).response).toContain('There is nothing to stop')
   })
 
-  it('tells leads what waits for approval, and others that it may not', async () => {
+  it('shows pending approvals to leads, and refuses other users', async () => {
     const { request, versionIn, lead } = await lifecycle(service)
-    expect((await ask('What waits for approval?', { user: lead })).response).toContain('Nothing waits for approval')
+    expect((await ask('What waits for approval?', { user: lead })).response).toContain(
+      'Nothing is waiting for approval',
+    )
     const id = await request(await versionIn('qa'))
     const { response } = await ask('What waits for approval?', { user: lead })
-    expect(response).toContain('1 approval request waits for a decision')
+    expect(response).toContain('1 approval request is waiting for a decision')
     expect(response).toMatch(/Version 1 of `orders`, from qa to uat, requested by `ed`/)
     expect(response).toContain(id)
-    expect((await ask('pending approvals')).response).toContain('your role is not')
+    expect((await ask('pending approvals')).response).toContain('Only the LeadDataEngineer role')
     expect((await ask('what is in qa?')).response).toContain('`orders`')
     for (const order of [
       `approve ${id}`,
@@ -242,7 +244,7 @@ describe('the assistant without a key and without a network', () => {
     expect((await lead.call('GET', `/api/approvals/${id}`)).body.status).toBe('pending')
   })
 
-  it('tells what happened', async () => {
+  it('reports recent operations', async () => {
     await service.post('/api/compact', { table: 'demo.trips' })
     const { response } = await ask('What happened lately?')
     expect(response).toMatch(/compact of `demo.trips` by `admin` succeeded in .*, score 85 → 100/)
@@ -260,9 +262,9 @@ describe('the assistant without a key and without a network', () => {
     '???',
     'a'.repeat(20_000),
     '<b>`$(x)`',
-  ])('says plainly when it does not understand, and what it does: %.30s', async (prompt) => {
+  ])('says that it does not understand, and lists what it can do: %.30s', async (prompt) => {
     const { response } = await ask(prompt)
-    expect(response).toContain('I do not understand that')
+    expect(response).toContain('I did not understand that')
     expect(response).toContain('Which tables need care, and why?')
   })
 })

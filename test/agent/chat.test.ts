@@ -11,7 +11,7 @@ afterEach(() => lab.provider.reset())
 afterAll(() => lab.close())
 
 describe('POST /api/agent/chat', () => {
-  it('answers as the specification says, with what is beyond it', async () => {
+  it('answers in the shape of the specification, with extra fields', async () => {
     lab.provider.script = [callsTool('list_tables', {}), says('One table: demo.events.')]
     const { status, body } = await lab.ask('Which tables are there?')
     expect(status).toBe(200)
@@ -34,7 +34,7 @@ describe('POST /api/agent/chat', () => {
     })
   })
 
-  it('sends the key of the server, the model and the tools that the role may call', async () => {
+  it('sends the server’s key, the model and the tools that the role may call', async () => {
     await lab.ask('hello', { model: 'gpt-other' })
     const [{ headers, body, path }] = lab.provider.received as [(typeof lab.provider.received)[0]]
     expect(headers.authorization).toBe(`Bearer ${PROVIDER_KEY}`)
@@ -49,7 +49,7 @@ describe('POST /api/agent/chat', () => {
     expect(lab.provider.received[0]?.body.tools?.map((tool) => tool.function.name)).toContain('pending_approvals')
   })
 
-  it('uses a key of the caller in place of the server’s, and keeps it nowhere', async () => {
+  it('uses the caller’s key instead of the server’s, and does not store it', async () => {
     const headers = { 'X-Model-Api-Key': 'sk-callers-own-key-987654321' }
     const { status, body } = await lab.ana.call('POST', '/api/agent/chat', { prompt: 'hello' }, headers)
     expect(status).toBe(200)
@@ -59,7 +59,7 @@ describe('POST /api/agent/chat', () => {
     expect(JSON.stringify([chat.body, audit.body])).not.toContain('callers-own-key')
   })
 
-  it('tells the model who asks and what time it is, and nothing of the lakehouse', async () => {
+  it('tells the model the user and the time, and nothing about the lakehouse', async () => {
     await lab.ask('Tell me about demo.events')
     const [system, user, ...rest] = lab.provider.received[0]?.body.messages ?? []
     expect(system?.role).toBe('system')
@@ -69,7 +69,7 @@ describe('POST /api/agent/chat', () => {
     expect(rest).toEqual([])
   })
 
-  it('gives results back by the id of their call, in the order of the calls', async () => {
+  it('returns tool results by call id, in the order of the calls', async () => {
     lab.provider.script = [
       calls([
         { id: 'a', name: 'table_health', arguments: '{"table":"demo.events"}' },
@@ -90,7 +90,7 @@ describe('POST /api/agent/chat', () => {
     for (const message of messages.slice(-3)) expect(JSON.parse(String(message.content)).untrusted).toBe(true)
   })
 
-  it('makes ids that all providers accept where they are missing or double', async () => {
+  it('replaces missing or duplicate call ids with ids that all providers accept', async () => {
     lab.provider.script = [
       calls([
         { id: null, name: 'list_tables', arguments: '{}' },
@@ -109,13 +109,17 @@ describe('POST /api/agent/chat', () => {
   it.each([
     ['no prompt', {}, 'prompt'],
     ['a blank prompt', { prompt: '  ' }, 'prompt'],
-    ['a prompt that is no text', { prompt: 5 }, 'prompt'],
+    ['a prompt that is not a string', { prompt: 5 }, 'prompt'],
     ['an unknown provider', { prompt: 'x', provider: 'clippy' }, 'provider'],
-    ['a misspelt field', { prompt: 'x', api_bass: null }, 'api_bass'],
+    ['a misspelled field', { prompt: 'x', api_bass: null }, 'api_bass'],
     ['a provider without a key', { prompt: 'x', provider: 'anthropic' }, 'provider'],
-    ['an address that nobody allowed', { prompt: 'x', api_base: 'https://elsewhere.example/v1' }, 'api_base'],
-    ['an address for rules', { prompt: 'x', provider: 'builtin', api_base: 'https://elsewhere.example' }, 'api_base'],
-  ])('refuses %s, naming the field', async (_, request, path) => {
+    ['an address that is not allowed', { prompt: 'x', api_base: 'https://elsewhere.example/v1' }, 'api_base'],
+    [
+      'an address for the builtin assistant',
+      { prompt: 'x', provider: 'builtin', api_base: 'https://elsewhere.example' },
+      'api_base',
+    ],
+  ])('refuses %s and names the field', async (_, request, path) => {
     const { status, body } = await lab.ana.call('POST', '/api/agent/chat', request)
     expect({ status, code: body.code, path: body.errors?.[0]?.path }).toEqual({
       status: 400,
@@ -125,7 +129,7 @@ describe('POST /api/agent/chat', () => {
     expect(lab.provider.received).toEqual([])
   })
 
-  it('takes null for an address', async () => {
+  it('accepts null as api_base', async () => {
     expect((await lab.ask('hello', { provider: 'openai', model: 'm', api_base: null })).status).toBe(200)
   })
 })
@@ -138,7 +142,7 @@ describe('a provider that fails', () => {
     ['504', [fails(504)], 504, 'MODEL_TIMEOUT'],
     ['429 twice', [fails(429, { 'Retry-After': '1' }), fails(429, { 'Retry-After': '7' })], 503, 'MODEL_BUSY'],
     ['429 for long', [fails(429, { 'Retry-After': '60' })], 503, 'MODEL_BUSY'],
-  ])('with %s is a problem with a code of its own', async (_, script, status, code) => {
+  ])('with %s returns a problem with its own code', async (_, script, status, code) => {
     const asked = script.length
     lab.provider.script = [...script]
     const answer = await lab.ask('hello')
@@ -148,12 +152,12 @@ describe('a provider that fails', () => {
     if (status === 503) expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(5)
   })
 
-  it('once is asked again, and nobody notices', async () => {
+  it('once is retried, and the user sees no error', async () => {
     lab.provider.script = [fails(503), says('here I am')]
     expect((await lab.ask('hello')).body.response).toBe('here I am')
   })
 
-  it('after tools were called leaves the turn in the transcript', async () => {
+  it('after tool calls leaves the turn in the transcript', async () => {
     lab.provider.script = [callsTool('list_tables', {}), fails(400)]
     expect((await lab.ask('hello')).status).toBe(502)
     const { body: chats } = await lab.ana.call('GET', '/api/agent/chats?page_size=1')
@@ -165,7 +169,7 @@ describe('a provider that fails', () => {
 })
 
 describe('conversations', () => {
-  it('go on: the model is told what was said before', async () => {
+  it('continue: the model receives the earlier turns', async () => {
     lab.provider.script = [says('It has 120 rows.')]
     const first = await lab.ask('How many rows has demo.events?')
     lab.provider.script = [says('Yes.')]
@@ -184,7 +188,7 @@ describe('conversations', () => {
     ])
   })
 
-  it('are their user’s own', async () => {
+  it('are private to their user', async () => {
     const { body } = await lab.ask('secret plans')
     const path = `/api/agent/chats/${body.chat_id}`
     expect((await lab.bo.call('GET', path)).status).toBe(404)
@@ -207,7 +211,7 @@ describe('conversations', () => {
     expect((await user.call('GET', '/api/agent/chats?page_token=nonsense')).status).toBe(400)
   })
 
-  it('have pages of turns', async () => {
+  it('return their turns in pages', async () => {
     const { body: first } = await lab.ask('1')
     for (const prompt of ['2', '3']) await lab.ask(prompt, { chat_id: first.chat_id })
     const path = `/api/agent/chats/${first.chat_id}?page_size=2`
@@ -217,7 +221,7 @@ describe('conversations', () => {
     expect(next.body.turns.map(({ prompt }: { prompt: string }) => prompt)).toEqual(['3'])
   })
 
-  it('number their turns without gaps when two are asked at once', async () => {
+  it('number their turns without gaps when two questions are asked at the same time', async () => {
     const { body: first } = await lab.ask('start')
     await Promise.all(['a', 'b', 'c', 'd'].map((prompt) => lab.ask(prompt, { chat_id: first.chat_id })))
     const { body } = await lab.ana.call('GET', `/api/agent/chats/${first.chat_id}`)
@@ -226,7 +230,7 @@ describe('conversations', () => {
 })
 
 describe('the audit log', () => {
-  it('has the prompt in its user’s name and every call as of the agent on behalf of the user', async () => {
+  it('records the prompt under its user, and every call as an act of the agent on behalf of the user', async () => {
     lab.provider.script = [
       calls([
         { name: 'get_schema', arguments: '{"table":"demo.events"}' },
@@ -265,7 +269,7 @@ describe('the audit log', () => {
     })
   })
 
-  it('has one entry of a run that failed', async () => {
+  it('has one entry for a failed run', async () => {
     lab.provider.script = [fails(400)]
     const { headers } = await lab.ask('fail')
     const { body: entries } = await lab.service.get('/api/audit?page_size=20')
@@ -276,7 +280,7 @@ describe('the audit log', () => {
 })
 
 describe('GET /api/agent/providers', () => {
-  it('tells what can be used, and no key', async () => {
+  it('lists the available providers, and no key', async () => {
     const { status, body } = await lab.ana.call('GET', '/api/agent/providers')
     expect(status).toBe(200)
     expect(body).toMatchObject({ default_provider: 'openai', default_model: 'gpt-5-mini' })

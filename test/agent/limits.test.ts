@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { calls, callsTool, onWire, says } from '../support/model-provider/reply.ts'
 import { type AgentLab, SMALL_EVENTS, startAgentLab } from './agent-lab.ts'
 
-/** Whether a request leaves the model no tools. */
+/** Whether a request gives the model no tools. */
 function mustAnswer(request: object): boolean {
   return 'tool_choice' in request && request.tool_choice === 'none'
 }
@@ -18,7 +18,7 @@ describe('a run within its limits', () => {
   afterEach(() => lab.provider.reset())
   afterAll(() => lab.close())
 
-  it('asks eight times, the last time without tools', async () => {
+  it('asks the model eight times, the last time without tools', async () => {
     lab.provider.fallback = (request) => (mustAnswer(request) ? says('That is what I know.') : LIST)
     const { body } = await lab.ask('on and on')
     expect(body).toMatchObject({ steps: 8, stop_reason: 'step_limit', response: 'That is what I know.' })
@@ -26,14 +26,14 @@ describe('a run within its limits', () => {
     expect(lab.provider.received).toHaveLength(8)
   })
 
-  it('says why it stopped when a model does not listen to that', async () => {
+  it('reports why it stopped when the model still calls tools', async () => {
     lab.provider.fallback = LIST
     const { body } = await lab.ask('on and on')
     expect(body).toMatchObject({ steps: 8, stop_reason: 'step_limit' })
     expect(body.response).toContain('limit of steps')
   })
 
-  it('calls tools sixteen times, refuses the others and lets the model answer', async () => {
+  it('calls at most sixteen tools, refuses the others and lets the model answer', async () => {
     const many = Array.from({ length: 50 }, () => ({ name: 'list_tables', arguments: '{}' }))
     lab.provider.script = [calls(many), says('enough')]
     const { body } = await lab.ask('everything at once')
@@ -44,7 +44,7 @@ describe('a run within its limits', () => {
     expect(results.filter(({ content }) => String(content).includes('TOOL_CALL_LIMIT'))).toHaveLength(34)
   })
 
-  it('lets a model make a wrong call good twice, not more', async () => {
+  it('lets a model correct a wrong call twice at most', async () => {
     lab.provider.script = [WRONG, WRONG, callsTool('get_schema', { table: 'demo.events' }), says('five columns')]
     const good = await lab.ask('which columns?')
     expect(good.body).toMatchObject({ stop_reason: 'answered', response: 'five columns', steps: 4 })
@@ -60,7 +60,7 @@ describe('a run within its limits', () => {
     expect(lab.provider.received[3]?.body).toMatchObject({ tool_choice: 'none' })
   })
 
-  it('spends no more tokens on answers than it may', async () => {
+  it('uses no more output tokens than allowed', async () => {
     lab.provider.fallback = (request) =>
       mustAnswer(request)
         ? says('x')
@@ -79,7 +79,7 @@ describe('a run within its limits', () => {
   })
 })
 
-describe('a model that is slow', () => {
+describe('a slow model', () => {
   let lab: AgentLab
   beforeAll(async () => {
     lab = await startAgentLab({ limits: { modelCallMs: 700 } })
@@ -87,27 +87,27 @@ describe('a model that is slow', () => {
   afterEach(() => lab.provider.reset())
   afterAll(() => lab.close())
 
-  it('waits for one answer no longer than it may', async () => {
+  it('is given up after the time limit of one answer', async () => {
     lab.provider.script = [onWire(says('late'), { beforeHeaders: 'hang' })]
     const { status, body } = await lab.ask('hello')
     expect({ status, code: body.code }).toEqual({ status: 504, code: 'MODEL_TIMEOUT' })
   })
 
-  it('also when the answer comes drop by drop', async () => {
+  it('is given up also when it sends the answer slowly, byte by byte', async () => {
     lab.provider.script = [onWire(says('x'.repeat(2000)), { pieceBytes: 10, everyMs: 100 })]
     const { status, body } = await lab.ask('hello')
     expect({ status, code: body.code }).toEqual({ status: 504, code: 'MODEL_TIMEOUT' })
   })
 })
 
-describe('a run whose time is over', () => {
+describe('a run that exceeds its time limit', () => {
   let lab: AgentLab
   beforeAll(async () => {
     lab = await startAgentLab({ events: SMALL_EVENTS, limits: { totalMs: 1500 } })
   })
   afterAll(() => lab.close())
 
-  it('answers with what it has found', async () => {
+  it('answers with its results so far', async () => {
     lab.provider.fallback = onWire(LIST, { pieceBytes: 100, everyMs: 120 })
     const { status, body } = await lab.ask('slowly')
     expect(status).toBe(200)
@@ -116,14 +116,14 @@ describe('a run whose time is over', () => {
     expect(body.tool_calls.length).toBeGreaterThan(0)
   })
 
-  it('is a timeout when it has found nothing', async () => {
+  it('returns a timeout when it has no results', async () => {
     lab.provider.fallback = onWire(says('late'), { beforeHeaders: 'hang' })
     const { status, body } = await lab.ask('slowly')
     expect({ status, code: body.code }).toEqual({ status: 504, code: 'MODEL_TIMEOUT' })
   })
 })
 
-describe('the budget of a day', () => {
+describe('the daily budget', () => {
   let lab: AgentLab
   let now = new Date('2026-11-20T23:00:00.000Z')
   beforeAll(async () => {
@@ -131,12 +131,12 @@ describe('the budget of a day', () => {
   })
   afterAll(() => lab.close())
 
-  it('ends a run, refuses the next until tomorrow, and is one user’s own', async () => {
+  it('ends a run, refuses the next one until tomorrow, and is counted per user', async () => {
     const costly = { prompt_tokens: 500, completion_tokens: 300 }
     lab.provider.fallback = { turn: { toolCalls: [{ name: 'list_tables', arguments: '{}' }], usage: costly } }
     const first = await lab.ask('a')
     expect(first.body).toMatchObject({ stop_reason: 'daily_limit', steps: 2, usage: { input_tokens: 1000 } })
-    expect(first.body.response).toContain('budget of tokens')
+    expect(first.body.response).toContain('token budget')
     const refused = await lab.ask('b')
     expect({ status: refused.status, code: refused.body.code }).toEqual({ status: 429, code: 'RATE_LIMITED' })
     expect(refused.headers.get('retry-after')).toBe('3600')
@@ -148,7 +148,7 @@ describe('the budget of a day', () => {
     expect((await lab.ask('e')).status).toBe(200)
   })
 
-  it('is shared by what a user asks at once', async () => {
+  it('is shared by concurrent requests of a user', async () => {
     now = new Date('2026-11-22T12:00:00.000Z')
     lab.provider.reset()
     lab.provider.fallback = says('x', { usage: { prompt_tokens: 300, completion_tokens: 300 } })
@@ -159,7 +159,7 @@ describe('the budget of a day', () => {
     expect((await lab.ask('one more')).status).toBe(429)
   })
 
-  it('counts what a provider does not', async () => {
+  it('counts tokens when the provider does not', async () => {
     now = new Date('2026-11-23T12:00:00.000Z')
     lab.provider.fallback = says('word '.repeat(1000), { usage: null })
     const { body } = await lab.ask('talk')

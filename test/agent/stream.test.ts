@@ -23,7 +23,7 @@ afterAll(async () => {
 
 interface Event {
   readonly event: string
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into events freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of events without types
   readonly data: any
 }
 
@@ -43,7 +43,7 @@ function send(body: object, init: Sending = {}): Promise<Response> {
 
 const stream = (body: object, init: Sending = {}) => send(body, { ...init, headers: { Accept: 'text/event-stream' } })
 
-/** Events as they come. */
+/** Yields events as they arrive. */
 async function* eventsOf(response: Response): AsyncGenerator<Event> {
   const decoder = new TextDecoder()
   let text = ''
@@ -77,8 +77,8 @@ async function lastTurn(title: string) {
   return (await served.service.get(`/api/agent/chats/${chat.id}`)).body.turns.at(-1)
 }
 
-describe('a run as a stream of events', () => {
-  it('tells of words, calls, what waits, and at last the whole answer', async () => {
+describe('a run as an event stream', () => {
+  it('sends text, calls, pending actions and finally the whole answer', async () => {
     provider.script = [
       calls([
         { name: 'list_tables', arguments: '{}' },
@@ -111,7 +111,7 @@ describe('a run as a stream of events', () => {
     expect(done.tool_calls.map((call: { result_json: string }) => call.result_json)).toEqual(results)
   })
 
-  it('comes while the model still speaks', async () => {
+  it('starts while the model is still sending', async () => {
     provider.script = [onWire(says('one two three four five six seven eight'), { pieceBytes: 400, everyMs: 60 })]
     const response = await stream({ prompt: 'count' })
     const heard: number[] = []
@@ -119,7 +119,7 @@ describe('a run as a stream of events', () => {
     expect((heard.at(-1) ?? 0) - (heard[0] ?? 0)).toBeGreaterThan(100)
   })
 
-  it('is the same as one document', async () => {
+  it('has the same answer as a document', async () => {
     const script = [callsTool('get_schema', { table: 'demo.events' }), says('five columns')]
     provider.script = [...script]
     const document = (await (await send({ prompt: 'columns' })).json()) as object
@@ -129,7 +129,7 @@ describe('a run as a stream of events', () => {
     expect(done?.data).toEqual({ ...document, ...same })
   })
 
-  it('ends with a problem when the provider fails, and refuses what is wrong before it begins', async () => {
+  it('ends with a problem when the provider fails, and refuses an invalid request before it starts', async () => {
     provider.script = [fails(500), fails(500)]
     const [error] = await collected(eventsOf(await stream({ prompt: 'hello' })))
     expect(error).toMatchObject({ event: 'error', data: { code: 'MODEL_UNAVAILABLE', status: 502, success: false } })
@@ -138,18 +138,18 @@ describe('a run as a stream of events', () => {
     expect(refused.headers.get('content-type')).toBe('application/problem+json')
   })
 
-  it('works for rules', async () => {
+  it('works for the builtin assistant', async () => {
     const events = await collected(eventsOf(await stream({ prompt: 'list tables', provider: 'builtin' })))
     expect([...new Set(events.map(({ event }) => event))]).toEqual(['tool_start', 'tool_result', 'delta', 'done'])
     expect(events.at(-1)?.data.response).toContain('rule-based assistant, not a language model')
   })
 })
 
-describe('a client that goes away', () => {
+describe('a client that disconnects', () => {
   it.each([
     ['from a stream', stream],
     ['from a document', send],
-  ])('%s ends the run, the question to the provider too', async (title, ask) => {
+  ])('%s: the run ends, also the request to the provider', async (title, ask) => {
     provider.script = [callsTool('list_tables', {}), onWire(says('never'), { beforeHeaders: 'hang' })]
     const leave = new AbortController()
     const response = ask({ prompt: title }, { signal: leave.signal })
@@ -162,7 +162,7 @@ describe('a client that goes away', () => {
     expect((await lastTurn(title)).tool_calls).toHaveLength(1)
   })
 
-  it('leaves what was said till then, marked as stopped, and without a secret', async () => {
+  it('leaves the partial answer, marked as stopped and without secrets', async () => {
     const words = 'one two three sk-stream-test-0123456789 four five six seven eight'
     provider.script = [onWire(says(words), { pieceBytes: 400, everyMs: 100 })]
     const leave = new AbortController()
@@ -182,7 +182,7 @@ describe('a client that goes away', () => {
     expect(stored).not.toContain('0123456789')
   })
 
-  it('by cutting its connection ends the run too', async () => {
+  it('ends the run by closing its connection', async () => {
     provider.script = [onWire(says('never'), { beforeHeaders: 'hang' })]
     const [host, port] = served.host.split(':')
     const socket = createConnection(Number(port), host)
@@ -196,7 +196,7 @@ describe('a client that goes away', () => {
     await expect.poll(async () => (await lastTurn('cut off'))?.stop_reason, { timeout: 10_000 }).toBe('cancelled')
   })
 
-  it('does not stop the others, and the service stops in the midst of runs', async () => {
+  it('does not stop other runs, and the service can stop during runs', async () => {
     provider.fallback = onWire(says('never'), { beforeHeaders: 'hang' })
     const waiting = Array.from({ length: 5 }, (_, at) => send({ prompt: `shutdown ${at}` }).catch(() => undefined))
     await expect.poll(() => provider.received.length).toBe(5)

@@ -5,9 +5,10 @@ import { commitTable } from '../../src/catalog/commit-table.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { asObject } from '../../src/iceberg/json/json-fields.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
-import { createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
+import { commitOnce, createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
+import type { StagedCommit } from '../../src/iceberg/update/staged-commit.ts'
 
-/** One stored catalog, which can be opened any number of times, as by several processes. */
+/** One stored catalog that can be opened any number of times, as by several processes. */
 export interface CatalogStore {
   readonly io: FileIO
   readonly warehouse: string
@@ -16,17 +17,17 @@ export interface CatalogStore {
 
 export interface BehaviourOptions {
   readonly create: () => CatalogStore
-  /** Whether tables can be registered and dropped, and lie where their creator says. */
+  /** Whether tables can be registered and dropped, and created at any location. */
   readonly movable: boolean
   /**
-   * A server applies commits: it names the metadata files, and what is not required may have changed. `java`: Iceberg's
-   * own, over a JDBC catalog, drops keys that it does not know, writes where nothing changes, keeps the files of those that
-   * lost, and looks for minutes for metadata that it cannot read.
+   * A server applies commits: it names the metadata files, and may change what no requirement covers. `java`:
+   * Iceberg's own server over a JDBC catalog, which drops unknown keys, writes even when nothing changes, keeps the
+   * files of refused commits, and retries for minutes when it cannot read metadata.
    */
   readonly served?: { readonly java: boolean }
 }
 
-/** What every catalog does. */
+/** The behaviour of every catalog. */
 export function catalogBehaviour(name: string, options: BehaviourOptions): void {
   describe(`${name} catalog`, () => {
     namespaces(options)
@@ -42,7 +43,7 @@ export function catalogBehaviour(name: string, options: BehaviourOptions): void 
 }
 
 function namespaces({ create, served }: BehaviourOptions): void {
-  it('is empty at first and answers', async () => {
+  it('is empty at first and responds', async () => {
     const catalog = create().open()
     await catalog.ping()
     expect(await catalog.listNamespaces()).toEqual([])
@@ -61,7 +62,7 @@ function namespaces({ create, served }: BehaviourOptions): void {
     expect(await store.open().listNamespaces()).toEqual(expected)
   })
 
-  it('tells a missing namespace, also one that is only like another', async () => {
+  it('reports a missing namespace, even if its name is similar to an existing one', async () => {
     const catalog = create().open()
     await catalog.createNamespace(['n_s', 'x'])
     await catalog.createNamespace(['Upper', 'x'])
@@ -77,7 +78,7 @@ function namespaces({ create, served }: BehaviourOptions): void {
 }
 
 function tables({ create, served }: BehaviourOptions): void {
-  it('creates a table that another instance loads', async () => {
+  it('creates a table that another instance can load', async () => {
     const store = create()
     const created = await createEvents(store.open(), { owner: 'me' })
     const loaded = await store.open().loadTable(EVENTS)
@@ -89,7 +90,7 @@ function tables({ create, served }: BehaviourOptions): void {
     expect(loaded.metadata.formatVersion).toBe(2)
   })
 
-  it('lists tables by name, all or of one namespace', async () => {
+  it('lists tables by name, all or in one namespace', async () => {
     const catalog = create().open()
     await catalog.createNamespace(['db', 'sub'])
     await catalog.createNamespace(['other'])
@@ -108,7 +109,7 @@ function tables({ create, served }: BehaviourOptions): void {
     expect(await catalog.listNamespaces()).toEqual([['db'], ['db', 'sub'], ['other']])
   })
 
-  it('refuses a second table of a name and leaves the first alone', async () => {
+  it('refuses a second table with the same name and leaves the first one unchanged', async () => {
     const store = create()
     const catalog = store.open()
     const first = await createEvents(catalog)
@@ -118,7 +119,7 @@ function tables({ create, served }: BehaviourOptions): void {
     expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
   })
 
-  it('lets one of several creators win', async () => {
+  it('lets one of several concurrent creations succeed', async () => {
     const store = create()
     await store.open().createNamespace(['db'])
     const creators = Array.from({ length: 5 }, () => store.open().createTable(EVENTS, { schema: SCHEMA }))
@@ -131,7 +132,7 @@ function tables({ create, served }: BehaviourOptions): void {
     expect((await filesBelow(store.io, store.warehouse)).filter((file) => file.endsWith('.json'))).toHaveLength(1)
   })
 
-  it('tells a missing table', async () => {
+  it('reports a missing table', async () => {
     const catalog = create().open()
     await createEvents(catalog)
     for (const identifier of [
@@ -140,12 +141,12 @@ function tables({ create, served }: BehaviourOptions): void {
       { namespace: ['x'], name: 'events' },
     ]) {
       await expect(catalog.loadTable(identifier)).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
-      const commit = catalog.commit(identifier, { requirements: [], updates: [] })
+      const commit = commitOnce(catalog, identifier, { requirements: [], updates: [] })
       await expect(commit).rejects.toMatchObject({ code: 'NO_SUCH_TABLE' })
     }
   })
 
-  it.skipIf(served?.java)('tells damaged metadata without changing it', async () => {
+  it.skipIf(served?.java)('reports damaged metadata without changing it', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -168,7 +169,7 @@ function tables({ create, served }: BehaviourOptions): void {
 }
 
 function registration({ create }: BehaviourOptions): void {
-  it('forgets a table, keeps its files, and adopts them again', async () => {
+  it('drops a table, keeps its files, and can register them again', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation, metadata } = await createEvents(catalog)
@@ -181,7 +182,7 @@ function registration({ create }: BehaviourOptions): void {
     expect((await store.open().loadTable(again)).metadataLocation).toBe(metadataLocation)
   })
 
-  it('refuses to register over a table, twice, from nothing, or from garbage', async () => {
+  it('refuses to register over a table, the same table twice, a missing file, and invalid metadata', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -197,7 +198,7 @@ function registration({ create }: BehaviourOptions): void {
     expect(await catalog.listTables()).toEqual([EVENTS])
   })
 
-  it('puts a table where its creator says', async () => {
+  it('creates a table at the requested location', async () => {
     const store = create()
     const catalog = store.open()
     await catalog.createNamespace(['db'])
@@ -209,7 +210,7 @@ function registration({ create }: BehaviourOptions): void {
   })
 }
 
-/** A table that is written to storage as another system would, with any location, properties and id. */
+/** A table written to storage as another system would, with any location, properties and id. */
 async function plantTable(store: CatalogStore, catalog: Catalog, changes: Readonly<Record<string, JsonValue>>) {
   const { metadataLocation } = await catalog.loadTable(EVENTS)
   const json = asObject(parseJson(await store.io.read(metadataLocation)), 'metadata')
@@ -223,7 +224,7 @@ async function plantTable(store: CatalogStore, catalog: Catalog, changes: Readon
 function ownership({ create }: BehaviourOptions): void {
   const other = { namespace: ['db'], name: 'other' }
 
-  it('refuses a table under a second name, by an older metadata file and in every spelling', async () => {
+  it('refuses a table under a second name, with an older metadata file and in every spelling', async () => {
     const store = create()
     const catalog = store.open()
     const base = await createEvents(catalog)
@@ -248,7 +249,7 @@ function ownership({ create }: BehaviourOptions): void {
     expect(await catalog.listTables()).toEqual([EVENTS])
   })
 
-  it('refuses a table whose folders overlap those of another', async () => {
+  it('refuses a table whose folders overlap the folders of another table', async () => {
     const store = create()
     const catalog = store.open()
     const { metadata } = await createEvents(catalog)
@@ -273,7 +274,7 @@ function ownership({ create }: BehaviourOptions): void {
     expect((await store.open().registerTable(other, alike)).metadata.location).toBe(`${location}2`)
   })
 
-  it('lets at most one of two names win when a table is registered under both at once', async () => {
+  it('accepts at most one of two names when a table is registered under both at once', async () => {
     const store = create()
     const catalog = store.open()
     await createEvents(catalog)
@@ -295,7 +296,7 @@ function ownership({ create }: BehaviourOptions): void {
 }
 
 function withoutRegistration({ create }: BehaviourOptions): void {
-  it('refuses what a folder of files cannot do', async () => {
+  it('refuses what a catalog of plain folders does not support', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -315,13 +316,15 @@ function commits({ create, served }: BehaviourOptions): void {
     const store = create()
     const catalog = store.open()
     const base = await createEvents(catalog)
-    const staged: string[] = []
-    const onStaged = async (location: string): Promise<void> => {
-      staged.push(location)
+    const staged: StagedCommit[] = []
+    const onStaged = async (commit: StagedCommit): Promise<void> => {
+      staged.push(commit)
     }
     const { table, attempts } = await commitTable(catalog, EVENTS, setProperty('a', '1'), { onStaged })
     expect(attempts).toBe(1)
-    expect(staged).toEqual(served ? ['served-commit:'] : [table.metadataLocation])
+    expect(staged).toEqual(
+      served ? [{ kind: 'served', main: undefined }] : [{ kind: 'file', location: table.metadataLocation }],
+    )
     expect(table.metadata.properties).toMatchObject({ a: '1' })
     expect(table.metadata.metadataLog.map((entry) => entry.metadataFile)).toEqual([base.metadataLocation])
     const loaded = await store.open().loadTable(EVENTS)
@@ -330,7 +333,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(await store.io.stat(base.metadataLocation)).toBeDefined()
   })
 
-  it('refuses a commit whose requirements do not hold any more, and leaves no file', async () => {
+  it('refuses a commit whose requirements no longer hold, and leaves no file', async () => {
     const store = create()
     const catalog = store.open()
     const base = await createEvents(catalog)
@@ -344,7 +347,7 @@ function commits({ create, served }: BehaviourOptions): void {
     ] as const
     for (const requirements of stale) {
       const updates = [{ action: 'set-properties', updates: { b: '2' } }] as const
-      const commit = catalog.commit(EVENTS, { requirements, updates })
+      const commit = commitOnce(catalog, EVENTS, { requirements, updates })
       await expect(commit).rejects.toMatchObject({ code: 'COMMIT_CONFLICT' })
     }
     expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
@@ -363,7 +366,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
   })
 
-  it.skipIf(served?.java)('keeps keys that it does not know, and 64-bit numbers', async () => {
+  it.skipIf(served?.java)('keeps unknown keys and 64-bit numbers', async () => {
     const store = create()
     const catalog = store.open()
     const { metadataLocation } = await createEvents(catalog)
@@ -375,7 +378,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect(written['x-foreign']).toEqual(foreign['x-foreign'])
   })
 
-  it('compresses metadata files where the table asks for it', async () => {
+  it('compresses metadata files when the table requests it', async () => {
     const store = create()
     const catalog = store.open()
     const created = await createEvents(catalog, { 'write.metadata.compression-codec': 'gzip' })
@@ -387,7 +390,7 @@ function commits({ create, served }: BehaviourOptions): void {
     expect((await store.open().loadTable(EVENTS)).metadata.properties).toMatchObject({ a: '1' })
   })
 
-  it('deletes metadata files that fall out of the log, only where the table asks for it', async () => {
+  it('deletes metadata files that leave the log only when the table requests it', async () => {
     const store = create()
     const catalog = store.open()
     await createEvents(catalog, { 'write.metadata.previous-versions-max': '2' })
@@ -407,7 +410,7 @@ function commits({ create, served }: BehaviourOptions): void {
 }
 
 function trimming({ create, served }: BehaviourOptions): void {
-  it.skipIf(served)('never trims a file that is no old metadata file of its own', async () => {
+  it.skipIf(served)('never trims a file that is not an old metadata file of its own table', async () => {
     const store = create()
     const catalog = store.open()
     await catalog.createNamespace(['db'])
@@ -435,7 +438,7 @@ function trimming({ create, served }: BehaviourOptions): void {
 }
 
 function rivals({ create, served }: BehaviourOptions): void {
-  it('lets 20 parallel committers of 4 instances all land', async () => {
+  it('commits all changes of 20 parallel committers on 4 instances', async () => {
     const store = create()
     await createEvents(store.open())
     const instances = Array.from({ length: 4 }, () => store.open())
@@ -450,19 +453,19 @@ function rivals({ create, served }: BehaviourOptions): void {
     const expected = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`p${i}`, `${i}`]))
     expect(metadata.properties).toMatchObject(expected)
     expect(metadata.metadataLog).toHaveLength(20)
-    if (served?.java) return // it answers the state after the last of those that commit at the same time
+    if (served?.java) return // it returns the state after the last of the concurrent commits
     expect(new Set(results.map(({ table }) => table.metadataLocation)).size).toBe(20)
-    // Attempts that lost left nothing behind.
+    // Lost attempts left nothing behind.
     const files = (await filesBelow(store.io, `${store.warehouse}/db/events`)).filter((file) => file.endsWith('.json'))
     expect(files.sort()).toEqual([...metadata.metadataLog.map((entry) => entry.metadataFile), metadataLocation].sort())
   })
 
-  it.skipIf(served)('refuses the slower of two commits on one state', async () => {
+  it.skipIf(served)('refuses the slower of two commits on the same state', async () => {
     const store = create()
     const [first, second] = [store.open(), store.open()]
     await createEvents(first)
     const updates = [{ action: 'set-properties', updates: { late: 'yes' } }] as const
-    const late = second.commit(EVENTS, {
+    const late = commitOnce(second, EVENTS, {
       requirements: [],
       updates,
       onStaged: async () => {
@@ -478,7 +481,7 @@ function rivals({ create, served }: BehaviourOptions): void {
     expect(files).toContain(metadataLocation)
   })
 
-  it('stays as it was when the committer dies before the pointer moves', async () => {
+  it('is unchanged when the committer dies before the pointer moves', async () => {
     const store = create()
     const base = await createEvents(store.open())
     await new Promise<void>((resolve) => {
@@ -490,7 +493,7 @@ function rivals({ create, served }: BehaviourOptions): void {
           return new Promise<void>(() => {})
         },
       }
-      void store.open().commit(EVENTS, dying)
+      void commitOnce(store.open(), EVENTS, dying)
     })
     const survivor = store.open()
     const loaded = await survivor.loadTable(EVENTS)
@@ -500,11 +503,11 @@ function rivals({ create, served }: BehaviourOptions): void {
     expect(table.metadata.properties).not.toHaveProperty('a')
   })
 
-  it('gives up cleanly when the ledger cannot be written', async () => {
+  it('fails cleanly when the ledger cannot be written', async () => {
     const store = create()
     const base = await createEvents(store.open())
     const before = await filesBelow(store.io, store.warehouse)
-    const failing = store.open().commit(EVENTS, {
+    const failing = commitOnce(store.open(), EVENTS, {
       requirements: [],
       updates: [{ action: 'set-properties', updates: { a: '1' } }],
       onStaged: async () => {
@@ -533,14 +536,14 @@ function hostileNames({ create }: BehaviourOptions): void {
       ]) {
         await expect(catalog.createTable(identifier, { schema: SCHEMA })).rejects.toMatchObject(invalid)
         await expect(catalog.loadTable(identifier)).rejects.toMatchObject(invalid)
-        const commit = catalog.commit(identifier, { requirements: [], updates: [] })
+        const commit = commitOnce(catalog, identifier, { requirements: [], updates: [] })
         await expect(commit).rejects.toMatchObject(invalid)
       }
       expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
     },
   )
 
-  it('takes names in any script, with quotes and wildcards', async () => {
+  it('accepts names in any script, with quotes and wildcards', async () => {
     const store = create()
     const catalog = store.open()
     const names = ['tábla', '表', '🧊', "it's", '"q"', 'a b', '100%', 'under_score', 'semi;colon', '--', 'NULL']

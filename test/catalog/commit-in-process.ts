@@ -1,5 +1,5 @@
-// Commits properties to db.events as a process of its own. Arguments: kind, folder, prefix, number of commits.
-// Prints the key of each commit after it succeeded.
+// Commits properties to db.events in a separate process. Arguments: kind, folder, prefix, number of commits. Prints
+// the key of each commit after it succeeded.
 import { writeSync } from 'node:fs'
 
 import { commitTable } from '../../src/catalog/commit-table.ts'

@@ -1,11 +1,14 @@
 import { describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
+import type { CommitOutcome } from '../../src/catalog/commit-outcome.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
-import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
+import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
+import type { Table } from '../../src/iceberg/metadata/table.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
-import { createEvents, EVENTS, setProperty } from './support-files.ts'
+import { commitOnce, createEvents, EVENTS, setProperty } from './support-files.ts'
+import { later } from '../support/waiting.ts'
 
 const QUICK = { minWaitMs: 1, maxWaitMs: 2 }
 
@@ -21,7 +24,7 @@ async function setup(properties: Readonly<Record<string, string>> = {}): Promise
   return { io, catalog }
 }
 
-/** Stages a property and one file per attempt, and lets a rival win the first `lost` attempts. */
+/** Stages a property and one file per attempt, and lets a rival commit first in the first `lost` attempts. */
 function stageAgainstRivals({ io, catalog }: Setup, lost: number) {
   const files: string[] = []
   const bases: string[] = []
@@ -37,7 +40,7 @@ function stageAgainstRivals({ io, catalog }: Setup, lost: number) {
       const requirement = { type: 'assert-current-schema-id', 'current-schema-id': 0 } as const
       const change = await setProperty('mine', 'yes')(table)
       const impossible = { type: 'assert-current-schema-id', 'current-schema-id': 99 } as const
-      if (files.length <= lost) await catalog.commit(EVENTS, await rival(table))
+      if (files.length <= lost) await commitOnce(catalog, EVENTS, await rival(table))
       const requirements = [files.length <= lost ? impossible : requirement]
       return { ...change, requirements, writtenFiles: [file] }
     },
@@ -45,7 +48,7 @@ function stageAgainstRivals({ io, catalog }: Setup, lost: number) {
 }
 
 describe('commitTable', () => {
-  it('stages again on the fresh table after each conflict and keeps only the files that count', async () => {
+  it('stages again on the fresh table after each conflict and keeps only the files of the committed attempt', async () => {
     const { io, catalog } = await setup()
     const rivals = stageAgainstRivals({ io, catalog }, 3)
     const { table, attempts } = await commitTable(catalog, EVENTS, rivals.stage, { retries: QUICK })
@@ -56,7 +59,7 @@ describe('commitTable', () => {
     expect(kept.map((status) => status !== undefined)).toEqual([false, false, false, true])
   })
 
-  it('gives up after the retries that the table allows', async () => {
+  it('gives up after the number of retries that the table allows', async () => {
     const { io, catalog } = await setup({ 'commit.retry.num-retries': '2', 'commit.retry.min-wait-ms': '1' })
     const rivals = stageAgainstRivals({ io, catalog }, 99)
     const commit = commitTable(catalog, EVENTS, rivals.stage)
@@ -66,14 +69,14 @@ describe('commitTable', () => {
     expect((await catalog.loadTable(EVENTS)).metadata.properties).not.toHaveProperty('mine')
   })
 
-  it('takes odd retry properties for the defaults', async () => {
+  it('replaces invalid retry properties by the defaults', async () => {
     const { io, catalog } = await setup({ 'commit.retry.num-retries': 'many', 'commit.retry.min-wait-ms': '-5' })
     const rivals = stageAgainstRivals({ io, catalog }, 99)
     await expect(commitTable(catalog, EVENTS, rivals.stage, { retries: QUICK })).rejects.toThrow()
     expect(rivals.files).toHaveLength(5)
   })
 
-  it('gives up when the time is over', async () => {
+  it('gives up when the time limit is reached', async () => {
     const { io, catalog } = await setup()
     const rivals = stageAgainstRivals({ io, catalog }, 99)
     const retries = { count: 1000, minWaitMs: 20, maxWaitMs: 20, totalTimeoutMs: 100 }
@@ -84,7 +87,7 @@ describe('commitTable', () => {
     expect(rivals.files.length).toBeLessThan(15)
   })
 
-  it('does not try again what is no conflict, and removes the files', async () => {
+  it('does not retry other errors than conflicts, and removes the files', async () => {
     const { io, catalog } = await setup()
     let stagings = 0
     const commit = commitTable(catalog, EVENTS, async () => {
@@ -101,30 +104,62 @@ describe('commitTable', () => {
     expect(await io.stat('mem://w/a.avro')).toBeUndefined()
   })
 
-  it.each([new IcebergError('COMMIT_STATE_UNKNOWN', 'unknown'), new TypeError('a bug')])(
-    'keeps the files when the outcome is not certain: %s',
-    async (error) => {
-      const { io, catalog } = await setup()
-      const doubtful: Catalog = {
-        ...bound(catalog),
-        commit: async () => {
-          throw error
-        },
-      }
-      const rivals = stageAgainstRivals({ io, catalog }, 0)
-      await expect(commitTable(doubtful, EVENTS, rivals.stage, { retries: QUICK })).rejects.toBe(error)
-      expect(rivals.files).toHaveLength(1)
-      expect(await io.stat('mem://w/attempt-0.avro')).toBeDefined()
-    },
-  )
+  const lost = new IcebergError('COMMIT_STATE_UNKNOWN', 'unknown')
 
-  it('passes on what staging throws', async () => {
+  it.each<[string, () => Promise<CommitOutcome>]>([
+    ['is unknown', async () => ({ kind: 'unknown', error: lost })],
+    ['throws an error of the catalog', () => Promise.reject(new IcebergError('IO_FAILED', 'disk'))],
+    ['throws a conflict', () => Promise.reject(new IcebergError('COMMIT_CONFLICT', 'late'))],
+    ['throws an unexpected error', () => Promise.reject(new TypeError('a bug'))],
+  ])('keeps the files and does not retry when the commit %s', async (_, commit) => {
+    const { io, catalog } = await setup()
+    const rivals = stageAgainstRivals({ io, catalog }, 0)
+    const committing = commitTable({ ...bound(catalog), commit }, EVENTS, rivals.stage, { retries: QUICK })
+    await expect(committing).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
+    expect(rivals.files).toHaveLength(1)
+    expect(await io.stat('mem://w/attempt-0.avro')).toBeDefined()
+  })
+
+  it('returns the staged result of the committed attempt', async () => {
+    const { io, catalog } = await setup()
+    const rivals = stageAgainstRivals({ io, catalog }, 2)
+    const { staged, attempts } = await commitTable(catalog, EVENTS, rivals.stage, { retries: QUICK })
+    expect(attempts).toBe(3)
+    expect(staged.writtenFiles).toEqual(['mem://w/attempt-2.avro'])
+  })
+
+  it('skips the load when the table is still current, and loads it otherwise', async () => {
+    const { catalog } = await setup()
+    let loads = 0
+    const counting: Catalog = {
+      ...bound(catalog),
+      locateTable: async (identifier) => (await catalog.locateTable?.(identifier)) ?? '',
+      loadTable: (identifier) => {
+        loads += 1
+        return catalog.loadTable(identifier)
+      },
+    }
+    const loaded = await catalog.loadTable(EVENTS)
+    await commitTable(counting, EVENTS, setProperty('a', '1'), { loaded })
+    expect(loads).toBe(0)
+    const bases: string[] = []
+    const stage = async (table: Table) => {
+      bases.push(table.metadataLocation)
+      return setProperty('b', '2')(table)
+    }
+    const { table } = await commitTable(counting, EVENTS, stage, { loaded })
+    expect(loads).toBe(1)
+    expect(bases).toEqual([table.metadata.metadataLog.at(-1)?.metadataFile])
+    expect(table.metadata.properties).toMatchObject({ a: '1', b: '2' })
+  })
+
+  it('forwards errors from staging', async () => {
     const { catalog } = await setup()
     const error = new IcebergError('NO_SUCH_COLUMN', 'There is no column x.')
     await expect(commitTable(catalog, EVENTS, () => Promise.reject(error))).rejects.toBe(error)
   })
 
-  it('stops when it is cancelled: before, while staging, and while waiting', async () => {
+  it('stops when it is cancelled: before staging, while staging, and while waiting', async () => {
     const { io, catalog } = await setup()
     const before = (await catalog.loadTable(EVENTS)).metadataLocation
     const cancelled = { code: 'CANCELLED' }
@@ -155,7 +190,7 @@ describe('commitTable', () => {
       async (table) => ({ ...(await setProperty('a', '1')(table)), requirements: [{ type: 'assert-create' }] }),
       { signal: whileWaiting.signal, retries: { minWaitMs: 60_000 } },
     )
-    setTimeout(() => whileWaiting.abort(), 20)
+    later(20, () => whileWaiting.abort())
     await expect(waiting).rejects.toMatchObject(cancelled)
     expect(performance.now() - started).toBeLessThan(10_000)
   })

@@ -11,6 +11,7 @@ import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { openStored, URI_FILE } from './stored-catalog.ts'
 import { createEvents, EVENTS } from './support-files.ts'
 import { temporaryFolders } from './support.ts'
+import { sleep } from '../support/waiting.ts'
 
 const newFolder = temporaryFolders()
 const removals: (() => Promise<void>)[] = []
@@ -30,7 +31,7 @@ async function newPlace(kind: string): Promise<string> {
 
 interface Committer {
   readonly child: ChildProcess
-  /** The keys that it said were committed, once it ended. */
+  /** The keys that it reported as committed, once it has ended. */
   readonly committed: Promise<readonly string[]>
 }
 
@@ -54,7 +55,7 @@ async function withCatalog<T>(kind: string, folder: string, work: (catalog: Cata
 const KINDS = postgresServer === undefined ? ['sql', 'hadoop'] : ['sql', 'postgresql', 'hadoop']
 
 describe.each(KINDS)('processes that share a %s catalog', (kind) => {
-  it('all land every commit', async () => {
+  it('all complete every commit', async () => {
     const folder = await newPlace(kind)
     await withCatalog(kind, folder, createEvents)
     const committers = ['a', 'b', 'c', 'd'].map((prefix) => startCommitter(kind, folder, prefix, 8))
@@ -73,13 +74,13 @@ describe.each(KINDS)('processes that share a %s catalog', (kind) => {
     for (let round = 0; round < 8; round++) {
       const { child, committed } = startCommitter(kind, folder, `r${round}-`, 100_000)
       await once(child.stdout ?? child, 'readable')
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 60))
+      await sleep(Math.random() * 60)
       child.kill('SIGKILL')
       acknowledged.push(...(await committed))
       const { metadata } = await withCatalog(kind, folder, (catalog) => catalog.loadTable(EVENTS))
       const keys = Object.keys(metadata.properties)
       expect(keys).toEqual(expect.arrayContaining(acknowledged))
-      // At most the commit under way at the kill is more than was acknowledged.
+      // At most the commit in progress at the kill is stored without acknowledgement.
       const extra = keys.filter((key) => key.startsWith(`r${round}-`) && !acknowledged.includes(key))
       expect(extra.length).toBeLessThanOrEqual(1)
     }

@@ -9,10 +9,10 @@ import { afterEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
-import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
-import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
+import { createSqlCatalog } from '../../src/catalog/sql/catalog.ts'
+import type { SqlCatalogTables } from '../../src/catalog/sql/tables.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import { PYTHON, pyicebergAvailable } from '../interop/harness/environment.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { createEvents, EVENTS, SCHEMA, setProperty } from './support-files.ts'
@@ -38,7 +38,7 @@ afterEach(async () => {
 /** A database and a warehouse that both sides open. */
 interface House {
   readonly folder: string
-  /** As SQLAlchemy writes it. */
+  /** The address in the form of SQLAlchemy. */
   readonly uri: string
   readonly database: () => Kysely<SqlCatalogTables>
 }
@@ -94,7 +94,7 @@ const KINDS = postgresServer === undefined ? ['SQLite'] : ['SQLite', 'PostgreSQL
 describe.skipIf(!pyicebergAvailable('SQL catalog with PyIceberg')).each(KINDS)(
   'one %s database with PyIceberg',
   (kind) => {
-    it('that we made: it lists, loads and commits, and so do we again', async () => {
+    it('created by us: PyIceberg lists, loads and commits, and then so do we', async () => {
       const house = await newHouse(kind)
       const catalog = openCatalog(house)
       const created = await createEvents(catalog)
@@ -123,7 +123,7 @@ describe.skipIf(!pyicebergAvailable('SQL catalog with PyIceberg')).each(KINDS)(
       expect(await pyiceberg(house, 'exists', 'db.events')).toBe(false)
     })
 
-    it('that it made: we list, load and commit, alter nothing, and so does it again', async () => {
+    it('created by PyIceberg: we list, load and commit without schema changes, and then so does PyIceberg', async () => {
       const house = await newHouse(kind)
       const theirs = await pyiceberg<TableState>(house, 'create', 'their.level.t')
       const columnsBefore = await columns(house)
@@ -145,7 +145,7 @@ describe.skipIf(!pyicebergAvailable('SQL catalog with PyIceberg')).each(KINDS)(
       expect(await columns(house)).toEqual(columnsBefore)
     })
 
-    it('its commit on a table that it loaded before ours keeps ours', async () => {
+    it('a commit of PyIceberg on a table that it loaded before our commit keeps our change', async () => {
       const house = await newHouse(kind)
       const catalog = openCatalog(house)
       await createEvents(catalog)

@@ -1,9 +1,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
-import { FakeS3, type S3Fault } from '../support/fake-s3.ts'
+import { FakeS3, type S3Fault } from '../support/network/fake-s3.ts'
+import { sleep } from '../support/waiting.ts'
+import { runs } from '../support/effort.ts'
 
 const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
-const ROUNDS = Number(process.env['S3_ROUNDS'] ?? 8)
+const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
 
 describe('a warehouse in an object store', { timeout: 120_000 }, () => {
   let store: FakeS3
@@ -41,7 +43,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
       body: { ...settings, ...change, extra_props: { ...settings.extra_props, ...properties } },
     })
 
-  /** One request in so many fares badly, in every way in turn. */
+  /** One in this many requests fails, in every way in turn. */
   function stormy(oneIn: number): void {
     let count = 0
     store.fault = () => {
@@ -50,7 +52,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     }
   }
 
-  /** The store carries out so many requests more, and does not say so of the last; then it is gone. */
+  /** The store applies this many more requests, does not confirm the last one, and then is unavailable. */
   function outageAfter(requests: number): void {
     let count = 0
     store.fault = () => {
@@ -60,7 +62,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     }
   }
 
-  it('shows where it is, and no secret', async () => {
+  it('is shown with its address and without secrets', async () => {
     const { body } = await lab.service.get('/api/config')
     expect(body).toMatchObject({ warehouse: 's3://lake/warehouse', extra_props: { 's3.endpoint': store.endpoint } })
     expect(JSON.stringify(body)).not.toContain(store.credentials.secretAccessKey)
@@ -69,22 +71,17 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
   it.each<[string, { change?: Record<string, unknown>; properties?: Record<string, string> }, number, RegExp]>([
     ['a hadoop catalog', { change: { catalog_type: 'hadoop', uri: null } }, 422, /lose commits/],
     ['another kind of store', { change: { warehouse: 'gs://lake/warehouse' } }, 422, /gs locations are not supported/],
-    ['a bucket that is not there', { change: { warehouse: 's3://pond/warehouse' } }, 503, /no such bucket/],
-    ['a key that nobody knows', { properties: { 's3.access-key-id': 'AKIDOTHER' } }, 503, /check the credentials/],
-    ['an endpoint that is none', { properties: { 's3.endpoint': 'store:9000' } }, 400, /s3\.endpoint/],
-    [
-      'a secret that is not set',
-      { properties: { 's3.secret-access-key': 'env:LAKE_NO' } },
-      400,
-      /env:LAKE_NO is not set/,
-    ],
-  ])('is not left for %s', async (_, { change, properties }, status, message) => {
+    ['a missing bucket', { change: { warehouse: 's3://pond/warehouse' } }, 503, /no such bucket/],
+    ['an unknown access key', { properties: { 's3.access-key-id': 'AKIDOTHER' } }, 503, /check the credentials/],
+    ['an invalid endpoint', { properties: { 's3.endpoint': 'store:9000' } }, 400, /s3\.endpoint/],
+    ['an unset secret', { properties: { 's3.secret-access-key': 'env:LAKE_NO' } }, 400, /env:LAKE_NO is not set/],
+  ])('is not replaced by %s', async (_, { change, properties }, status, message) => {
     const answer = await configure(change, properties)
     expect([answer.status, answer.body.detail]).toEqual([status, expect.stringMatching(message)])
     expect((await lab.service.get('/api/config')).body.warehouse).toBe('s3://lake/warehouse')
   })
 
-  it('takes no checkpoint of a pipeline', async () => {
+  it('cannot contain a pipeline checkpoint', async () => {
     await lab.createTable('s.plain', [['id', 'long']])
     const answer = await lab.service.post('/api/pipeline/start', {
       source_table: 's.plain',
@@ -141,7 +138,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     expect(started.status, JSON.stringify(started.body)).toBe(200)
     for (let round = 1; round <= ROUNDS; round += 1) {
       stormy(4 + round)
-      await new Promise((resolve) => setTimeout(resolve, 200))
+      await sleep(200)
       store.fault = undefined
       await lab.append('s.source', numbered(round * 100, round * 100 + 100))
     }

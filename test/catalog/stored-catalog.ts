@@ -4,14 +4,14 @@ import { join } from 'node:path'
 import { Kysely } from 'kysely'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
-import { createHadoopCatalog } from '../../src/catalog/hadoop-catalog.ts'
-import { createSqlCatalog } from '../../src/catalog/sql-catalog.ts'
-import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
+import { createHadoopCatalog } from '../../src/catalog/hadoop/catalog.ts'
+import { createSqlCatalog } from '../../src/catalog/sql/catalog.ts'
+import type { SqlCatalogTables } from '../../src/catalog/sql/tables.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
-import { sqliteDialect } from '../../src/runtime/sqlite.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import { sqliteDialect } from '../../src/storage/dialects/sqlite.ts'
 
-/** Where a folder says in which database its `postgresql` catalog is. */
+/** The file of a folder that names the database of its `postgresql` catalog. */
 export const URI_FILE = 'catalog.uri'
 
 /** A catalog in a folder that several processes can open: `sql`, `postgresql` or `hadoop`. */

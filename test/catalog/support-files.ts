@@ -1,7 +1,7 @@
-import type { Catalog } from '../../src/catalog/catalog.ts'
+import type { Catalog, CommitRequest } from '../../src/catalog/catalog.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
-import type { Schema } from '../../src/iceberg/schema.ts'
-import type { Table, TableIdentifier } from '../../src/iceberg/table.ts'
+import type { Schema } from '../../src/iceberg/schema/schema.ts'
+import type { Table, TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import type { StagedChange } from '../../src/iceberg/update/table-update.ts'
 
 export const SCHEMA: Schema = {
@@ -22,6 +22,17 @@ export function setProperty(key: string, value: string) {
     updates: [{ action: 'set-properties', updates: { [key]: value } }],
     writtenFiles: [],
   })
+}
+
+/** One commit without retries; throws the error of a commit that was not applied. */
+export async function commitOnce(
+  catalog: Catalog,
+  identifier: TableIdentifier,
+  request: CommitRequest,
+): Promise<Table> {
+  const outcome = await catalog.commit(identifier, request)
+  if (outcome.kind === 'committed') return outcome.table
+  throw outcome.error
 }
 
 /** Creates the namespace and the table. */

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 import { type Dialect, type Driver, Kysely, type QueryResult } from 'kysely'
 import { afterEach } from 'vitest'
 
-import type { SqlCatalogTables } from '../../src/catalog/sql-tables.ts'
+import type { SqlCatalogTables } from '../../src/catalog/sql/tables.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
-import { sqliteDialect } from '../../src/runtime/sqlite.ts'
+import { sqliteDialect } from '../../src/storage/dialects/sqlite.ts'
 
 /** Folders that are removed after each test. */
 export function temporaryFolders(): () => string {
@@ -28,10 +28,10 @@ export function openSqlDatabase(path: string, onQuery?: QueryHook): Kysely<SqlCa
   return new Kysely<SqlCatalogTables>({ dialect: onQuery === undefined ? dialect : hooked(dialect, onQuery) })
 }
 
-/** Called around every statement; what it throws is the driver's error. */
+/** Called around every statement; what it throws becomes the driver's error. */
 export type QueryHook = <R>(sql: string, run: () => Promise<QueryResult<R>>) => Promise<QueryResult<R>>
 
-/** A real database whose connection misbehaves on command. */
+/** A real database whose connection can misbehave on command. */
 function hooked(dialect: Dialect, onQuery: QueryHook): Dialect {
   return {
     createAdapter: () => dialect.createAdapter(),
@@ -60,7 +60,7 @@ function hookedDriver(driver: Driver, onQuery: QueryHook): Driver {
   }
 }
 
-/** A FileIO whose calls can be made to fail. `before` runs ahead of a call, `after` when it was done. */
+/** A FileIO whose calls can be made to fail. `before` runs before a call, `after` after it. */
 export function faultyIO(
   inner: FileIO,
   hooks: { before?: (method: string, location: string) => void; after?: (method: string, location: string) => void },

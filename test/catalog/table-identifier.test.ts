@@ -30,7 +30,7 @@ describe('table identifiers', () => {
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 
-  it('says of a namespace that no catalog can have that there is none', () => {
+  it('reports a namespace that no catalog can have as missing', () => {
     const text = `${'a.'.repeat(200)}b`
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'NO_SUCH_NAMESPACE' }))
   })

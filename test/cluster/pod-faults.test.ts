@@ -3,13 +3,13 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClusterLab, type ClusterUser, kubeconfig, openCluster } from './support.ts'
+import { sleep, until } from '../support/waiting.ts'
 
 const newName = (): string => `test-${randomBytes(4).toString('hex')}`
 
-/** What goes wrong around notebooks, on the cluster that KUBECONFIG names. */
+/** Failures around notebooks, on the cluster of KUBECONFIG. */
 describe.skipIf(!kubeconfig)('on a real cluster', () => {
   let lab: ClusterLab
   let ana: ClusterUser
@@ -22,7 +22,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
   const tokenStatus = async (token: string): Promise<number> =>
     (await lab.service.get('/api/auth/me', { token })).status
 
-  it('a notebook asks for as much disk as it says, not for its limit', async () => {
+  it('a notebook requests its configured disk space, not its limit', async () => {
     expect((await ana.call('POST', 'start')).status).toBe(200)
     await ana.reach('running')
     const { spec } = await ana.pod()
@@ -31,7 +31,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
     }
   })
 
-  it('seventy starts of a notebook that runs keep nobody else from starting', async () => {
+  it('seventy starts of a running notebook do not block a start by another user', async () => {
     for (let i = 0; i < 70; i++) expect((await ana.call('POST', 'start')).status).toBe(200)
     const bo = await lab.newUser(newName())
     const { status, body } = await bo.call('POST', 'start')
@@ -39,7 +39,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
     expect((await bo.call('POST', 'stop')).status).toBe(204)
   })
 
-  it('a pod that is deleted behind the service takes its token with it at the next start', async () => {
+  it('the token of a pod that was deleted outside the service is revoked at the next start', async () => {
     const { session_id: first = '' } = await ana.reach('running')
     const inside = await ana.tokenInside(first)
     expect(await tokenStatus(inside)).toBe(200)
@@ -52,7 +52,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
     expect(await tokenStatus(await ana.tokenInside(body.session_id))).toBe(200)
   })
 
-  it('a pod that is evicted is said to be', async ({ skip }) => {
+  it('an evicted pod is reported as evicted', async ({ skip }) => {
     const { metadata } = await ana.pod()
     const name = metadata?.name ?? ''
     const body = { metadata: { name, namespace: lab.namespace } }
@@ -66,7 +66,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
     await ana.reach('running')
   })
 
-  it('credentials that cannot be read as the next watch begins stop nothing', async ({ skip }) => {
+  it('credentials that are unreadable when the next watch begins interrupt nothing', async ({ skip }) => {
     const folder = await mkdtemp(join(tmpdir(), 'lockhouse-credentials-'))
     const moved = await credentialsInFiles(folder)
     if (moved === undefined) skip('the kubeconfig has neither a client certificate nor a token')
@@ -76,17 +76,13 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
       expect((await user.call('GET', 'status')).status).toBe(200)
       await rm(moved?.secretFile ?? '')
       // A watch lasts a minute, and a token file is read again each minute.
-      for (const until = Date.now() + 150_000; Date.now() < until; await sleep(2000)) {
-        if ((await user.call('GET', 'status')).status === 503) break
-      }
-      expect((await user.call('GET', 'status')).status).toBe(503)
+      const hasStatus = (status: number) => async (): Promise<boolean> =>
+        (await user.call('GET', 'status')).status === status
+      await until(hasStatus(503), 'status 503', 150_000)
       await sleep(70_000)
       expect((await own.service.get('/api/health')).body.checks.cluster).toBe('failed')
       await moved?.restore()
-      for (const until = Date.now() + 120_000; Date.now() < until; await sleep(2000)) {
-        if ((await user.call('GET', 'status')).status === 200) break
-      }
-      expect((await user.call('GET', 'status')).status).toBe(200)
+      await until(hasStatus(200), 'status 200', 120_000)
     } finally {
       await own.close()
       await rm(folder, { recursive: true, force: true })
@@ -94,7 +90,7 @@ describe.skipIf(!kubeconfig)('on a real cluster', () => {
   })
 })
 
-/** The kubeconfig with its credentials in files beside it; undefined when it has none that can be moved. */
+/** The kubeconfig with its credentials in separate files; undefined when it has none that can be moved. */
 async function credentialsInFiles(
   folder: string,
 ): Promise<{ readonly kubeconfig: string; readonly secretFile: string; restore(): Promise<void> } | undefined> {

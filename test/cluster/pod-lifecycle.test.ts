@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ClusterLab, type ClusterUser, kubeconfig, openCluster } from './support.ts'
 
 /**
- * A notebook's whole life on the cluster that KUBECONFIG names, in the namespace of its context or NOTEBOOK_NAMESPACE.
- * The image is NOTEBOOK_IMAGES, or the usual one; pulling it may take minutes the first time.
+ * The full lifecycle of a notebook on the cluster of KUBECONFIG, in the namespace of its context or
+ * NOTEBOOK_NAMESPACE. The image is NOTEBOOK_IMAGES, or the default one; the first pull may take minutes.
  */
 describe.skipIf(!kubeconfig)('a notebook on a real cluster', () => {
-  // Spelt so that its names need a hash, and its path is encoded.
+  // With characters that require a hash in its resource names and encoding in its path.
   const user = `Test.${randomBytes(4).toString('hex')}@example.com`
   let lab: ClusterLab
   let ana: ClusterUser
@@ -18,16 +18,16 @@ describe.skipIf(!kubeconfig)('a notebook on a real cluster', () => {
   })
   afterAll(() => lab?.close())
 
-  it('is available: the account may do all that is needed', async () => {
+  it('is available: the account has all necessary permissions', async () => {
     expect((await lab.service.get('/api/health')).body.checks.cluster).toBe('ok')
   })
 
-  it('does not exist at first, and stopping it is nothing', async () => {
+  it('does not exist at first, and a stop has no effect', async () => {
     expect((await ana.call('GET', 'status')).body.status).toBe('not_found')
     expect((await ana.call('POST', 'stop')).status).toBe(204)
   })
 
-  it('is started once by ten starts at a time, and runs', async () => {
+  it('is started once by ten concurrent starts, and runs', async () => {
     const starts = await Promise.all(Array.from({ length: 10 }, () => ana.call('POST', 'start')))
     expect(starts.map(({ status }) => status)).toEqual(Array.from({ length: 10 }, () => 200))
     expect(new Set(starts.map(({ body }) => body.session_id)).size).toBe(1)
@@ -42,7 +42,7 @@ describe.skipIf(!kubeconfig)('a notebook on a real cluster', () => {
     expect([status, body.status, body.session_id]).toEqual([200, 'running', session_id])
   })
 
-  it('is gone when it is stopped, with its token, and can be started again', async () => {
+  it('is deleted with its token by a stop, and can be started again', async () => {
     expect((await ana.call('POST', 'stop')).status).toBe(204)
     expect((await ana.call('GET', 'status')).body.status).toBe('not_found')
     const { body: tokens } = await lab.service.get('/api/auth/tokens')

@@ -1,9 +1,9 @@
 import { CoreV1Api, KubeConfig, type V1Pod } from '@kubernetes/client-node'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { notebookName } from '../../src/notebooks/notebook-names.ts'
+import { notebookName } from '../../src/notebooks/names.ts'
 import { type Answer, startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
-/** Files that describe the cluster to test on; undefined: there is none. */
+/** Files that describe the cluster of the tests; undefined: there is none. */
 export const kubeconfig = process.env['KUBECONFIG']
 if (!kubeconfig) {
   process.stderr.write('\nSKIPPED: notebooks on a real cluster: KUBECONFIG names none; see docs/notebooks.md\n')
@@ -11,19 +11,19 @@ if (!kubeconfig) {
 
 const PATIENCE_MS = 600_000
 
-/** A user of the service, and what is hers in the cluster. */
+/** A user of the service, and the user's resources in the cluster. */
 export interface ClusterUser {
   readonly user: string
   call(method: 'GET' | 'POST', what: 'start' | 'stop' | 'status'): Promise<Answer>
-  /** Waits until the status is this one; fails when it is `failed` before. */
+  /** Waits for this status; fails if the status is `failed` before. */
   reach(status: string): Promise<Record<string, string>>
-  /** The pod, as the cluster has it. */
+  /** The pod, as returned by the cluster. */
   pod(): Promise<V1Pod>
   /** The Lockhouse token in the notebook of a session. */
   tokenInside(session: string): Promise<string>
 }
 
-/** The service on the cluster that KUBECONFIG names, and the cluster itself. */
+/** The service on the cluster of KUBECONFIG, and the cluster itself. */
 export interface ClusterLab {
   readonly service: TestService
   readonly core: CoreV1Api
@@ -32,7 +32,7 @@ export interface ClusterLab {
   close(): Promise<void>
 }
 
-/** Starts a {@link ClusterLab}; `files` stand in for KUBECONFIG. */
+/** Starts a {@link ClusterLab}; `files` replace KUBECONFIG. */
 export async function openCluster(files = kubeconfig ?? ''): Promise<ClusterLab> {
   const passed = Object.entries(process.env).filter(([name]) => name.startsWith('NOTEBOOK_'))
   const given = Object.fromEntries(passed.map(([name, value]) => [name, value ?? '']))
@@ -72,12 +72,14 @@ function clusterUser({ service, core, namespace }: Place, user: string, token: s
     user,
     call,
     async reach(status) {
-      for (const until = Date.now() + PATIENCE_MS; ; await sleep(1000)) {
+      const read = async () => {
         const { body } = await call('GET', 'status')
-        if (body.status === status) return body
-        const isOver = body.status === 'failed' || Date.now() > until
-        if (isOver) throw new Error(`the notebook is ${body.status}: ${body.reason}`)
+        const isFinal = body.status === status || body.status === 'failed'
+        return isFinal ? body : undefined
       }
+      const body = await until(read, async () => JSON.stringify((await call('GET', 'status')).body), PATIENCE_MS)
+      if (body.status !== status) throw new Error(`the notebook is ${body.status}: ${body.reason}`)
+      return body
     },
     pod: () => core.readNamespacedPod({ name, namespace }),
     async tokenInside(session) {

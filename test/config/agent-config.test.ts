@@ -1,28 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { agentConfig } from '../../src/config/agent-config.ts'
 import { ConfigError } from '../../src/config/config-error.ts'
+import { parseConfig } from '../../src/config/config.ts'
 import { caught } from '../support/caught.ts'
 
-describe('the settings of the agent', () => {
+describe('the agent’s settings', () => {
   it('have defaults', () => {
-    expect(agentConfig({})).toMatchObject({
+    expect(parseConfig({}).agent).toMatchObject({
       allowedBases: [],
       dailyTokenBudget: 1_000_000,
       provider: undefined,
       model: undefined,
     })
-    expect(Object.values(agentConfig({}).keys).every((key) => key === undefined)).toBe(true)
+    expect(Object.values(parseConfig({}).agent.keys).every((key) => key === undefined)).toBe(true)
   })
 
   it('come from the environment', () => {
-    const config = agentConfig({
+    const config = parseConfig({
       OPENAI_API_KEY: 'sk-1',
       OLLAMA_BASE_URL: 'http://localhost:11434/v1',
       AGENT_ALLOWED_API_BASES: ' https://a.example/v1 , http://127.0.0.1:9000,',
       AGENT_DAILY_TOKENS: '0',
       AGENT_PROVIDER: 'builtin',
       AGENT_MODEL: 'org/model:7b',
-    })
+    }).agent
     expect(config).toMatchObject({
       keys: { openai: 'sk-1', anthropic: undefined },
       bases: { ollama: 'http://localhost:11434/v1', openai: undefined },
@@ -47,8 +47,8 @@ describe('the settings of the agent', () => {
     ['AGENT_DAILY_TOKENS', '9999999999999'],
     ['AGENT_PROVIDER', 'constructor'],
     ['AGENT_MODEL', 'two words'],
-  ])('stop the start with one line that names what is wrong: %s', (name, value) => {
-    const error = caught(() => agentConfig({ [name]: value }))
+  ])('stop the start with one line that names the invalid setting: %s', (name, value) => {
+    const error = caught(() => parseConfig({ [name]: value }))
     expect(error).toBeInstanceOf(ConfigError)
     const { message } = error as ConfigError
     expect(message).toContain(name)

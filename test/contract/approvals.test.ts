@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../support/service.ts'
 import { stateKinds } from '../support/state-kinds.ts'
 import { stateOf } from '../support/state-of.ts'
 
-/** Spec, section 3, as it stands there: where a transition leads, and by which status. */
+/** The transitions of docs/api.md#environments: target and response status. */
 const MOVES: Readonly<Record<string, readonly [status: 200 | 202, to: Environment]>> = {
   'development promote': [200, 'qa'],
   'qa promote': [202, 'uat'],
@@ -37,7 +37,7 @@ for (const kind of stateKinds) {
     const read = (id: string) => users.lead.call('GET', `/api/approvals/${id}`)
 
     const cells = ENVIRONMENTS.flatMap((from) => TRANSITIONS.map((transition) => [from, transition] as const))
-    it.each(cells)('from %s, %s does what the table of the spec says', async (from, transition) => {
+    it.each(cells)('from %s, %s has the result in the table of the spec', async (from, transition) => {
       const place = await users.versionIn(from)
       const answer = await users.lead.call('POST', `${place.version}/${transition}`)
       const move = MOVES[`${from} ${transition}`]
@@ -59,7 +59,7 @@ for (const kind of stateKinds) {
       expect(await environmentOf(place.version)).toBe(from)
     })
 
-    it('promote from qa answers 202 with all that is known of the request', async () => {
+    it('promote from qa answers 202 with all fields of the request', async () => {
       const place = await users.versionIn('qa')
       const { body } = await users.engineer.call('POST', `${place.version}/promote`, {})
       const { content_hash } = (await users.auditor.call('GET', place.version)).body
@@ -87,7 +87,7 @@ for (const kind of stateKinds) {
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'to' }] } })
     })
 
-    it('while a request is pending every move is 409 APPROVAL_PENDING, and versions can be made', async () => {
+    it('while a request is pending every move is 409 APPROVAL_PENDING, and versions can be created', async () => {
       const place = await users.versionIn('uat')
       const id = await users.request(place)
       for (const transition of TRANSITIONS) {
@@ -119,7 +119,7 @@ for (const kind of stateKinds) {
       expect((await users.lead.call('POST', `/api/approvals/${id}/approve`, body)).status).toBe(200)
     })
 
-    it('approve with a comment keeps it with the request', async () => {
+    it('approve stores its comment with the request', async () => {
       const id = await users.request(await users.versionIn('qa'))
       expect((await approve(id, { comment: 'looks good' })).status).toBe(200)
       const { body } = await users.engineer.call('GET', `/api/approvals/${id}/comments`)
@@ -158,7 +158,7 @@ for (const kind of stateKinds) {
       expect((await approve(second)).status).toBe(200)
     })
 
-    it('what was decided cannot be decided again', async () => {
+    it('a decided request cannot be decided again', async () => {
       const approved = await users.request(await users.versionIn('qa'))
       await approve(approved)
       const rejected = await users.request(await users.versionIn('qa'))
@@ -190,7 +190,7 @@ for (const kind of stateKinds) {
       }
     })
 
-    it('the detail has the version as it was asked for, and the diff against what is newest in the target', async () => {
+    it('the detail has the version as requested, and the diff against the newest version in the target', async () => {
       const base = await users.versionIn('uat')
       const next = await users.addVersion(base.definitionId, CHANGED_GRAPH)
       await users.bring(next, 'qa')
@@ -247,7 +247,7 @@ for (const kind of stateKinds) {
       expect(seen).toEqual((await list('?status=approved')).map(({ id }) => id))
     })
 
-    it('the notification counts the pending requests and names them', async () => {
+    it('the notification counts and lists the pending requests', async () => {
       const id = await users.request(await users.versionIn('qa'))
       const { body } = await users.lead.call('GET', '/api/notifications/pending-approvals')
       const pending = (await users.lead.call('GET', '/api/approvals?status=pending')).body
@@ -298,12 +298,12 @@ for (const kind of stateKinds) {
       await users.request(place)
     })
 
-    it('who requested may decide, unless APPROVALS_FORBID_SELF says otherwise', async () => {
+    it('the requester may decide, unless APPROVALS_FORBID_SELF is set', async () => {
       const id = await users.request(await users.versionIn('qa'), users.lead)
       expect((await approve(id)).status).toBe(200)
     })
 
-    it('If-Match binds a decision to what was read: the status, and what the diff is against', async () => {
+    it('If-Match binds a decision to the status and the diff base that were read', async () => {
       const base = await users.versionIn('qa')
       const id = await users.request(base)
       const tag = (await read(id)).headers.get('etag') ?? ''
@@ -318,7 +318,7 @@ for (const kind of stateKinds) {
       expect((await read(id)).headers.get('etag')).toBe(taken.headers.get('etag'))
     })
 
-    it('an approval is for the content that was asked for: what was changed behind it is not moved', async () => {
+    it('an approval is for the requested content: a version changed in the meantime is not moved', async () => {
       const state = stateOf(service.folder, env)
       const changed = JSON.stringify(CHANGED_GRAPH)
       const version = await users.versionIn('qa')
@@ -353,7 +353,7 @@ for (const kind of stateKinds) {
       await state.destroy()
     })
 
-    it('of approve and reject at the same time exactly one wins, 100 times', async () => {
+    it('of concurrent approve and reject exactly one succeeds, 100 times', async () => {
       for (let round = 0; round < 100; round++) {
         const place = await users.versionIn('qa')
         const id = await users.request(place)
@@ -388,7 +388,7 @@ for (const kind of stateKinds) {
       expect(answers.filter(({ body }) => body.code === 'APPROVAL_PENDING')).toHaveLength(19)
     })
 
-    it('requests and decisions are one audit entry and one event each, and events hold no words of leads', async () => {
+    it('requests and decisions are one audit entry and one event each, and events contain no comments of leads', async () => {
       const seen = (await users.auditor.call('GET', '/api/events?limit=1')).body.last_seq
       const place = await users.versionIn('qa')
       const rejected = await users.request(place)
@@ -435,7 +435,7 @@ describe('with APPROVALS_FORBID_SELF', () => {
     await service.close()
   })
 
-  it('another value than true or false stops the start', async () => {
+  it('a value other than true or false prevents the start', async () => {
     await expect(startTestService({ env: { APPROVALS_FORBID_SELF: 'yes' } })).rejects.toThrow('APPROVALS_FORBID_SELF')
   })
 })

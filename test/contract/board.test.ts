@@ -21,7 +21,7 @@ for (const kind of stateKinds) {
       return body.definitions[0]
     }
 
-    it('has the newest version of each environment, how many are there, and no content', async () => {
+    it('has the newest version of each environment, their number, and no content', async () => {
       const first = await users.versionIn('qa')
       const second = await users.addVersion(first.definitionId)
       await users.bring(second, 'qa')
@@ -34,7 +34,7 @@ for (const kind of stateKinds) {
       expect(row.pending).toEqual([])
     })
 
-    it('tells every Auditor which move waits for a decision, until it has one', async () => {
+    it('shows every Auditor which move waits for a decision, until it is decided', async () => {
       const place = await users.versionIn('qa')
       const request = await users.request(place)
       expect((await boardOf(place.definitionId)).pending).toEqual([

@@ -4,14 +4,15 @@ import { mkdirSync } from 'node:fs'
 import { Kysely, sql } from 'kysely'
 import { afterEach, describe, expect, it } from 'vitest'
 
-import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
+import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
-import { createCatalogService } from '../../src/services/catalog-service.ts'
-import type { CatalogSettings } from '../../src/catalog/catalog-settings.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import { createCatalogService } from '../../src/services/catalogs/catalog-service.ts'
+import type { CatalogSettings } from '../../src/catalog/settings.ts'
 import type { SetCatalogConfigRequest } from '../../src/schemas/catalog-config.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { startTestService, type TestService } from '../support/service.ts'
+import { until } from '../support/waiting.ts'
 
 const stored: CatalogSettings = {
   catalogType: 'sql',
@@ -26,6 +27,7 @@ async function configured(settings: CatalogSettings) {
   const opened: (string | null)[] = []
   let revision = 1
   const service = createCatalogService({
+    onCloseError: (error) => expect.fail(String(error)),
     initial: settings,
     store: { load: async () => ({ settings, revision }), save: async () => (revision += 1) },
     openCatalog: async ({ catalogName: name, warehouse, uri }) => {
@@ -65,19 +67,19 @@ describe('the password in the address of a catalog', () => {
     expect(service.describe().uri).toBe('postgresql://me:***@db/lake')
   })
 
-  it('is not there to keep when none is stored', async () => {
+  it('cannot be kept when none is stored', async () => {
     const { set } = await configured({ ...stored, uri: 'postgresql://me@db/lake' })
     await expect(set({ uri: 'postgresql://me:***@db/lake' })).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
     expect((await set({ uri: 'postgresql://me:new@db/lake' })).uri).toBe('postgresql://me:***@db/lake')
   })
 
-  it('that is written wrongly hinders nothing', async () => {
+  it('that is malformed prevents nothing', async () => {
     const { service } = await configured({ ...stored, uri: 'https://me:100%@db/lake' })
     expect(service.secrets()).toContain('100%')
   })
 })
 
-describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the interface', () => {
+describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the API', () => {
   const closings: (() => Promise<unknown>)[] = []
 
   afterEach(async () => {
@@ -92,7 +94,7 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
     const warehouse = `${service.folder}/pg-warehouse`
     mkdirSync(warehouse)
     const url = new URL(place)
-    url.password = 'hunter2' // of no use to a server that trusts us, but a secret all the same
+    url.password = 'hunter2' // not needed by a server with trust authentication, but still a secret
     const config = { catalog_type: 'sql', catalog_name: 'pg', warehouse, uri: url.href }
     const put = async (change: object) => service.call('PUT', '/api/config', { body: { ...config, ...change } })
     return { service, uri: url.href, put }
@@ -144,7 +146,7 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
     expect((await service.get('/api/tables')).status).toBe(200)
   })
 
-  it('that is replaced gives its connections back', async () => {
+  it('that is replaced closes its connections', async () => {
     const { service, uri, put } = await start()
     const named = `${uri}?application_name=replaced`
     expect(await put({ uri: named })).toMatchObject({ status: 200 })
@@ -154,7 +156,7 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
       (await sql`select 1 from pg_stat_activity where application_name = 'replaced'`.execute(server)).rows.length
     expect(await connections()).toBe(1)
     expect(await put({ catalog_name: 'pg2' })).toMatchObject({ status: 200 })
-    while ((await connections()) > 0) await new Promise((resolve) => setTimeout(resolve, 100))
+    await until(async () => (await connections()) === 0)
     expect((await service.get('/api/tables')).status).toBe(200)
   })
 })

@@ -1,11 +1,11 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { CatalogSettings } from '../../src/catalog/catalog-settings.ts'
-import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
+import type { CatalogSettings } from '../../src/catalog/settings.ts'
+import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 import type { SetCatalogConfigRequest } from '../../src/schemas/catalog-config.ts'
-import { createCatalogService } from '../../src/services/catalog-service.ts'
+import { createCatalogService } from '../../src/services/catalogs/catalog-service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { openLab } from '../streaming/support.ts'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../support/service.ts'
@@ -66,6 +66,7 @@ describe('stored secrets', () => {
     const opened: CatalogSettings[] = []
     let revision = 1
     const catalogs = createCatalogService({
+      onCloseError: (error) => expect.fail(String(error)),
       initial: settings,
       store: { load: async () => ({ settings, revision }), save: async () => (revision += 1) },
       openCatalog: async (next) => {
@@ -116,7 +117,7 @@ describe('stored secrets', () => {
     expect(refusal).toMatchObject({ code: 'INVALID_REQUEST' })
     const { fields } = refusal as { fields: { path: string; message: string }[] }
     expect(fields.map(({ path }) => path)).toEqual(secrets.map((key) => `extra_props.${key}`))
-    expect(fields[0]?.message).toBe(`give it again: ${changed} changes, so it would go to another address`)
+    expect(fields[0]?.message).toBe(`send it again: ${changed} changes, so it would be sent to another address`)
     expect(opened).toHaveLength(1)
     const given = Object.fromEntries(secrets.map((key) => [key, 'given-again']))
     await set(request, { ...properties, ...given })
@@ -142,7 +143,7 @@ describe('stored secrets', () => {
 })
 
 describe('a switch of the catalog', () => {
-  it('names the running pipelines whose tables are missing or others there, and no others', async () => {
+  it('lists exactly the running pipelines whose tables are missing or different there', async () => {
     const lab = await openLab()
     try {
       const columns = [['id', 'long']] as const
@@ -198,7 +199,7 @@ describe('the file of an sql catalog', () => {
     return String(body.detail)
   }
 
-  it('is never the state database or the lock, by any name', async () => {
+  it('is never the state database or the lock, under any name', async () => {
     const home = `${folder}/home`
     symlinkSync(`${home}/state.db`, `${folder}/link.db`)
     linkSync(`${home}/state.db`, `${folder}/hard.db`)
@@ -225,7 +226,7 @@ describe('the file of an sql catalog', () => {
     state.close()
   })
 
-  it('is made only on request', async () => {
+  it('is created only on request', async () => {
     const uri = `sqlite:///${folder}/new.db`
     expect(await refused(uri)).toContain('create: true')
     expect(() => statSync(`${folder}/new.db`)).toThrow('ENOENT')
@@ -234,18 +235,18 @@ describe('the file of an sql catalog', () => {
     expect((await service.get('/api/tables')).status).toBe(200)
   })
 
-  it('gets tables only on request, when it is a database of somebody else', async () => {
+  it('gets tables only on request if it is an existing database', async () => {
     const other = new DatabaseSync(`${folder}/foreign.db`)
     other.exec('create table theirs (id integer)')
     other.close()
     const before = readFileSync(`${folder}/foreign.db`)
     const uri = `sqlite:///${folder}/foreign.db`
-    expect(await refused(uri)).toContain('without the tables of a catalog')
+    expect(await refused(uri)).toContain('without catalog tables')
     expect(readFileSync(`${folder}/foreign.db`).equals(before)).toBe(true)
     expect((await put({ uri, create: true })).status).toBe(200)
   })
 
-  it('is a database in a folder that exists: anything else is the mistake of the request', async () => {
+  it('is a database in an existing folder: anything else is a request error', async () => {
     writeFileSync(`${folder}/text.db`, 'no database at all, but longer than a header of one hundred bytes '.repeat(9))
     expect(await refused(`sqlite:///${folder}/text.db`, { create: true })).toContain('SQLite database')
     expect(await refused(`sqlite:///${folder}/none/new.db`, { create: true })).toContain('folder that does not exist')
@@ -253,7 +254,7 @@ describe('the file of an sql catalog', () => {
     expect(await refused(`sqlite:///${folder}/w`, { create: true })).toContain('names a folder')
   })
 
-  it('that goes missing is not made again at a start; the one of the first start is', async () => {
+  it('that is missing is not created again at a start; that of the first start is', async () => {
     const own = await startTestService()
     try {
       mkdirSync(`${own.folder}/w`)

@@ -67,7 +67,7 @@ describe.each(['uat', 'production'] as const)('a column that a version in %s use
     expect(await columns(table)).toContain('name')
   })
 
-  it('in the sink is kept as well; what the version does not use may go', async () => {
+  it('in the sink is also protected; columns that the version does not use can be dropped', async () => {
     const { table, place } = await tableWithVersion(environment)
     const sink = await drop({ table: `${table}_out`, name: 'id' })
     expect(sink.status).toBe(409)
@@ -80,7 +80,7 @@ describe.each(['uat', 'production'] as const)('a column that a version in %s use
 })
 
 describe('force', () => {
-  it('is for a lead: 403 for others, also through the plan of a lead', async () => {
+  it('requires a lead: 403 for others, also with the plan of a lead', async () => {
     const { table } = await tableWithVersion('uat')
     const refused = await drop({ table, name: 'name', force: true })
     expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN'])
@@ -100,7 +100,7 @@ describe('force', () => {
 
   it('never breaks a live pipeline', async () => {
     const { table, place } = await tableWithVersion('uat')
-    const started = await life.engineer.call('POST', '/api/pipeline/start', {
+    const started = await life.lead.call('POST', '/api/pipeline/start', {
       version_id: place.versionId,
       checkpoint_location: `cp/${table}`,
       trigger_interval: '1 hour',
@@ -123,13 +123,13 @@ describe('force', () => {
   })
 })
 
-describe('versions elsewhere', () => {
-  it.each(['qa', 'retired'] as const)('in %s hold no column', async (environment) => {
+describe('versions in other environments', () => {
+  it.each(['qa', 'retired'] as const)('in %s do not protect columns', async (environment) => {
     const { table } = await tableWithVersion(environment)
     expect((await drop({ table, name: 'name' })).status).toBe(200)
   })
 
-  it('are all listed up to a bound, and counted', async () => {
+  it('are listed up to a limit, and counted', async () => {
     const { table } = await tableWithVersion('uat')
     for (let at = 0; at < 21; at += 1) await versionIn(table, 'uat')
     const { body } = await drop({ table, name: 'name' })
@@ -169,7 +169,7 @@ describe('a plan', () => {
     expect([status, (await lab.load(table)).metadata.currentSnapshotId?.toString()]).toEqual([200, first])
   })
 
-  it('can be left out only with all that is needed, field by field', async () => {
+  it('can be omitted only if all required fields are given', async () => {
     for (const [path, needed] of [
       ['/api/evolve/add-column', ['name', 'type']],
       ['/api/evolve/rename-column', ['name', 'new_name']],

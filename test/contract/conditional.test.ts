@@ -11,7 +11,7 @@ const definition = (name: string) => ({ name, description: '', nodes: [], edges:
 const names = async () => (await service.get('/api/pipeline-defs')).body.map(({ name }: { name: string }) => name)
 
 describe('repeated requests', () => {
-  it('have one effect and one answer, 500 of 50 keys in any order and at a time', async () => {
+  it('have one effect and one answer, for 500 requests with 50 keys in any order and concurrently', async () => {
     const work = Array.from({ length: 500 }, (_, i) => i % 50).sort(() => Math.random() - 0.5)
     const send = (key: number) =>
       service.post('/api/pipeline-defs', definition(`key-${key}`), { headers: { 'Idempotency-Key': `key-${key}` } })
@@ -29,7 +29,7 @@ describe('repeated requests', () => {
     expect(new Set(made).size).toBe(50)
   })
 
-  it('keep keys of users apart, and refuse another request under a key', async () => {
+  it('separate the keys of users, and refuse another request with a used key', async () => {
     const { body } = await service.post('/api/auth/tokens', { user: 'bob', role: 'DataEngineer', name: 'x' })
     const headers = { 'Idempotency-Key': 'mine' }
     const ours = await service.post('/api/pipeline-defs', definition('apart'), { headers })
@@ -39,7 +39,16 @@ describe('repeated requests', () => {
     expect((await service.post('/api/pipeline-defs/import', definition('apart'), { headers })).status).toBe(422)
   })
 
-  it('are tried again after a refusal that may pass, and answered the same after one that may not', async () => {
+  it('tell apart requests that differ in their query only', async () => {
+    const headers = { 'Idempotency-Key': 'query' }
+    const validate = (environment: string) =>
+      service.post(`/api/pipeline-defs/0/versions/0/validate?environment=${environment}`, {}, { headers })
+    expect((await validate('anything')).status).toBe(400)
+    expect((await validate('qa')).status).toBe(422)
+    expect((await validate('anything')).headers.get('idempotent-replayed')).toBe('true')
+  })
+
+  it('run again after a temporary refusal, and get the same answer after a permanent one', async () => {
     const headers = { 'Idempotency-Key': 'later' }
     const wrong = await service.post('/api/pipeline-defs', { name: 1 }, { headers })
     expect(wrong.status).toBe(400)
@@ -50,7 +59,7 @@ describe('repeated requests', () => {
 })
 
 describe('conditional requests', () => {
-  it('change the configuration only as the caller has read it', async () => {
+  it('change the configuration only if it is as the caller read it', async () => {
     const { headers, body } = await service.get('/api/config')
     const etag = headers.get('etag') ?? ''
     expect(etag).toMatch(/^"\d+"$/)
@@ -65,7 +74,7 @@ describe('conditional requests', () => {
     expect((await put('*')).status).toBe(200)
   })
 
-  it('have one winner among many who read the same', async () => {
+  it('succeed for only one of many callers with the same version', async () => {
     const { body } = await service.post('/api/pipeline-defs', definition('race'))
     const path = `/api/pipeline-defs/${body.definition.id}`
     const etag = (await service.get(path)).headers.get('etag') ?? ''
@@ -78,7 +87,7 @@ describe('conditional requests', () => {
     expect(answers.filter(({ status }) => status === 412)).toHaveLength(49)
   })
 
-  it('answer 304 to who has it already', async () => {
+  it('answer 304 to a caller with the current version', async () => {
     const etag = (await service.get('/api/config')).headers.get('etag') ?? ''
     for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
       const answer = await service.get('/api/config', { headers: { 'If-None-Match': tag } })

@@ -64,9 +64,9 @@ for (const kind of stateKinds) {
       ['a node without id', { name: 'x', nodes: [{ type: 'x' }] }, 'nodes.0.id'],
       ['a node with an empty type', { name: 'x', nodes: [{ id: 'a', type: '' }] }, 'nodes.0.type'],
       ['a node with an unknown field', { name: 'x', nodes: [{ id: 'a', type: 'x', colour: 1 }] }, 'nodes.0.colour'],
-      ['a config that is no object', { name: 'x', nodes: [{ id: 'a', type: 'x', config: [] }] }, 'nodes.0.config'],
+      ['a config that is not an object', { name: 'x', nodes: [{ id: 'a', type: 'x', config: [] }] }, 'nodes.0.config'],
       [
-        'a place that is no number',
+        'a position that is not a number',
         { name: 'x', nodes: [{ id: 'a', type: 'x', position: { x: '1', y: 0 } }] },
         'nodes.0.position.x',
       ],
@@ -80,15 +80,15 @@ for (const kind of stateKinds) {
     const node = (id: string) => ({ id, type: 'x' })
     const edge = (id: string, source: string, target: string) => ({ id, source, target })
     it.each([
-      ['a node id that is there twice', { nodes: [node('a'), node('a')] }, 'nodes.1.id'],
+      ['a duplicate node id', { nodes: [node('a'), node('a')] }, 'nodes.1.id'],
       [
-        'an edge id that is there twice',
+        'a duplicate edge id',
         { nodes: [node('a'), node('b')], edges: [edge('e', 'a', 'b'), edge('e', 'a', 'b')] },
         'edges.1.id',
       ],
-      ['an edge to a node that is not there', { nodes: [node('a')], edges: [edge('e', 'a', 'b')] }, 'edges.0.target'],
+      ['an edge to a missing node', { nodes: [node('a')], edges: [edge('e', 'a', 'b')] }, 'edges.0.target'],
       ['a cycle', { nodes: [node('a'), node('b')], edges: [edge('e', 'a', 'b'), edge('f', 'b', 'a')] }, 'edges'],
-      ['a node that flows into itself', { nodes: [node('a')], edges: [edge('e', 'a', 'a')] }, 'edges'],
+      ['an edge from a node to itself', { nodes: [node('a')], edges: [edge('e', 'a', 'a')] }, 'edges'],
       ['1,001 nodes', { nodes: Array.from({ length: 1001 }, (_, i) => node(`n${i}`)) }, 'nodes'],
     ])('a graph with %s is refused with 422, on creation, import and as a version', async (_, graph, path) => {
       const { definitionId } = await users.create()
@@ -143,7 +143,7 @@ for (const kind of stateKinds) {
     })
 
     it.each(['', '&environment=development'])(
-      'lists go on with a Link header, without gaps or repeats (%s)',
+      'lists continue with a Link header, without gaps or duplicates (%s)',
       async (filter) => {
         for (let i = 0; i < 7; i++) await users.create(`page ${i}`)
         const all = (await users.auditor.call('GET', `${BASE}?${filter.slice(1)}`)).body
@@ -237,7 +237,7 @@ for (const kind of stateKinds) {
       }
     })
 
-    it('If-Match of another version is 412, and nothing changes; of the version that was read it is taken', async () => {
+    it('If-Match with another version is 412, and nothing changes; with the current version it is accepted', async () => {
       const place = await users.create('tagged')
       const tag = (await users.auditor.call('GET', place.definition)).headers.get('etag') ?? ''
       expect(tag).toMatch(/^"[^"]+"$/)
@@ -258,7 +258,7 @@ for (const kind of stateKinds) {
       expect((await users.engineer.call('DELETE', place.definition, undefined, { 'If-Match': '*' })).status).toBe(204)
     })
 
-    it('of 20 concurrent updates from one version exactly one is taken', async () => {
+    it('of 20 concurrent updates of one version exactly one succeeds', async () => {
       const place = await users.create('raced')
       const tag = (await users.auditor.call('GET', place.definition)).headers.get('etag') ?? ''
       const answers = await Promise.all(

@@ -51,7 +51,7 @@ const WRITES: readonly (readonly [path: string, body: Record<string, unknown>])[
 ]
 
 describe.each(Object.keys(ENCRYPTED))('a table with %s', (title) => {
-  it('is read, and nothing is written to it', async () => {
+  it('can be read, and nothing is written to it', async () => {
     writeFileSync(metadataFile, ENCRYPTED[title]?.() ?? '')
     const home = join(service.folder, 'home', 'warehouse')
     const before = await hashTree(home)
@@ -65,7 +65,7 @@ describe.each(Object.keys(ENCRYPTED))('a table with %s', (title) => {
   })
 })
 
-it('the length of keys alone asks for nothing, and the table is compacted', async () => {
+it('the key length alone does not require encryption, and the table is compacted', async () => {
   writeFileSync(metadataFile, withProperty('encryption.data-key-length', '16'))
   expect((await service.post('/api/compact', { table, rewrite_all: true })).status).toBe(200)
 })

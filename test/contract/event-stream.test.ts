@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { eventStream } from '../../src/routes/event-stream.ts'
+import { eventStream } from '../../src/routes/routing/event-stream.ts'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../support/service.ts'
+import { sleep } from '../support/waiting.ts'
 
 let service: TestService
 beforeEach(async () => {
@@ -36,7 +37,7 @@ async function* messages(response: Response): AsyncGenerator<{ id: string; event
 }
 
 describe('the stream of events', () => {
-  it('goes on from where a client was, and with what happens then', async () => {
+  it('continues after the last event of the client, and with new events', async () => {
     for (const name of ['a', 'b', 'c']) await happen(name)
     const stream = await open('/api/events', { 'Last-Event-ID': '2' })
     expect((await stream.next()).value).toMatchObject({ id: '3', event: 'definition.created', data: { seq: 3 } })
@@ -47,7 +48,7 @@ describe('the stream of events', () => {
     expect((await (await open('/api/events?since=0')).next()).value).toMatchObject({ id: '1' })
   })
 
-  it('tells only of what was asked for, in the list too', async () => {
+  it('has only events that match the filter, like the list', async () => {
     const { definition } = (await happen('a')).body
     await happen('b')
     await service.post(`/api/pipeline-defs/${definition.id}/versions`, { nodes: [], edges: [] })
@@ -67,7 +68,7 @@ describe('the stream of events', () => {
       expect((await service.get(`/api/events?type=${encodeURIComponent(wrong)}`)).status).toBe(400)
   })
 
-  it('refuses a place that is none', async () => {
+  it('refuses an invalid position', async () => {
     const { status } = await service.get('/api/events', {
       headers: { Accept: 'text/event-stream', 'Last-Event-ID': 'x' },
     })
@@ -81,7 +82,7 @@ describe('the stream of events', () => {
     expect(await next).toMatchObject({ done: true })
   })
 
-  it('fails alone when its source fails, as when the state database goes away', async () => {
+  it('fails alone when its source fails, such as when the state database is lost', async () => {
     const response = eventStream({ signal: new AbortController().signal, keepAliveMs: 10 }, async function* () {
       yield { event: 'first', data: {} }
       throw new Error('the database is away')
@@ -89,10 +90,10 @@ describe('the stream of events', () => {
     const failed = await response.text().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(Error)
     // A keep-alive into a stream that has failed rejects: unhandled, it ends the process (and this run of tests).
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   })
 
-  it('ends when the caller may not read on, and comments while nothing happens', async () => {
+  it('ends when the caller loses access, and sends comments while idle', async () => {
     let allowed = true
     const response = eventStream(
       { signal: new AbortController().signal, isAllowed: async () => allowed, keepAliveMs: 20 },

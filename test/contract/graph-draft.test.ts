@@ -16,7 +16,7 @@ describe('validation of a graph that is not saved', () => {
   const node = (id: string, type: string, config: object) => ({ id, type, config, position: { x: 0, y: 0 } })
   const edge = (source: string, target: string) => ({ id: `${source}-${target}`, source, target })
 
-  it('tells the same problems as the validation of the version that it becomes', async () => {
+  it('reports the same problems as the validation of the later version', async () => {
     const graph = {
       nodes: [
         node('in', 'iceberg-source', { table: 'demo.events' }),
@@ -41,7 +41,7 @@ describe('validation of a graph that is not saved', () => {
     expect(saved.body).toEqual({ ...draft.body, definition_id: definition.id, version_id: version.id })
   })
 
-  it('refuses what could not be saved either, and keeps nothing', async () => {
+  it('refuses graphs that could not be saved, and stores nothing', async () => {
     const before = (await engineer.call('GET', '/api/pipeline-defs')).body
     const looped = {
       nodes: [node('a', 'filter', {}), node('b', 'filter', {})],
@@ -79,7 +79,7 @@ describe('the table that a version writes', () => {
   const SHAPES =
     "SELECT id, kind, amount, CAST(occurred_at AS DATE) AS day, {'a': id, 'b': [kind]} AS nested, map {'x': 1} AS m FROM input"
 
-  it('is made of the columns that reach it, and then the version can run', async () => {
+  it('is created from the columns that reach it, and then the version can run', async () => {
     const version = await versionOf(SHAPES, 'made.here.sink')
     const before = await engineer.call('POST', `${version}/validate`, {})
     expect(before.body.problems.map(({ code }: { code: string }) => code)).toEqual(['NO_SUCH_TABLE'])
@@ -110,7 +110,7 @@ describe('the table that a version writes', () => {
     ])
   })
 
-  it('is not made for a version that has other problems, or of what no table can hold', async () => {
+  it('is not created for a version with other problems, or for columns that no table can have', async () => {
     const broken = await versionOf('SELECT no_such_column FROM input', 'demo.broken')
     expect((await engineer.call('POST', `${broken}/sink-table`, {})).status).toBe(422)
     const huge = await versionOf('SELECT CAST(id AS HUGEINT) AS big FROM input', 'demo.huge')

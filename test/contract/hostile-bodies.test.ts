@@ -15,10 +15,10 @@ const JSON_TYPE = { 'Content-Type': 'application/json' }
 const bytes = (...values: number[]): Uint8Array<ArrayBuffer> => new Uint8Array(values)
 const text = (value: string): Uint8Array<ArrayBuffer> => new TextEncoder().encode(value)
 
-/** A field that every request may not have, so that each of these is wrong for every route. */
+/** A field that no request accepts, so that each of these bodies is invalid for every route. */
 const field = (value: string): string => `{"table":"no.such","name":"x","hostile":${value}}`
 
-/** Bodies that no route may accept, and none may choke on. */
+/** Bodies that every route must refuse without a failure. */
 const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['no JSON', { text: '{' }],
   ['a bare word', { text: 'nope' }],
@@ -40,8 +40,8 @@ const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['UTF-16', { text: bytes(0xff, 0xfe, 0x7b, 0, 0x7d, 0) }],
   ['a byte order mark twice', { text: new Uint8Array([0xef, 0xbb, 0xbf, 0xef, 0xbb, 0xbf, ...text('{}')]) }],
   ['a raw control character', { text: '{"table":"a\u0001.b"}' }],
-  ['half a surrogate pair', { text: field('"\\ud800"') }],
-  ['half a surrogate pair in a name', { text: '{"\\udfff":1}' }],
+  ['a lone surrogate', { text: field('"\\ud800"') }],
+  ['a lone surrogate in a name', { text: '{"\\udfff":1}' }],
   ['NUL', { text: field('"a\\u0000b"') }],
   ['NUL in a name', { text: '{"a\\u0000":1}' }],
   ['raw NUL bytes', { text: bytes(0, 0, 0, 0) }],
@@ -52,8 +52,8 @@ const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['2^53+1', { text: field('9007199254740993') }],
   ['a number of 100,000 digits', { text: field('9'.repeat(100_000)) }],
   ['a fraction of 100,000 digits', { text: field(`0.${'1'.repeat(100_000)}`) }],
-  ['a name twice', { text: '{"table":"a.b","table":"c.d"}' }],
-  ['a name twice, escaped', { text: '{"table":"a.b","t\\u0061ble":"c.d"}' }],
+  ['a duplicate name', { text: '{"table":"a.b","table":"c.d"}' }],
+  ['a duplicate name, escaped', { text: '{"table":"a.b","t\\u0061ble":"c.d"}' }],
   ['__proto__', { text: '{"__proto__":{"table":"a.b","role":"LeadDataEngineer"}}' }],
   ['__proto__ inside', { text: field('{"__proto__":{"admin":true}}') }],
   ['constructor', { text: '{"constructor":{"prototype":{"admin":true}}}' }],
@@ -70,7 +70,7 @@ const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['a multipart form without parts', { text: 'x', headers: { 'Content-Type': 'multipart/form-data' } }],
   ['another JSON type', { text: '{}', headers: { 'Content-Type': 'application/json-seq' } }],
   ['another charset', { text: '{}', headers: { 'Content-Type': 'application/json; charset=utf-16' } }],
-  ['a type that is none', { text: '{}', headers: { 'Content-Type': ';;;' } }],
+  ['an invalid type', { text: '{}', headers: { 'Content-Type': ';;;' } }],
   [
     'wrong types everywhere',
     { text: '{"table":{},"name":[],"token":1,"url":false,"user":null,"nodes":"x","reason":7}' },
@@ -79,7 +79,7 @@ const BODIES: readonly (readonly [string, CallOptions])[] = [
   ['right to left and emoji', { text: field('"\u202e\u2066👩‍👩‍👧‍👦"') }],
 ]
 
-/** Paths and queries that name nothing. */
+/** Invalid paths and queries. */
 const ADDRESSES = [
   '%00',
   '%ff',
@@ -100,7 +100,7 @@ describe('hostile requests', () => {
     for (const route of routes) {
       const path = concretePath(route.path)
       for (const [name, options] of BODIES) {
-        // A route without a body looks at none.
+        // A route without a body ignores it.
         if (!route.body) continue
         const answer = await service.call(route.method.toUpperCase(), path, {
           ...options,
@@ -133,7 +133,7 @@ describe('hostile requests', () => {
     }
   })
 
-  it('in headers do no harm', async () => {
+  it('in headers have no effect', async () => {
     const hostile = ['"', 'x'.repeat(10_000), "' or 1=1", '*', 'W/"', '99999999999999999999']
     for (const value of hostile) {
       for (const name of [

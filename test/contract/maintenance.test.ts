@@ -29,7 +29,7 @@ describe('compaction', () => {
     expect(operation.snapshot_id).toBe(details(answer).snapshot_id)
   })
 
-  it('a preview changes nothing and gives a plan that applies once the table is as it was, and is stale after', async () => {
+  it('a preview changes nothing and returns a plan that applies to the unchanged table, and is stale afterwards', async () => {
     const before = await service.get('/api/table/demo.events')
     const preview = await service.post('/api/compact', { table: 'demo.events', dry_run: true })
     expect(preview.body.operation_id).toBeNull()
@@ -73,7 +73,7 @@ describe('compaction', () => {
     }
   })
 
-  it('an operation that fails after its 202 is told by the ledger alone, and the service goes on', async () => {
+  it('an operation that fails after its 202 is reported only in the ledger, and the service keeps running', async () => {
     const headers = { Prefer: 'respond-async' }
     const { body: planned } = await service.post('/api/compact', { table: 'demo.events', dry_run: true })
     await service.post('/api/compact', { table: 'demo.events' })
@@ -81,11 +81,11 @@ describe('compaction', () => {
     const accepted = await service.post('/api/compact', { table: 'demo.events', plan_id }, { headers })
     expect(accepted.status).toBe(202)
     const location = accepted.headers.get('location') ?? ''
-    await service.get(`${location}/events`) // ends when the operation has; a rejection that nobody holds fails the run
+    await service.get(`${location}/events`) // ends when the operation has; an unhandled rejection fails the run
     expect((await service.get(location)).body).toMatchObject({ state: 'failed', error: { code: 'PLAN_STALE' } })
   })
 
-  it('options that make no sense are refused with their name', async () => {
+  it('invalid options are refused by name', async () => {
     for (const options of [
       { target_file_size_bytes: 100, min_file_size_bytes: 200 },
       { delete_ratio_threshold: 2 },
@@ -103,7 +103,7 @@ describe('compaction', () => {
 })
 
 describe('expiry', () => {
-  it('keeps what is young, expires what is asked for, and says what it deleted', async () => {
+  it('keeps young snapshots, expires the requested ones, and reports what it deleted', async () => {
     await service.post('/api/compact', { table: 'demo.events' })
     const nothing = await service.post('/api/expire', { table: 'demo.events' })
     expect(details(nothing)).toMatchObject({ expired_snapshots_count: 0, deleted_data_files_count: 0 })
@@ -179,7 +179,7 @@ describe('manifests, orphans and rollback', () => {
 })
 
 describe('repeated requests', () => {
-  it('make one token; the repetition is refused, names it, and has no secret', async () => {
+  it('create one token; the repetition is refused, names the token, and has no secret', async () => {
     const headers = { 'Idempotency-Key': 'token-once' }
     const body = { user: 'ana', role: 'Auditor', name: 'laptop' }
     const first = await service.post('/api/auth/tokens', body, { headers })

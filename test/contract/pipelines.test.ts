@@ -1,10 +1,11 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sqliteDialect } from '../../src/runtime/sqlite.ts'
-import { numbered, openLab, type StreamLab, until } from '../streaming/support.ts'
+import { sqliteDialect } from '../../src/storage/dialects/sqlite.ts'
+import { numbered, openLab, type StreamLab } from '../streaming/support.ts'
+import { until } from '../support/waiting.ts'
 
-describe('streaming pipelines through the interface', () => {
+describe('streaming pipelines through the API', () => {
   let lab: StreamLab
   let home = ''
   const tokens: Record<string, string> = {}
@@ -69,7 +70,7 @@ describe('streaming pipelines through the interface', () => {
     expect(body.pipelines).toEqual([])
   }
 
-  describe('what is refused before anything starts', () => {
+  describe('requests refused before anything starts', () => {
     const intervals = [
       '',
       ' ',
@@ -169,7 +170,7 @@ describe('streaming pipelines through the interface', () => {
       expect(body.errors[0].path).toBe('checkpoint_location')
     })
 
-    it('absolute places outside by the home, and the home itself', async () => {
+    it('absolute paths outside the home, and the home itself', async () => {
       for (const place of [home, `${home}/`, `${home}-evil/cp`, `file://${home}/../cp`, `${home}/warehouse/../../x`]) {
         const { status, body } = await start({ checkpoint_location: place })
         expect(status, place).toBe(400)
@@ -207,7 +208,7 @@ describe('streaming pipelines through the interface', () => {
       expect(body.errors[0].path).toBe(field)
     })
 
-    it('a checkpoint that is damaged, or is none', async () => {
+    it('a damaged or invalid checkpoint', async () => {
       const damage: readonly [name: string, file: string, text: string][] = [
         ['d1', 'metadata', 'no json'],
         ['d2', 'metadata', '{"id":5}'],
@@ -236,7 +237,7 @@ describe('streaming pipelines through the interface', () => {
       expect(file.body.errors[0].path).toBe('checkpoint_location')
     })
 
-    it('a checkpoint of Spark on another table', async () => {
+    it('a checkpoint of Spark for another table', async () => {
       mkdirSync(`${home}/foreign/offsets`, { recursive: true })
       writeFileSync(`${home}/foreign/metadata`, '{"id":"55080374-1bf1-4eac-aa60-0109670f48f1"}')
       writeFileSync(
@@ -248,10 +249,10 @@ describe('streaming pipelines through the interface', () => {
       expect(body.errors[0].path).toBe('checkpoint_location')
     })
 
-    it('and nothing was started by any of it', expectNothingStarted)
+    it('none of these requests started anything', expectNothingStarted)
   })
 
-  it('roles: an Auditor looks, a DataEngineer starts and stops', async () => {
+  it('roles: an Auditor can read, a DataEngineer can start and stop', async () => {
     const as = (role: string) => ({ token: tokens[role] ?? '' })
     expect((await lab.service.post('/api/pipeline/start', request(), as('Auditor'))).status).toBe(403)
     const started = await lab.service.post(
@@ -343,7 +344,7 @@ describe('streaming pipelines through the interface', () => {
     expect(await lab.rows('s.sink')).toEqual(await lab.rows('s.src'))
   })
 
-  it('of many starts at the same moment one is started', async () => {
+  it('of many concurrent starts only one succeeds', async () => {
     await lab.createTable('s.race', [
       ['id', 'long'],
       ['name', 'string'],

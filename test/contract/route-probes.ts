@@ -1,4 +1,4 @@
-/** What the route matrix sends where a path has a parameter: well-formed, and naming nothing. */
+/** Parameter values of the route matrix: well-formed, but of nothing that exists. */
 export const PATH_VALUES: Readonly<Record<string, string>> = {
   table_name: 'no.such',
   operation_id: 'op-none',
@@ -6,6 +6,7 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   webhook_id: 'wh-none',
   def_id: 'def-none',
   ver_id: 'ver-none',
+  environment: 'qa',
   a: 'ver-none',
   b: 'ver-none',
   req_id: 'pr-none',

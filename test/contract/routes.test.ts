@@ -39,7 +39,7 @@ describe('every route', () => {
     }
   })
 
-  it('has a row in the table of roles, with its role, and every row a route', () => {
+  it('has a row with its role in the table of roles, and every row has a route', () => {
     const routes = allRoutes(service.context.app).map(
       ({ method, path, minRole }) => [`${method} ${path}`, minRole] as const,
     )
@@ -47,7 +47,7 @@ describe('every route', () => {
     expect(routes).toHaveLength(Object.keys(ROUTE_ROLES).length)
   })
 
-  it('refuses nobody, a bad token and a role below its minimum, and treats two users of one role alike', async () => {
+  it('refuses missing and bad tokens and roles below its minimum, and treats two users of one role alike', async () => {
     const tokens = new Map<Role, readonly string[]>()
     for (const role of ROLES) {
       const made = []
@@ -83,7 +83,7 @@ describe('every route', () => {
     }
   })
 
-  it('answers with the security headers, refusals and unknown paths too', async () => {
+  it('answers with the security headers, also for errors and unknown paths', async () => {
     const paths = allRoutes(service.context.app).map(({ method, path }) => [method.toUpperCase(), concretePath(path)])
     for (const [method = '', path = ''] of [
       ...paths,
@@ -131,7 +131,7 @@ describe('refusals', () => {
     ['another content type', { text: 'a=1', headers: { 'Content-Type': 'text/plain' } }, 415],
     ['a body over 1 MiB', { text: JSON.stringify({ table: 'x'.repeat(2 ** 20) }) }, 413],
     ['__proto__', { text: '{"__proto__": {"table": "a.b"}}' }, 400],
-    ['a name that climbs', { body: { table: '../etc.passwd' } }, 400],
+    ['a name with parent segments', { body: { table: '../etc.passwd' } }, 400],
   ])('%s is refused', async (_, options, expected) => {
     const { status, headers } = await service.call('POST', '/api/compact', options)
     expect(status).toBe(expected)

@@ -5,7 +5,8 @@ import type { AppEnv } from '../../src/middleware/app-env.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { createLogger } from '../../src/services/logger.ts'
-import { numbered, openLab, type StreamLab, until } from '../streaming/support.ts'
+import { numbered, openLab, type StreamLab } from '../streaming/support.ts'
+import { until } from '../support/waiting.ts'
 
 const COLUMNS = [
   ['id', 'long'],
@@ -35,7 +36,7 @@ describe('paths of the server', () => {
     return names.map((name) => `${path}/${name}`)
   }
 
-  /** What is told of it, in which no path may stand. */
+  /** The text of the answers, which must not contain a path. */
   function shown(...answers: readonly unknown[]): string {
     const text = JSON.stringify(answers)
     expect(text).not.toContain(lab.service.folder)
@@ -69,7 +70,7 @@ describe('paths of the server', () => {
     return shown(answers, errors)
   }
 
-  it('are in no answer about a table whose metadata is gone', async () => {
+  it('are in no answer about a table whose metadata is missing', async () => {
     for (const file of filesOf('gone', 'metadata', '.json')) rmSync(file)
     expect(await tryAll('s.gone')).toMatch(
       /s\.gone is at gone\/metadata\/\d+-[\w-]+\.metadata\.json, which does not exist/,
@@ -81,7 +82,7 @@ describe('paths of the server', () => {
     expect(await tryAll('s.torn')).toMatch(/There is no file torn\/metadata\/[\w.-]+\.avro/)
   })
 
-  it('are in no answer and no stored error of an operation that met a damaged data file', async () => {
+  it('are in no answer and no stored error of an operation that read a damaged data file', async () => {
     for (const file of filesOf('cut', 'data', '.parquet')) truncateSync(file, 20)
     expect(await tryAll('s.cut')).toContain('cut/data/')
     const { body } = await lab.service.get('/api/operations?table=s.cut&state=failed')
@@ -131,7 +132,7 @@ describe('paths of the server', () => {
   })
 })
 
-it('writes into the log, under the id of the request, what it keeps from the caller', async () => {
+it('logs, with the request id, the details that it does not show to the caller', async () => {
   const lines: string[] = []
   const app = new Hono<AppEnv>()
   app.onError(createErrorHandler(createLogger('info', (line) => lines.push(line))))

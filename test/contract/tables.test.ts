@@ -9,7 +9,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => service.close())
 
-describe('a look at tables', () => {
+describe('reading tables', () => {
   it('lists all tables, or those of a namespace, in pages', async () => {
     const all = await service.get('/api/tables')
     expect(all.body.tables.map((row: { table: string }) => row.table)).toEqual([
@@ -59,7 +59,7 @@ describe('a look at tables', () => {
     })
   })
 
-  it('reports health with numbers that the files bear out, and actions that can be sent as they are', async () => {
+  it('reports health with figures that match the files, and actions that can be sent unchanged', async () => {
     const { body } = await service.get('/api/table/demo.events/health')
     expect(body).toMatchObject({
       data_file_count: 240,
@@ -132,7 +132,7 @@ describe('registering a table', () => {
     expect(taken.body.code).toBe('TABLE_EXISTS')
   })
 
-  it('refuses a folder, what is no metadata, and what is not there, as mistakes of the request', async () => {
+  it('refuses a folder, a file that is not metadata, and a missing file as request errors', async () => {
     const { body } = await service.get('/api/table/demo.orders')
     const folder = body.metadata_location.slice(0, body.metadata_location.lastIndexOf('/'))
     const text = `${folder}/text.metadata.json`

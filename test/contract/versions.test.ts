@@ -4,6 +4,7 @@ import { graphs, stored } from '../domain/graphs.ts'
 import { CHANGED_GRAPH, GRAPH, type Lifecycle, lifecycle } from '../support/lifecycle.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { stateKinds } from '../support/state-kinds.ts'
+import { runs } from '../support/effort.ts'
 
 for (const kind of stateKinds) {
   describe.skipIf(kind.skip)(`pipeline versions on ${kind.name}`, () => {
@@ -16,7 +17,7 @@ for (const kind of stateKinds) {
     })
     afterAll(() => service.close())
 
-    it('a new version is in development with the next number, wherever the others are', async () => {
+    it('a new version is in development with the next number, regardless of other versions', async () => {
       const first = await users.versionIn('production')
       const answer = await users.engineer.call('POST', `${first.definition}/versions`, CHANGED_GRAPH)
       expect(answer.status).toBe(201)
@@ -58,7 +59,7 @@ for (const kind of stateKinds) {
       }
     })
 
-    it('the content hash is the same for the same content in any order, and another for a move or change', async () => {
+    it('the content hash is the same for the same content in any order, and different after a move or change', async () => {
       const place = await users.create()
       const hash = async (graph: object): Promise<string> => {
         const { versionId } = await users.addVersion(place.definitionId, graph)
@@ -87,7 +88,7 @@ for (const kind of stateKinds) {
       expect(numbers).toEqual(Array.from({ length: 50 }, (_, i) => i + 2))
     })
 
-    it('diff tells nodes and edges added, removed and changed by JSON pointers, and moves apart', async () => {
+    it('diff lists added, removed and changed nodes and edges by JSON pointers, and moves separately', async () => {
       const first = await users.create()
       const second = await users.addVersion(first.definitionId, CHANGED_GRAPH)
       const { status, body } = await users.auditor.call('GET', `${first.version}/diff/${second.versionId}`)
@@ -133,7 +134,7 @@ for (const kind of stateKinds) {
       expect(imported.body.version).toMatchObject({ version: 1, environment: 'development', ...CHANGED_GRAPH })
     })
 
-    it('the largest version that can be made imports as it was exported', async () => {
+    it('the largest possible version can be exported and imported unchanged', async () => {
       // Numbers that are written longer than they were sent.
       const values = Array.from({ length: 9000 }, () => 1e20)
       const nodes = Array.from({ length: 10 }, (_, i) => ({ id: `n${i}`, type: 'x', config: { values } }))
@@ -149,7 +150,7 @@ for (const kind of stateKinds) {
       expect(tooLong.status).toBe(413)
     })
 
-    it('any content comes back as it was given, also by way of export and import', { timeout: 120_000 }, async () => {
+    it('any content is returned unchanged, also after export and import', { timeout: 120_000 }, async () => {
       const property = fc.asyncProperty(graphs, async (graph) => {
         const text = JSON.stringify(graph)
         // What no database keeps is refused; the bodies that are refused have tests of their own.
@@ -164,10 +165,10 @@ for (const kind of stateKinds) {
         expect(diff.identical).toBe(true)
         await users.engineer.call('DELETE', `/api/pipeline-defs/${definitionId}`)
       })
-      await fc.assert(property, { numRuns: 100 })
+      await fc.assert(property, { numRuns: runs(100) })
     })
 
-    it('import refuses a format_version higher than its own with 422, whatever else the document holds', async () => {
+    it('import refuses a format_version higher than its own with 422, regardless of the rest of the document', async () => {
       for (const document of [
         { format_version: 2, name: 'x' },
         { format_version: 99, steps: [] },
@@ -182,7 +183,7 @@ for (const kind of stateKinds) {
       expect((await users.engineer.call('POST', '/api/pipeline-defs/import', document)).status).toBe(400)
     })
 
-    it('import refuses an unknown field, but for version and exported_at', async () => {
+    it('import refuses unknown fields, except version and exported_at', async () => {
       const document = { format_version: 1, name: 'x', id: 'def-1' }
       const answer = await users.engineer.call('POST', '/api/pipeline-defs/import', document)
       expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'id', message: 'unknown field' }] } })

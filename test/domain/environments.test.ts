@@ -18,7 +18,7 @@ describe('environments', () => {
     ])
   })
 
-  it('tell what is possible from each', () => {
+  it('define the transitions from each', () => {
     expect(ENVIRONMENTS.map(transitionsFrom)).toEqual([['promote'], ['promote'], ['promote', 'demote'], ['retire'], []])
   })
 

@@ -3,7 +3,7 @@ import { createIdSource } from '../../src/domain/ids.ts'
 
 const random = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
-it('ids sort in the order in which they were made, within a millisecond and when the clock goes back', () => {
+it('ids sort in the order of creation, within a millisecond and when the clock goes back', () => {
   let now = 1_800_000_000_000
   const newId = createIdSource(() => now, random)
   const ids: string[] = []

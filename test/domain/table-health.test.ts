@@ -54,7 +54,7 @@ describe('the score', () => {
     expect(penalty(facts([partition('', 50)]), 'small_files')).toBeCloseTo(40 * 0.98 * 0.98, 1)
   })
 
-  it('shows one bad partition however healthy the rest is', () => {
+  it('shows one bad partition even if the rest is healthy', () => {
     const bad = facts([...healthyParts(500), partition('day=bad', 60)])
     const { score, factors } = scoreTable(bad)
     expect(score).toBeLessThanOrEqual(84)
@@ -150,8 +150,8 @@ describe('the histogram', () => {
   })
 })
 
-describe('words', () => {
-  it('show sizes and counts for people', () => {
+describe('texts', () => {
+  it('format sizes and counts', () => {
     expect([0, 1, 1023, 1024, 1536, 384 * MIB, 5.5 * 1024 * MIB].map(formatBytes)).toEqual([
       '0 bytes',
       '1 byte',
@@ -168,10 +168,10 @@ describe('words', () => {
     ])
   })
 
-  it('advise with numbers, and say plainly when there is nothing to do', () => {
+  it('give advice with figures, and say clearly when nothing needs to be done', () => {
     const healthy = facts([partition('', 3)])
     expect(recommend(healthy, scoreTable(healthy), {})).toBe(
-      'Nothing to do (score 100): 3 data files, 3 MiB in all. 3 of them are under 384 MiB, too few in any partition to be worth a rewrite.',
+      'Nothing to do (score 100): 3 data files, 3 MiB in total. 3 of them are under 384 MiB, too few in each partition for a rewrite.',
     )
     const sick = facts([partition('day=1', 1295), partition('day=2', 5, { smallFiles: 0, smallBytes: 0 })])
     const compaction = {
@@ -186,7 +186,7 @@ describe('words', () => {
         'Compact: 1,295 data files (1.3 GiB) become 3; the score would be 100; the worst partition is day=1 with 1,295 small files.',
     )
     expect(recommend(sick, scoreTable(sick), { compactionRefused: 'it is encrypted' })).toContain(
-      'cannot be compacted here: it is encrypted.',
+      'Compaction is not possible: it is encrypted.',
     )
     expect(recommend(facts([]), scoreTable(facts([])), {})).toBe('The table has no data files; nothing to do.')
   })

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../src/catalog/commit-table.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
 import { hashTree } from '../interop/harness/file-tree.ts'
 import { openLakehouse, type Lakehouse } from '../interop/harness/lakehouse.ts'
 import { Service, type Answer } from '../interop/harness/service.ts'
@@ -46,7 +46,7 @@ function everything() {
   return { older_than: new Date().toISOString(), retain_last: 1 }
 }
 
-describe('files that are not what they should be', { timeout: 120_000 }, () => {
+describe('malformed files', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'bad-input-'))
   let house: Lakehouse
   let service: Service
@@ -67,7 +67,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  /** A new table, because the service may keep what it read of immutable files. */
+  /** A new table each time, because the service may cache immutable files. */
   async function newTable(): Promise<{ name: string; root: string; files: TableFiles }> {
     made += 1
     const name = `t${made}`
@@ -75,7 +75,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     return { name: `faults.${name}`, root: `${folder}/warehouse/faults/${name}`, files: await filesOf(folder, name) }
   }
 
-  /** Every request either succeeds or is refused in the right form, and what is refused changes no byte. */
+  /** Every request either succeeds or is refused in the right format, and a refused request changes no byte. */
   async function exercise(table: { name: string; root: string }, mustFail: readonly string[]): Promise<void> {
     for (const [title, request] of Object.entries(ALL)) {
       const before = await hashTree(table.root)
@@ -133,7 +133,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     ['an ORC file', { fileFormat: 'orc' }],
     ['an encrypted file', { keyMetadata: new Uint8Array([1, 2, 3]) }],
     ['a file of an unknown format', { fileFormat: 'lance' }],
-  ])('%s among the data', async (_, change) => {
+  ])('%s in the data folder', async (_, change) => {
     const table = await newTable()
     await addEntry(house, table.name, change)
     const before = await hashTree(table.root)
@@ -159,7 +159,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     await exercise(table, NEED_DATA)
   })
 
-  it('the same table without damage can do all of it', async () => {
+  it('the same table without damage passes all of it', async () => {
     const table = await newTable()
     const columns = KEPT_COLUMNS
     const rows = await reader.fingerprint(metadataLocationOf(`${folder}/catalog.db`, 'faults', `t${made}`), columns)
@@ -172,7 +172,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     )
   })
 
-  describe('what is not there', () => {
+  describe('missing tables and objects', () => {
     it.each(['faults.absent', 'absent.t1', 'a.b.c.d', 'faults.T1', 'faults.t1%20', 'föhn.ß'])(
       'table %s',
       async (name) => {
@@ -185,7 +185,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     )
 
     it.each(['nodots', 'a..b', '.a', 'a.', 'faults/../t1', '../../etc/passwd', 'a.b\u0000c', 'x'.repeat(2000)])(
-      'a name that is none: %j',
+      'an invalid name: %j',
       async (name) => {
         for (const [title, request] of Object.entries(ALL)) {
           const answer = await request(service, title in READS ? encodeURIComponent(name) : name)
@@ -240,7 +240,7 @@ describe('files that are not what they should be', { timeout: 120_000 }, () => {
     })
   })
 
-  it('a catalog that cannot be opened leaves the one that is open', async () => {
+  it('a catalog that cannot be opened does not replace the open one', async () => {
     for (const settings of [
       { catalog_type: 'sql', uri: `sqlite:////proc/nowhere/catalog.db` },
       { catalog_type: 'sql', uri: `sqlite:///${folder}/warehouse` },
@@ -282,7 +282,7 @@ async function filesOf(folder: string, name: string): Promise<TableFiles> {
   return tableFiles(metadataLocationOf(`${folder}/catalog.db`, 'faults', name))
 }
 
-/** Commits an entry that says something else about a file than is so. */
+/** Commits an entry that contradicts its file. */
 async function addEntry(house: Lakehouse, name: string, change: Partial<DataFile>): Promise<void> {
   const identifier = { namespace: ['faults'], name: name.slice('faults.'.length) }
   const table = await house.catalog.loadTable(identifier)

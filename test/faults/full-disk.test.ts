@@ -3,17 +3,17 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { hashTree } from '../interop/harness/file-tree.ts'
 import { openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service, type Answer } from '../interop/harness/service.ts'
 import { createOrders } from './harness/orders-table.ts'
+import { until } from '../support/waiting.ts'
 
 const TABLE = 'faults.orders'
 const MEGABYTE = 2 ** 20
 
-/** Whether this process may mount a small file system of its own; says so when it may not. */
+/** Whether this process may mount a small file system; logs when it may not. */
 function canMount(): boolean {
   const probe = mkdtempSync(join(tmpdir(), 'mount-'))
   try {
@@ -32,15 +32,7 @@ function canMount(): boolean {
 
 const MOUNTABLE = canMount()
 
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 30_000
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error('it did not come to that within 30 s')
-    await sleep(200)
-  }
-}
-
-/** Health comes to this problem of these checks alone; the service stays ready, for it can be read. */
+/** Only these checks affect health; the service stays ready because it can be read. */
 async function expectProblem(service: Service, code: string, ...checks: readonly string[]): Promise<void> {
   const expected = JSON.stringify(checks.map((check) => ({ check, code })))
   await until(async () => {
@@ -53,7 +45,7 @@ async function expectProblem(service: Service, code: string, ...checks: readonly
   expect((await service.get('/api/health/ready')).status).toBe(200)
 }
 
-describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000 }, () => {
+describe.skipIf(!MOUNTABLE)('a warehouse that cannot be written', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'full-disk-'))
   const warehouse = `${folder}/warehouse`
   const table = `${warehouse}/faults/orders`
@@ -99,13 +91,13 @@ describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000
     expect((await service.get(`/api/table/${TABLE}/health`)).status).toBe(200)
   }
 
-  /** Fills the file system but for so many bytes. */
+  /** Fills the file system up to this many free bytes. */
   async function fill(leave: number): Promise<void> {
     const { bavail, bsize } = await statfs(warehouse)
     writeFileSync(`${warehouse}/ballast`, Buffer.alloc(Math.max(0, bavail * bsize - leave)))
   }
 
-  it('a full disk: nothing changes, and health says so', async () => {
+  it('a full disk: nothing changes, and health reports it', async () => {
     await fill(0)
     try {
       await expectUnchanged('NO_SPACE')
@@ -116,7 +108,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000
   })
 
   it.each([MEGABYTE, 2 * MEGABYTE, 64 * 1024])(
-    'a disk that fills up after %d bytes: compaction leaves nothing behind',
+    'a disk that is full after %d bytes: compaction leaves nothing behind',
     async (leave) => {
       await fill(leave)
       try {
@@ -134,7 +126,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000
     },
   )
 
-  it('a read-only warehouse: nothing changes, and health says so', async () => {
+  it('a read-only warehouse: nothing changes, and health reports it', async () => {
     execFileSync('mount', ['-o', 'remount,ro', warehouse])
     try {
       await expectUnchanged('IO_FAILED')
@@ -144,7 +136,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000
     }
   })
 
-  it('with room again everything works, and nothing of the probes is left', async () => {
+  it('with free space again everything works, and no probe file is left', async () => {
     await until(async () => (await service.get('/api/health')).body['status'] === 'ok')
     expect(readdirSync(warehouse).filter((name) => name.includes('probe'))).toEqual([])
     for (const [title, request] of Object.entries(operations)) {
@@ -154,7 +146,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that takes no more', { timeout: 120_000
   })
 })
 
-describe.skipIf(!MOUNTABLE)('a state that takes no more', { timeout: 120_000 }, () => {
+describe.skipIf(!MOUNTABLE)('a state database that cannot be written', { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'full-home-'))
   const home = `${folder}/home`
   let service: Service
@@ -187,7 +179,7 @@ describe.skipIf(!MOUNTABLE)('a state that takes no more', { timeout: 120_000 }, 
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('on a full disk answers NO_SPACE to every write, reads on, and health says so', async () => {
+  it('on a full disk answers NO_SPACE to every write, still reads, and health reports it', async () => {
     await fill()
     try {
       for (let round = 0; round < 3; round++) {
@@ -197,7 +189,7 @@ describe.skipIf(!MOUNTABLE)('a state that takes no more', { timeout: 120_000 }, 
         }
       }
       expect((await service.get('/api/pipeline-defs')).status).toBe(200)
-      await expectProblem(service, 'NO_SPACE', 'state', 'catalog') // the embedded warehouse lies there too
+      await expectProblem(service, 'NO_SPACE', 'state', 'catalog') // the embedded warehouse is on the same disk
     } finally {
       rmSync(`${home}/ballast`)
     }
@@ -215,7 +207,7 @@ describe.skipIf(!MOUNTABLE)('a state that takes no more', { timeout: 120_000 }, 
       async () => void execFileSync('mount', ['-o', 'remount,ro', home]),
       'LOCKHOUSE_HOME cannot be written: check that its disk is not read-only, and who owns it',
     ],
-  ])('on a %s disk does not start, and says why in one line', async (_, spoil, line) => {
+  ])('on a %s disk does not start, and prints the reason in one line', async (_, spoil, line) => {
     await service.stop()
     await spoil()
     try {

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { type Answer, Service } from '../interop/harness/service.ts'
+import { sleep } from '../support/waiting.ts'
 
-/** Kills in all; the full run of a release sets KILL_ROUNDS=200. */
+/** Total kills; the full run of a release sets KILL_ROUNDS=200. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
 const CLIENTS = 8
 
@@ -31,7 +31,7 @@ describe('kill -9 under load', () => {
     process.stdout.write(`\nkill -9 under load: ${ROUNDS} rounds, ${JSON.stringify(totals)}\n`)
   })
 
-  it(`loses no acknowledged write and doubles none (${ROUNDS} rounds)`, { timeout: ROUNDS * 60_000 }, async () => {
+  it(`loses and duplicates no acknowledged write (${ROUNDS} rounds)`, { timeout: ROUNDS * 60_000 }, async () => {
     let service = await Service.start({ home })
     for (let round = 0; round < ROUNDS; round++) {
       const from = new Date().toISOString()
@@ -51,7 +51,7 @@ describe('kill -9 under load', () => {
     await service.stop()
   })
 
-  /** Creates definitions and promotes them, until the service is gone. */
+  /** Creates definitions and promotes them until the service is gone. */
   async function work(service: Service, acknowledged: Acknowledged[], inFlight: Map<string, Write>): Promise<void> {
     for (;;) {
       const write = { name: `d-${writes++}`, requestId: `kill-${writes}-${Date.now()}` }
@@ -95,7 +95,7 @@ describe('kill -9 under load', () => {
     for (const { requestId } of acknowledged) expect(byRequest.get(requestId), requestId).toHaveLength(1)
   }
 
-  /** Sends again what was not answered: it must have its effect once, however far the first request came. */
+  /** Repeats unanswered requests: each must have one effect, however far the first attempt got. */
   async function checkInFlight(service: Service, unanswered: readonly Write[]): Promise<void> {
     const before = new Set(await names(service))
     for (const write of unanswered) {
@@ -103,7 +103,7 @@ describe('kill -9 under load', () => {
       const had = before.has(write.name)
       if (had) totals.effectBeforeKill += 1
       const again = await send(service, { ...write, requestId: `${write.requestId}-again` })
-      // 201 without an effect before: done now; with one: the kept answer. 409: the effect is there, its answer is lost.
+      // 201: done now, or the stored answer of the first attempt. 409: the effect exists, but its answer was lost.
       expect(again.status, JSON.stringify(again.body)).toSatisfy(
         (status: number) => status === 201 || (had && status === 409),
       )

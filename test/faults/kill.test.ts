@@ -1,18 +1,18 @@
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OperationsAnswer } from '../interop/harness/answers.ts'
 import { openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service, type CatalogSettings } from '../interop/harness/service.ts'
 import { IndependentReader, localPath, metadataLocationOf, reachableFiles } from './harness/independent-reader.ts'
 import { createOrders, KEPT_COLUMNS } from './harness/orders-table.ts'
+import { sleep, until } from '../support/waiting.ts'
 
-/** Kills in all; the full run of a release sets KILL_ROUNDS=100. */
+/** Total kills; the full run of a release sets KILL_ROUNDS=100. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 30)
 
-/** Repeats a run: the moments are drawn from this number. */
+/** Repeats a run: the moments are drawn from this seed. */
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 
 const TABLE = 'faults.orders'
@@ -102,7 +102,7 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
     }
   })
 
-  /** Files below the table that its metadata does not lead to. */
+  /** Files below the table that its metadata does not reference. */
   async function leftovers(): Promise<string[]> {
     const reachable = await reachableFiles(pointer())
     return filesBelow(tableFolder).filter((path) => !reachable.has(path))
@@ -126,7 +126,7 @@ describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
   }
 })
 
-/** Makes the table, and a state directory whose service knows the catalog. */
+/** Creates the table, and a state directory whose service knows the catalog. */
 async function seed(live: string): Promise<void> {
   mkdirSync(live)
   const house = await openLakehouse(live)
@@ -150,16 +150,14 @@ async function measure(service: Service, kind: Kind): Promise<number> {
   return Math.round(elapsed)
 }
 
-/** State of the newest operation once none runs any more; none may run for longer than a moment after a start. */
+/** State of the newest operation once none is running; after a start none may run for long. */
 async function settledOperation(service: Service): Promise<string> {
-  const deadline = Date.now() + 10_000
-  for (;;) {
+  const newest = async (): Promise<string | undefined> => {
     const { operations } = await service.read<OperationsAnswer>('/api/operations')
-    const running = operations.filter((operation) => operation.state === 'running')
-    if (running.length === 0) return operations[0]?.state ?? 'none'
-    if (Date.now() > deadline) throw new Error(`still running after the restart: ${JSON.stringify(running)}`)
-    await sleep(50)
+    const isIdle = operations.every(({ state }) => state !== 'running')
+    return isIdle ? (operations[0]?.state ?? 'none') : undefined
   }
+  return await until(newest, 'no operation running after the restart', 10_000)
 }
 
 function filesBelow(folder: string): string[] {

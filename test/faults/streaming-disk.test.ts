@@ -3,22 +3,22 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import type { TableIdentifier } from '../../src/iceberg/table.ts'
+import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
+import { sleep, until } from '../support/waiting.ts'
 
 const KILOBYTE = 1024
-/** What is left of the disk when a batch begins: each ends it somewhere else on its way. */
+/** Free space when a batch begins: each value makes the batch fail at a different point. */
 const LEFT = [0, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 1024].map((kilobytes) => kilobytes * KILOBYTE)
 
 const SOURCE: TableIdentifier = { namespace: ['d'], name: 'source' }
 const SINK: TableIdentifier = { namespace: ['d'], name: 'sink' }
 
-/** Whether this process may mount small file systems of its own; says so when it may not. */
+/** Whether this process may mount small file systems; logs when it may not. */
 function canMount(): boolean {
   const probe = mkdtempSync(join(tmpdir(), 'mount-'))
   try {
@@ -38,9 +38,10 @@ function mount(folder: string, size: string): void {
 }
 
 /**
- * A pipeline whose sink, checkpoint and scratch folder lie on small disks of their own, beside a source that has room.
+ * A pipeline whose sink, checkpoint and scratch folder are on separate small disks, with a source that has enough
+ * space.
  */
-describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_000 }, () => {
+describe.skipIf(!canMount())('a pipeline on disks that become full', { timeout: 600_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'streaming-disk-'))
   const warehouse = `${folder}/lake/warehouse`
   const home = `${folder}/home`
@@ -89,7 +90,7 @@ describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_
   })
 
   async function write(): Promise<void> {
-    // texts that do not compress well, so that a file has some size
+    // texts that compress badly, so that files have some size
     await lake.append(
       SOURCE,
       `SELECT i AS c1, md5(i::VARCHAR) || md5((i + 1)::VARCHAR) AS c2 FROM range(${rows}, ${rows + 500}) t(i)`,
@@ -115,20 +116,15 @@ describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_
   const status = async (): Promise<Pipeline> =>
     (await service.read<{ pipeline: Pipeline }>(`/api/pipeline/${pipelineId}/status`)).pipeline
 
-  async function until(what: string, check: () => Promise<boolean>, ms = 60_000): Promise<void> {
-    const deadline = Date.now() + ms
-    while (!(await check())) {
-      if (Date.now() > deadline) throw new Error(`${what}: ${JSON.stringify(await status())}\n${service.log}`)
-      await sleep(20)
-    }
-  }
+  const soon = (what: string, check: () => Promise<boolean>, ms = 60_000): Promise<true> =>
+    until(check, async () => `${what}: ${JSON.stringify(await status())}\n${service.log}`, ms)
 
   async function untilCopied(): Promise<void> {
-    await until('all rows in the sink', async () => (await sinkIds()).length >= rows)
+    await soon('all rows in the sink', async () => (await sinkIds()).length >= rows)
     expect(await sinkIds()).toEqual(Array.from({ length: rows }, (_, id) => id))
   }
 
-  /** Fills a disk but for so many bytes. */
+  /** Fills a disk up to this many free bytes. */
   async function fill(disk: string, leave: number): Promise<void> {
     const { bavail, bsize } = await statfs(disk)
     writeFileSync(`${disk}/ballast`, Buffer.alloc(Math.max(0, bavail * bsize - leave)))
@@ -138,17 +134,17 @@ describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_
     await fill(disks[disk], leave)
     const before = (await status()).last_progress?.batch_id
     await write()
-    await until('a batch, or the reason why there is none', async () => {
+    await soon('a batch, or the reason why there is none', async () => {
       const { state, last_progress: last } = await status()
       return state === 'degraded' || last?.batch_id !== before
     })
     const { state, error } = await status()
     const seen = await sinkIds()
-    // a batch is whole or not there
+    // a batch is complete or absent
     expect([rows - 500, rows]).toContain(seen.length)
     rmSync(`${disks[disk]}/ballast`)
     await untilCopied()
-    await until('a running pipeline', async () => (await status()).state === 'running')
+    await soon('a running pipeline', async () => (await status()).state === 'running')
     expect((await status()).error).toBeNull()
     return state === 'degraded' ? (error?.code ?? 'none') : 'done'
   }
@@ -160,11 +156,11 @@ describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_
       `\n${disk} disk, ${LEFT.map((left) => left / KILOBYTE).join(', ')} KB left: ${outcomes.join(', ')}\n`,
     )
     for (const outcome of outcomes) expect(['done', 'NO_SPACE']).toContain(outcome)
-    // with nothing left no batch can be done where it is written
+    // without free space no batch can be written here
     expect(outcomes[0]).toBe('NO_SPACE')
   })
 
-  it('the disk of the state, for longer than a lease: what was read stays read, and it goes on afterwards', async () => {
+  it('the disk of the state, for longer than a lease: read batches stay read, and the pipeline resumes', async () => {
     await fill(home, 0)
     for (let at = 0; at < 6; at += 1) {
       await write()
@@ -175,13 +171,13 @@ describe.skipIf(!canMount())('a pipeline on disks that fill up', { timeout: 600_
     expect(seen).toEqual(seen.map((_, id) => id))
     rmSync(`${home}/ballast`)
     await untilCopied()
-    await until('a running pipeline', async () => (await status()).state === 'running')
+    await soon('a running pipeline', async () => (await status()).state === 'running')
   })
 
   it('all of them at once, with the process killed in between', async () => {
     for (const disk of Object.values(disks)) await fill(disk, 0)
     await write()
-    await until('the reason', async () => (await status()).state === 'degraded')
+    await soon('the reason', async () => (await status()).state === 'degraded')
     await service.kill()
     service = await Service.start({ home })
     await sleep(500)

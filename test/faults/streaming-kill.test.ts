@@ -3,25 +3,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import type { TableIdentifier } from '../../src/iceberg/table.ts'
+import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import { PYTHON, pyicebergAvailable, REPOSITORY } from '../interop/harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { runPython } from '../interop/harness/python.ts'
 import type { Rows } from '../interop/harness/rows.ts'
 import { Service } from '../interop/harness/service.ts'
+import { sleep, until } from '../support/waiting.ts'
 
-/** Kills in all; the full run of a release sets KILL_ROUNDS=200. */
+/** Total kills; the full run of a release sets KILL_ROUNDS=200. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
-/** Repeats a run: the moments are drawn from this number. */
+/** Repeats a run: the moments are drawn from this seed. */
 const SEED = Number(process.env['KILL_SEED'] ?? Date.now() % 1_000_000)
 
 const TABLES = ['source', 'sink'] as const
 const WORK = ['compact', 'expire'] as const
-/** One in so many rounds is killed only when all maintenance was answered, so that every run has some of each kind. */
+/**
+ * One in this many rounds is killed only after all maintenance was answered, so that every run has some of each
+ * kind.
+ */
 const PATIENT_ROUNDS = 3
 const MAX_MOMENT_MS = 1200
 
@@ -31,13 +34,13 @@ type Work = (typeof WORK)[number]
 const SOURCE: TableIdentifier = { namespace: ['faults'], name: 'source' }
 const SINK: TableIdentifier = { namespace: ['faults'], name: 'sink' }
 
-describe('a pipeline whose process is killed while somebody writes', { timeout: 120_000 + ROUNDS * 20_000 }, () => {
+describe('a pipeline whose process is killed during writes', { timeout: 120_000 + ROUNDS * 20_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'streaming-kill-'))
   const home = `${folder}/home`
   const checkpoint = `${folder}/lake/warehouse/checkpoint`
   const random = randomNumbers(SEED)
   const counts = { kills: 0, cutOff: 0, checkpointsRemoved: 0, refused: 0, batches: 0, rows: 0 }
-  /** Answered operations that did something: rewrote files, or expired snapshots. */
+  /** Answered operations with an effect: rewritten files, or expired snapshots. */
   const done = {
     source: { compact: 0, expire: 0 },
     sink: { compact: 0, expire: 0 },
@@ -114,7 +117,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
     return service
   }
 
-  /** A pipeline that has failed would lose nothing from then on, and prove nothing. */
+  /** After the pipeline has failed, later rounds would lose nothing and prove nothing. */
   async function expectLive(service: Service): Promise<void> {
     const { body } = await service.get(`/api/pipeline/${pipelineId}/status`)
     expect((body['pipeline'] as { state: string }).state, JSON.stringify(body)).not.toBe('failed')
@@ -131,7 +134,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
       return
     }
     if (answer.status !== 200) {
-      // a conflict that outlasted the retries, and nothing else
+      // only a conflict that exceeded the retries
       expect([409, 503], JSON.stringify(answer.body)).toContain(answer.status)
       counts.refused += 1
       return
@@ -146,7 +149,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
     for (let step = 0; step < 3; step += 1) await write()
   }
 
-  /** Both kinds of work on both tables, the tables side by side. */
+  /** Both kinds of maintenance on both tables, with the tables in parallel. */
   async function maintainAll(service: Service): Promise<void> {
     await Promise.all(
       TABLES.map(async (table) => {
@@ -167,7 +170,7 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
     await Promise.all([writing, maintaining])
   }
 
-  it('has every row of the source once, after every kill', async () => {
+  it('has every row of the source once after every kill', async () => {
     await write()
     for (let round = 0; round < ROUNDS; round += 1) {
       await killInTheMiddle(await start(), round)
@@ -200,20 +203,15 @@ describe('a pipeline whose process is killed while somebody writes', { timeout: 
   const allIds = (): number[] => Array.from({ length: nextId }, (_, id) => id)
 
   async function untilEqual(service: Service): Promise<void> {
-    const deadline = Date.now() + 60_000
-    for (;;) {
-      const sink = await idsOf(SINK)
-      if (sink.length >= nextId || Date.now() > deadline) {
-        const status = await service.get(`/api/pipeline/${pipelineId}/status`)
-        expect(sink, JSON.stringify(status.body)).toEqual(allIds())
-        expect(await idsOf(SOURCE)).toEqual(sink)
-        return
-      }
-      await sleep(100)
-    }
+    const status = async (): Promise<string> =>
+      JSON.stringify((await service.get(`/api/pipeline/${pipelineId}/status`)).body)
+    await until(async () => (await idsOf(SINK)).length >= nextId, status, 60_000)
+    const sink = await idsOf(SINK)
+    expect(sink, await status()).toEqual(allIds())
+    expect(await idsOf(SOURCE)).toEqual(sink)
   }
 
-  /** Another engine's reading of both tables, so that a mistake of our own reader cannot hide one of the writer. */
+  /** Reads both tables with another engine, so that an error of our reader cannot hide an error of our writer. */
   async function expectSameForPyIceberg(): Promise<void> {
     const { uri, warehouse, catalog_name: name } = lake.settings
     const request = { uri, warehouse, name, tables: ['faults.source', 'faults.sink'], metadata: false }
@@ -234,7 +232,7 @@ function randomNumbers(seed: number): () => number {
   }
 }
 
-/** PyIceberg in a process of its own, which outlives the service's. */
+/** PyIceberg in a separate process, which keeps running when the service ends. */
 class PythonWriter {
   readonly #child
   readonly #answers: AsyncIterator<string>

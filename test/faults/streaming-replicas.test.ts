@@ -1,19 +1,19 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import type { TableIdentifier } from '../../src/iceberg/table.ts'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
+import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
+import { type Found, sleep, until } from '../support/waiting.ts'
 
-/** Take-overs of each kind; more of them with REPLICA_ROUNDS. */
+/** Takeovers of each kind; more of them with REPLICA_ROUNDS. */
 const ROUNDS = Number(process.env['REPLICA_ROUNDS'] ?? 3)
 const PIPELINES = 6
 const PATIENCE_MS = 90_000
@@ -107,24 +107,16 @@ describe.skipIf(postgresServer === undefined)(
       return ids.sort((a, b) => a - b)
     }
 
-    async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
-      const deadline = Date.now() + PATIENCE_MS
-      for (;;) {
-        const found = await check()
-        if (found !== undefined && found !== false) return found
-        if (Date.now() > deadline)
-          throw new Error(`${what} did not come about\n${one.service.log}\n${other.service.log}`)
-        await sleep(50)
-      }
-    }
+    const soon = <T>(what: string, check: () => Promise<T>): Promise<Found<T>> =>
+      until(check, () => `${what}\n${one.service.log}\n${other.service.log}`, PATIENCE_MS)
 
     async function untilCopied(name: string): Promise<void> {
       const all = (): number[] => Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
-      await until(`${name} is copied`, async () => (await idsOf(`${name}_sink`)).length >= all().length)
+      await soon(`${name} is copied`, async () => (await idsOf(`${name}_sink`)).length >= all().length)
       expect(await idsOf(`${name}_sink`)).toEqual(all())
     }
 
-    /** Writes on and on until it is told to end. */
+    /** Writes continuously until it is stopped. */
     function writeOn(name: string): () => Promise<void> {
       const state = { goesOn: true }
       const done = (async () => {
@@ -139,19 +131,19 @@ describe.skipIf(postgresServer === undefined)(
       }
     }
 
-    /** The batches that the sink has, each with its run, oldest first. */
+    /** The batches in the sink, each with its run, oldest first. */
     async function batchesOf(name: string): Promise<string[]> {
       const { metadata } = await lake.catalog.loadTable(table(name))
       return metadata.snapshots.map(({ summary }) => `${summary['lockhouse.run-id']} ${summary['lockhouse.batch-id']}`)
     }
 
-    it('each runs in exactly one, both have their share, and either tells of all of them', async () => {
+    it('each run on exactly one service, are shared between both, and are all listed by either', async () => {
       const ids: string[] = []
       for (let at = 0; at < PIPELINES; at += 1) {
         await makeSource(`shared_${at}`)
         ids.push(await startPipeline(one, `shared_${at}`))
       }
-      const owners = await until('equal shares', async () => {
+      const owners = await soon('equal shares', async () => {
         const records = await Promise.all(ids.map(recordOf))
         const found = records.map(({ lease_owner: owner }) => owner)
         return found.filter((owner) => owner === other.id).length === PIPELINES / 2 && found
@@ -175,11 +167,11 @@ describe.skipIf(postgresServer === undefined)(
       }
       for (const id of ids) {
         await other.service.post(`/api/pipeline/${id}/stop`, {})
-        await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+        await soon('the stop', async () => (await recordOf(id)).state === 'stopped')
       }
     })
 
-    /** The pipelines whose progress a monitor at a service tells after a change. */
+    /** The pipelines whose progress the monitor of a service reports after a change. */
     async function progressToldBy(service: Service, change: () => Promise<void>): Promise<ReadonlySet<string>> {
       const told = new Set<string>()
       const socket = service.watch((message) => {
@@ -187,12 +179,12 @@ describe.skipIf(postgresServer === undefined)(
       })
       await socket.opened
       await change()
-      await until('progress of all', async () => told.size >= PIPELINES)
+      await soon('progress of all', async () => told.size >= PIPELINES)
       socket.close()
       return told
     }
 
-    /** Takes the owner away again and again while the source is written; `bringBack` after the other one has it. */
+    /** Removes the owner repeatedly while the source is written; `bringBack` runs after the other service took over. */
     async function loseOwners(
       name: string,
       {
@@ -205,7 +197,7 @@ describe.skipIf(postgresServer === undefined)(
       const takeOverMs: number[] = []
       for (let round = 0; round < ROUNDS; round += 1) {
         const endWriting = writeOn(name)
-        const ownerId = await until('an owner', async () => {
+        const ownerId = await soon('an owner', async () => {
           const { lease_owner: owner, state } = await recordOf(id)
           return state === 'running' && (owner === one.id || owner === other.id) && owner
         })
@@ -213,7 +205,7 @@ describe.skipIf(postgresServer === undefined)(
         await sleep(500 + Math.random() * 1000)
         await takeAway(owner)
         const lost = performance.now()
-        await until('the take-over', async () => {
+        await soon('the take-over', async () => {
           const { lease_owner: now } = await recordOf(id)
           return now !== null && now !== ownerId
         })
@@ -226,13 +218,13 @@ describe.skipIf(postgresServer === undefined)(
         expect((await recordOf(id)).error_json).toBeNull()
       }
       await (ROUNDS % 2 === 0 ? one : other).service.post(`/api/pipeline/${id}/stop`, {})
-      await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+      await soon('the stop', async () => (await recordOf(id)).state === 'stopped')
       const batches = await batchesOf(`${name}_sink`)
       expect(new Set(batches).size).toBe(batches.length)
       return takeOverMs
     }
 
-    it('are taken over from a process that was killed: no row lost, none twice', async () => {
+    it('are taken over from a killed process: no row lost or duplicated', async () => {
       const takeOverMs = await loseOwners('killed', {
         takeAway: ({ service }) => service.kill(),
         async bringBack(owner) {
@@ -244,7 +236,7 @@ describe.skipIf(postgresServer === undefined)(
       process.stdout.write(`\ntaken over from killed processes after ${takeOverMs.join(', ')} ms\n`)
     })
 
-    it('go on when the state database drops all connections again and again: no row lost, none twice', async () => {
+    it('continue when the state database drops all connections repeatedly: no row lost or duplicated', async () => {
       await makeSource('dropped')
       const id = await startPipeline(one, 'dropped')
       const endWriting = writeOn('dropped')
@@ -255,17 +247,17 @@ describe.skipIf(postgresServer === undefined)(
       }
       await endWriting()
       await untilCopied('dropped')
-      await until('a running pipeline', async () => {
+      await soon('a running pipeline', async () => {
         const { state, error_json: error } = await recordOf(id)
         return state === 'running' && error === null
       })
       await one.service.post(`/api/pipeline/${id}/stop`, {})
-      await until('the stop', async () => (await recordOf(id)).state === 'stopped')
+      await soon('the stop', async () => (await recordOf(id)).state === 'stopped')
       const batches = await batchesOf('dropped_sink')
       expect(new Set(batches).size).toBe(batches.length)
     })
 
-    it('a transaction of a process that stands still does not hold up the others', async () => {
+    it('a transaction of a paused process does not block the others', async () => {
       const still = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
       const waiting = Promise.withResolvers<void>()
       const stopped = still.transaction().execute(async (tx) => {
@@ -282,7 +274,7 @@ describe.skipIf(postgresServer === undefined)(
       await still.destroy()
     })
 
-    it('are taken over from a process that stands still, which commits nothing when it wakes up', async () => {
+    it('are taken over from a paused process, which commits nothing when it resumes', async () => {
       const takeOverMs = await loseOwners('paused', {
         takeAway: async ({ service }) => void process.kill(service.pid, 'SIGSTOP'),
         bringBack: async ({ service }) => void process.kill(service.pid, 'SIGCONT'),
@@ -292,8 +284,8 @@ describe.skipIf(postgresServer === undefined)(
   },
 )
 
-describe('two services on one home', () => {
-  it('the second one is refused, and the first one is not disturbed', { timeout: 120_000 }, async () => {
+describe('two services with one home directory', () => {
+  it('the second one is refused, and the first one is unaffected', { timeout: 120_000 }, async () => {
     const home = mkdtempSync(join(tmpdir(), 'one-home-'))
     const first = await Service.start({ home })
     try {

@@ -3,22 +3,22 @@ import { fileURLToPath } from 'node:url'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { PrefixFileIO } from '../../src/iceberg/io/prefix.ts'
-import { parseTableMetadata } from '../../src/iceberg/metadata.ts'
-import type { Table } from '../../src/iceberg/table.ts'
+import { parseTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
+import type { Table } from '../../src/iceberg/metadata/table.ts'
 
 const DEFAULT_ROOT = fileURLToPath(new URL('../../../shared/fixtures', import.meta.url))
 
 /** Folder of the tables that other systems wrote. */
 export const FIXTURES = process.env['ICEBERG_FIXTURES'] ?? DEFAULT_ROOT
 
-/** Whether the fixtures are here; says so when they are not. */
+/** Whether the fixtures are present; logs when they are not. */
 export function fixturesAvailable(suite: string): boolean {
   const found = existsSync(`${FIXTURES}/expected.json`)
   if (!found) process.stderr.write(`\nSKIPPED: ${suite}: no tables at ${FIXTURES}; set ICEBERG_FIXTURES\n`)
   return found
 }
 
-/** One assertion of another project's own tests: so many rows in this snapshot of this table. */
+/** One assertion of another project's own tests: the number of rows in this snapshot of this table. */
 export interface ExpectedRows {
   readonly path: string
   readonly metadata: string
@@ -38,7 +38,7 @@ export function expectedRows(): readonly ExpectedRows[] {
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as ExpectedRows[]) : []
 }
 
-/** Opens a fixture table where it lies, with its absolute locations mapped to the folder. */
+/** Opens a fixture table in place, with its absolute locations mapped to the folder. */
 export function openFixture(path: string, metadataFile: string): Table {
   const folder = `${FIXTURES}/${path}`
   const metadata = parseTableMetadata(readFileSync(`${folder}/metadata/${metadataFile}`))

@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isIcebergError } from '../../src/iceberg/errors.ts'
 import { parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
-import { parseTableMetadata, serializeTableMetadata } from '../../src/iceberg/metadata.ts'
+import { parseTableMetadata, serializeTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import { FIXTURES, fixturesAvailable } from './fixture-tables.ts'
 
 const available = fixturesAvailable('table metadata that other systems wrote')
 
-/** Metadata that other implementations must refuse too, with the code and what the message must name. */
+/** Metadata that other implementations must refuse too, with the code and the expected part of the message. */
 const MUST_FAIL: Readonly<Record<string, readonly [code: string, names: RegExp]>> = {
   'apache-iceberg/TableMetadataUnsupportedVersion.json': ['UNSUPPORTED', /version/i], // 4
   'TableMetadataV2CurrentSchemaNotFound.json': ['INVALID_METADATA', /schema/i],
@@ -46,7 +46,7 @@ describe.skipIf(!available)('table metadata that other systems wrote', () => {
     expect(outcome.message).toMatch(names)
   })
 
-  it.each(right)('%s survives reading and writing', (path) => {
+  it.each(right)('%s is unchanged after reading and writing', (path) => {
     const bytes = readFileSync(join(FIXTURES, path))
     const metadata = parseTableMetadata(bytes)
     const written = serializeTableMetadata(metadata)
@@ -54,7 +54,7 @@ describe.skipIf(!available)('table metadata that other systems wrote', () => {
     expect(parseTableMetadata(written)).toEqual(metadata)
   })
 
-  it('sees that a table is encrypted', () => {
+  it('detects that a table is encrypted', () => {
     const path = join(FIXTURES, 'apache-iceberg-rust/table_metadata/TableMetadataV3ValidEncryption.json')
     expect(parseTableMetadata(readFileSync(path)).encrypted).toBe(true)
   })

@@ -28,7 +28,7 @@ const follow = (events: readonly (readonly [string, object])[]) =>
     .filter((event): event is AgentStreamEvent => event !== undefined)
     .reduce(followTurn, askedTurn('How is it?'))
 
-describe('an answer while it is given', () => {
+describe('an answer in progress', () => {
   it('has the text of the last step, and each call with its result', () => {
     const turn = follow([
       ['delta', { step: 1, text: 'I loo' }],
@@ -48,7 +48,7 @@ describe('an answer while it is given', () => {
     expect(turn.state).toBe('running')
   })
 
-  it('ends with the whole answer, and hears nothing after that', () => {
+  it('ends with the whole answer, and ignores later events', () => {
     const turn = follow([
       ['delta', { step: 1, text: 'It is' }],
       ['done', answer],
@@ -57,7 +57,7 @@ describe('an answer while it is given', () => {
     expect([turn.state, turn.text, turn.answer?.chat_id]).toEqual(['answered', 'It is **fine**.', 'chat-1'])
   })
 
-  it('keeps what was said when it fails or is stopped', () => {
+  it('keeps its text when it fails or is stopped', () => {
     const failed = follow([
       ['delta', { step: 1, text: 'It is' }],
       ['error', { code: 'MODEL_UNAVAILABLE', detail: 'the provider does not answer' }],
@@ -69,7 +69,7 @@ describe('an answer while it is given', () => {
 })
 
 describe('the result of a tool', () => {
-  it('is a table where it is a list of like things', () => {
+  it('is a table if it is a list of similar objects', () => {
     const tables = [
       { table: 'demo.events', score: 60, total_size_bytes: 2048, factors: [{ name: 'x' }], note: null },
       { table: 'demo.orders', score: 100, total_size_bytes: 17, factors: [], extra: true },
@@ -84,7 +84,7 @@ describe('the result of a tool', () => {
     expect([isTruncated, error]).toEqual([false, undefined])
   })
 
-  it('is a table where it is the answer of a query', () => {
+  it('is a table if it is the answer of a query', () => {
     const columns = [
       { name: 'kind', type: 'VARCHAR' },
       { name: 'n_bytes', type: 'BIGINT' },
@@ -100,19 +100,19 @@ describe('the result of a tool', () => {
     expect(isTruncated).toBe(true)
   })
 
-  it('tells why a call did not work', () => {
+  it('shows why a call failed', () => {
     expect(readToolResult('{"error":{"code":"NO_SUCH_TABLE","message":"no table x"}}').error).toBe('no table x')
     expect(readToolResult(capResult({ error: 'no' })).error).toBe('no')
     expect(readToolResult(capResult({ state: 'failed', error: null })).error).toBeUndefined()
   })
 
-  it('is whatever it is otherwise', () => {
+  it('is plain data otherwise', () => {
     expect(readToolResult('not json')).toMatchObject({ data: 'not json', table: undefined })
     expect(readToolResult(capResult({ score: 3, actions: ['a'] })).table).toBeUndefined()
     expect(readToolResult(capResult([1, { a: 1 }])).table).toBeUndefined()
   })
 
-  it('is about the table of the call', () => {
+  it('links to the table of the call', () => {
     expect(subjectOf('{"limit":3,"table":"demo.events"}')).toBe('demo.events')
     expect(subjectOf('{"id":"pipe-1"}')).toBe('pipe-1')
     expect([subjectOf('{}'), subjectOf('['), subjectOf('null')]).toEqual(['', '', ''])

@@ -15,14 +15,14 @@ describe('the built page', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lockhouse-page-'))
     const configFile = fileURLToPath(new URL('../../frontend/vite.config.ts', import.meta.url))
-    vi.stubEnv('NODE_ENV', 'production') // else the parts would be built as they are for developing
+    vi.stubEnv('NODE_ENV', 'production') // otherwise the parts would be built for development
     await build({ configFile, logLevel: 'error', build: { outDir: folder } })
     vi.unstubAllEnvs()
     html = await readFile(join(folder, 'index.html'), 'utf8')
   }, 120_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
-  test('has no script and no style in its own text, so that the content security policy lets all of it run', () => {
+  test('has no inline script or style, so that the content security policy allows all of it', () => {
     for (const [, attributes, text] of html.matchAll(/<script([^>]*)>([^]*?)<\/script>/g)) {
       expect(attributes).toContain('src="/')
       expect(text).toBe('')
@@ -30,7 +30,7 @@ describe('the built page', () => {
     expect(html).not.toMatch(/<style|style=|\son\w+=/)
   })
 
-  test('loads less than 300 kB of compressed script before it shows', async () => {
+  test('loads less than 300 kB of compressed script before the first render', async () => {
     const scripts = [...html.matchAll(/(?:src|href)="(\/assets\/[^"]+\.js)"/g)].map(([, path]) => path ?? '')
     expect(scripts.length).toBeGreaterThan(0)
     const sizes = await Promise.all(
@@ -42,7 +42,7 @@ describe('the built page', () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(MAX_FIRST_LOAD_BYTES)
   })
 
-  test('has every large file compressed beside it, and the same in it', async () => {
+  test('has a compressed copy of every large file with the same content', async () => {
     const names = await readdir(folder, { recursive: true })
     const plain = names.filter((name) => /\.(js|css|html)$/.test(name))
     let compared = 0
@@ -56,7 +56,15 @@ describe('the built page', () => {
     expect(compared).toBeGreaterThan(10)
   })
 
-  test('keeps what few pages need out of the first load', () => {
-    expect(html).not.toMatch(/definition-page|chart|agent-page|action-drawer/)
+  test('keeps code that few pages need out of the first load', () => {
+    expect(html).not.toMatch(/definition-page|chart|agent-page|action-drawer|markdown-view|quick-search|assets\/table-/)
+  })
+
+  test('loads zod only with forms, not before the first render', async () => {
+    const names = (await readdir(join(folder, 'assets'))).filter((name) => name.endsWith('.js'))
+    const texts = await Promise.all(names.map((name) => readFile(join(folder, 'assets', name), 'utf8')))
+    const withZod = names.filter((_name, index) => (texts[index] ?? '').includes('safeParseAsync'))
+    expect(withZod.length).toBeGreaterThan(0)
+    for (const name of withZod) expect(html).not.toContain(name)
   })
 })

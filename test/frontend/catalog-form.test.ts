@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { catalogChanges, checkDraft, toDraft, toRequest } from '../../frontend/src/features/settings/catalog-form.ts'
-import { setCatalogConfigRequest, type CatalogConfig } from '../../src/schemas/catalog-config.ts'
+import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
+import {
+  catalogChanges,
+  type CatalogForm,
+  toForm,
+  toRequest,
+} from '../../frontend/src/features/settings/catalog/form.ts'
+import { catalogSchema } from '../../frontend/src/features/settings/catalog/schema.ts'
+import type { CatalogConfig } from '../../src/schemas/catalog-config.ts'
 
 const config: CatalogConfig = {
   configured: true,
@@ -10,12 +17,12 @@ const config: CatalogConfig = {
   uri: 'https://catalog.example/v1',
   extra_props: { token: '***', 's3.region': 'eu-west-1' },
 }
-const words = { required: 'needed', password: 'password', nameless: 'no name', twice: 'twice' }
+const errorsOf = (form: CatalogForm, current: CatalogConfig) => validateForm(catalogSchema(current), form)
 
 describe('the catalog form', () => {
-  it('sends back what it was given, secrets as "keep what is there"', () => {
-    const request = toRequest(toDraft(config))
-    expect(setCatalogConfigRequest.parse(request)).toEqual({
+  it('returns its initial values, with secrets as "keep what is there"', () => {
+    const request = catalogSchema(config).parse(toForm(config))
+    expect(request).toEqual({
       catalog_type: 'rest',
       catalog_name: 'lake',
       warehouse: 's3://lake/warehouse',
@@ -25,9 +32,9 @@ describe('the catalog form', () => {
     expect(catalogChanges(config, request)).toEqual([])
   })
 
-  it('leaves empty rows out and trims names', () => {
+  it('omits empty rows and trims names', () => {
     const draft = {
-      ...toDraft(config),
+      ...toForm(config),
       uri: ' ',
       properties: [
         { id: 9, key: ' a ', value: ' b' },
@@ -37,10 +44,10 @@ describe('the catalog form', () => {
     expect(toRequest(draft)).toMatchObject({ uri: null, extra_props: { a: ' b' } })
   })
 
-  it('tells what changes, field by field', () => {
+  it('lists changes, field by field', () => {
     const draft = {
-      ...toDraft(config),
-      catalogName: 'other',
+      ...toForm(config),
+      catalog_name: 'other',
       properties: [{ id: 0, key: 'token', value: 'env:TOKEN' }],
     }
     expect(catalogChanges(config, toRequest(draft))).toEqual([
@@ -50,8 +57,8 @@ describe('the catalog form', () => {
     ])
   })
 
-  it('finds what cannot be sent', () => {
-    const empty = toDraft({
+  it('reports invalid values', () => {
+    const empty = toForm({
       ...config,
       catalog_type: null,
       warehouse: null,
@@ -59,30 +66,29 @@ describe('the catalog form', () => {
       uri: null,
       extra_props: {},
     })
-    expect([...checkDraft(empty, config, words).keys()]).toEqual(['catalog_name', 'warehouse', 'uri'])
+    expect(errorsOf(empty, config)).toEqual({ uri: 'Required.' })
+    const named = { ...empty, uri: 'https://catalog.example' }
+    expect(errorsOf(named, config)).toEqual({ catalog_name: 'Required.', warehouse: 'Required.' })
     const rows = [
       { id: 1, key: 'a', value: '1' },
       { id: 2, key: 'a ', value: '2' },
       { id: 3, key: '', value: '3' },
     ]
-    const problems = checkDraft({ ...toDraft(config), properties: rows }, config, words)
-    expect([...problems]).toEqual([
-      ['property:2', 'twice'],
-      ['property:3', 'no name'],
-    ])
-    expect(checkDraft({ ...toDraft(config), catalogType: 'hadoop', uri: '' }, config, words).size).toBe(0)
+    const problems = errorsOf({ ...toForm(config), properties: rows }, config)
+    expect(Object.keys(problems)).toEqual(['properties.1.key', 'properties.2.key'])
+    expect(errorsOf({ ...toForm(config), catalog_type: 'hadoop', uri: '' }, config)).toEqual({})
   })
 
-  it('sends an address whose password is hidden as it was shown, and no other with the stars', () => {
+  it('sends an address with a hidden password as it was shown, and no other address with the stars', () => {
     const shown: CatalogConfig = { ...config, catalog_type: 'sql', uri: 'postgresql://lake:***@db/catalog' }
-    const draft = { ...toDraft(shown), catalogName: 'other' }
-    expect(checkDraft(draft, shown, words).size).toBe(0)
+    const draft = { ...toForm(shown), catalog_name: 'other' }
+    expect(errorsOf(draft, shown)).toEqual({})
     expect(toRequest(draft).uri).toBe(shown.uri)
-    expect(checkDraft({ ...draft, uri: ` ${shown.uri} ` }, shown, words).size).toBe(0)
+    expect(errorsOf({ ...draft, uri: ` ${shown.uri} ` }, shown)).toEqual({})
     for (const uri of ['postgresql://lake:***@elsewhere/catalog', 'postgresql://lake:***@db/catalog?sslmode=disable']) {
-      expect(checkDraft({ ...draft, uri }, shown, words).get('uri')).toBe('password')
+      expect(Object.keys(errorsOf({ ...draft, uri }, shown))).toEqual(['uri'])
     }
     const typed = { ...draft, uri: 'postgresql://lake:new@elsewhere/catalog' }
-    expect(checkDraft(typed, shown, words).size).toBe(0)
+    expect(errorsOf(typed, shown)).toEqual({})
   })
 })

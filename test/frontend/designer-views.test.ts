@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { gatesOf, lockingEnvironments, movesOf } from '../../frontend/src/features/designer/board.ts'
-import { configFields, withValue } from '../../frontend/src/features/designer/config-fields.ts'
-import { diffLines, drawDiff } from '../../frontend/src/features/designer/diff-drawing.ts'
-import { exportFileName, readDocument } from '../../frontend/src/features/designer/import-document.ts'
-import { summaryOf } from '../../frontend/src/features/designer/node-summary.ts'
+import { drawDiff } from '../../frontend/src/components/graph/diff-drawing.ts'
+import { summaryOf } from '../../frontend/src/components/graph/node-summary.ts'
+import { gatesOf, lockingEnvironments, movesOf } from '../../frontend/src/features/designer/editor/board.ts'
+import { configFields, withValue } from '../../frontend/src/features/designer/fields/config-fields.ts'
+import { diffLines } from '../../frontend/src/features/designer/versions/diff-lines.ts'
+import { exportFileName, readDocument } from '../../frontend/src/features/designer/definitions/import-document.ts'
 import { diffGraphs } from '../../src/domain/graph-diff.ts'
 import { nodeConfigs, type NodeType } from '../../src/schemas/node-types.ts'
 
@@ -19,7 +20,7 @@ const node = (id: string, config: Record<string, unknown> = {}, x = 0, y = 0) =>
 })
 
 describe('config forms', () => {
-  it('have a fitting field for every property of every node type', () => {
+  it('have a suitable field for every property of every node type', () => {
     expect(fieldsOf('iceberg-source')).toMatchObject([
       { name: 'table', kind: 'table', isRequired: true, label: 'Table' },
     ])
@@ -44,19 +45,19 @@ describe('config forms', () => {
     }
   })
 
-  it('edit what they do not know as JSON', () => {
+  it('edit unknown properties as JSON', () => {
     const schema = { properties: { a: { type: 'array', items: { type: 'number' } }, b: {}, c: { type: 'boolean' } } }
     expect(configFields({ config_schema: schema }).map(({ kind }) => kind)).toEqual(['json', 'json', 'flag'])
     expect(configFields({ config_schema: {} })).toEqual([])
   })
 
-  it('leave out what is empty', () => {
+  it('omit empty values', () => {
     expect(withValue({ a: 1, b: 2 }, 'a', '')).toEqual({ b: 2 })
     expect(withValue({ a: 1 }, 'b', undefined)).toEqual({ a: 1 })
     expect(withValue({ a: 1 }, 'b', false)).toEqual({ a: 1, b: false })
   })
 
-  it('tell what a node does in one line', () => {
+  it('summarize a node in one line', () => {
     expect(summaryOf(node('a', { table: 'demo.orders' }))).toBe('demo.orders')
     expect(summaryOf(node('a', { query: 'select *\n  from input' }))).toBe('select * from input')
     expect(summaryOf(node('a', { columns: [{ name: 'id' }, { name: 'total' }] }))).toBe('id, total')
@@ -83,10 +84,10 @@ describe('a comparison', () => {
   }
   const compared = { id: 'ver', version: 1, environment: 'qa' as const, content_hash: '' }
   const parts = diffGraphs(older, newer)
-  // The shape of the interface, from the code that makes it there.
+  // The format of the API, from the code that produces it.
   const diff = JSON.parse(JSON.stringify({ from: compared, to: compared, identical: false, ...parts }))
 
-  it('draws all of the newer version and what it lacks, each with its mark', () => {
+  it('shows all of the newer version and the removed parts, each with its mark', () => {
     const { graph, nodeMarks, edgeMarks } = drawDiff(diff, newer)
     expect(Object.fromEntries(nodeMarks)).toEqual({ edit: 'changed', walk: 'moved', new: 'added', gone: 'removed' })
     expect(Object.fromEntries(edgeMarks)).toEqual({ turn: 'changed', g: 'removed' })
@@ -130,7 +131,7 @@ describe('the board', () => {
     requested_at: '2026-01-01T00:00:00.000Z',
   }
 
-  it('offers the moves that an environment has, and says who may make them', () => {
+  it('offers the moves that an environment allows, and shows who may make them', () => {
     const moves = (environment: Parameters<typeof movesOf>[0]['environment'], role: Parameters<typeof movesOf>[2]) =>
       movesOf({ id: 'ver-2', environment }, [request], role).map(({ transition, step, blockedBy }) => [
         transition,
@@ -148,12 +149,12 @@ describe('the board', () => {
     expect(moves('qa', 'Auditor')).toEqual([['promote', 'approval', 'uat', 'role']])
   })
 
-  it('keeps a version that waits where it is', () => {
+  it('keeps a version that waits for approval in its environment', () => {
     const [move] = movesOf({ id: 'ver-1', environment: 'qa' }, [request], 'LeadDataEngineer')
     expect(move?.blockedBy).toEqual({ kind: 'pending', request })
   })
 
-  it('has a gate between neighbours, closed where a request waits', () => {
+  it('has a gate between neighbours, closed while a request is pending', () => {
     expect(gatesOf([request]).map(({ from, to, kind, waiting }) => [from, to, kind, waiting.length])).toEqual([
       ['development', 'qa', 'open', 0],
       ['qa', 'uat', 'approval', 1],
@@ -162,7 +163,7 @@ describe('the board', () => {
     ])
   })
 
-  it('knows which environments lock a definition', () => {
+  it('detects which environments lock a definition', () => {
     const cell = { count: 1 } as never
     expect(lockingEnvironments({ development: cell, production: cell, uat: cell })).toEqual(['uat', 'production'])
     expect(lockingEnvironments({ development: cell, qa: cell })).toEqual([])
@@ -170,7 +171,7 @@ describe('the board', () => {
 })
 
 describe('documents', () => {
-  it('are looked at before they are sent', () => {
+  it('are checked before they are sent', () => {
     expect(readDocument('{')).toEqual({ kind: 'not-json' })
     expect(readDocument('[]')).toEqual({ kind: 'not-a-document' })
     expect(readDocument('{"name":"a"}')).toEqual({ kind: 'not-a-document' })

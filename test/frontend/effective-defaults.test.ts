@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { formatBytes } from '../../frontend/src/components/units.ts'
+import { formatBytes } from '../../frontend/src/components/text/units.ts'
 import { effectiveDefaults } from '../../frontend/src/features/tables/actions/effective-defaults.ts'
-import { parseCompactionOptions } from '../../src/maintenance/compaction-options.ts'
+import { parseCompactionOptions } from '../../src/maintenance/compaction/options.ts'
 
 const MIB = 1024 ** 2
 
@@ -9,8 +9,8 @@ describe('the defaults that a form shows', () => {
   test.each([
     ['a table without properties', {}, undefined],
     ['a table with a target size', { 'write.target-file-size-bytes': String(128 * MIB) }, undefined],
-    ['a target size that is typed', { 'write.target-file-size-bytes': String(128 * MIB) }, 64 * MIB],
-  ])('of a compaction are those of the service for %s', (_title, properties, typed) => {
+    ['an entered target size', { 'write.target-file-size-bytes': String(128 * MIB) }, 64 * MIB],
+  ])('of a compaction equal those of the service for %s', (_title, properties, typed) => {
     const request = typed === undefined ? {} : { target_file_size_bytes: typed }
     const options = parseCompactionOptions(request, properties)
     const values = typed === undefined ? {} : { target_file_size_bytes: formatBytes(typed) }
@@ -24,7 +24,7 @@ describe('the defaults that a form shows', () => {
     })
   })
 
-  test('of an expiry are those of the table', () => {
+  test('of an expiry equal those of the table', () => {
     expect(effectiveDefaults('expire', {}, {})).toEqual({ older_than: '5 d ago', retain_last: '1' })
     const properties = {
       'history.expire.max-snapshot-age-ms': '86400000',
@@ -33,7 +33,7 @@ describe('the defaults that a form shows', () => {
     expect(effectiveDefaults('expire', properties, {})).toEqual({ older_than: '1 d ago', retain_last: '20' })
   })
 
-  test('are none for actions without options', () => {
+  test('do not exist for actions without options', () => {
     expect(effectiveDefaults('rollback', {}, {})).toEqual({})
   })
 })

@@ -1,19 +1,24 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { NodeTypeList } from '../../frontend/src/api/types.ts'
-import { arrange, lacksPlaces, NODE_SIZE } from '../../frontend/src/features/designer/auto-layout.ts'
-import { beginHistory, edit, redo, undo } from '../../frontend/src/features/designer/edit-history.ts'
-import { EMPTY_GRAPH, type Graph, isSameGraph } from '../../frontend/src/features/designer/graph.ts'
+import {
+  EMPTY_GRAPH,
+  type Graph,
+  isSameGraph,
+  lacksPositions,
+  moveNodes,
+} from '../../frontend/src/components/graph/graph.ts'
+import { layOut } from '../../frontend/src/components/graph/layout.ts'
+import { beginHistory, edit, redo, undo } from '../../frontend/src/features/designer/editor/edit-history.ts'
 import {
   addNode,
   configure,
   connect,
   freePlace,
-  moveNodes,
   removeElements,
   renameNode,
   whyNotConnect,
-} from '../../frontend/src/features/designer/graph-edits.ts'
+} from '../../frontend/src/features/designer/editor/graph-edits.ts'
 import { checkGraph } from '../../src/domain/graph.ts'
 import { NODE_TYPE_INFO } from '../../src/schemas/node-types.ts'
 
@@ -38,12 +43,12 @@ function graphOf(types: readonly string[], edges: readonly (readonly [number, nu
 }
 
 describe('edits of a graph', () => {
-  it('give ids that SQL can use and that are free', () => {
+  it('assign unused ids that are valid in SQL', () => {
     const graph = graphOf(['iceberg-source', 'iceberg-source', 'sql'])
     expect(graph.nodes.map(({ id }) => id)).toEqual(['source', 'source_2', 'sql'])
   })
 
-  it('refuse edges that the server, or a type, refuses', () => {
+  it('refuse edges that the server or a node type refuses', () => {
     const graph = graphOf(
       ['iceberg-source', 'filter', 'filter', 'iceberg-sink'],
       [
@@ -64,7 +69,7 @@ describe('edits of a graph', () => {
     expect(whyNotConnect(open, TYPES, { source: 'no_such_type', target: 'union' })).toBeUndefined()
   })
 
-  it('never make a graph that the server refuses', () => {
+  it('never produce a graph that the server refuses', () => {
     const types = fc.constantFrom(...TYPES.keys())
     const step = fc.oneof(
       fc.record({ do: fc.constant('add' as const), type: types }),
@@ -88,12 +93,14 @@ describe('edits of a graph', () => {
           }
           expect(checkGraph(graph)).toEqual([])
         }
-        expect(checkGraph(arrange(graph))).toEqual([])
+        expect(
+          checkGraph(moveNodes(graph, layOut({ nodeIds: graph.nodes.map(({ id }) => id), edges: graph.edges }))),
+        ).toEqual([])
       }),
     )
   })
 
-  it('take the edges of a removed node along, and leave the others', () => {
+  it('remove the edges of a removed node, and keep the others', () => {
     const graph = graphOf(
       ['iceberg-source', 'filter', 'iceberg-sink'],
       [
@@ -121,7 +128,7 @@ describe('edits of a graph', () => {
 })
 
 describe('undo and redo', () => {
-  it('go back and forth over every edit', () => {
+  it('step through every edit in both directions', () => {
     fc.assert(
       fc.property(fc.array(fc.integer(), { maxLength: 50 }), (values) => {
         const seen = ['start', ...values.map((value, at) => `${at} ${value}`)]
@@ -139,7 +146,7 @@ describe('undo and redo', () => {
     )
   })
 
-  it('take edits of one thing in a row as one step, until something else happens', () => {
+  it('combine consecutive edits of one field into one step', () => {
     let history = beginHistory('')
     for (const text of ['a', 'ab', 'abc']) history = edit(history, text, 'field')
     history = edit(history, 'moved')
@@ -151,37 +158,18 @@ describe('undo and redo', () => {
   })
 })
 
-describe('the arrangement of a graph', () => {
-  it('puts each node right of what flows into it, and no two at one place', () => {
-    const graph = graphOf(
-      ['iceberg-source', 'iceberg-source', 'filter', 'union', 'iceberg-sink'],
-      [
-        [0, 2],
-        [2, 3],
-        [1, 3],
-        [3, 4],
-      ],
-    )
-    const arranged = arrange(graph)
-    const x = new Map(arranged.nodes.map(({ id, position }) => [id, position.x]))
-    for (const { source, target } of arranged.edges) {
-      expect((x.get(target) ?? 0) - (x.get(source) ?? 0)).toBeGreaterThanOrEqual(NODE_SIZE.width)
-    }
-    expect(lacksPlaces(arranged)).toBe(false)
-    expect(arrange(arranged)).toEqual(arranged)
-  })
-
-  it('is wanted when two nodes have the same place, and only then', () => {
-    expect(lacksPlaces({ nodes: [], edges: [] })).toBe(false)
+describe('positions of nodes', () => {
+  it('are missing when two nodes have the same one', () => {
+    expect(lacksPositions(EMPTY_GRAPH)).toBe(false)
     const graph = graphOf(['filter', 'filter'])
-    expect(lacksPlaces(graph)).toBe(false)
+    expect(lacksPositions(graph)).toBe(false)
     const flat = moveNodes(graph, new Map(graph.nodes.map(({ id }) => [id, { x: 0, y: 0 }])))
-    expect(lacksPlaces(flat)).toBe(true)
-    expect(isSameGraph(arrange(flat), flat)).toBe(false)
+    expect(lacksPositions(flat)).toBe(true)
+    expect(isSameGraph(flat, graph)).toBe(false)
   })
 })
 
-describe('the place of a new node', () => {
+describe('the position of a new node', () => {
   const graph = {
     nodes: [
       { id: 'a', type: 'filter', config: {}, position: { x: 0, y: 0 } },
@@ -190,7 +178,7 @@ describe('the place of a new node', () => {
     edges: [],
   }
 
-  it('is right of the node that it comes after, else in the middle of the view, below what stands there', () => {
+  it('is right of its input node, else in the middle of the view, below existing nodes', () => {
     expect(freePlace(graph, 'a', { x: 500, y: 500 })).toEqual({ x: 232, y: 0 })
     expect(freePlace(graph, undefined, { x: 500, y: 500 })).toEqual({ x: 500, y: 500 })
     expect(freePlace(graph, undefined, { x: 10, y: 5 })).toEqual({ x: 10, y: 105 })

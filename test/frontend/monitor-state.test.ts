@@ -9,12 +9,12 @@ import {
   type MonitorState,
   SAMPLES_KEPT,
   withoutPipeline,
-} from '../../frontend/src/features/pipelines/monitor-state.ts'
-import { chartPoints } from '../../frontend/src/features/pipelines/chart-points.ts'
+} from '../../frontend/src/features/pipelines/monitor/state.ts'
+import { chartPoints } from '../../frontend/src/features/pipelines/monitor/chart-points.ts'
 import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
-import { isIdle } from '../../frontend/src/features/pipelines/sample.ts'
-import { RingBuffer } from '../../frontend/src/features/pipelines/ring-buffer.ts'
-import { sparklinePath } from '../../frontend/src/features/pipelines/sparkline-path.ts'
+import { isIdle } from '../../frontend/src/features/pipelines/monitor/sample.ts'
+import { RingBuffer } from '../../frontend/src/features/pipelines/monitor/ring-buffer.ts'
+import { sparklinePath } from '../../frontend/src/features/pipelines/monitor/sparkline-path.ts'
 
 function progress(second: number, rows = 10, lagRows = 0): PipelineProgress {
   const lag = { snapshots: 0, files: 0, rows: lagRows, bytes: 0, seconds: lagRows }
@@ -61,6 +61,7 @@ function pipeline(id: string, more: Partial<Pipeline> = {}): Pipeline {
     stopped_at: null,
     definition_id: null,
     version_id: null,
+    environment: null,
     last_progress: null,
     ...more,
   }
@@ -99,8 +100,8 @@ const after = (...messages: MonitorMessage[]): MonitorState => applyMessages(EMP
 const secondsOf = (from: MonitorState, id: string): number[] =>
   (from.rows.get(id)?.samples.toArray() ?? []).map(({ atMs }) => atMs / 1000)
 
-describe('what the monitor tells', () => {
-  it('greets with all pipelines and adds a sample for each trigger', () => {
+describe('the state of the monitor', () => {
+  it('starts with all pipelines and adds a sample for each trigger', () => {
     const first = after(hello(3, pipeline('a'), pipeline('b', { last_progress: progress(5) })))
     expect([...first.rows.keys()]).toEqual(['a', 'b'])
     expect(secondsOf(first, 'b')).toEqual([5])
@@ -113,7 +114,7 @@ describe('what the monitor tells', () => {
     expect(second.rows.get('b')?.pipeline.last_progress?.batch_id).toBe(7)
   })
 
-  it('knows the last batch through idle triggers, and has none before the first batch', () => {
+  it('keeps the last batch through idle triggers, and has none before the first batch', () => {
     const busy = after(hello(1, pipeline('a', { last_progress: progress(5) })), quiet(2, 'a', 6), quiet(3, 'a', 7))
     expect([lastBatch(busy.rows.get('a'))?.batchId, busy.rows.get('a')?.samples.last?.batchId]).toEqual([5, 7])
     const { state: greeted } = applyMessages(busy, [
@@ -124,7 +125,7 @@ describe('what the monitor tells', () => {
     expect(lastBatch(idle.rows.get('a'))).toBeUndefined()
   })
 
-  it('sums the lag of all sources and takes the time of the one furthest behind', () => {
+  it('sums the lag of all sources and uses the time of the one furthest behind', () => {
     const one = after(hello(1, pipeline('a', { last_progress: progress(1, 10, 4) })))
     expect(one.rows.get('a')?.samples.last).toMatchObject({
       lagRows: 8,
@@ -134,13 +135,13 @@ describe('what the monitor tells', () => {
     })
   })
 
-  it('passes over news that the greeting has already, and a sample that is told twice', () => {
+  it('ignores messages already included in the first one, and duplicate samples', () => {
     const now = after(hello(10, pipeline('a', { last_progress: progress(5) })), news(9, 'a', 4), news(11, 'a', 5))
     expect(secondsOf(now, 'a')).toEqual([5])
     expect(now.seq).toBe(11)
   })
 
-  it('keeps the samples over a reconnect, also to a process that counts from the beginning', () => {
+  it('keeps the samples after a reconnect, also to a process that counts from the beginning', () => {
     const before = after(hello(100, pipeline('a')), news(101, 'a', 1), news(102, 'a', 2))
     const { state: again, isListChanged } = applyMessages(before, [
       hello(1, pipeline('a', { last_progress: progress(3) })),
@@ -150,14 +151,14 @@ describe('what the monitor tells', () => {
     expect(isListChanged).toBe(true)
   })
 
-  it('drops what the greeting does not name any more, and takes in what is started elsewhere', () => {
+  it('removes pipelines that the first message no longer lists, and adds those started by other clients', () => {
     const before = after(hello(1, pipeline('a'), pipeline('b')))
     const { state: now, changed } = applyMessages(before, [hello(2, pipeline('b')), state(3, pipeline('c'))])
     expect([...now.rows.keys()]).toEqual(['b', 'c'])
     expect(changed.has('a')).toBe(true)
   })
 
-  it('says that the list changed when a state does, and only then', () => {
+  it('reports a change of the list only when the state of a pipeline changes', () => {
     const before = after(hello(1, pipeline('a')))
     expect(applyMessages(before, [state(2, pipeline('a', { warnings: ['w'] }))]).isListChanged).toBe(false)
     const failed = pipeline('a', { state: 'failed' })
@@ -166,14 +167,14 @@ describe('what the monitor tells', () => {
     expect(countByState(now.rows).failed).toBe(1)
   })
 
-  it('counts what was left out, and passes over news of a pipeline that it does not know', () => {
+  it('counts omitted messages, and ignores messages about unknown pipelines', () => {
     const now = after(hello(1, pipeline('a')), news(2, 'a', 1, 7), news(3, 'zzz', 1, 2))
     expect(now.dropped).toBe(9)
     expect([...now.rows.keys()]).toEqual(['a'])
     expect(withoutPipeline(now, 'a').state.rows.size).toBe(0)
   })
 
-  it('has the same end however the messages are cut into portions, and never more samples than it keeps', () => {
+  it('is the same for any split of the messages, and never exceeds the sample limit', () => {
     const messages = [hello(0, pipeline('a'), pipeline('b'))]
     for (let i = 1; i <= SAMPLES_KEPT + 50; i++) messages.push(news(i, i % 7 === 0 ? 'b' : 'a', i))
     const whole = after(...messages)
@@ -206,13 +207,13 @@ describe('the rate of a pipeline', () => {
     lagSeconds: 0,
   })
 
-  it('is that of its last batch, or of the batch alone when there was none before', () => {
+  it('is that of its last batch, or of that batch alone when there was none before', () => {
     expect(currentRate(pipeline('a'), sample(1000), 2000)).toBe(5)
     expect(currentRate(pipeline('a'), { ...sample(1000), inputRate: null }, 2000)).toBe(50)
     expect(currentRate(pipeline('a'), { ...sample(1000), rows: 0 }, 2000)).toBe(0)
   })
 
-  it('is 0 when that was a while ago, and nothing when it does not run', () => {
+  it('is 0 after a while without batches, and absent when the pipeline does not run', () => {
     expect(currentRate(pipeline('a'), sample(0), 60_000)).toBe(0)
     expect(currentRate(pipeline('a', { trigger_interval: '1 min' }), sample(0), 60_000)).toBe(5)
     expect(currentRate(pipeline('a', { state: 'stopped' }), sample(0), 1000)).toBeUndefined()
@@ -221,7 +222,7 @@ describe('the rate of a pipeline', () => {
 })
 
 describe('a ring buffer', () => {
-  it('is the end of what was pushed', () => {
+  it('contains the last pushed values', () => {
     fc.assert(
       fc.property(fc.array(fc.integer()), fc.integer({ min: 1, max: 9 }), (items, capacity) => {
         const ring = new RingBuffer<number>(capacity)
@@ -249,26 +250,26 @@ describe('the list', () => {
   ).rows
   const all = { text: '', state: undefined }
 
-  it('shows what needs somebody first, and figures in the order that is asked for', () => {
+  it('shows pipelines with problems first, and sorts figures in the requested order', () => {
     expect(orderedIds(rows, all, { key: 'attention', descending: false })).toEqual(['c', 'b', 'd', 'a'])
     expect(orderedIds(rows, all, { key: 'rate', descending: true }).slice(0, 2)).toEqual(['b', 'd'])
     expect(orderedIds(rows, all, { key: 'lag', descending: true })[0]).toBe('d')
   })
 
-  it('narrows to a state and to a part of a name', () => {
+  it('filters by state and by part of a name', () => {
     expect(orderedIds(rows, { text: 'SPECIAL', state: undefined }, { key: 'name', descending: false })).toEqual(['c'])
     expect(orderedIds(rows, { text: '', state: 'running' }, { key: 'name', descending: true })).toEqual(['d', 'b'])
   })
 })
 
 describe('a sparkline', () => {
-  it('goes from left to right over a scale that begins at 0', () => {
+  it('runs from left to right on a scale that begins at 0', () => {
     expect(sparklinePath([0, 10, 5], 100, 20)).toBe('M0,20L50,0L100,10')
     expect(sparklinePath([0, 0], 10, 4)).toBe('M0,4L10,4')
     expect(sparklinePath([1], 10, 4)).toBe('')
   })
 
-  it('has gaps where nothing was read, and dots for what stands alone', () => {
+  it('has gaps where nothing was read, and dots for single values', () => {
     expect(sparklinePath([null, 10, null, 5, 10], 100, 20)).toBe('M25,0h0M75,10L100,0')
     expect(sparklinePath([null, null], 10, 4)).toBe('')
   })
@@ -286,18 +287,18 @@ describe('the points of the charts', () => {
     lagSeconds: 0,
   })
 
-  it('have a gap where nothing was reported, counted from the end of the batch before', () => {
+  it('have a gap where nothing was reported, counted from the end of the previous batch', () => {
     const points = chartPoints([sample(0), sample(20), sample(60)], 1000)
     expect(points.x).toEqual([0, 20, 21.001, 60])
     expect(points.samples.map((one) => one?.batchId)).toEqual([0, 20, undefined, 60])
   })
 
-  it('have no gap between triggers that are far apart by their interval', () => {
+  it('have no gap between triggers with a long interval', () => {
     expect(chartPoints([sample(0), sample(120)], 60_000).x).toEqual([0, 120])
     expect(chartPoints([], 1000)).toEqual({ x: [], samples: [] })
   })
 
-  it('tell an idle trigger from a batch that read no row', () => {
+  it('distinguish an idle trigger from a batch that read no row', () => {
     expect(isIdle(sample(1, 0))).toBe(true)
     expect(isIdle({ rows: 0, durationMs: 80 })).toBe(false)
     expect(isIdle(sample(1))).toBe(false)
@@ -305,7 +306,7 @@ describe('the points of the charts', () => {
 })
 
 describe('the lag of a pipeline', () => {
-  it('is known only of one that looks at its source', () => {
+  it('is known only while the pipeline checks its source', () => {
     const known = (['running', 'stopping', 'starting', 'degraded', 'stopped', 'failed'] as const).filter((one) =>
       isLagKnown(pipeline('a', { state: one })),
     )

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { objectPage } from '../../frontend/src/features/operations/object-link.ts'
-import { readAuditSearch } from '../../frontend/src/features/operations/audit-search.ts'
+import { readAuditSearch } from '../../frontend/src/features/operations/audit/search.ts'
 import { healthChanges, humanKey, kindOf, viewResult } from '../../frontend/src/features/operations/result-figures.ts'
 import { listAuditQuery } from '../../src/schemas/governance.ts'
 
 describe('the result of an operation', () => {
-  it('is figures with their units, and parts to unfold', () => {
+  it('consists of figures with their units, and collapsible parts', () => {
     const failures = [{ files: 2, bytes: 10, reason: 'no space' }]
     const view = viewResult({
       table: 'demo.events',
@@ -26,12 +26,12 @@ describe('the result of an operation', () => {
     expect(view.parts).toEqual([{ key: 'failures', value: failures }])
   })
 
-  it('takes any result, for operations that come later', () => {
+  it('supports any result, including those of future operations', () => {
     expect(viewResult(null)).toEqual({ figures: [], parts: [] })
     expect(viewResult(['a'])).toEqual({ figures: [], parts: [{ key: '', value: ['a'] }] })
   })
 
-  it('reads units from names', () => {
+  it('derives units from names', () => {
     expect(kindOf('total_size_bytes', 1)).toBe('bytes')
     expect(kindOf('bytes_read', 1)).toBe('bytes')
     expect(kindOf('duration_ms', 1)).toBe('duration')
@@ -45,7 +45,7 @@ describe('the result of an operation', () => {
 })
 
 describe('health before and after', () => {
-  it('says what became better, and what worse', () => {
+  it('shows improvements and regressions', () => {
     const changes = healthChanges(
       {
         score: 60,
@@ -84,7 +84,7 @@ describe('health before and after', () => {
 })
 
 describe('the filters of the audit log', () => {
-  it('are read from the address and taken by the server', () => {
+  it('are read from the address and accepted by the server', () => {
     const search = readAuditSearch({
       actor: ' ana ',
       object: '',

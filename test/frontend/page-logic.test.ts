@@ -1,29 +1,14 @@
 import { describe, expect, test } from 'vitest'
 import { Limiter } from '../../frontend/src/api/limiter.ts'
 import { readServerEvents, type ServerEvent } from '../../frontend/src/api/server-events.ts'
-import { findByName } from '../../frontend/src/components/find-by-name.ts'
-import { scoreTone } from '../../frontend/src/components/score-tone.ts'
-import { formatSort, nextSort, parseSort, sortRows } from '../../frontend/src/components/sorting.ts'
+import { findByName } from '../../frontend/src/components/text/find-by-name.ts'
+import { scoreTone } from '../../frontend/src/components/status/score-tone.ts'
+import { formatSort, parseSort } from '../../frontend/src/components/sorting.ts'
 import { innerPath } from '../../frontend/src/layout/inner-path.ts'
 import { formatSearchParams, parseSearchParams } from '../../frontend/src/search-params.ts'
 
 describe('sorting', () => {
-  const rows = [{ v: 'b10' }, { v: undefined }, { v: 'b9' }, { v: 'A' }] as const
-  const valuesOf = (sorted: readonly { v: string | undefined }[]) => sorted.map(({ v }) => v)
-
-  test('numbers in names count as numbers, case does not count, what is missing comes last either way', () => {
-    expect(valuesOf(sortRows(rows, ({ v }) => v, false))).toEqual(['A', 'b9', 'b10', undefined])
-    expect(valuesOf(sortRows(rows, ({ v }) => v, true))).toEqual(['b10', 'b9', 'A', undefined])
-  })
-
-  test('equal rows stay in their order, and the given ones are left as they were', () => {
-    const given = [3, 1, 2].map((id) => ({ id, same: 0 }))
-    expect(sortRows(given, ({ same }) => same, true).map(({ id }) => id)).toEqual([3, 1, 2])
-    sortRows(given, ({ id }) => id, false)
-    expect(given.map(({ id }) => id)).toEqual([3, 1, 2])
-  })
-
-  test('a sort survives the address, and one that names no column is none', () => {
+  test('a sort order is restored from the address, and an unknown column is ignored', () => {
     for (const sort of [
       { column: 'size', descending: true },
       { column: 'size', descending: false },
@@ -34,22 +19,15 @@ describe('sorting', () => {
     expect(parseSort('', ['size'])).toBeUndefined()
     expect(parseSort(undefined, ['size'])).toBeUndefined()
   })
-
-  test('a click on a head turns its order round; a new column starts as it says', () => {
-    const first = nextSort(undefined, 'size', true)
-    expect(first).toEqual({ column: 'size', descending: true })
-    expect(nextSort(first, 'size', true)).toEqual({ column: 'size', descending: false })
-    expect(nextSort(first, 'name', false)).toEqual({ column: 'name', descending: false })
-  })
 })
 
 describe('addresses', () => {
-  test('64-bit ids and names like numbers stay text', () => {
+  test('64-bit ids and numeric names stay text', () => {
     const search = { target: '6816997371555012807', q: '007' }
     expect(parseSearchParams(formatSearchParams(search))).toEqual(search)
   })
 
-  test('what is empty is not written', () => {
+  test('empty values are not written', () => {
     expect(formatSearchParams({ q: '', tab: undefined, sort: null })).toBe('')
     expect(formatSearchParams({ q: 'a b&c', page: 2 })).toBe('?q=a+b%26c&page=2')
   })
@@ -67,7 +45,7 @@ describe('addresses', () => {
   })
 })
 
-test('names are found by all words, those that begin with them first', () => {
+test('names match all words, with prefix matches first', () => {
   const names = ['old.orders_by_day', 'sales.orders', 'orders.all', 'sales.customers']
   expect(findByName(names, 'ord', (name) => name)).toEqual(['orders.all', 'old.orders_by_day', 'sales.orders'])
   expect(findByName(names, 'SALES ord', (name) => name)).toEqual(['sales.orders'])
@@ -75,7 +53,7 @@ test('names are found by all words, those that begin with them first', () => {
   expect(findByName(names, 'nothing', (name) => name)).toEqual([])
 })
 
-test('scores have three tones', () => {
+test('scores have three colours', () => {
   expect([100, 80, 79, 50, 49, 0].map(scoreTone)).toEqual(['ok', 'ok', 'warn', 'warn', 'bad', 'bad'])
 })
 
@@ -84,7 +62,7 @@ describe('the limiter', () => {
     for (let turn = 0; turn < 10; turn += 1) await Promise.resolve()
   }
 
-  test('runs so many at once and no more, in order', async () => {
+  test('runs a limited number at once, in order', async () => {
     const limiter = new Limiter(2)
     const started: number[] = []
     const ends = [0, 1, 2, 3].map(() => Promise.withResolvers<void>())
@@ -104,7 +82,7 @@ describe('the limiter', () => {
     expect(started).toEqual([0, 1, 2, 3])
   })
 
-  test('what is called off while it waits never starts, and a failure gives its place to the next', async () => {
+  test('never starts what is cancelled while it waits, and frees the slot of a failure', async () => {
     const limiter = new Limiter(1)
     const gate = Promise.withResolvers<void>()
     const stop = new AbortController()
@@ -137,7 +115,7 @@ describe('server-sent events', () => {
     return events
   }
 
-  test('come whole, however they were cut', async () => {
+  test('are parsed completely for any split into chunks', async () => {
     const text = ':\n\nid: 7\nevent: operation\ndata: {"ä":1}\n\ndata: a\ndata: b\r\n\r\n'
     const bytes = new TextEncoder().encode(text)
     const expected = [
@@ -152,7 +130,7 @@ describe('server-sent events', () => {
     }
   })
 
-  test('an event that was cut off is none', async () => {
+  test('are ignored when they are incomplete', async () => {
     expect(await read(['event: operation\ndata: {"half"'])).toEqual([])
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { EXPIRY_DAYS, expiryOf, isUserName, tokenState } from '../../frontend/src/features/settings/token-state.ts'
-import { readWebhookForm } from '../../frontend/src/features/settings/webhook-form.ts'
-import { createTokenRequest } from '../../src/schemas/auth.ts'
-import { createWebhookRequest } from '../../src/schemas/webhooks.ts'
+import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
+import { tokenSchema } from '../../frontend/src/features/settings/tokens/token-schema.ts'
+import { EXPIRY_DAYS, expiryOf, tokenState } from '../../frontend/src/features/settings/tokens/token-state.ts'
+import { webhookSchema } from '../../frontend/src/features/settings/webhooks/webhook-schema.ts'
 
 const now = new Date('2026-11-20T10:00:00.000Z')
 
@@ -15,35 +15,46 @@ describe('a token', () => {
     expect(tokenState(token('2027-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z'), now)).toBe('revoked')
   })
 
-  it('is asked for with an end that the server takes', () => {
-    for (const days of EXPIRY_DAYS) {
-      const request = { user: 'ana', role: 'Auditor', name: 'x', expires_at: expiryOf(days, now) }
-      expect(createTokenRequest.safeParse(request).success).toBe(true)
-    }
-    expect(expiryOf('7', now)).toBe('2026-11-27T10:00:00.000Z')
+  it('can be requested with every expiry that the form offers', () => {
+    const form = { user: 'ana', role: 'Auditor', name: ' laptop ' } as const
+    for (const expires of EXPIRY_DAYS) expect(validateForm(tokenSchema(now), { ...form, expires })).toEqual({})
+    expect(tokenSchema(now).parse({ ...form, expires: '7' })).toEqual({
+      user: 'ana',
+      role: 'Auditor',
+      name: 'laptop',
+      expires_at: '2026-11-27T10:00:00.000Z',
+    })
     expect(expiryOf('never', now)).toBeNull()
   })
 
-  it('has the user names that the server takes', () => {
-    for (const user of ['ana', 'a.b@c+d-e_f', 'x'.repeat(200), '', 'a b', 'ä', 'x'.repeat(201)]) {
-      const isTaken = createTokenRequest.safeParse({ user, role: 'Auditor', name: 'x' }).success
-      expect([user, isUserName(user)]).toEqual([user, isTaken])
+  it('requires a user name that the server accepts, and a description', () => {
+    const errorsOf = (user: string, name: string) =>
+      validateForm(tokenSchema(now), { user, name, role: 'Auditor', expires: '90' })
+    for (const user of ['ana', 'a.b@c+d-e_f', 'x'.repeat(200)]) expect(errorsOf(user, 'x')).toEqual({})
+    for (const user of ['a b', 'ä', 'x'.repeat(201)]) {
+      expect(errorsOf(user, 'x')).toEqual({ user: 'Must be 1 to 200 letters, digits or . @ + - _.' })
     }
+    expect(errorsOf('', ' ')).toEqual({
+      user: 'Must be 1 to 200 letters, digits or . @ + - _.',
+      name: 'Required.',
+    })
   })
 })
 
 describe('the webhook form', () => {
-  it('makes requests that the server takes', () => {
-    const draft = readWebhookForm(' https://hooks.example/a ', 'approval.requested, approval.*\n*')
-    expect(draft).toEqual({
-      kind: 'request',
-      request: { url: 'https://hooks.example/a', types: ['approval.requested', 'approval.*', '*'] },
+  it('produces requests that the server accepts', () => {
+    const form = { url: ' https://hooks.example/a ', types: 'approval.requested, approval.*\n*' }
+    expect(webhookSchema.parse(form)).toEqual({
+      url: 'https://hooks.example/a',
+      types: ['approval.requested', 'approval.*', '*'],
     })
-    expect(draft.kind === 'request' && createWebhookRequest.safeParse(draft.request).success).toBe(true)
-    expect(readWebhookForm('http://a', ' \n ')).toEqual({ kind: 'request', request: { url: 'http://a' } })
+    expect(webhookSchema.parse({ url: 'http://a', types: ' \n ' })).toEqual({ url: 'http://a' })
   })
 
-  it('names what is wrong', () => {
-    expect(readWebhookForm('ftp://a', 'Approval.*')).toEqual({ kind: 'problem', isUrlBad: true, badType: 'Approval.*' })
+  it('names the invalid field', () => {
+    expect(Object.keys(validateForm(webhookSchema, { url: 'ftp://a', types: '*' }))).toEqual(['url'])
+    expect(validateForm(webhookSchema, { url: 'http://a', types: 'a.b Approval.*' })).toEqual({
+      types: 'Must be an event type such as approval.requested, approval.* or *.',
+    })
   })
 })

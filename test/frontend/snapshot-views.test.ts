@@ -3,7 +3,7 @@ import type { Snapshot } from '../../frontend/src/api/types.ts'
 import { rowsOverTime } from '../../frontend/src/features/tables/snapshots/rows-over-time.ts'
 import { liveRows, rowChange, snapshotDelta } from '../../frontend/src/features/tables/snapshots/snapshot-change.ts'
 
-test('files and bytes of a summary; a value that is no number counts as absent', () => {
+test('files and bytes of a summary; a non-numeric value counts as absent', () => {
   const summary = { 'added-data-files': '11', 'total-files-size': '900', 'removed-files-size': 'lots' }
   expect(snapshotDelta({ summary }, 'files')).toEqual({ added: 11, removed: 0, total: undefined })
   expect(snapshotDelta({ summary }, 'bytes')).toEqual({ added: 0, removed: 0, total: 900 })
@@ -34,20 +34,20 @@ describe('row changes of a snapshot', () => {
     })
   })
 
-  test('position deletes are deleted rows; a vector that replaces another counts only its new rows', () => {
+  test('position deletes count as deleted rows; a replacement vector counts only its new rows', () => {
     expect(change('delete', { 'added-position-deletes': '239' })).toMatchObject({ deleted: 239 })
     expect(change('delete', { 'added-position-deletes': '5', 'removed-position-deletes': '3' })).toMatchObject({
       deleted: 2,
     })
   })
 
-  test('rows of a removed file that were deleted before are not deleted twice', () => {
+  test('rows of a removed file that were deleted before are not counted twice', () => {
     expect(change('delete', { 'deleted-records': '100', 'removed-position-deletes': '3' })).toMatchObject({
       deleted: 97,
     })
   })
 
-  test('equality deletes are counted apart, as the summary does not say how many rows they delete', () => {
+  test('equality deletes are counted separately, as the summary does not contain their number of rows', () => {
     expect(change('overwrite', { 'added-records': '2', 'added-equality-deletes': '12' })).toEqual({
       kind: 'changed',
       added: 2,
@@ -57,7 +57,7 @@ describe('row changes of a snapshot', () => {
   })
 })
 
-test('live rows are those of data files without the ones that position deletes mark', () => {
+test('live rows are those of data files without the rows marked by position deletes', () => {
   expect(liveRows({ summary: { 'total-records': '1000', 'total-position-deletes': '239' } })).toEqual({
     rows: 761,
     isUpperBound: false,
@@ -81,7 +81,7 @@ describe('rows over time', () => {
     refs: [],
   })
 
-  test('a single snapshot that expiry left is a line from its commit until now', () => {
+  test('a single remaining snapshot after expiry is a line from its commit until now', () => {
     expect(rowsOverTime([snapshot('3', 300, '70', '2')], '3', 400_000)).toEqual({
       x: [300, 400],
       rows: [70, 70],
@@ -91,17 +91,17 @@ describe('rows over time', () => {
     })
   })
 
-  test('follows the ancestors of the current snapshot; what was rolled back is not in the line', () => {
+  test('include the ancestors of the current snapshot, but not rolled-back snapshots', () => {
     const all = [snapshot('3', 30, '99', '2'), snapshot('2', 20, '20', '1'), snapshot('1', 10, '10', null)]
     expect(rowsOverTime(all, '2', 50_000)).toMatchObject({ x: [10, 20, 50], rows: [10, 20, 20], isCut: false })
   })
 
-  test('times never go backwards, and a snapshot without a total is a gap', () => {
+  test('never go back in time, and have a gap for a snapshot without a total', () => {
     const all = [snapshot('3', 15, '30', '2'), snapshot('2', 20, undefined, '1'), snapshot('1', 10, '10', null)]
     expect(rowsOverTime(all, '3', 50_000)).toMatchObject({ x: [10, 20, 20, 50], rows: [10, null, 30, 30] })
   })
 
-  test('without a current snapshot or any total there is no line; a parent cycle ends', () => {
+  test('are absent without a current snapshot or any total; a parent cycle ends the line', () => {
     expect(rowsOverTime([snapshot('1', 10, '1', null)], null, 0)).toBeUndefined()
     expect(rowsOverTime([snapshot('1', 10, undefined, null)], '1', 0)).toBeUndefined()
     expect(rowsOverTime([snapshot('1', 10, '1', '1')], '1', 20_000)?.snapshotCount).toBe(1)

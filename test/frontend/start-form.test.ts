@@ -1,59 +1,85 @@
 import { describe, expect, it } from 'vitest'
+import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
 import {
-  checkStartForm,
   EMPTY_START_FORM,
   fieldErrorsOf,
   proposeCheckpoint,
   type StartForm,
-  toStartRequest,
-} from '../../frontend/src/features/pipelines/start-form.ts'
-import { startPipelineRequest } from '../../src/schemas/pipelines.ts'
+} from '../../frontend/src/features/pipelines/start/form.ts'
+import { startSchema } from '../../frontend/src/features/pipelines/start/schema.ts'
 
-const RULES = { required: 'required', tableName: 'table', sameTable: 'same', wholeNumber: 'whole' }
 const form = (more: Partial<StartForm> = {}): StartForm => ({
   ...EMPTY_START_FORM,
-  sourceTable: 'demo.orders',
-  sinkTable: 'demo.copy',
-  checkpointLocation: 'checkpoints/copy',
+  source_table: 'demo.orders',
+  sink_table: 'demo.copy',
+  checkpoint_location: 'checkpoints/copy',
   ...more,
 })
+const errorsOf = (more: Partial<StartForm>) => validateForm(startSchema, form(more))
 
 describe('the start form', () => {
-  it('finds what the server would refuse', () => {
-    const errors = checkStartForm(EMPTY_START_FORM, RULES)
-    expect(Object.keys(errors).sort()).toEqual(['checkpoint_location', 'sink_table', 'source_table'])
-    expect(checkStartForm(form(), RULES)).toEqual({})
-    expect(checkStartForm(form({ sourceTable: 'orders' }), RULES)).toEqual({ source_table: 'table' })
-    expect(checkStartForm(form({ sinkTable: 'demo.orders ' }), RULES)).toEqual({ sink_table: 'same' })
-    expect(checkStartForm(form({ mode: 'version', sinkTable: '' }), RULES)).toEqual({ version_id: 'required' })
+  it('reports what the server would refuse', () => {
+    const required = 'Required.'
+    expect(validateForm(startSchema, EMPTY_START_FORM)).toEqual({
+      source_table: required,
+      sink_table: required,
+      checkpoint_location: required,
+    })
+    expect(errorsOf({})).toEqual({})
+    expect(errorsOf({ source_table: 'orders' })).toEqual({
+      source_table:
+        'Must be namespace.name: levels joined by dots, none empty and none starting or ending with a space.',
+    })
+    expect(Object.keys(errorsOf({ sink_table: 'demo.orders ' }))).toEqual(['sink_table'])
+    expect(errorsOf({ mode: 'version', sink_table: '' })).toEqual({ version_id: required })
     for (const wrong of ['', '5', '99 ms', '25 h', 'soon']) {
-      expect(checkStartForm(form({ triggerInterval: wrong }), RULES), wrong).toHaveProperty('trigger_interval')
-    }
-    for (const wrong of ['0', '-1', '1.5', 'many', '1e3']) {
-      expect(checkStartForm(form({ maxFiles: wrong }), RULES), wrong).toEqual({ max_files_per_batch: 'whole' })
-      expect(checkStartForm(form({ maxMegabytes: wrong }), RULES), wrong).toEqual({ max_bytes_per_batch: 'whole' })
+      expect(Object.keys(errorsOf({ trigger_interval: wrong })), wrong).toEqual(['trigger_interval'])
     }
   })
 
-  it('makes requests that the schema of the server takes', () => {
-    const full = form({ createSinkTable: true, onDelete: 'skip', maxFiles: '10', maxMegabytes: '2' })
-    for (const one of [form(), full, form({ mode: 'version', versionId: 'ver-1', createSinkTable: true })]) {
-      const request = toStartRequest(one)
-      expect(startPipelineRequest.parse(request)).toEqual(request)
-    }
-    expect(toStartRequest(full)).toMatchObject({
+  it.each([
+    ['0', 'Enter 1 or more.'],
+    ['-1', 'Enter 1 or more.'],
+    ['1.00001', 'Enter a whole number.'],
+    ['many', 'Enter a number.'],
+    ['1e3', 'Enter a number.'],
+  ])('refuses %j as a limit', (text, message) => {
+    expect(errorsOf({ max_files_per_batch: text })).toEqual({ max_files_per_batch: message })
+    expect(errorsOf({ max_bytes_per_batch: text })).toEqual({ max_bytes_per_batch: message })
+  })
+
+  it("accepts limits with group separators, up to the server's maximum of files", () => {
+    expect(startSchema.parse(form({ max_files_per_batch: '1,000' }))).toMatchObject({ max_files_per_batch: 1000 })
+    expect(errorsOf({ max_files_per_batch: '1000001' })).toEqual({ max_files_per_batch: 'Enter 1,000,000 or less.' })
+  })
+
+  it('builds the request without default values', () => {
+    expect(startSchema.parse(form())).toEqual({
+      source_table: 'demo.orders',
+      sink_table: 'demo.copy',
+      checkpoint_location: 'checkpoints/copy',
+      trigger_interval: '5 seconds',
+    })
+    const full = form({
       create_sink_table: true,
       on_delete: 'skip',
+      max_files_per_batch: '10',
+      max_bytes_per_batch: '2',
+    })
+    expect(startSchema.parse(full)).toMatchObject({
+      create_sink_table: true,
+      on_delete: 'skip',
+      max_files_per_batch: 10,
       max_bytes_per_batch: 2 ** 21,
     })
-    expect(toStartRequest(form({ mode: 'version', versionId: 'ver-1', createSinkTable: true }))).toEqual({
+    expect(startSchema.parse(form({ mode: 'version', version_id: 'ver-1', create_sink_table: true }))).toEqual({
       version_id: 'ver-1',
       checkpoint_location: 'checkpoints/copy',
       trigger_interval: '5 seconds',
     })
   })
 
-  it('proposes a checkpoint that no other pipeline has', () => {
+  it('suggests a checkpoint that no other pipeline uses', () => {
     expect(proposeCheckpoint('demo.copy', [])).toBe('checkpoints/demo.copy')
     const taken = ['file:///srv/home/checkpoints/demo.copy', 'file:///srv/home/checkpoints/demo.copy-2/']
     expect(proposeCheckpoint('demo.copy', taken)).toBe('checkpoints/demo.copy-3')
@@ -61,14 +87,15 @@ describe('the start form', () => {
     expect(proposeCheckpoint(' ', [])).toBe('checkpoints/pipeline')
   })
 
-  it('puts refusals of the server at their fields', () => {
+  it('shows errors of the server at their fields', () => {
     expect(
       fieldErrorsOf([
         { path: 'sink_table', message: 'a' },
         { path: 'sink_table', message: 'b' },
         { path: 'nodes.2', message: 'c' },
         { path: 'elsewhere', message: 'd' },
+        { path: 'constructor', message: 'e' },
       ]),
-    ).toEqual({ fields: { sink_table: 'a; b', version_id: 'c' }, rest: ['d'] })
+    ).toEqual({ fields: { sink_table: 'a; b', version_id: 'c' }, rest: ['d', 'e'] })
   })
 })

@@ -2,12 +2,15 @@ import { describe, expect, test } from 'vitest'
 import type { z } from 'zod'
 import { compareHealth, figuresOf, isNothingToDo } from '../../frontend/src/features/tables/actions/action-figures.ts'
 import { ACTION_KINDS, type ActionKind, ACTIONS } from '../../frontend/src/features/tables/actions/action-specs.ts'
+import { affectedPipelines, neededFor } from '../../frontend/src/features/tables/actions/affected-pipelines.ts'
 import { describeColumnChanges } from '../../frontend/src/features/tables/actions/column-changes.ts'
-import { fillForm, parseSize, readForm } from '../../frontend/src/features/tables/actions/form-values.ts'
+import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
+import { actionSchema } from '../../frontend/src/features/tables/actions/action-schema.ts'
+import { fillForm, type FormValues, parseSize } from '../../frontend/src/features/tables/actions/form-values.ts'
 import { details as detailNames } from '../../frontend/src/strings/table-actions.ts'
 import * as schemas from '../../src/schemas/maintenance.ts'
 
-/** What the service itself accepts, by action. */
+/** Schema of the requests that the service accepts, by action. */
 const REQUESTS: Readonly<Record<ActionKind, z.ZodObject>> = {
   compact: schemas.compactRequest,
   expire: schemas.expireRequest,
@@ -21,11 +24,26 @@ const REQUESTS: Readonly<Record<ActionKind, z.ZodObject>> = {
 
 const ZONE = 'Europe/Berlin'
 
-const COMMON: readonly string[] = ['table', 'dry_run', 'plan_id']
+const TABLE = 'demo.orders'
+
+/** The request of a form, without the table. */
+function requestOf(kind: ActionKind, values: FormValues) {
+  const { table, ...request } = actionSchema(kind, TABLE, ZONE).parse(values)
+  expect(table).toBe(TABLE)
+  return request
+}
+
+/** The fields with errors. */
+function refused(kind: ActionKind, values: FormValues): string[] {
+  return Object.keys(validateForm(actionSchema(kind, TABLE, ZONE), values))
+}
+
+/** Fields that no form has: `accept_pipelines` is asked for after the preview. */
+const COMMON: readonly string[] = ['table', 'dry_run', 'plan_id', 'accept_pipelines']
 
 describe('forms and requests of the service', () => {
-  test('times of a form are those of the zone that the page shows', () => {
-    expect(readForm(ACTIONS.expire, { older_than: '2026-11-20T10:00:05' }, ZONE).request).toEqual({
+  test('times of a form are in the zone of the page', () => {
+    expect(requestOf('expire', { older_than: '2026-11-20T10:00:05' })).toEqual({
       older_than: '2026-11-20T09:00:05.000Z',
     })
     expect(fillForm(ACTIONS.expire, { older_than: '2026-11-20T09:00:05.000Z' }, 'UTC')).toEqual({
@@ -33,7 +51,7 @@ describe('forms and requests of the service', () => {
     })
   })
 
-  test.each(ACTION_KINDS)('%s: the form has every option of the request, and no other', (kind) => {
+  test.each(ACTION_KINDS)('%s: the form has exactly the options of the request', (kind) => {
     const options = Object.keys(REQUESTS[kind].shape).filter((name) => !COMMON.includes(name))
     const fields = ACTIONS[kind].fields.filter(({ local }) => local !== true).map(({ name }) => name)
     const placed = fields.includes('after') ? [...fields, 'first'] : fields
@@ -70,27 +88,28 @@ describe('forms and requests of the service', () => {
   }
 
   test.each(ACTION_KINDS)(
-    '%s: a filled form is a request that the service accepts, and fills the form again',
+    '%s: a filled form produces a request that the service accepts, and is restored from it',
     (kind) => {
-      const { request, errors } = readForm(ACTIONS[kind], FILLED[kind], ZONE)
-      expect(errors).toEqual({})
-      expect(REQUESTS[kind].parse({ table: 'demo.orders', ...request })).toEqual({ table: 'demo.orders', ...request })
-      expect(readForm(ACTIONS[kind], fillForm(ACTIONS[kind], request, ZONE), ZONE).request).toEqual(request)
+      expect(refused(kind, FILLED[kind])).toEqual([])
+      const request = requestOf(kind, FILLED[kind])
+      expect(REQUESTS[kind].parse({ table: TABLE, ...request })).toEqual({ table: TABLE, ...request })
+      expect(requestOf(kind, fillForm(ACTIONS[kind], request, ZONE))).toEqual(request)
     },
   )
 
-  test('an empty form asks for defaults, or for what is needed', () => {
-    expect(readForm(ACTIONS.compact, {}, ZONE)).toEqual({ request: {}, errors: {} })
-    expect(Object.keys(readForm(ACTIONS.add_column, { name: '  ' }, ZONE).errors)).toEqual(['name', 'type'])
+  test('an empty form requests defaults, or reports required fields', () => {
+    expect(requestOf('compact', {})).toEqual({})
+    expect(refused('add_column', { name: '  ' })).toEqual(['name', 'type'])
+    expect(refused('add_column', { name: 'a', type: 'int', position: 'after' })).toEqual(['after'])
   })
 
-  test('a field that is not asked for says nothing', () => {
-    expect(readForm(ACTIONS.compact, { strategy: 'binpack', sort_order: 'left over' }, ZONE).request).toEqual({
+  test('a field that does not apply is not sent', () => {
+    expect(requestOf('compact', { strategy: 'binpack', sort_order: 'left over' })).toEqual({
       strategy: 'binpack',
     })
-    const first = readForm(ACTIONS.add_column, { name: 'a', type: 'int', position: 'first', after: 'left over' }, ZONE)
-    expect(first).toEqual({ request: { name: 'a', type: 'int', first: true }, errors: {} })
-    expect(readForm(ACTIONS.compact, { rewrite_all: false }, ZONE).request).toEqual({})
+    const first = requestOf('add_column', { name: 'a', type: 'int', position: 'first', after: 'left over' })
+    expect(first).toEqual({ name: 'a', type: 'int', first: true })
+    expect(requestOf('compact', { rewrite_all: false })).toEqual({})
   })
 
   test.each([
@@ -102,15 +121,15 @@ describe('forms and requests of the service', () => {
     ['target_file_size_bytes', '512 furlongs'],
     ['target_file_size_bytes', '-1'],
   ])('compact refuses %s %j beside the field', (name, value) => {
-    expect(Object.keys(readForm(ACTIONS.compact, { [name]: value }, ZONE).errors)).toEqual([name])
+    expect(refused('compact', { [name]: value })).toEqual([name])
   })
 
-  test('ids of snapshots stay whole, and what is none is refused', () => {
-    expect(readForm(ACTIONS.expire, { snapshot_ids: ' 1\n9223372036854775807 ' }, ZONE).request).toEqual({
+  test('ids of snapshots keep all digits, and invalid ones are refused', () => {
+    expect(requestOf('expire', { snapshot_ids: ' 1\n9223372036854775807 ' })).toEqual({
       snapshot_ids: ['1', '9223372036854775807'],
     })
-    expect(Object.keys(readForm(ACTIONS.expire, { snapshot_ids: '1; 2' }, ZONE).errors)).toEqual(['snapshot_ids'])
-    expect(Object.keys(readForm(ACTIONS.expire, { older_than: 'yesterday' }, ZONE).errors)).toEqual(['older_than'])
+    expect(refused('expire', { snapshot_ids: '1; 2' })).toEqual(['snapshot_ids'])
+    expect(refused('expire', { older_than: 'yesterday' })).toEqual(['older_than'])
   })
 })
 
@@ -126,8 +145,8 @@ test.each([
   expect(parseSize(text)).toBe(bytes)
 })
 
-describe('what previews and results say', () => {
-  test('figures have a name; those that say nothing are left out, but not what it is about', () => {
+describe('previews and results', () => {
+  test('figures have a label; empty figures are left out, except the main ones', () => {
     const figures = figuresOf('compact', {
       rewritten_data_files_count: 240,
       added_data_files_count: 0,
@@ -143,7 +162,7 @@ describe('what previews and results say', () => {
     ])
   })
 
-  test('a preview without effect is not offered to be applied', () => {
+  test('a preview without effect cannot be applied', () => {
     expect(isNothingToDo('compact', { rewritten_data_files_count: 0 })).toBe(true)
     expect(isNothingToDo('compact', { rewritten_data_files_count: 1 })).toBe(false)
     expect(isNothingToDo('expire', { expired_snapshots_count: 0, removed_refs: [] })).toBe(true)
@@ -152,7 +171,7 @@ describe('what previews and results say', () => {
     expect(isNothingToDo('rename_column', {})).toBe(false)
   })
 
-  test('health before and after: what is better, worse, or neither', () => {
+  test('health before and after: better, worse, or neither', () => {
     const before = { score: 60, data_file_count: 240, delete_file_count: 12, snapshot_count: 36, record_count: 10 }
     const after = { score: 100, data_file_count: 1, delete_file_count: 13, snapshot_count: 37, record_count: 10 }
     const rows = Object.fromEntries(compareHealth(before, after).map((row) => [row.name, row]))
@@ -164,7 +183,7 @@ describe('what previews and results say', () => {
     expect(rows['manifest_count']).toBeUndefined()
   })
 
-  test('columns are told apart by their ids', () => {
+  test('columns are distinguished by their ids', () => {
     const of = (id: number, path: string) => ({ id, path, type: 'string' })
     const before = [of(1, 'a'), of(2, 'b'), of(3, 'c')]
     const after = [of(1, 'a'), of(3, 'b'), of(4, 'a2')]
@@ -175,5 +194,33 @@ describe('what previews and results say', () => {
       ['a2', 'added', undefined],
     ])
     expect(describeColumnChanges(undefined, [{ id: 1 }])).toEqual([])
+  })
+})
+
+describe('pipelines that a rollback affects', () => {
+  const listed = (required: string) => ({
+    pipeline_id: 'pipe-1',
+    role: 'sink',
+    state: 'stopped',
+    required,
+    consequence: 'Its batch 3 would be removed.',
+  })
+
+  test('are read from the preview, and decide what is needed', () => {
+    const [pipeline] = affectedPipelines({ affected_pipelines: [listed('accept')] })
+    expect(pipeline).toEqual({
+      id: 'pipe-1',
+      role: 'sink',
+      state: 'stopped',
+      consequence: 'Its batch 3 would be removed.',
+      mustStop: false,
+    })
+    const needed = (...required: string[]) => neededFor(affectedPipelines({ affected_pipelines: required.map(listed) }))
+    expect([needed(), needed('accept'), needed('accept', 'stop')]).toEqual(['nothing', 'accept', 'stop'])
+  })
+
+  test('are none in other previews; a requirement that is not known is no permission', () => {
+    expect(neededFor(affectedPipelines({}))).toBe('nothing')
+    expect(neededFor(affectedPipelines({ affected_pipelines: [listed('later')] }))).toBe('stop')
   })
 })

@@ -8,7 +8,7 @@ import {
   formatPercent,
   formatPlural,
   formatRelative,
-} from '../../frontend/src/components/units.ts'
+} from '../../frontend/src/components/text/units.ts'
 
 test.each([
   ['432000000', '5 d'],
@@ -33,14 +33,14 @@ test.each([
   expect(formatBytes(bytes)).toBe(text)
 })
 
-test('counts have their thousands apart, and agree with their noun', () => {
+test('counts have a thousands separator, and the right form of the noun', () => {
   expect(formatCount(1_234_567)).toBe('1,234,567')
   expect(formatPlural(1, 'file')).toBe('1 file')
   expect(formatPlural(0, 'file')).toBe('0 files')
   expect(formatPlural(2000, 'entry', 'entries')).toBe('2,000 entries')
 })
 
-test('changes carry their sign', () => {
+test('changes have a sign', () => {
   expect(formatDelta(12)).toBe('+12')
   expect(formatDelta(-3000)).toBe('−3,000')
   expect(formatDelta(0)).toBe('0')
@@ -74,7 +74,7 @@ test.each([
   expect(formatDuration(ms)).toBe(text)
 })
 
-describe('how long ago', () => {
+describe('elapsed time', () => {
   const now = new Date('2026-11-20T12:00:00.000Z')
   test.each([
     ['2026-11-20T11:59:30.000Z', 'just now'],

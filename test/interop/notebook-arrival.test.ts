@@ -10,7 +10,7 @@ import { PYTHON, pyicebergAvailable } from './harness/environment.ts'
 
 const available = pyicebergAvailable('the first notebook')
 
-/** Runs the cells of a notebook one after the other, as a kernel would, and prints what the last line of each is. */
+/** Runs the cells of a notebook in order, as a kernel would, and prints the value of each cell's last line. */
 const RUN_CELLS = `
 import ast, json, os, sys
 space = {}
@@ -32,7 +32,7 @@ for cell in cells:
 print("ROWS", space["rows"].num_rows if space["rows"] is not None else None)
 `
 
-describe.skipIf(!available)('the first notebook, on arrival', () => {
+describe.skipIf(!available)('the first notebook of a new user', () => {
   let cluster: TestCluster
   let served: ServedService
   let folder: string
@@ -56,7 +56,10 @@ describe.skipIf(!available)('the first notebook, on arrival', () => {
     if (folder) await rm(folder, { recursive: true, force: true })
   })
 
-  /** What the kubelet would do with what the service made: files of the secret and the map, and the variables. */
+  /**
+   * Does the work of the kubelet with the resources of the service: files of the secret and the config map, and the
+   * variables.
+   */
   async function arrive(part: string, apiUrl: string): Promise<Record<string, string>> {
     const lake = cluster.api.store.get('secrets', NAMESPACE, `${part}-lake`)
     await writeFile(join(folder, 'token'), Buffer.from(lake?.['data'].token, 'base64'))
@@ -70,7 +73,7 @@ describe.skipIf(!available)('the first notebook, on arrival', () => {
     return { ...given, LAKE_API_URL: apiUrl, LAKE_TOKEN_FILE: join(folder, 'token') }
   }
 
-  /** Not `spawnSync` alone: the service that answers it lives in this process. */
+  /** Not `spawnSync`: the service that answers the process runs in this process. */
   async function run(...more: string[]): Promise<string> {
     const child = spawn(PYTHON ?? '', [join(folder, 'run.py'), join(folder, 'start.ipynb'), ...more], {
       env: { PATH: process.env['PATH'], HOME: folder, ...environment },
@@ -87,18 +90,18 @@ describe.skipIf(!available)('the first notebook, on arrival', () => {
     expect(spawnSync(PYTHON ?? '', ['-c', check, join(folder, 'start.ipynb')]).status).toBe(0)
   })
 
-  it('lists the tables through the service, tells their health and reads rows with PyIceberg', async () => {
+  it('lists the tables through the service, reports their health and reads rows with PyIceberg', async () => {
     const output = await run()
     expect(output).toContain("OUT ['demo.events']")
     expect(output).toContain('demo.events has 60 rows')
     expect(output).toContain('ROWS 10')
   })
 
-  it('says what is missing where the files cannot be reached', async () => {
+  it('reports what is missing where the files cannot be read', async () => {
     const warehouse = join(served.service.folder, 'home', 'warehouse')
     try {
       const output = await run(warehouse)
-      expect(output).toContain('The files of the warehouse cannot be read from here')
+      expect(output).toContain('This notebook cannot read the files of the warehouse')
       expect(output).toContain('NOTEBOOK_WAREHOUSE_CLAIM')
       expect(output).toContain('ROWS None')
     } finally {

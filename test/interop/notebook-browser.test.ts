@@ -2,8 +2,8 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { FakeNotebook } from '../notebooks/proxy/harness/fake-notebook.ts'
-import { freePort } from '../support/free-port.ts'
+import { FakeNotebook } from '../notebook-proxy/harness/fake-notebook.ts'
+import { freePort } from '../support/network/free-port.ts'
 import { openBrowser } from './harness/browser.ts'
 import { chromiumAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
 import { type PageServer, startPageServer } from './harness/page-server.ts'
@@ -41,7 +41,7 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks and a browser, on %s', (ru
     return context
   }
 
-  it.each(['localhost', '127.0.0.1'])('lets a page of %s on another port reach nothing', async (host) => {
+  it.each(['localhost', '127.0.0.1'])('prevent a page of %s on another port from reaching anything', async (host) => {
     const page = await (await signedIn()).newPage()
     const site = await startPageServer('<!doctype html><title>evil</title><body></body>')
     sites.push(site)
@@ -51,15 +51,15 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks and a browser, on %s', (ru
     const successes = Object.entries(seen).filter(([, result]) => !result.startsWith('blocked'))
     expect(successes).toEqual([])
     expect([notebook.requests, notebook.connections]).toEqual([[], 0])
-    // The browser is the visitor's all the same: what they open themselves is there.
+    // The browser still belongs to the visitor: addresses that they open themselves work.
     await page.goto(`${house.origin}/notebook/ana/api`)
     expect(notebook.lastRequest.url).toBe('/notebook/ana/api')
   })
 
-  it('lets a page of a notebook reach nothing of the service', async () => {
+  it('prevent a page of a notebook from reaching anything of the service', async () => {
     notebook.answer = answerEvilNotebook
     const page = await (await signedIn()).newPage()
-    // What it must not reach is there to be reached.
+    // The forbidden targets exist.
     await page.goto(`${house.origin}/api/auth/me`)
     expect(await page.textContent('body')).toContain('"ana"')
     await page.goto(`${house.origin}/notebook/ana/page`)
@@ -73,7 +73,7 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks and a browser, on %s', (ru
       .map((line) => JSON.parse(line))
       .filter(({ path, method }) => path?.startsWith('/api/') && method !== 'GET')
     expect(effects).toEqual([])
-    // It is confined, not broken: its own server answers it.
+    // The page is confined, not broken: its own server answers it.
     const own = await page.evaluate(() => fetch('/notebook/ana/api/kernels', { method: 'POST' }).then((r) => r.text()))
     expect(own).toBe('own')
     const socket = await page.evaluate(
@@ -113,7 +113,7 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks on hosts of their own and 
     await notebook?.stop()
   })
 
-  it('lead a visitor there, and let no page there reach the service', async () => {
+  it('are opened by a visitor there, and no page there reaches the service', async () => {
     const context = await browser.newContext()
     const [name = '', value = ''] = house.answer.visitors['ana']!.cookie.split('=')
     await context.addCookies([{ name, value, url: main, httpOnly: true, sameSite: 'Strict' }])
@@ -141,7 +141,7 @@ describe.skipIf(!available).each(RUNTIMES)('notebooks on hosts of their own and 
   })
 })
 
-/** Runs the function that a file exports in the page. */
+/** Runs, in the page, the function that a file exports. */
 async function attack(page: Page, file: string, argument = ''): Promise<Record<string, string>> {
   const source = await readFile(new URL(`pages/${file}`, import.meta.url), 'utf8')
   const code = source.slice(source.indexOf('function '))

@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Jupyter, startJupyter, Wire } from '../support/jupyter.ts'
-import { KernelClient } from '../support/kernel-client.ts'
-import { ask, HANDSHAKE } from '../notebooks/proxy/harness/raw-client.ts'
+import { type Jupyter, startJupyter, Wire } from '../support/jupyter/server.ts'
+import { KernelClient } from '../support/jupyter/kernel-client.ts'
+import { ask, HANDSHAKE } from '../notebook-proxy/harness/raw-client.ts'
 import { JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
+import { until } from '../support/waiting.ts'
 
 const available = jupyterAvailable('a Jupyter server behind the proxy')
 const USER = 'ana@x.example'
@@ -52,7 +53,7 @@ describe.skipIf(!available).each(RUNTIMES)('a Jupyter server behind the proxy on
     return KernelClient.open({ url, headers: own })
   }
 
-  it('is there for its user only', async () => {
+  it('is available to its user only', async () => {
     expect((await call('GET', '/api')).version).toMatch(/^\d+\./)
     const { port, visitors } = house.answer
     const before = wire.connections
@@ -73,7 +74,7 @@ describe.skipIf(!available).each(RUNTIMES)('a Jupyter server behind the proxy on
     expect(await client.closed).toEqual([1000, 'done'])
   })
 
-  it('takes and answers 1,000 messages', async () => {
+  it('receives and answers 1,000 messages', async () => {
     const client = await openKernel()
     const replies = await Promise.all(Array.from({ length: 1000 }, () => client.info()))
     expect(replies.filter(({ content }) => content.status === 'ok')).toHaveLength(1000)
@@ -88,13 +89,13 @@ describe.skipIf(!available).each(RUNTIMES)('a Jupyter server behind the proxy on
     client.socket.close()
   })
 
-  it('goes on after 100 forced disconnects from both sides', async () => {
+  it('continues after 100 forced disconnects from both sides', async () => {
     for (let round = 0; round < 50; round += 1) {
       const left = await openKernel()
       left.socket.terminate()
       const cut = await openKernel()
       wire.cut()
-      expect(await cut.closed).toEqual([1011, 'the notebook broke the connection off'])
+      expect(await cut.closed).toEqual([1011, 'the notebook closed the connection unexpectedly'])
     }
     const client = await openKernel()
     expect(await client.run('print(6*7)')).toBe('42\n')
@@ -131,9 +132,11 @@ describe.skipIf(!available).each(RUNTIMES)('a Jupyter server behind the proxy on
     await until(() => text.includes('42-done'))
     socket.close()
     await call('DELETE', `/api/terminals/${name}`)
+    const left: { name: string }[] = await call('GET', '/api/terminals')
+    expect(left.map((one) => one.name)).not.toContain(name)
   })
 
-  it('sets no cookie that leaves the notebook, and shows files of its user without their power', async () => {
+  it('sets no cookie outside the notebook, and serves user files without their privileges', async () => {
     await call('PUT', '/api/contents/page.html', { type: 'file', format: 'text', content: '<h1>hello</h1>' })
     const page = await ask(house.answer.port, { path: `${BASE}/files/page.html`, headers: own })
     expect(page.text).toBe('<h1>hello</h1>')
@@ -143,11 +146,3 @@ describe.skipIf(!available).each(RUNTIMES)('a Jupyter server behind the proxy on
     for (const cookie of lab.headers['set-cookie'] ?? []) expect(cookie).toContain(`Path=${BASE}/`)
   })
 })
-
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 20_000
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error('it did not come true within 20 s')
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-}

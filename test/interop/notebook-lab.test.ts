@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Jupyter, startJupyter, Wire } from '../support/jupyter.ts'
+import { type Jupyter, startJupyter, Wire } from '../support/jupyter/server.ts'
 import { openBrowser } from './harness/browser.ts'
 import { chromiumAvailable, JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
 
@@ -47,7 +47,7 @@ describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the 
     await jupyter?.stop()
   })
 
-  it('opens a notebook, runs its cells, saves it, and misses nothing that its policy forbids', async () => {
+  it('opens a notebook, runs its cells, saves it, and violates none of its content policy', async () => {
     const page = await context.newPage()
     const complaints: string[] = []
     page.on('console', (message) => {
@@ -71,7 +71,7 @@ describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the 
     await page.waitForSelector('.jp-Notebook .jp-CodeCell', { timeout: 120_000 })
     await page.waitForSelector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', { timeout: 120_000 })
     const runCell = async (at: number, output: string): Promise<void> => {
-      // JupyterLab runs nothing while it still gets to know the kernel, and says so in a dialog, or not.
+      // JupyterLab runs nothing while it still connects to the kernel, and may or may not show a dialog about it.
       for (let times = 0; times < 20 && (await page.locator(output).count()) === 0; times += 1) {
         for (const button of await page.locator('.jp-Dialog .jp-mod-accept').all()) await button.click()
         await page.click(`.jp-CodeCell >> nth=${at} >> .jp-InputArea-editor`)

@@ -1,12 +1,12 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { KernelClient } from '../support/kernel-client.ts'
+import { KernelClient } from '../support/jupyter/kernel-client.ts'
 import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
-import { until } from '../notebooks/support/until.ts'
 import { JUPYTER, jupyterAvailable } from './harness/notebook-house.ts'
 import { type PodProcess, runPod } from './harness/pod-process.ts'
+import { every, sleep, until } from '../support/waiting.ts'
 
 const USER = 'Ana (A*) B!@example.com'
 const BASE = '/notebook/Ana%20%28A%2A%29%20B%21%40example.com/'
@@ -15,8 +15,8 @@ const IDLE = 60 * MINUTE
 
 const available = jupyterAvailable('a real Jupyter in a pod')
 
-/** Everything but the cluster itself is real: what the service orders is run, reached, looked after and stopped. */
-describe.skipIf(!available)('a real Jupyter in the pod that the service makes', () => {
+/** Only the cluster itself is simulated: the requested pod is started, reached, monitored and stopped. */
+describe.skipIf(!available)('a real Jupyter in the pod that the service creates', () => {
   let cluster: TestCluster
   let served: ServedService
   let running: PodProcess | undefined
@@ -38,7 +38,7 @@ describe.skipIf(!available)('a real Jupyter in the pod that the service makes', 
     })
     const { body } = await served.service.post('/api/auth/tokens', { user: 'x', role: 'DataEngineer', name: 'x' })
     expect(body.user).toBe('x')
-    // Names that an issuer may give and the form for tokens does not.
+    // Names that an issuer may assign and that the token form does not allow.
     const caller = { user: USER, role: 'DataEngineer' as const, via: 'token' as const }
     const made = await served.service.context.app.tokens.create(
       { user: USER, role: 'DataEngineer', name: 'test' },
@@ -68,7 +68,7 @@ describe.skipIf(!available)('a real Jupyter in the pod that the service makes', 
     expect((await readFile(running?.env['LAKE_TOKEN_FILE'] ?? '', 'utf8')).startsWith('lh_')).toBe(true)
   })
 
-  it('is reached through the proxy, by its user alone', async () => {
+  it('is reached through the proxy by its user only', async () => {
     expect((await proxied('api/status')).status).toBe(200)
     const contents = (await (await proxied('api/contents')).json()) as { content: { name: string }[] }
     expect(contents.content.map(({ name }) => name)).toEqual(['Start here.ipynb'])
@@ -76,7 +76,7 @@ describe.skipIf(!available)('a real Jupyter in the pod that the service makes', 
     expect((await fetch(`${running?.url}${BASE}api/contents`)).status).toBe(403)
   })
 
-  it('is not stopped while its kernel computes, announced when it is idle although a tab is open, and stopped', async () => {
+  it('is not stopped while its kernel computes, is announced as idle even with an open tab, and is then stopped', async () => {
     const made = await proxied('api/kernels', { method: 'POST', body: '{}' })
     expect(made.status).toBe(201)
     const { id } = (await made.json()) as { id: string }
@@ -86,20 +86,20 @@ describe.skipIf(!available)('a real Jupyter in the pod that the service makes', 
     const work = kernel.run('import time\nfor i in range(60):\n    time.sleep(0.1)\nprint("done")')
     await until(async () => JSON.stringify(await (await proxied('api/kernels')).json()).includes('"busy"'))
     ahead = 5 * IDLE
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await sleep(1500)
     expect(await status()).not.toHaveProperty('expires_at')
     expect(await work).toBe('done\n')
-    // A look that began while the kernel computed must not end after the clock has jumped.
+    // A check that began while the kernel computed must not end after the clock has jumped.
     await until(async () => !JSON.stringify(await (await proxied('api/kernels')).json()).includes('"busy"'))
-    await new Promise((resolve) => setTimeout(resolve, 1000))
-    // The tab stays open, and asks as JupyterLab does; nobody is there.
-    const tab = setInterval(() => void proxied('api/kernels').catch(() => undefined), 100)
+    await sleep(1000)
+    // The tab stays open and polls as JupyterLab does, but nobody uses it.
+    const closeTab = every(100, () => void proxied('api/kernels').catch(() => undefined))
     ahead = 7 * IDLE
     await until(async () => (await status()).expires_at !== undefined)
     const { expires_at } = await status()
     ahead = Date.parse(expires_at) - Date.now() + MINUTE
     await until(() => cluster.api.names('pods').length === 0)
-    clearInterval(tab)
+    closeTab()
     expect((await status()).status).toBe('not_found')
   })
 })

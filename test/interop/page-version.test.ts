@@ -2,15 +2,15 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { runCompaction } from '../../src/maintenance/compaction.ts'
-import { field, list, map, schemaOf, struct } from '../engines/harness/lake.ts'
+import { runCompaction } from '../../src/maintenance/compaction/compact.ts'
+import { field, list, map, schemaOf, struct } from '../engines/duckdb/harness/lake.ts'
 import { PYTHON, SPARK35_JAR, SPARK35_PYTHON, SPARK_JAR, sparkAvailable } from './harness/environment.ts'
 import { openLakehouse, type Lakehouse } from './harness/lakehouse.ts'
 import { runPython } from './harness/python.ts'
 import type { Rows } from './harness/rows.ts'
 import { SparkSession } from './harness/spark.ts'
 
-// ids as a new table numbers them: the columns first, then what is inside them
+// ids as a new table assigns them: the columns first, then their nested fields
 const SCHEMA = schemaOf([
   field(1, 'id', 'int'),
   field(2, 'n', 'long'),
@@ -78,13 +78,13 @@ describe.skipIf(!available)('pages of Parquet 2 (write.parquet.page-version)', {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('hold the same rows for PyIceberg', async () => {
+  it('have the same rows in PyIceberg', async () => {
     const found = await runPython<Record<string, Rows>>('pyiceberg_rows.py', { files: locations, metadata: false })
     expect(found['v1']?.count).toBe(15_000)
     expect(found['v2']?.hash).toBe(found['v1']?.hash)
   })
 
-  it.each(SPARKS)('hold the same rows for $title, which reads them in batches', async ({ title, ...version }) => {
+  it.each(SPARKS)('have the same rows in $title, which reads them in batches', async ({ title, ...version }) => {
     const scratch = `${folder}/${title.replaceAll(' ', '-')}`
     mkdirSync(scratch)
     const spark = await SparkSession.start({ scratch, warehouse: `${folder}/warehouse`, version })

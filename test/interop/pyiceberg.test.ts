@@ -136,7 +136,7 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
     expect(answer.tables.map((entry) => entry.table).sort()).toEqual([...tables, 'py.fixed_type'].sort())
   })
 
-  it.each(tables)('%s is inspected as PyIceberg sees it', async (name) => {
+  it.each(tables)('%s has the same inspection results as in PyIceberg', async (name) => {
     const theirs = before[name]
     if (!theirs) throw new Error(`no dump of ${name}`)
     await expectSameInspection(service, name, theirs)
@@ -210,7 +210,7 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
       after = await dump()
     }, 600_000)
 
-    it.each(tables)('%s has the same rows, one snapshot per reference, and no file too many', async (name) => {
+    it.each(tables)('%s has the same rows, one snapshot per reference, and no unneeded file', async (name) => {
       const is = after[name]
       if (!is) throw new Error(`no dump of ${name}`)
       expect(is.hash).toBe(evolved[name]?.hash)
@@ -224,7 +224,7 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
       }
     })
 
-    it('what a tag and a branch show is still there', async () => {
+    it('a tag and a branch still show the same rows', async () => {
       const tagged = after['py.tagged']
       expect(Object.keys(tagged?.refs ?? {}).sort()).toEqual(['audit', 'main', 'release 1'])
       expect(tagged?.refs['release 1']).toEqual(before['py.tagged']?.refs['release 1'])
@@ -236,7 +236,7 @@ describe.skipIf(!available).each(PLACES)('tables that PyIceberg writes %s', { ti
     })
   })
 
-  describe('when PyIceberg goes on writing', () => {
+  describe('when PyIceberg continues to write', () => {
     let written: Record<string, PyTable>
     let after: Record<string, PyTable>
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../src/catalog/commit-table.ts'
 import { catalogBehaviour } from '../catalog/catalog-behaviour.ts'
-import { restStore } from '../catalog/rest-support.ts'
+import { restStore } from '../catalog/rest/rest-support.ts'
 import { createEvents, EVENTS, setProperty } from '../catalog/support-files.ts'
 import { restServerAvailable } from './harness/environment.ts'
 import { RestServer } from './harness/rest-server.ts'
@@ -32,7 +32,7 @@ describe.skipIf(!available)("Iceberg's REST server", { timeout: 120_000 }, () =>
 
   catalogBehaviour('rest (Apache)', { movable: true, served: { java: true }, create })
 
-  it('has entity tags, by which a table is located', async () => {
+  it('has entity tags that locate a table', async () => {
     const catalog = create().open()
     await createEvents(catalog)
     const { metadataLocation } = await catalog.loadTable(EVENTS)

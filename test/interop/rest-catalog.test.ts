@@ -1,7 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Health, SchemaAnswer, SnapshotsAnswer } from './harness/answers.ts'
 import { pyicebergAvailable, restServerAvailable, sparkAvailable } from './harness/environment.ts'
@@ -9,6 +8,7 @@ import { PyIceberg, type TableAnswer } from './harness/pyiceberg.ts'
 import { RestServer } from './harness/rest-server.ts'
 import { type CatalogSettings, Service } from './harness/service.ts'
 import { SparkSession } from './harness/spark.ts'
+import { type Found, until } from '../support/waiting.ts'
 
 const suite = 'the service on a REST catalog, beside PyIceberg and Spark'
 const available = restServerAvailable(suite) && pyicebergAvailable(suite) && sparkAvailable(suite)
@@ -62,16 +62,10 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     return (answer?.rows ?? []).map((row) => Number(row['id']))
   }
 
-  async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
-    for (let looks = 0; looks < 600; looks++) {
-      const found = await check()
-      if (found !== undefined && found !== false) return found
-      await sleep(100)
-    }
-    throw new Error(`${what} did not come about\n${service.log}`)
-  }
+  const soon = <T>(what: string, check: () => Promise<T>): Promise<Found<T>> =>
+    until(check, () => `${what}\n${service.log}`, 60_000)
 
-  it('answers as healthy, and hides nothing of its settings but secrets', async () => {
+  it('is healthy, and hides only the secrets of its settings', async () => {
     const health = await service.read<{ checks: { catalog: { status: string } } }>('/api/health')
     expect(JSON.stringify(health.checks.catalog)).toContain('ok')
     const config = await service.read<Record<string, unknown>>('/api/config')
@@ -80,7 +74,7 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     expect((await service.put('/api/config', { ...settings, extra_props })).status).toBe(200)
   })
 
-  it('is kept in order while both others read and write: compaction, expiry, columns', async () => {
+  it('is maintained while both others read and write: compaction, expiry, columns', async () => {
     await python.change('db.events', 'create', { partitioned: true })
     for (let at = 0; at < 4; at++) await python.change('db.events', 'append', { first: at * 10, count: 10 })
     await spark.sql("INSERT INTO served.db.events SELECT id, CAST(id % 3 AS INT), 'spark' FROM range(40, 60)")
@@ -119,7 +113,7 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     expect((await python.change('db.events', 'rows')).rows[64]).toMatchObject({ title: 'last' })
   })
 
-  it('compacts while others append, and loses none of it', async () => {
+  it('compacts during appends of others, and loses none of them', async () => {
     await python.change('db.busy', 'create')
     for (let at = 0; at < 6; at++) await python.change('db.busy', 'append', { first: at * 10, count: 10 })
     const compacting = [1, 2, 3].map(() => service.post('/api/compact', { table: 'db.busy', rewrite_all: true }))
@@ -129,7 +123,7 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     expect(await sparkIds('db.busy')).toEqual(range(0, 120))
   })
 
-  it('carries a pipeline, through a kill and a restart', async () => {
+  it('runs a pipeline through a kill and a restart', async () => {
     await python.change('db.source', 'create')
     await python.change('db.source', 'append', { first: 0, count: 10 })
     const started = await service.post('/api/pipeline/start', {
@@ -142,7 +136,7 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     expect(started.status, JSON.stringify(started.body)).toBe(200)
     const { id } = started.body['pipeline'] as Pipeline
     const sinkHas = (count: number) =>
-      until(`${count} rows in the sink`, async () => {
+      soon(`${count} rows in the sink`, async () => {
         const answer = await python.change('db.sink', 'rows').catch(() => undefined)
         return answer !== undefined && answer.rows.length >= count && answer
       })
@@ -159,7 +153,7 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     await service.post(`/api/pipeline/${id}/stop`, {})
   })
 
-  it('refuses an address that is none, and stays with the catalog that it has', async () => {
+  it('refuses an invalid address, and keeps its current catalog', async () => {
     for (const uri of ['ftp://127.0.0.1/x', 'http://user:word@127.0.0.1:1/', 'http://127.0.0.1:1/']) {
       const answer = await service.put('/api/config', { ...settings, uri })
       expect([400, 503]).toContain(answer.status)

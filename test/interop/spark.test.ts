@@ -26,7 +26,7 @@ interface SparkTable extends Rows {
   /** v3: rows with `_row_id` and `_last_updated_sequence_number`. */
   readonly lineage?: Rows
   readonly next_row_id?: number
-  /** Spark's metadata tables; empty when they were not asked for. */
+  /** Spark's metadata tables; empty when they were not requested. */
   readonly metadata: {
     readonly files: readonly SparkFile[]
     readonly snapshots: readonly { readonly snapshot_id: string; readonly operation: string }[]
@@ -76,7 +76,7 @@ const HADOOP_TABLES = [
   'bloom_filters',
 ]
 
-/** Tables made once more in the SQL catalog that Spark and the service share. */
+/** Tables created again in the SQL catalog that Spark and the service share. */
 const SQL_TABLES = [
   'position_deletes',
   'deletion_vectors',
@@ -154,7 +154,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       await service.configure(settings)
     }, 300_000)
 
-    it.each(tables)('%s is inspected as Spark sees it', async (table) => {
+    it.each(tables)('%s has the same inspection results as in Spark', async (table) => {
       await expectSameInspection(service, table, known(before, table))
     })
 
@@ -166,7 +166,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         after = await dump()
       }, 300_000)
 
-      it.each(tables)('%s has the same rows, and its deletes are applied for good', async (table) => {
+      it.each(tables)('%s has the same rows, and its deletes are applied permanently', async (table) => {
         const was = known(before, table)
         const is = known(after, table)
         expect(is.count).toBe(was.count)
@@ -188,14 +188,14 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         expect(is.next_row_id).toBeGreaterThanOrEqual(was.next_row_id ?? 0)
       })
 
-      it.each(tables)('%s has new files with the sequence number that the rewrite started from', (table) => {
+      it.each(tables)('%s has new files with the sequence number at which the rewrite started', (table) => {
         const started = Math.max(...known(before, table).metadata.entries.map((entry) => entry.sequence_number))
         const added = known(after, table).metadata.entries.filter((entry) => entry.status === 1)
         expect(added.length).toBeGreaterThan(0)
         expect(new Set(added.map((entry) => entry.sequence_number))).toEqual(new Set([started]))
       })
 
-      it.skipIf(prefix !== 'house')('values are found behind the Bloom filters that we write', async () => {
+      it.skipIf(prefix !== 'house')('values are found through the Bloom filters that we write', async () => {
         const found = await spark.sql(
           ...BLOOM_LOOKUPS.map((where) => `SELECT id FROM ${prefix}.db.bloom_filters WHERE ${where}`),
         )
@@ -232,7 +232,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         after = await dump()
       }, 300_000)
 
-      it.each(tables)('%s has the same rows and only what its references need', async (table) => {
+      it.each(tables)('%s has the same rows and only the snapshots of its references', async (table) => {
         const is = known(after, table)
         expect(is.hash).toBe(known(evolved, table).hash)
         expect(is.lineage?.hash).toBe(known(evolved, table).lineage?.hash)
@@ -244,7 +244,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         await expectSameInspection(service, table, is)
       })
 
-      it('what a tag and a branch show is still there', async () => {
+      it('a tag and a branch still show the same rows', async () => {
         const table = `${prefix}.db.branches_and_tags`
         const [tag, branch] = await spark.sql(
           `SELECT count(*) AS n FROM ${table} VERSION AS OF 'v1.0'`,
@@ -254,7 +254,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
       })
     })
 
-    describe('when Spark goes on writing', () => {
+    describe('when Spark continues to write', () => {
       let written: Dump
       let after: Dump
 
@@ -275,7 +275,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
         await expectSameInspection(service, table, is)
       })
 
-      it.each(tables)("%s bears Iceberg's own maintenance after ours", async (table) => {
+      it.each(tables)("%s passes Iceberg's own maintenance after ours", async (table) => {
         const call = (procedure: string, rest = '') => `CALL ${prefix}.system.${procedure}(table => '${table}'${rest})`
         await spark.sql(
           call('rewrite_manifests'),
@@ -291,7 +291,7 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
 
     if (prefix !== 'house') return
 
-    it('a table of ORC files is refused and stays as it is', async () => {
+    it('a table of ORC files is refused and stays unchanged', async () => {
       const path = `${folder}/hadoop/db/orc_files`
       const was = await hashTree(path)
       const answer = await service.post('/api/compact', { table: 'db.orc_files', rewrite_all: true })

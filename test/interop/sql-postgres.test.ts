@@ -1,16 +1,16 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
-import { Relay, type Verdict } from '../support/relay.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import { Relay, type Verdict } from '../support/network/relay.ts'
 import { type Place, postgresPlace, postgresServer } from '../storage/open.ts'
 import type { Health, SchemaAnswer } from './harness/answers.ts'
 import { pyicebergAvailable } from './harness/environment.ts'
 import { PyIceberg, type TableAnswer } from './harness/pyiceberg.ts'
 import { type CatalogSettings, Service } from './harness/service.ts'
+import { later, until } from '../support/waiting.ts'
 
 const available = pyicebergAvailable('PostgreSQL catalogs with PyIceberg') && postgresServer !== undefined
 
@@ -56,11 +56,11 @@ describe.skipIf(!available).each(['V1', 'V0'])(
     }
 
     async function untilRows(table: string, count: number): Promise<TableAnswer> {
-      for (const deadline = Date.now() + 60_000; ; await sleep(50)) {
+      const read = async (): Promise<TableAnswer | undefined> => {
         const answer = await python.change(table, 'rows').catch(() => undefined)
-        if (answer !== undefined && answer.rows.length >= count) return answer
-        if (Date.now() > deadline) throw new Error(`${table} did not get ${count} rows\n${service.log}`)
+        return answer !== undefined && answer.rows.length >= count ? answer : undefined
       }
+      return await until(read, () => `${count} rows in ${table}\n${service.log}`, 60_000)
     }
 
     const start = (name: string, source: string): Promise<Record<string, unknown>> =>
@@ -74,7 +74,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
         })
         .then(({ body }) => body)
 
-    it('keeps the rows of a table that PyIceberg made through compaction, expiry and changes of columns', async () => {
+    it('keeps the rows of a table created by PyIceberg through compaction, expiry and column changes', async () => {
       for (let at = 0; at < 6; at++) await python.change('p.theirs', 'append', { first: at * 10, count: 10 })
       await python.change('p.theirs', 'delete', { where: 'id < 5' })
       const before = await python.change('p.theirs', 'rows')
@@ -105,7 +105,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       expect((await python.change('p.theirs', 'rows')).rows.at(-1)).toEqual({ id: 102, part: 0 })
     })
 
-    it('carries a pipeline into a table that the service makes and PyIceberg goes on with', async () => {
+    it('runs a pipeline into a table that the service creates and PyIceberg continues to write', async () => {
       await python.change('p.source', 'create')
       await python.change('p.source', 'append', { first: 0, count: 20 })
       const { pipeline } = await start('sink', 'p.source')
@@ -148,7 +148,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       expect(ids(await python.change('p.both', 'rows'))).toEqual(range(0, appended))
     })
 
-    it('carries every row once, and loses none, while its connections are cut at their commits', async () => {
+    it('streams every row once, and loses none, while its connections are closed during commits', async () => {
       const direct = new URL(database.place)
       const relay = await Relay.start({ host: direct.hostname, port: Number(direct.port) })
       const uri = settings.uri?.replace(`:${direct.port}/`, `:${relay.port}/`)
@@ -161,7 +161,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       let swaps = 0
       relay.judge = (piece) => {
         if (!piece.includes('update "iceberg_tables"')) return 'pass'
-        setTimeout(() => relay.deliver(), 300)
+        later(300, () => relay.deliver())
         return faults[swaps++ % faults.length] ?? 'pass'
       }
       const outcomes = new Set<number>()
@@ -178,7 +178,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       const { id } = pipeline as { readonly id: string }
       await service.post(`/api/pipeline/${id}/stop`, {})
       await service.stop()
-      service = await Service.start({ home: `${folder}/home` }) // settles what was unknown
+      service = await Service.start({ home: `${folder}/home` }) // resolves unknown outcomes
       expect(ids(await python.change('p.cut_sink', 'rows'))).toEqual(range(0, 120))
       expect(ids(await python.change('p.cut', 'rows'))).toEqual(range(0, 120))
       await relay.close()
@@ -189,7 +189,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       await service.read('/api/table/p.cut/schema')
     })
 
-    it('has rows that others understand, in tables that nobody altered', async () => {
+    it('has rows that other clients understand, in unaltered tables', async () => {
       const columns = `select column_name from information_schema.columns where table_name = 'iceberg_tables'`
       const types = (await run(columns)).filter((row) => JSON.stringify(row).includes('iceberg_type'))
       expect(types).toHaveLength(version === 'V1' ? 1 : 0)
@@ -202,7 +202,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
   },
 )
 
-/** As they were before views: PyIceberg takes them as they are when both are there. */
+/** The tables of the version before views: PyIceberg uses them unchanged when both exist. */
 const V0_TABLES = `create table iceberg_tables (
     catalog_name varchar(255) not null, table_namespace varchar(255) not null, table_name varchar(255) not null,
     metadata_location varchar(1000), previous_metadata_location varchar(1000),

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
-import { loadEntries, loadManifests } from '../../src/iceberg/manifest-cache.ts'
-import type { DataFile, ManifestFile } from '../../src/iceberg/manifest.ts'
-import { currentSnapshot } from '../../src/iceberg/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
-import { stageRewrite } from '../../src/iceberg/update/stage-rewrite.ts'
-import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
+import { loadEntries, loadManifests } from '../../src/iceberg/manifest/cache.ts'
+import type { DataFile, ManifestFile } from '../../src/iceberg/manifest/manifest.ts'
+import { currentSnapshot } from '../../src/iceberg/metadata/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { stageRewrite } from '../../src/iceberg/update/stage/stage-rewrite.ts'
+import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
 import { byPart, TableFixture } from '../support/table-fixture.ts'
 import { pyicebergAvailable } from './harness/environment.ts'
 import { runPython } from './harness/python.ts'
@@ -24,7 +24,7 @@ interface Found {
 const STATUS = { existing: 0, added: 1, deleted: 2 } as const
 const CONTENT = { data: 0, 'position-deletes': 1, 'equality-deletes': 2 } as const
 
-/** PyIceberg's inspection wants every kind of metrics to be there. */
+/** PyIceberg's inspection requires every kind of metrics. */
 const METRICS: Partial<DataFile> = {
   columnSizes: new Map([[1, 40]]),
   valueCounts: new Map([[1, 100]]),
@@ -46,7 +46,7 @@ async function manifestsOf(t: TableFixture): Promise<readonly ManifestFile[]> {
   return snapshot === undefined ? [] : loadManifests(t.table, snapshot)
 }
 
-/** What we find ourselves, in PyIceberg's terms. */
+/** Our own scan result, in the format of PyIceberg. */
 async function ownEntries(t: TableFixture): Promise<readonly unknown[]> {
   const found = []
   for (const manifest of await manifestsOf(t)) {
@@ -87,7 +87,7 @@ async function compare(t: TableFixture): Promise<Found> {
   return found
 }
 
-describe.skipIf(!pyicebergAvailable('staged metadata'))('PyIceberg reads what we stage', () => {
+describe.skipIf(!pyicebergAvailable('staged metadata'))('PyIceberg reads metadata staged by the service', () => {
   it('through appends, upserts, position deletes and a rewrite', async () => {
     const io = new LocalFileIO()
     const t = await TableFixture.create({ partitionSpec: byPart, io, location: `file://${folder}/v2` })
@@ -122,7 +122,7 @@ describe.skipIf(!pyicebergAvailable('staged metadata'))('PyIceberg reads what we
     )
   })
 
-  it('through appends and deletes by position, planning them as we do', async () => {
+  it('through appends and deletes by position, with the same scan plan as ours', async () => {
     const io = new LocalFileIO()
     const t = await TableFixture.create({ partitionSpec: byPart, io, location: `file://${folder}/position` })
     const files: DataFile[] = []

@@ -1,11 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pyicebergAvailable } from './harness/environment.ts'
 import { PyIceberg, type TableAnswer } from './harness/pyiceberg.ts'
 import { Service, type CatalogSettings } from './harness/service.ts'
+import { type Found, until } from '../support/waiting.ts'
 
 interface Pipeline {
   readonly id: string
@@ -57,18 +57,11 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
   const status = async (id: string): Promise<Pipeline> =>
     (await service.read<{ pipeline: Pipeline }>(`/api/pipeline/${id}/status`)).pipeline
 
-  async function until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
-    const deadline = Date.now() + 60_000
-    for (;;) {
-      const found = await check()
-      if (found !== undefined && found !== false) return found
-      if (Date.now() > deadline) throw new Error(`${what} did not come about\n${service.log}`)
-      await sleep(50)
-    }
-  }
+  const soon = <T>(what: string, check: () => Promise<T>): Promise<Found<T>> =>
+    until(check, () => `${what}\n${service.log}`, 60_000)
 
   const untilState = (id: string, state: string) =>
-    until(`state ${state}`, async () => {
+    soon(`state ${state}`, async () => {
       const pipeline = await status(id)
       return pipeline.state === state && pipeline
     })
@@ -77,9 +70,9 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
   const range = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, at) => from + at)
   const sinkOf = (name: string) => python.change(`p.${name}_sink`, 'rows')
 
-  /** Waits for so many rows, and answers what PyIceberg reads then. */
+  /** Waits for this many rows, and returns the rows that PyIceberg reads then. */
   const untilRows = (name: string, count: number): Promise<TableAnswer> =>
-    until(`${count} rows in the sink of ${name}`, async () => {
+    soon(`${count} rows in the sink of ${name}`, async () => {
       const answer = await sinkOf(name).catch(() => undefined)
       return answer !== undefined && answer.rows.length >= count && answer
     })
@@ -91,7 +84,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     ['parts', 'replace_partitions', { first: 0, count: 1 }, 'delete'],
     ['upserts', 'upsert', { first: 5, count: 10, text: 'changed' }, 'overwrite'],
   ] as const)(
-    'stops at what %s, after all that came before, and leaves it out on demand',
+    'stops at a snapshot that %s, after all earlier ones, and skips it on request',
     async (name, how, options, kind) => {
       await python.change(`p.${name}`, 'create', { partitioned: name === 'parts' })
       await python.change(`p.${name}`, 'append', { first: 0, count: 10 })
@@ -106,11 +99,11 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
       expect(failed.error?.message).toMatch(/snapshot \d+ .*"(overwrite|delete)".*on_delete/)
       expect(ids(await sinkOf(name))).toEqual(range(0, 20))
       expect(await start(name, { on_delete: 'skip' })).toBe(id)
-      const sink = await until('the last rows', async () => {
+      const sink = await soon('the last rows', async () => {
         const answer = await sinkOf(name)
         return answer.rows.filter((row) => row.id >= 1000).length === 10 && answer
       })
-      // the part of it that is a snapshot of its own and only appends is read, what takes rows away is not
+      // its separate append-only snapshot is read; the snapshot that removes rows is not
       const appended = { delete: [], overwrite: range(100, 110), replace_partitions: [0], upsert: range(5, 15) }[how]
       expect(
         ids(sink)
@@ -118,7 +111,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
           .sort((a, b) => a - b),
       ).toEqual([...range(0, 20), ...appended].sort((a, b) => a - b))
       expect(ids(sink).filter((one) => one >= 1000)).toEqual(range(1000, 1010))
-      await until('the warning', async () => (await status(id)).warnings.join().includes('on_delete'))
+      await soon('the warning', async () => (await status(id)).warnings.join().includes('on_delete'))
       await stop(id)
     },
   )
@@ -144,7 +137,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await stop(id)
   })
 
-  it('goes on when PyIceberg, which looks at no retention, has expired all it can', async () => {
+  it('continues when PyIceberg, which ignores retention, has expired as much as it can', async () => {
     await python.change('p.expires', 'create')
     await python.change('p.expires', 'append', { first: 0, count: 10 })
     const id = await start('expires')
@@ -154,7 +147,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     expect(ids(await untilRows('expires', 20))).toEqual(range(0, 20))
     await stop(id)
     for (let at = 2; at < 5; at += 1) await python.change('p.expires', 'append', { first: at * 10, count: 10 })
-    // the one that is tagged for the pipeline, and the newest: what came in between is told by the files
+    // the one tagged for the pipeline, and the newest: the files show what was added in between
     expect((await python.change('p.expires', 'expire')).operations).toEqual(['append', 'append'])
     await start('expires')
     expect(ids(await untilRows('expires', 50))).toEqual(range(0, 50))
@@ -170,7 +163,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await stop(id)
   })
 
-  it('runs a version of a definition, told by the monitor, through a stop, a kill -9 and a restart', async () => {
+  it('runs a version of a definition, with monitor reports, through a stop, a kill -9 and a restart', async () => {
     for (const name of ['graph', 'graph_sink']) await python.change(`p.${name}`, 'create')
     await python.change('p.graph', 'append', { first: 0, count: 30 })
     const columns = [
@@ -216,7 +209,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await stop(id)
     const own = () => told.filter((message) => message['pipeline_id'] === id)
     const statesTold = () => own().flatMap(({ pipeline }) => (pipeline ? [(pipeline as Pipeline).state] : []))
-    await until('the last news', async () => statesTold().includes('stopped'))
+    await soon('the last news', async () => statesTold().includes('stopped'))
     expect(told[0]).toMatchObject({ type: 'hello' })
     const states = statesTold()
     expect(states.filter((state, at) => state !== states[at - 1])).toEqual([
@@ -242,7 +235,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await stop(id)
   })
 
-  it('writes beside PyIceberg into one sink', async () => {
+  it('writes into one sink together with PyIceberg', async () => {
     await python.change('p.beside', 'create')
     const id = await start('beside', { max_files_per_batch: 1 })
     await untilState(id, 'running')

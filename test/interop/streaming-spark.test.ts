@@ -1,11 +1,11 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sparkAvailable } from './harness/environment.ts'
 import { Service } from './harness/service.ts'
 import { SparkSession } from './harness/spark.ts'
+import { sleep, until } from '../support/waiting.ts'
 
 interface StreamAnswer {
   readonly batches: number
@@ -82,18 +82,19 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
 
   /** Until the sink has as many rows as the source, or the pipeline has failed. */
   async function untilRead(id: string, name: string): Promise<void> {
-    const deadline = Date.now() + 60_000
-    for (;;) {
+    const status = () => service.get(`/api/pipeline/${id}/status`)
+    const isRead = async (): Promise<boolean> => {
       const [answer] = await spark.sql(
         `SELECT (SELECT count(*) FROM house.s.${name}) - (SELECT count(*) FROM house.s.${name}_sink) AS missing`,
       )
-      if (answer?.rows[0]?.['missing'] === 0) return
-      const status = await service.get(`/api/pipeline/${id}/status`)
-      const { state } = status.body['pipeline'] as { state: string }
-      if (state === 'failed' || Date.now() > deadline)
-        throw new Error(`not read: ${JSON.stringify(status.body)}\n${service.log}`)
-      await sleep(50)
+      if (answer?.rows[0]?.['missing'] === 0) return true
+      const { body } = await status()
+      const { state } = body['pipeline'] as { state: string }
+      if (state === 'failed') throw new Error(`not read: ${JSON.stringify(body)}\n${service.log}`)
+      return false
     }
+    const state = async (): Promise<string> => `all rows: ${JSON.stringify((await status()).body)}\n${service.log}`
+    await until(isRead, state, 60_000)
   }
 
   const stop = async (id: string): Promise<void> => {
@@ -101,10 +102,9 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
   }
 
-  /** Until there is a checkpoint with a batch that is done. */
+  /** Until a checkpoint with a completed batch exists. */
   async function untilCheckpoint(name: string): Promise<void> {
-    const deadline = Date.now() + 30_000
-    while (!existsSync(`${checkpoint(name)}/commits`) && Date.now() < deadline) await sleep(50)
+    await until(() => existsSync(`${checkpoint(name)}/commits`))
   }
 
   const lastOf = (name: string, kind: 'offsets' | 'commits'): number =>
@@ -114,7 +114,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
         .map(Number),
     )
 
-  it('Spark begins in the middle of a snapshot, we go on, Spark goes on, we go on', async () => {
+  it('Spark begins in the middle of a snapshot, then we continue, then Spark, then we again', async () => {
     await makeTables('a')
     for (let commit = 0; commit < 3; commit += 1) await write('a')
     await stream('a', { batches: 3 })
@@ -151,7 +151,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await expectSame('a')
   })
 
-  it('we begin with what is there, Spark goes on, we go on', async () => {
+  it('we begin with the existing rows, Spark continues, we continue', async () => {
     await makeTables('b')
     for (let commit = 0; commit < 3; commit += 1) await write('b')
     const id = await run('b', 2)
@@ -168,7 +168,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await expectSame('b')
   })
 
-  it('a batch that is in the sink and not in the checkpoint is not written again, by neither', async () => {
+  it('a batch that is in the sink but not in the checkpoint is not written again by either engine', async () => {
     await makeTables('c')
     await write('c')
     await stream('c')
@@ -184,7 +184,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await expectSame('c')
   })
 
-  it('a checkpoint that was deleted is made again from the sink, and Spark goes on from it', async () => {
+  it('a deleted checkpoint is created again from the sink, and Spark continues from it', async () => {
     await makeTables('d')
     await write('d')
     const id = await run('d')
@@ -199,7 +199,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await write('d')
     await stream('d')
     await expectSame('d')
-    // made again, and handed over before anything else was read
+    // created again, and handed over before any other read
     await run('d')
     await write('d')
     await untilRead(id, 'd')
@@ -213,7 +213,7 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     await expectSame('d')
   })
 
-  it("Spark's expiry leaves what a stopped pipeline has still to read", async () => {
+  it("Spark's expiry keeps the unread snapshots of a stopped pipeline", async () => {
     await makeTables('e')
     await write('e')
     const id = await run('e')

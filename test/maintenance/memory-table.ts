@@ -1,14 +1,14 @@
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
-import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
+import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import type { PartitionSpec } from '../../src/iceberg/partitioning.ts'
-import type { Schema } from '../../src/iceberg/schema.ts'
-import type { Table, TableIdentifier } from '../../src/iceberg/table.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
-import { stageRewrite } from '../../src/iceberg/update/stage-rewrite.ts'
-import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import type { PartitionSpec } from '../../src/iceberg/partitioning/partitioning.ts'
+import type { Schema } from '../../src/iceberg/schema/schema.ts'
+import type { Table, TableIdentifier } from '../../src/iceberg/metadata/table.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { stageRewrite } from '../../src/iceberg/update/stage/stage-rewrite.ts'
+import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
 
 export const TABLE: TableIdentifier = { namespace: ['ns'], name: 't' }
 
@@ -33,7 +33,7 @@ export interface MemoryTableOptions {
   readonly io?: MemoryFileIO
 }
 
-/** A table in memory whose data files are empty of rows: for what looks at metadata only. */
+/** A table in memory whose data files have no rows, for code that reads only metadata. */
 export class MemoryTable {
   readonly io: MemoryFileIO
   readonly catalog: Catalog
@@ -61,7 +61,7 @@ export class MemoryTable {
     return this.catalog.loadTable(TABLE)
   }
 
-  /** A file that exists, with as many bytes as it says (up to 100,000). */
+  /** A file that exists, with as many bytes as its entry says (up to 100,000). */
   async file(overrides: Partial<DataFile> = {}): Promise<DataFile> {
     this.#files += 1
     const size = overrides.fileSizeInBytes ?? 1000
@@ -108,7 +108,7 @@ export class MemoryTable {
     })
   }
 
-  /** Everything that lies below a folder, sorted. */
+  /** All files below a folder, sorted. */
   async list(folder = '/wh'): Promise<string[]> {
     const found: string[] = []
     for await (const { location } of this.io.list(folder)) found.push(location)

@@ -1,19 +1,20 @@
 import { describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
+import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { ColumnChange } from '../../src/maintenance/evolve.ts'
 import { previewEvolve, runEvolve } from '../../src/maintenance/evolve.ts'
-import { previewRemoveOrphans, runRemoveOrphans } from '../../src/maintenance/orphan-files.ts'
-import { previewRewriteManifests, runRewriteManifests } from '../../src/maintenance/rewrite-manifests.ts'
+import { previewRemoveOrphans, runRemoveOrphans } from '../../src/maintenance/orphans/orphan-files.ts'
+import { previewRewriteManifests, runRewriteManifests } from '../../src/maintenance/manifests/rewrite-manifests.ts'
 import { previewRollback, runRollback } from '../../src/maintenance/rollback.ts'
 import { BY_REGION, MemoryTable, SCHEMA, TABLE } from './memory-table.ts'
+import { commitOnce } from '../catalog/support-files.ts'
 
 const DAY_MS = 86_400_000
 
 describe('evolving columns', () => {
   const add: ColumnChange = { kind: 'add_column', name: 'price', type: 'DECIMAL(10, 2)', after: 'id', comment: 'net' }
 
-  it('previews, then does exactly that', async () => {
+  it('previews a change, then applies exactly that change', async () => {
     const table = await MemoryTable.create()
     const input = { catalog: table.catalog, identifier: TABLE, change: add }
     const before = await table.list()
@@ -34,7 +35,7 @@ describe('evolving columns', () => {
     ])
   })
 
-  it('gives a column that is dropped and added again a new id', async () => {
+  it('gives a new id to a column that is dropped and added again', async () => {
     const table = await MemoryTable.create()
     const run = (change: ColumnChange) => runEvolve({ catalog: table.catalog, identifier: TABLE, change })
     await run(add)
@@ -61,7 +62,7 @@ describe('evolving columns', () => {
     expect(await table.list()).toEqual(before)
   })
 
-  it('asks who uses the column before it commits, and is refused for a stale plan', async () => {
+  it('queries the users of the column before it commits, and refuses a stale plan', async () => {
     const table = await MemoryTable.create()
     const before = await table.load()
     const asked: unknown[] = []
@@ -81,7 +82,7 @@ describe('evolving columns', () => {
 })
 
 describe('rolling back', () => {
-  it('makes an ancestor current again and keeps the undone snapshots', async () => {
+  it('makes an ancestor current again and keeps the later snapshots', async () => {
     const table = await MemoryTable.create()
     const first = await table.append(await table.files(1))
     await table.append(await table.files(1))
@@ -155,7 +156,7 @@ describe('rewriting manifests', () => {
     expect(await rowIds()).toEqual(before)
   })
 
-  it('has nothing to do for an empty table, and refuses options it does not know', async () => {
+  it('has nothing to do for an empty table, and refuses unknown options', async () => {
     const table = await MemoryTable.create()
     const input = { catalog: table.catalog, identifier: TABLE, operationId: 'op-1' }
     expect(await runRewriteManifests({ ...input, request: {} })).toMatchObject({ snapshot_id: null })
@@ -180,7 +181,7 @@ describe('removing orphan files', () => {
     return { table, strays, run }
   }
 
-  it('finds and deletes exactly the files nothing reaches', async () => {
+  it('finds and deletes exactly the unreachable files', async () => {
     const { table, strays, run } = await withOrphans()
     const before = await table.list()
     const preview = await previewRemoveOrphans(run)
@@ -191,7 +192,7 @@ describe('removing orphan files', () => {
     expect(await table.list()).toEqual(before.filter((file) => !strays.includes(file)))
   })
 
-  it('never touches files younger than the cutoff, hidden files, the version hint and nested tables', async () => {
+  it('never deletes files younger than the cutoff, hidden files, the version hint or nested tables', async () => {
     const { table, run } = await withOrphans()
     expect(await runRemoveOrphans({ ...run, nowMs: Date.now() })).toMatchObject({ orphan_files_count: 0 })
     await runRemoveOrphans(run)
@@ -207,7 +208,7 @@ describe('removing orphan files', () => {
     expect((await previewRemoveOrphans(run)).orphan_file_locations).toEqual(['/wh/ns/t/data/_p=1/a.parquet'])
   })
 
-  it('refuses less than 24 hours, gc.enabled=false and shared folders', async () => {
+  it('refuses an age of less than 24 hours, gc.enabled=false and shared folders', async () => {
     const { table, run } = await withOrphans()
     const young = new Date(run.nowMs - DAY_MS + 1).toISOString()
     await expect(runRemoveOrphans({ ...run, request: { older_than: young } })).rejects.toMatchObject({
@@ -221,7 +222,7 @@ describe('removing orphan files', () => {
     await expect(created).rejects.toMatchObject(overlap)
     await table.catalog.createTable(inner, { schema: SCHEMA })
     const updates = [{ action: 'set-properties', updates: shared }] as const
-    await table.catalog.commit(inner, { requirements: [], updates })
+    await commitOnce(table.catalog, inner, { requirements: [], updates })
     await expect(runRemoveOrphans(run)).rejects.toMatchObject({
       ...overlap,
       message: expect.stringContaining('ns.inner'),

@@ -1,8 +1,9 @@
 import type { JsonObject, JsonValue } from '../../src/iceberg/json/lossless-json.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { tableMetadataFromJson } from '../../src/iceberg/metadata.ts'
-import type { TableMetadata } from '../../src/iceberg/metadata.ts'
-import type { DeleteFileRef, FileScanTask } from '../../src/iceberg/scan.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { tableMetadataFromJson } from '../../src/iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../src/iceberg/metadata/metadata.ts'
+import type { DeleteFileRef } from '../../src/iceberg/scan/delete-index.ts'
+import type { FileScanTask } from '../../src/iceberg/scan/scan.ts'
 
 export const MIB = 1024 * 1024
 

@@ -2,7 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import type { FileIO, FileStatus } from '../../src/iceberg/io/file-io.ts'
 import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 
-/** Leaves a lower FileIO untouched: what is written stays in memory, what is deleted is only hidden. */
+/** Leaves a lower FileIO unchanged: writes stay in memory, and deleted files are only hidden. */
 export class OverlayIO implements FileIO {
   readonly upper = new MemoryFileIO()
   readonly hidden = new Set<string>()

@@ -5,27 +5,27 @@ import { DuckDBInstance } from '@duckdb/node-api'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
-import { createMemoryCatalog } from '../../src/catalog/memory-catalog.ts'
+import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { Engine } from '../../src/engines/engine.ts'
 import { isIcebergError } from '../../src/iceberg/errors.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
-import { newDataLocation } from '../../src/iceberg/locations.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { currentSchema, currentSpec } from '../../src/iceberg/metadata.ts'
-import { partitionPath, partitionType } from '../../src/iceberg/partitioning.ts'
-import type { PartitionTuple } from '../../src/iceberg/partitioning.ts'
+import { newDataLocation } from '../../src/iceberg/metadata/locations.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { currentSchema, currentSpec } from '../../src/iceberg/metadata/metadata.ts'
+import { partitionPath, partitionType } from '../../src/iceberg/partitioning/partitioning.ts'
+import type { PartitionTuple } from '../../src/iceberg/partitioning/partitioning.ts'
 import {
   encodeDeletionVectorFile,
   isDeletionVector,
   readDeletionVector,
 } from '../../src/iceberg/puffin/deletion-vector.ts'
 import { PositionBitmap } from '../../src/iceberg/puffin/position-bitmap.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import type { FileScanTask } from '../../src/iceberg/scan.ts'
-import type { Table } from '../../src/iceberg/table.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
-import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import type { FileScanTask } from '../../src/iceberg/scan/scan.ts'
+import type { Table } from '../../src/iceberg/metadata/table.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
 import { BY_REGION, SCHEMA, TABLE } from './memory-table.ts'
 
 export interface Row {
@@ -69,9 +69,10 @@ export interface RealLakeOptions {
   readonly formatVersion?: 2 | 3
   readonly partitioned?: boolean
   readonly properties?: Readonly<Record<string, string>>
+  readonly wrapCatalog?: (catalog: Catalog) => Catalog
 }
 
-/** A table with real Parquet files, and the rows it should have. */
+/** A table with real Parquet files, and its expected rows. */
 export class RealLake {
   readonly shop: Workshop
   readonly catalog: Catalog
@@ -80,15 +81,15 @@ export class RealLake {
   #ids = 0
   #files = 0
 
-  private constructor(shop: Workshop, folder: string) {
+  private constructor(shop: Workshop, folder: string, wrapCatalog: (catalog: Catalog) => Catalog = (inner) => inner) {
     this.shop = shop
     this.folder = folder
     const io = new LocalFileIO({ roots: [folder] })
-    this.catalog = createMemoryCatalog({ name: 'test', warehouse: folder, io })
+    this.catalog = wrapCatalog(createMemoryCatalog({ name: 'test', warehouse: folder, io }))
   }
 
   static async create(shop: Workshop, options: RealLakeOptions = {}): Promise<RealLake> {
-    const lake = new RealLake(shop, shop.nextFolder())
+    const lake = new RealLake(shop, shop.nextFolder(), options.wrapCatalog)
     await lake.catalog.createNamespace(TABLE.namespace)
     await lake.catalog.createTable(TABLE, {
       schema: SCHEMA,
@@ -124,7 +125,7 @@ export class RealLake {
       try {
         await this.#commitPositions(table, task, doomed)
       } catch (error) {
-        if (isIcebergError(error, 'COMMIT_CONFLICT')) continue // a compaction took the file: find the rows again
+        if (isIcebergError(error, 'COMMIT_CONFLICT')) continue // a compaction replaced the file: find the rows again
         throw error
       }
       for (const { id } of doomed) this.rows.delete(id)
@@ -132,7 +133,7 @@ export class RealLake {
     }
   }
 
-  /** Deletes rows by value and, as an upsert does, inserts some of them again. */
+  /** Deletes rows by value and, like an upsert, inserts some of them again. */
   async upsert(ids: readonly number[]): Promise<void> {
     const table = await this.load()
     const byRegion = Map.groupBy(
@@ -152,7 +153,7 @@ export class RealLake {
     for (const row of [...byRegion.values()].flat()) if (row.id % 2 !== 0) this.rows.delete(row.id)
   }
 
-  /** Rows as a reader sees them, by id. */
+  /** Rows as a reader returns them, by id. */
   async read(snapshotId?: bigint): Promise<Row[]> {
     const table = await this.load()
     const inputs = await planFiles(table, snapshotId === undefined ? {} : { snapshotId })
@@ -259,9 +260,9 @@ export class RealLake {
       readonly referencedDataFiles?: readonly string[]
     },
   ): Promise<void> {
-    // staged on what was read: a conflict means that the rows must be found again
+    // staged on the state that was read: after a conflict the rows must be found again
     const change = await stageRowDelta(base, { dataFiles: [], operationId: 'writer', ...files })
-    await this.catalog.commit(TABLE, change)
+    await commitTable(this.catalog, TABLE, async () => change, { retries: { count: 0 } })
   }
 
   async #equalityDeletes(table: Table, region: string | null, rows: readonly Row[]): Promise<DataFile> {

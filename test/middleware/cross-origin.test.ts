@@ -23,7 +23,7 @@ const preflight = (origin: string, path = '/api/tables') =>
 
 describe('pages of allowed origins', () => {
   it.each(['/api/tables', '/api/compact', '/api/no/such/route', '/mcp'])(
-    'may ask before they call %s',
+    'may send a preflight request to %s',
     async (path) => {
       const answer = await preflight(FRIEND, path)
       expect([answer.status, await answer.text()]).toEqual([204, ''])
@@ -38,7 +38,7 @@ describe('pages of allowed origins', () => {
     },
   )
 
-  it('see answers and refusals, with the headers that they need', async () => {
+  it('can read answers and refusals, with the headers that they need', async () => {
     const headers = { Origin: FRIEND }
     for (const [answer, status] of [
       [await service.get('/api/tables', { headers }), 200],
@@ -55,7 +55,7 @@ describe('pages of allowed origins', () => {
     }
   })
 
-  it('get no session: a token does not become a cookie for them', async () => {
+  it('get no session: a token is not turned into a cookie for them', async () => {
     const headers = { Origin: FRIEND, 'Sec-Fetch-Site': 'cross-site' }
     const answer = await service.get('/api/tables', {
       headers: { ...headers, Cookie: 'lockhouse_session=x' },
@@ -65,9 +65,9 @@ describe('pages of allowed origins', () => {
   })
 })
 
-describe('everybody else', () => {
+describe('other origins', () => {
   it.each([STRANGER, 'null', 'http://localhost:51730', `${FRIEND}.evil.example`, `${FRIEND}:8443`])(
-    'from %s gets no permission, and nothing that a browser would show',
+    'from %s get no permission, and no response that a browser shows to a page',
     async (origin) => {
       const asked = await preflight(origin)
       expect(asked.status).toBeGreaterThanOrEqual(400)
@@ -79,7 +79,7 @@ describe('everybody else', () => {
     },
   )
 
-  it('without an origin gets what it always got; OPTIONS that asks for nothing is no preflight', async () => {
+  it('without an Origin header get the usual response; OPTIONS without request headers is no preflight', async () => {
     const answer = await service.get('/api/tables')
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, null])
     expect((await service.call('OPTIONS', '/api/tables', { headers: { Origin: FRIEND } })).status).toBe(405)
@@ -95,11 +95,13 @@ describe('ALLOWED_ORIGINS', () => {
     'https://app.example.com/x',
     'HTTPS://a.b',
     'a,,b',
-  ])('with %j stops the start with one line that names it', (value) => {
-    expect(() => parseConfig({ ALLOWED_ORIGINS: value })).toThrow(/^ALLOWED_ORIGINS must be origins such as [^\n]*$/)
+  ])('with %j stops the start with one line that names the setting', (value) => {
+    expect(() => parseConfig({ ALLOWED_ORIGINS: value })).toThrow(
+      /^ALLOWED_ORIGINS must be comma-separated origins [^\n]*$/,
+    )
   })
 
-  it('takes several, with spaces', () => {
+  it('accepts several origins, with spaces', () => {
     const { allowedOrigins } = parseConfig({ ALLOWED_ORIGINS: 'https://a.example, http://[::1]:8080' })
     expect(allowedOrigins).toEqual(['https://a.example', 'http://[::1]:8080'])
   })

@@ -8,7 +8,7 @@ const FILES: Readonly<Record<string, string>> = {
   '/assets/index-abc.js': 'export {}',
 }
 
-/** Files in memory; of scripts there is a shorter one. */
+/** Files in memory. Scripts also have a shorter encoded form. */
 const files: StaticFiles = async (path, accepted) => {
   const text = FILES[path]
   if (text === undefined) return undefined
@@ -34,7 +34,7 @@ describe('the web page', () => {
   afterAll(() => service.close())
 
   test.each(['/', '/tables', '/tables/demo.orders', '/definitions/def-1', '/apiary', '/notebooks'])(
-    '%s is the page, for browsers',
+    '%s returns the page to browsers',
     async (path) => {
       const answer = await ask(path, { accept: 'text/html,*/*' })
       expect(answer.status).toBe(200)
@@ -43,19 +43,22 @@ describe('the web page', () => {
     },
   )
 
-  test('a program that asks for no page gets none', async () => {
+  test('a program that does not accept HTML does not get the page', async () => {
     const answer = await ask('/tables', { accept: 'application/json' })
     expect(answer.status).toBe(404)
     expect(answer.headers.get('content-type')).toContain('application/problem+json')
   })
 
-  test.each(['/api/nothing', '/api', '/notebook/ana/lab', '/mcp/nothing'])('%s is never the page', async (path) => {
-    const answer = await ask(path, { accept: 'text/html' })
-    expect(answer.status).toBeGreaterThanOrEqual(400)
-    expect(await answer.text()).not.toContain('<div')
-  })
+  test.each(['/api/nothing', '/api', '/notebook/ana/lab', '/mcp/nothing'])(
+    '%s never returns the page',
+    async (path) => {
+      const answer = await ask(path, { accept: 'text/html' })
+      expect(answer.status).toBeGreaterThanOrEqual(400)
+      expect(await answer.text()).not.toContain('<div')
+    },
+  )
 
-  test('assets may be kept for ever, in the encoding that the client takes', async () => {
+  test('assets may be cached permanently, in an encoding that the client accepts', async () => {
     const answer = await ask('/assets/index-abc.js', { 'accept-encoding': 'gzip, deflate, br' })
     expect(answer.headers.get('content-encoding')).toBe('br')
     expect(answer.headers.get('vary')).toBe('Accept-Encoding')
@@ -66,13 +69,13 @@ describe('the web page', () => {
     expect(plain.headers.get('vary')).toBe('Accept-Encoding')
   })
 
-  test('an asset that is gone is gone, even for a browser that would take a page', async () => {
+  test('a missing asset is 404, even for a browser that accepts HTML', async () => {
     const answer = await ask('/assets/index-old.js', { accept: 'text/html,*/*' })
     expect(answer.status).toBe(404)
     expect(answer.headers.get('cache-control') ?? '').not.toContain('immutable')
   })
 
-  test('what the client has is not sent again', async () => {
+  test('unchanged files are answered with 304', async () => {
     const { headers } = await ask('/assets/index-abc.js', { 'accept-encoding': 'br' })
     const etag = headers.get('etag') ?? ''
     const again = await ask('/assets/index-abc.js', { 'accept-encoding': 'br', 'if-none-match': `"other", W/${etag}` })
@@ -84,18 +87,18 @@ describe('the web page', () => {
     expect(otherEncoding.status).toBe(200)
   })
 
-  test('HEAD says what GET would, without the body', async () => {
+  test('HEAD returns the headers of GET without the body', async () => {
     const answer = await ask('/', { accept: 'text/html' }, 'HEAD')
     expect(answer.status).toBe(200)
     expect(answer.headers.get('content-length')).toBe(String(FILES['/index.html']?.length))
     expect(await answer.text()).toBe('')
   })
 
-  test('other methods are no way to the page', async () => {
+  test('other methods do not return the page', async () => {
     expect((await ask('/tables', { accept: 'text/html' }, 'POST')).status).toBe(404)
   })
 
-  test('script may only come from files of the service', async () => {
+  test('scripts may only come from files of the service', async () => {
     const policy = (await ask('/', { accept: 'text/html' })).headers.get('content-security-policy') ?? ''
     const directives = new Map(
       policy.split('; ').map((directive) => {

@@ -2,9 +2,10 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { readPod } from '../../src/notebooks/cluster-pod.ts'
 import { notebookState } from '../../src/notebooks/pod-status.ts'
+import { runs } from '../support/effort.ts'
 
-describe('a pod as the API sends it', () => {
-  it('is read whatever it holds, and has a state', () => {
+describe('a pod from the Kubernetes API', () => {
+  it('can be read whatever its fields contain, and has a state', () => {
     const hostile = fc.object({
       key: fc.constantFrom(
         'metadata',
@@ -41,12 +42,12 @@ describe('a pod as the API sends it', () => {
         expect(['not_found', 'pending', 'running', 'failed']).toContain(notebookState(pod, [], Date.now()).phase)
         expect(readPod(json) === undefined || typeof readPod(json)?.name === 'string').toBe(true)
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 
   it.each([undefined, null, 1, 'x', [], {}, { metadata: null }, { metadata: { name: 1, uid: 'u' } }])(
-    '%j is none',
+    '%j is not a pod',
     (json) => expect(readPod(json)).toBeUndefined(),
   )
 })

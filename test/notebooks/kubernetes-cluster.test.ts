@@ -3,10 +3,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { connectKubernetes } from '../../src/notebooks/kubernetes/kubernetes-cluster.ts'
-import { CLUSTER_PERMISSIONS, type NotebookCluster, type PodChange } from '../../src/notebooks/notebook-cluster.ts'
-import { notebookSecret, notebookService } from '../../src/notebooks/notebook-objects.ts'
-import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
-import { runPlugin } from '../../src/runtime/exec-plugin.ts'
+import { CLUSTER_PERMISSIONS, type NotebookCluster, type PodChange } from '../../src/notebooks/cluster.ts'
+import { notebookSecret, notebookService } from '../../src/notebooks/objects.ts'
+import { notebookPod } from '../../src/notebooks/pod.ts'
+import { runPlugin } from '../../src/notebooks/kubernetes/exec-plugin.ts'
 import { rejection } from './support/rejection.ts'
 import { createAuthority } from '../support/kubernetes-api/certificates.ts'
 import { deployedRules } from '../support/kubernetes-api/deployed-role.ts'
@@ -17,7 +17,7 @@ import {
   startFakeKubernetes,
 } from '../support/kubernetes-api/fake-kubernetes.ts'
 import { specOf } from './support/notebook-spec.ts'
-import { until } from './support/until.ts'
+import { until } from '../support/waiting.ts'
 
 let folder: string
 let fake: FakeKubernetes
@@ -40,7 +40,7 @@ async function connect(text = fake.kubeconfig()): Promise<NotebookCluster> {
   return connectKubernetes({ access, namespace: undefined, attemptMs: 1000, runPlugin })
 }
 
-/** A user whose credentials a shell script prints. */
+/** A kubeconfig user whose credentials a shell script prints. */
 function plugin(script: string, env: Record<string, string> = {}): object {
   const variables = Object.entries(env).map(([name, value]) => ({ name, value }))
   const apiVersion = 'client.authentication.k8s.io/v1'
@@ -48,12 +48,12 @@ function plugin(script: string, env: Record<string, string> = {}): object {
 }
 
 describe('access to the cluster', () => {
-  it('is by a token, under a private authority, in the namespace of the context', async () => {
+  it('works with a token, a private authority and the namespace of the context', async () => {
     expect(await cluster.version()).toBe('v1.33.0-fake')
     expect(cluster.namespace).toBe(NAMESPACE)
   })
 
-  it('is by a client certificate', async () => {
+  it('works with a client certificate', async () => {
     const { key, certificate } = fake.authority.issueClient('lockhouse')
     const user = {
       'client-certificate-data': Buffer.from(certificate).toString('base64'),
@@ -63,7 +63,7 @@ describe('access to the cluster', () => {
     expect(pods).toEqual([])
   })
 
-  it('is by files beside the kubeconfig, as in a pod: an authority and a token', async () => {
+  it('works with an authority and a token in files beside the kubeconfig, as in a pod', async () => {
     const config = JSON.parse(fake.kubeconfig())
     await writeFile(join(folder, 'ca.crt'), fake.authority.certificate)
     await writeFile(join(folder, 'token'), ACCOUNT_TOKEN)
@@ -73,7 +73,7 @@ describe('access to the cluster', () => {
     expect((await (await connect(JSON.stringify(config))).listPods()).pods).toEqual([])
   })
 
-  it('is in the namespace that is asked for, and joined from several files', async () => {
+  it('uses the requested namespace, and merges several files', async () => {
     const [first, second] = [join(folder, 'first'), join(folder, 'second')]
     const { users, ...rest } = JSON.parse(fake.kubeconfig())
     await writeFile(first, JSON.stringify({ ...rest, users: [] }))
@@ -84,7 +84,7 @@ describe('access to the cluster', () => {
     expect(await rejection(joined.listPods())).toMatchObject({ code: 'forbidden' })
   })
 
-  it('is refused to a certificate of another authority, and to a wrong token', async () => {
+  it('is refused with a certificate of another authority, and with a wrong token', async () => {
     const { key, certificate } = createAuthority('another').issueClient('lockhouse')
     const user = {
       'client-certificate-data': Buffer.from(certificate).toString('base64'),
@@ -96,7 +96,7 @@ describe('access to the cluster', () => {
     }
   })
 
-  it('is never given to a server of another authority', async () => {
+  it('is refused to a server with a certificate of another authority', async () => {
     const other = await startFakeKubernetes({ rules: deployedRules() })
     try {
       const mixed = JSON.parse(fake.kubeconfig())
@@ -109,7 +109,7 @@ describe('access to the cluster', () => {
     }
   })
 
-  it('is by a plugin that prints a token: run once, and again when the token ends', async () => {
+  it('works with a plugin that prints a token: run once, and again when the token expires', async () => {
     const [runs, output] = [join(folder, 'runs'), join(folder, 'credential.json')]
     const exec = plugin(`echo "$KUBERNETES_EXEC_INFO $LAKE" >> ${runs}; cat ${output}`, { LAKE: 'house' })
     const print = (status: object): Promise<void> => writeFile(output, JSON.stringify({ status }))
@@ -130,17 +130,17 @@ describe('access to the cluster', () => {
   it.each([
     ['fails', 'echo no such account >&2; exit 3'],
     ['prints nonsense', 'echo nonsense'],
-    ['prints nothing of use', `echo '{"status":{}}'`],
-    ['prints without end', 'yes'],
-    ['is not there', ''],
-  ])('is not by a plugin that %s', async (_, script) => {
+    ['prints no token', `echo '{"status":{}}'`],
+    ['never stops printing', 'yes'],
+    ['does not exist', ''],
+  ])('fails with a plugin that %s', async (_, script) => {
     const exec = script === '' ? { exec: { command: join(folder, 'missing') } } : plugin(script)
     const failed = await rejection((await connect(fake.kubeconfig(exec))).listPods())
     expect(failed).toMatchObject({ code: 'unavailable', message: 'the credential plugin for the cluster failed' })
     expect(fake.calls).toEqual([])
   })
 
-  it('is not waited for when its plugin hangs', async () => {
+  it('times out when its plugin hangs', async () => {
     const hanging = await connect(fake.kubeconfig(plugin('sleep 600')))
     const begun = performance.now()
     expect(await rejection(hanging.listPods())).toMatchObject({ code: 'timeout' })
@@ -148,13 +148,13 @@ describe('access to the cluster', () => {
   })
 
   it.each(['', 'nonsense', '{"clusters": []}', '{"clusters": [], "users": [], "contexts": []}'])(
-    'cannot be read from %j, and says so',
+    'fails with %j, with an error that says so',
     async (text) => {
       expect(await rejection(connect(text))).toMatchObject({ name: 'ClusterError', code: 'unavailable' })
     },
   )
 
-  it('may do all that it needs and nothing else', async () => {
+  it('has all permissions that it needs and no others', async () => {
     for (const permission of CLUSTER_PERMISSIONS) {
       expect(await cluster.mayI(permission), `${permission.verb} ${permission.resource}`).toBe(true)
     }
@@ -169,7 +169,7 @@ describe('access to the cluster', () => {
 })
 
 describe('objects', () => {
-  it('are made, read and deleted; what a pod owns goes with it', async () => {
+  it('are created, read and deleted; deleting a pod deletes what it owns', async () => {
     const spec = specOf('ana')
     const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
     expect(pod).toMatchObject({ name: 'notebook-ana', phase: 'Pending', annotations: { 'lockhouse/user': 'ana' } })
@@ -188,7 +188,7 @@ describe('objects', () => {
     expect(await cluster.readSecret('notebook-ana-0a1b2c3d')).toBeUndefined()
   })
 
-  it('that are missing are deleted, and another pod of the same name is not', async () => {
+  it('that are missing can be deleted, and another pod with the same name is kept', async () => {
     await cluster.deletePod('notebook-none', 'uid')
     await cluster.deleteService('none')
     await cluster.deleteSecret('none')
@@ -198,7 +198,7 @@ describe('objects', () => {
     expect(await cluster.getPod(pod.name)).toMatchObject({ uid: pod.uid, deletedAt: undefined })
   })
 
-  it('are refused with the words of the cluster', async () => {
+  it('are refused with the cluster’s message', async () => {
     fake.store.options.maxPods = 0
     expect(await rejection(cluster.createPod(notebookPod(specOf('ana'), 'image:1')))).toMatchObject({
       code: 'forbidden',
@@ -215,7 +215,7 @@ describe('objects', () => {
   })
 })
 
-describe('a cluster in trouble', () => {
+describe('a failing cluster', () => {
   it.each([
     ['500', { status: 500 } as const],
     ['503 without a Status', { status: 503, text: 'upstream connect error' } as const],
@@ -223,7 +223,7 @@ describe('a cluster in trouble', () => {
     ['a cut connection', 'reset' as const],
     ['no JSON', 'garbage' as const],
     ['silence', 'hang' as const],
-  ])('is asked again after %s', async (_, action) => {
+  ])('is retried after %s', async (_, action) => {
     fake.faults.add({ verb: 'list', resource: 'pods', action })
     expect((await cluster.listPods()).pods).toEqual([])
     expect(fake.calls.filter(({ verb }) => verb === 'list')).toHaveLength(2)
@@ -234,12 +234,12 @@ describe('a cluster in trouble', () => {
     ['silence', 'hang' as const, 'timeout'],
     ['a refusal', { status: 403, reason: 'Forbidden', message: 'no' } as const, 'forbidden'],
     ['a cut connection', 'reset' as const, 'unavailable'],
-  ])('fails for good after lasting %s', async (_, action, code) => {
+  ])('fails permanently after repeated %s', async (_, action, code) => {
     fake.faults.add({ verb: 'get', resource: 'pods', times: 10, action })
     expect(await rejection(cluster.getPod('notebook-ana'))).toMatchObject({ name: 'ClusterError', code })
   })
 
-  it.each(['reset-after' as const, { statusAfter: 500 }])('may have made a pod before %j', async (action) => {
+  it.each(['reset-after' as const, { statusAfter: 500 }])('may have created a pod before %j', async (action) => {
     fake.faults.add({ verb: 'create', resource: 'pods', action })
     expect(await rejection(cluster.createPod(notebookPod(specOf('ana'), 'image:1')))).toMatchObject({ code: 'exists' })
     expect(fake.names('pods')).toEqual(['notebook-ana'])
@@ -255,7 +255,7 @@ describe('a watch', () => {
     return { changes, ended, stop: () => control.abort() }
   }
 
-  it('tells what becomes of pods from a version on, and ends when it is told to', async () => {
+  it('reports pod changes after a version, and ends when it is closed', async () => {
     const { version } = await cluster.listPods()
     const { changes, ended, stop } = await collect(version)
     const pod = await cluster.createPod(notebookPod(specOf('ana'), 'image:1'))
@@ -268,7 +268,7 @@ describe('a watch', () => {
     await until(() => fake.watches() === 0)
   })
 
-  it('says that the version is too old, before or within the stream', async () => {
+  it('reports that the version is too old, before or within the stream', async () => {
     const { version } = await cluster.listPods()
     fake.store.compact()
     const late = await collect(version)
@@ -285,7 +285,7 @@ describe('a watch', () => {
     expect(changes).toEqual([])
   })
 
-  it('fails when the credentials cannot be read as it begins, and works again when they can', async () => {
+  it('fails when the credentials cannot be read at its start, and works again when they can', async () => {
     const { key, certificate } = fake.authority.issueClient('lockhouse')
     const [certificateFile, keyFile] = [join(folder, 'client.crt'), join(folder, 'client.key')]
     await writeFile(certificateFile, certificate)
@@ -304,10 +304,11 @@ describe('a watch', () => {
   })
 
   it('ends when the connection breaks', async () => {
-    const { ended } = await collect((await cluster.listPods()).version)
+    const { ended, changes } = await collect((await cluster.listPods()).version)
     await until(() => fake.watches() === 1)
     fake.cutWatches()
     await ended
     await until(() => fake.watches() === 0)
+    expect(changes).toEqual([])
   })
 })

@@ -1,18 +1,18 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { ClusterPod } from '../../src/notebooks/cluster-pod.ts'
 import { connectKubernetes } from '../../src/notebooks/kubernetes/kubernetes-cluster.ts'
-import type { NotebookCluster } from '../../src/notebooks/notebook-cluster.ts'
-import { lakeSecret, notebookSecret } from '../../src/notebooks/notebook-objects.ts'
-import { notebookPod } from '../../src/notebooks/notebook-pod.ts'
-import { byPodIp, byServiceName, createTargetFinder, type TargetFinder } from '../../src/notebooks/notebook-targets.ts'
+import type { NotebookCluster } from '../../src/notebooks/cluster.ts'
+import { lakeSecret, notebookSecret } from '../../src/notebooks/objects.ts'
+import { notebookPod } from '../../src/notebooks/pod.ts'
+import { byPodIp, byServiceName, createTargetFinder, type TargetFinder } from '../../src/notebooks/targets.ts'
 import { createPodTable, type PodTable } from '../../src/notebooks/pod-table.ts'
-import { runPlugin } from '../../src/runtime/exec-plugin.ts'
+import { runPlugin } from '../../src/notebooks/kubernetes/exec-plugin.ts'
 import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
 import { NAMESPACE } from '../support/kubernetes-api/fake-kubernetes.ts'
 import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
 import { specOf } from './support/notebook-spec.ts'
 import { rejection } from './support/rejection.ts'
-import { until } from './support/until.ts'
+import { sleep, until } from '../support/waiting.ts'
 
 let kubernetes: TestCluster
 let cluster: NotebookCluster
@@ -40,7 +40,7 @@ afterEach(async () => {
   await kubernetes.close()
 })
 
-/** A pod with its secrets, so that it runs. */
+/** Creates a pod with its secrets, so that it runs. */
 async function make(user: string): Promise<ClusterPod> {
   const spec = specOf(user)
   const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
@@ -53,8 +53,8 @@ async function make(user: string): Promise<ClusterPod> {
 
 const isReady = (name: string): boolean => table.find(name)?.containers[0]?.ready === true
 
-describe('the table of pods', () => {
-  it('has the pods that there are, follows them, and lets go of those that are gone', async () => {
+describe('the pod table', () => {
+  it('lists the existing pods, follows their changes, and removes deleted ones', async () => {
     await make('ana')
     expect(table.isComplete()).toBe(false)
     table.start()
@@ -79,7 +79,7 @@ describe('the table of pods', () => {
       },
     ],
     [
-      'the watch tells that its version is too old',
+      'the watch reports that its version is too old',
       () => {
         kubernetes.api.faults.add({ verb: 'watch', action: 'watch-expired' })
         kubernetes.api.cutWatches()
@@ -100,7 +100,7 @@ describe('the table of pods', () => {
       },
     ],
     [
-      'the watch tells what nobody knows',
+      'the watch sends an unknown event',
       () => {
         kubernetes.api.faults.add({ verb: 'watch', action: 'watch-unknown-event' })
         kubernetes.api.cutWatches()
@@ -114,7 +114,7 @@ describe('the table of pods', () => {
       },
     ],
     [
-      'the account loses its right for a while',
+      'the account loses its permission for a while',
       () => {
         const rules = kubernetes.api.rules
         kubernetes.api.rules = []
@@ -122,7 +122,7 @@ describe('the table of pods', () => {
         kubernetes.api.store.later(100, () => (kubernetes.api.rules = rules))
       },
     ],
-  ])('is right again after %s', async (_, disturb) => {
+  ])('is correct again after %s', async (_, disturb) => {
     await make('ana')
     table.start()
     await until(() => isReady('notebook-ana') && kubernetes.api.watches() === 1)
@@ -134,10 +134,10 @@ describe('the table of pods', () => {
     expect(table.all()).toHaveLength(1)
   })
 
-  it('goes on from a bookmark, with no need of another list', async () => {
+  it('continues from a bookmark without another list', async () => {
     table.start()
     await until(() => kubernetes.api.watches() === 1)
-    // Changes of other objects move the version on; what came before the bookmark is forgotten afterwards.
+    // Changes of other objects increase the version. The cluster forgets versions before the bookmark.
     kubernetes.api.store.create('configmaps', NAMESPACE, { metadata: { name: 'x' } } as ApiObject)
     kubernetes.api.faults.add({ verb: 'watch', action: 'watch-bookmark' }, { verb: 'watch', action: { delayMs: 200 } })
     kubernetes.api.cutWatches()
@@ -148,27 +148,27 @@ describe('the table of pods', () => {
     expect(errors.length).toBeLessThanOrEqual(1)
   })
 
-  it('does not ask a cluster that ends every watch in a tight loop', async () => {
+  it('does not send requests in a tight loop to a cluster that ends every watch', async () => {
     kubernetes.api.faults.add({ verb: 'watch', action: 'watch-end', times: 1_000_000 })
     table.start()
     await until(() => kubernetes.api.calls.filter(({ verb }) => verb === 'watch').length > 3)
     const before = kubernetes.api.calls.length
-    await new Promise((resolve) => setTimeout(resolve, 200))
+    await sleep(200)
     expect(kubernetes.api.calls.length - before).toBeLessThanOrEqual(12)
   })
 
-  it('stops asking when it is closed', async () => {
+  it('sends no more requests after it is closed', async () => {
     table.start()
     await until(() => kubernetes.api.watches() === 1)
     table.close()
     await until(() => kubernetes.api.watches() === 0)
     const before = kubernetes.api.calls.length
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
     expect(kubernetes.api.calls.length).toBe(before)
   })
 })
 
-describe('where a notebook is', () => {
+describe('the notebook target', () => {
   let finder: TargetFinder
   let nowMs = 0
   beforeEach(() => {
@@ -176,7 +176,7 @@ describe('where a notebook is', () => {
     finder = createTargetFinder({ cluster: () => cluster, table, addressOf: byServiceName, nowMs: () => nowMs })
   })
 
-  it('is told from memory: a thousand requests ask the cluster for one secret', async () => {
+  it('comes from memory: a thousand requests read one secret from the cluster', async () => {
     await make('ana')
     table.start()
     await until(() => isReady('notebook-ana'))
@@ -193,7 +193,7 @@ describe('where a notebook is', () => {
     ])
   })
 
-  it('is asked for where the table does not know it yet, and not again at once', async () => {
+  it('is read from the cluster when the table does not have it yet, and not again at once', async () => {
     for (let i = 0; i < 50; i++) expect(await finder.find('ana')).toBeUndefined()
     expect(kubernetes.api.calls).toHaveLength(1)
     await make('ana')
@@ -204,7 +204,7 @@ describe('where a notebook is', () => {
     })
   })
 
-  it('is not told while its secret is missing, and told once it is there', async () => {
+  it('is unknown while its secret is missing, and known when it exists', async () => {
     const spec = specOf('ana')
     const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
     table.start()
@@ -214,7 +214,7 @@ describe('where a notebook is', () => {
     expect(await finder.find('ana')).toMatchObject({ token: 'late', ready: false })
   })
 
-  it("is not told of a pod that is another user's, or that ends", async () => {
+  it('is not a pod of another user, or a pod that is ending', async () => {
     const pod = await make('ana')
     table.start()
     await until(() => isReady('notebook-ana'))
@@ -231,13 +231,13 @@ describe('where a notebook is', () => {
     expect(await finder.find('..')).toBeUndefined()
   })
 
-  it('fails where the cluster has to be asked and does not answer, and is asked again', async () => {
+  it('fails when the cluster must be asked and does not answer, and is retried', async () => {
     kubernetes.api.faults.add({ action: 'reset', times: 3 })
     expect(await rejection(finder.find('ana'))).toMatchObject({ name: 'ClusterError', code: 'unavailable' })
     expect(await finder.find('ana')).toBeUndefined()
   })
 
-  it('is an IP where pods are reached by IP', () => {
+  it('is an IP address when pods are reached by IP', () => {
     const pod = { ip: '10.1.2.3' } as ClusterPod
     expect(byPodIp(pod, 'n')).toBe('http://10.1.2.3:8888')
     expect(byPodIp({ ...pod, ip: 'fd00::1' }, 'n')).toBe('http://[fd00::1]:8888')

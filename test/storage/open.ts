@@ -6,12 +6,12 @@ import { join } from 'node:path'
 import { type Dialect, Kysely, sql } from 'kysely'
 import { afterEach, describe } from 'vitest'
 
-import { postgresDialect } from '../../src/runtime/postgres.ts'
-import { sqliteDialect } from '../../src/runtime/sqlite.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import { openStateFile } from '../support/state-file.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { openStateDatabase } from '../../src/storage/state-database.ts'
 
-/** A server on which the tests may make databases; without it they run on SQLite alone. */
+/** A server on which the tests may create databases. Without it they run on SQLite only. */
 export const postgresServer = process.env['LOCKHOUSE_TEST_POSTGRES']
 
 if (postgresServer === undefined) {
@@ -21,10 +21,10 @@ if (postgresServer === undefined) {
 /** State databases that are removed after each test. */
 export interface TestDatabases {
   readonly kind: 'SQLite' | 'PostgreSQL'
-  /** Where a database of its own can be: a path, or a URL. */
+  /** A place for a new database: a path, or a URL. */
   place(): Promise<string>
   dialect(place: string): Dialect
-  /** Opens a database, a new one unless it is named. */
+  /** Opens a database: a new one unless a place is given. */
   open(place?: string): Promise<Kysely<StateTables>>
 }
 
@@ -37,7 +37,7 @@ export function describeDatabases(name: string, declare: (databases: TestDatabas
 function testDatabases(kind: TestDatabases['kind']): TestDatabases {
   const removals: (() => Promise<void>)[] = []
   const databases: Kysely<StateTables>[] = []
-  const dialect = (place: string): Dialect => (kind === 'SQLite' ? sqliteDialect(place) : postgresDialect(place))
+  const dialect = (place: string): Dialect => (kind === 'SQLite' ? openStateFile(place) : postgresDialect(place))
 
   afterEach(async () => {
     await Promise.all(databases.splice(0).map((db) => db.destroy()))

@@ -1,15 +1,15 @@
 import { mkdir } from 'node:fs/promises'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { postgresDialect } from '../../src/runtime/postgres.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { stateKinds } from '../support/state-kinds.ts'
+import { until } from '../support/waiting.ts'
 
 const postgres = stateKinds.find(({ name }) => name === 'PostgreSQL')!
 
-/** Two services, each with a home of its own, on one PostgreSQL database. */
+/** Two services, each with its own home, on one PostgreSQL database. */
 describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
   let one: TestService
   let other: TestService
@@ -26,7 +26,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     await one.close()
   })
 
-  it('share tokens, and a revoked one is of no use at either, at once', async () => {
+  it('share tokens, and refuse a revoked one at once on both', async () => {
     const { body } = await one.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' })
     expect((await other.get('/api/auth/me', { token: body.token })).status).toBe(200)
     expect((await one.get('/api/auth/me', { token: body.token })).status).toBe(200)
@@ -34,7 +34,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     expect((await one.get('/api/auth/me', { token: body.token })).status).toBe(401)
   })
 
-  it('write one audit log and one event log, whole under load from both', async () => {
+  it('write one audit log and one event log, both valid under load from both replicas', async () => {
     const before = (await one.get('/api/audit/verify')).body.checked
     const work = Array.from({ length: 100 }, (_, i) =>
       (i % 2 === 0 ? one : other).post('/api/pipeline-defs', { name: `d${i}`, description: '', nodes: [], edges: [] }),
@@ -46,7 +46,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     expect(events.map(({ seq }: { seq: number }) => seq)).toEqual(events.map((_: unknown, i: number) => i + 1))
   })
 
-  it('answer a repeated request with the answer of the other one', async () => {
+  it('answer a repeated request with the other replica’s answer', async () => {
     const definition = { name: 'once', description: '', nodes: [], edges: [] }
     const headers = { 'Idempotency-Key': 'same' }
     const first = await one.post('/api/pipeline-defs', definition, { headers })
@@ -61,7 +61,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     expect((await one.get('/api/pipeline-defs')).body).toHaveLength(2)
   })
 
-  it('have exactly one winner among deciders at both', async () => {
+  it('accept exactly one of several decisions sent to both', async () => {
     const made = await one.post('/api/pipeline-defs', { name: 'd', description: '', nodes: [], edges: [] })
     const version = `/api/pipeline-defs/${made.body.definition.id}/versions/${made.body.version.id}`
     await one.post(`${version}/promote`, {})
@@ -78,7 +78,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     expect(answers.filter(({ status }) => status === 409)).toHaveLength(9)
   })
 
-  it('leave what the other one runs alone when they start, and settle what a dead one left', async () => {
+  it('do not change running work of the other replica at start, and settle the work of a stopped one', async () => {
     const held = await one.context.app.operations.start({
       kind: 'expire',
       table: 'no.such',
@@ -109,11 +109,10 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
     expect((await other.get(`/api/operations/${held.id}`)).body.state).toBe('cancelled')
   })
 
-  it('survive that the server drops every connection, and know each other afterwards', async () => {
+  it('recover after the server drops every connection, and receive each other’s events afterwards', async () => {
     await dropConnections(url)
-    const until = Date.now() + 20_000
     for (const service of [one, other]) {
-      while ((await service.get('/api/pipeline-defs')).status !== 200 && Date.now() < until) await sleep(50)
+      await until(async () => (await service.get('/api/pipeline-defs')).status === 200)
       const made = await service.post('/api/pipeline-defs', { name: 'after', description: '', nodes: [], edges: [] })
       expect(made.status).toBe(201)
     }
@@ -124,17 +123,15 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
       await db.destroy()
       return rows.length
     }
-    while ((await locks()) < 2 && Date.now() < until) await sleep(100)
+    await until(async () => (await locks()) >= 2)
     expect(await locks()).toBe(2)
   })
 
-  it('work on the catalog that was configured at either', async () => {
+  it('use the catalog that was configured at either replica', async () => {
     const config = { catalog_type: 'hadoop', warehouse: `file://${one.folder}/elsewhere`, catalog_name: 'moved' }
     await mkdir(`${one.folder}/elsewhere`)
     expect((await one.call('PUT', '/api/config', { body: config })).status).toBe(200)
-    for (const deadline = Date.now() + 20_000; Date.now() < deadline; await sleep(100)) {
-      if ((await other.get('/api/config')).body.catalog_name === 'moved') break
-    }
+    await until(async () => (await other.get('/api/config')).body.catalog_name === 'moved')
     expect((await other.get('/api/config')).body).toMatchObject(config)
     expect((await other.get('/api/tables')).body.tables).toEqual([])
     const back = { ...config, catalog_name: 'back' }

@@ -15,7 +15,7 @@ const newest = Math.max(...MIGRATIONS.keys())
 describeDatabases('state database', (databases) => {
   const now = new Date('2025-01-02T03:04:05.678Z')
 
-  it('remembers every migration', async () => {
+  it('records every migration', async () => {
     const db = await databases.open()
     const applied = await db.selectFrom('_migrations').select(['version', 'name']).orderBy('version').execute()
     expect(applied).toEqual([...MIGRATIONS].map(([version, { name }]) => ({ version, name })))
@@ -38,14 +38,14 @@ describeDatabases('state database', (databases) => {
     expect((await sql`select key from settings`.execute(second)).rows).toEqual([{ key: 'k' }])
   })
 
-  it('refuses a database from a newer release and leaves it alone', async () => {
+  it('refuses a database of a newer release without changing it', async () => {
     const place = await databases.place()
     const db = await databases.open(place)
     await sql`insert into _migrations values (999, 'future', 'now')`.execute(db)
     await expect(openStateDatabase(databases.dialect(place))).rejects.toMatchObject({ code: 'NEWER_VERSION' })
   })
 
-  it('rolls a failed migration back as a whole', async () => {
+  it('rolls a failed migration back completely', async () => {
     const db = await databases.open()
     const broken: Migration = {
       name: 'broken',
@@ -66,7 +66,7 @@ describeDatabases('state database', (databases) => {
     expect(applied).toEqual([{ version: newest + 1, name: 'fixed', applied_at: '2025-01-02T03:04:05.678Z' }])
   })
 
-  it('lets several processes migrate at once', async () => {
+  it('allows several processes to migrate at the same time', async () => {
     const place = await databases.place()
     await Promise.all(Array.from({ length: 4 }, () => openInProcess(databases, place)))
     const db = await databases.open(place)

@@ -1,19 +1,19 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 
-import { createAuditRecorder } from '../../src/services/audit-service.ts'
-import { createAuditStore } from '../../src/storage/audit-store.ts'
+import { createAuditRecorder } from '../../src/services/audit/audit-service.ts'
+import { createAuditStore } from '../../src/storage/stores/audit-store.ts'
 import { isUniqueViolation } from '../../src/storage/database-error.ts'
 import {
   createIdempotencyStore,
   IDEMPOTENCY_LIFETIME_MS,
   type KeyedRequest,
-} from '../../src/storage/idempotency-store.ts'
-import type { OperationRecord } from '../../src/storage/operation-record.ts'
-import { createOperationStore } from '../../src/storage/operation-store.ts'
-import { type Cursor, decodeCursor, encodeCursor } from '../../src/storage/page.ts'
-import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/plan-store.ts'
-import { createSettingsStore } from '../../src/storage/settings-store.ts'
-import { createTokenStore } from '../../src/storage/token-store.ts'
+} from '../../src/storage/stores/idempotency-store.ts'
+import type { OperationRecord } from '../../src/storage/stores/operation-record.ts'
+import { createOperationStore } from '../../src/storage/stores/operation-store.ts'
+import type { Cursor } from '../../src/storage/page.ts'
+import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/stores/plan-store.ts'
+import { createSettingsStore } from '../../src/storage/stores/settings-store.ts'
+import { createTokenStore } from '../../src/storage/stores/token-store.ts'
 import { createTransactions } from '../../src/storage/transactions.ts'
 import { describeDatabases } from './open.ts'
 
@@ -34,7 +34,7 @@ describeDatabases('token store', (databases) => {
     createdAt: NOW.toISOString(),
   }
 
-  it('finds a token by its hash and shows no hash', async () => {
+  it('finds a token by its hash and returns no hash', async () => {
     const tokens = createTokenStore(await databases.open())
     expect(await tokens.isEmpty()).toBe(true)
     await tokens.insert(token)
@@ -76,7 +76,7 @@ function operation(id: string, more: Partial<OperationRecord> = {}): OperationRe
 }
 
 describeDatabases('operation store', (databases) => {
-  it('returns every field as it went in', async () => {
+  it('returns every field as it was stored', async () => {
     const operations = createOperationStore(await databases.open())
     const full: OperationRecord = {
       ...operation('op-1'),
@@ -88,7 +88,7 @@ describeDatabases('operation store', (databases) => {
       progress: { files_done: 1, files_total: 3, bytes_done: 10, bytes_total: 30 },
       baseMetadataLocation: '/w/m/1.json',
       baseSnapshotId: '6816997371555012807',
-      stagedMetadataLocation: '/w/m/2.json',
+      staged: { kind: 'file', location: '/w/m/2.json' },
       snapshotId: '8593920101374128463',
       cleanup: { files: ['/w/d/a.parquet'], prefixes: ['/w/d/op-1-'] },
       healthBefore: { score: 10 },
@@ -106,7 +106,7 @@ describeDatabases('operation store', (databases) => {
     expect(await operations.find('op-3')).toBeUndefined()
   })
 
-  it('updates a running operation only, and leaves absent fields alone', async () => {
+  it('updates running operations only, and leaves absent fields unchanged', async () => {
     const operations = createOperationStore(await databases.open())
     await operations.insert(operation('op-1', { plan: { a: 1 } }))
     expect(await operations.update('op-1', { snapshotId: '5' })).toBe(true)
@@ -122,7 +122,7 @@ describeDatabases('operation store', (databases) => {
     expect(await operations.update('op-none', { snapshotId: '5' })).toBe(false)
   })
 
-  it('ends once; an unknown outcome is settled later', async () => {
+  it('ends an operation once; an unknown outcome is settled later', async () => {
     const operations = createOperationStore(await databases.open())
     await operations.insert(operation('op-1'))
     const finishedAt = later(1).toISOString()
@@ -139,7 +139,7 @@ describeDatabases('operation store', (databases) => {
     expect(await operations.listUnsettled()).toEqual([])
   })
 
-  it('pages newest first without gaps or repeats, also among equal times', async () => {
+  it('pages newest first without gaps or repeats, also with equal times', async () => {
     const operations = createOperationStore(await databases.open())
     const ids = Array.from({ length: 25 }, (_, i) => `op-${String(i).padStart(3, '0')}`)
     for (const [i, id] of ids.entries()) {
@@ -151,7 +151,7 @@ describeDatabases('operation store', (databases) => {
     do {
       const page = await operations.list({}, { limit: 7, ...(after && { after }) })
       seen.push(...page.items.map((item) => item.id))
-      after = page.next && decodeCursor(encodeCursor(page.next))
+      after = page.next
     } while (after)
     expect(seen).toEqual(ids.toReversed())
     const even = await operations.list({ table: 'db.even', kind: 'compact', state: 'running' }, { limit: 13 })
@@ -161,14 +161,8 @@ describeDatabases('operation store', (databases) => {
   })
 })
 
-describe('page tokens', () => {
-  it.each(['', 'x', '!!', btoa('{}'), btoa('[1,2]'), btoa('["a"]'), btoa('["a","b","c"]')])('refuses %j', (token) => {
-    expect(decodeCursor(token)).toBeUndefined()
-  })
-})
-
 describeDatabases('plan store', (databases) => {
-  it('forgets a plan after its lifetime', async () => {
+  it('deletes a plan after its lifetime', async () => {
     const plans = createPlanStore(await databases.open())
     const plan = {
       id: 'plan-1',
@@ -189,7 +183,7 @@ describeDatabases('plan store', (databases) => {
 })
 
 describeDatabases('settings store', (databases) => {
-  it('sets a value only over the revision that was seen', async () => {
+  it('sets a value only when the revision is unchanged', async () => {
     const settings = createSettingsStore(await databases.open())
     expect(await settings.get('catalog')).toBeUndefined()
     expect(await settings.set('catalog', { type: 'sql' }, { expectedRevision: 0, now: NOW })).toBe(1)
@@ -216,7 +210,7 @@ describeDatabases('idempotency store', (databases) => {
   }
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 
-  it('lets one of many claim a key, then answers again', async () => {
+  it('lets one of many requests claim a key, then returns its answer', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     const claims = await Promise.all(Array.from({ length: 10 }, () => keys.claim(request, NOW)))
     expect(claims.filter((claim) => claim.kind === 'claimed')).toHaveLength(1)
@@ -225,7 +219,7 @@ describeDatabases('idempotency store', (databases) => {
     expect(await keys.claim(request, NOW)).toEqual({ kind: 'answered', answer })
   })
 
-  it('tells another body, path or method under the same key, but keeps users apart', async () => {
+  it('refuses another body, path or method with the same key, and separates users', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     expect(await keys.claim({ ...request, bodySha256: 'bb' }, NOW)).toEqual({ kind: 'mismatch' })
@@ -233,7 +227,7 @@ describeDatabases('idempotency store', (databases) => {
     expect(await keys.claim({ ...request, user: 'bob', bodySha256: 'bb' }, NOW)).toEqual({ kind: 'claimed' })
   })
 
-  it('gives a key back, but never one that has an answer', async () => {
+  it('releases a key, but never one that has an answer', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     await keys.release('alice', 'k1')
@@ -243,7 +237,7 @@ describeDatabases('idempotency store', (databases) => {
     expect((await keys.claim(request, NOW)).kind).toBe('answered')
   })
 
-  it('gives back what a dead process claimed, unless the request had its effect', async () => {
+  it('releases keys claimed by a dead process, unless the request had its effect', async () => {
     const db = await databases.open()
     const dead = createIdempotencyStore(db, { id: 1, isAlive: async (id) => id === 1 })
     await dead.claim(request, NOW)
@@ -264,7 +258,7 @@ describeDatabases('idempotency store', (databases) => {
     expect(await alive.claim({ ...request, key: 'k2' }, NOW)).toEqual({ kind: 'claimed' })
   })
 
-  it('forgets answers after a day', async () => {
+  it('deletes answers after a day', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
     await keys.complete('alice', 'k1', answer)

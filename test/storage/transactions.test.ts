@@ -13,7 +13,7 @@ describeDatabases('transactions', (databases) => {
     return rows.map(({ key }) => key)
   }
 
-  it('lets work that waits together share commits', async () => {
+  it('combines waiting work into shared commits', async () => {
     const { inTransaction, onCommit } = createTransactions(await databases.open())
     let commits = 0
     onCommit(() => commits++)
@@ -23,7 +23,7 @@ describeDatabases('transactions', (databases) => {
     expect(commits).toBeLessThan(20)
   })
 
-  it('tells of success only what another connection can read', async () => {
+  it('reports success only when another connection can read the change', async () => {
     const place = await databases.place()
     const { inTransaction } = createTransactions(await databases.open(place))
     const other = await databases.open(place)
@@ -34,7 +34,7 @@ describeDatabases('transactions', (databases) => {
     expect(await Promise.all(seen)).toEqual(seen.map(() => true))
   })
 
-  it('undoes the work that fails and nothing of its neighbours', async () => {
+  it('rolls back failed work and no other work of the group', async () => {
     const db = await databases.open()
     const { inTransaction } = createTransactions(db)
     const settled = await Promise.allSettled(
@@ -56,7 +56,7 @@ describeDatabases('transactions', (databases) => {
   })
 
   it.each(['fails', 'goes on'])(
-    'tells nobody of success when the database gave the group up and the work %s',
+    'reports no success when the database rolled the group back and the work %s',
     async (how) => {
       const db = await databases.open()
       const { inTransaction } = createTransactions(db)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { numbered, openLab, type StreamLab, until } from './support.ts'
+import { numbered, openLab, type StreamLab } from './support.ts'
+import { until } from '../support/waiting.ts'
 
 describe('a pipeline from table to table', () => {
   let lab: StreamLab
@@ -10,7 +11,7 @@ describe('a pipeline from table to table', () => {
 
   const start = async (body: object) => lab.service.post('/api/pipeline/start', { trigger_interval: '100 ms', ...body })
 
-  it('copies what the source holds, then what is appended', async () => {
+  it('copies existing rows, then appended rows', async () => {
     await lab.createTable('s.a', [
       ['id', 'long'],
       ['name', 'string'],

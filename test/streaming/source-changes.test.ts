@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../src/catalog/commit-table.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
-import type { TableMetadata } from '../../src/iceberg/metadata.ts'
-import { addColumn, dropColumn, renameColumn } from '../../src/iceberg/update/schema-update.ts'
+import type { TableMetadata } from '../../src/iceberg/metadata/metadata.ts'
+import { addColumn, dropColumn, renameColumn } from '../../src/iceberg/update/apply/schema-update.ts'
 import type { TableUpdate } from '../../src/iceberg/update/table-update.ts'
-import { runCompaction } from '../../src/maintenance/compaction.ts'
-import { runExpiry } from '../../src/maintenance/expiry.ts'
+import { runCompaction } from '../../src/maintenance/compaction/compact.ts'
+import { runExpiry } from '../../src/maintenance/expiry/expire.ts'
 import { runRollback } from '../../src/maintenance/rollback.ts'
-import { deleteRow, numbered, openLab, type StreamLab, until } from './support.ts'
+import { deleteRow, numbered, openLab, type StreamLab } from './support.ts'
+import { until } from '../support/waiting.ts'
 
-describe('a pipeline whose tables others change', () => {
+describe('a pipeline whose tables are changed by others', () => {
   let lab: StreamLab
   beforeAll(async () => {
     lab = await openLab()
@@ -50,7 +51,7 @@ describe('a pipeline whose tables others change', () => {
   const untilRows = (name: string, rows: number) =>
     until(async () => (await sinkRows(name)).length >= rows, `${rows} rows in the sink of ${name}`)
 
-  /** A change of the schema by somebody who does not ask the service. */
+  /** A schema change by a client that does not use the service. */
   async function change(
     table: string,
     stage: (metadata: TableMetadata) => { updates: readonly TableUpdate[] },
@@ -62,7 +63,7 @@ describe('a pipeline whose tables others change', () => {
     }))
   }
 
-  it('fills a column that the source has dropped with nulls, and takes one of that name that comes again', async () => {
+  it('fills a column dropped from the source with nulls, and maps a new column of the same name', async () => {
     await makeSource('dropped')
     const id = await start('dropped')
     await untilRows('dropped', 10)
@@ -75,12 +76,12 @@ describe('a pipeline whose tables others change', () => {
     const rows = await sinkRows('dropped')
     expect(rows).toContain('{"id":"10","name":null}')
     expect(rows).toContain('{"id":"11","name":"again"}')
-    expect(rows).toContain('{"id":"3","name":"n3"}') // what was there before stays as it was
+    expect(rows).toContain('{"id":"3","name":"n3"}') // existing values stay unchanged
     expect(await status(id)).toMatchObject({ state: 'running', error: null })
     await stop(id)
   })
 
-  it('keeps apart what two columns held that have exchanged their names', async () => {
+  it('keeps the values of two columns apart when their names are swapped', async () => {
     await lab.createTable('s.swapped', [
       ['a', 'string'],
       ['b', 'string'],
@@ -100,7 +101,7 @@ describe('a pipeline whose tables others change', () => {
     await stop(id)
   })
 
-  it('reads batches of many schemas in one backlog, each row with the values it had', async () => {
+  it('reads batches with many schemas in one backlog, each row with its own values', async () => {
     await makeSource('backlog')
     const id = await start('backlog')
     await untilRows('backlog', 10)
@@ -117,7 +118,7 @@ describe('a pipeline whose tables others change', () => {
     await stop(id)
   })
 
-  it('waits while the sink lacks a required value, and says for which column', async () => {
+  it('waits while the sink lacks a required value, and reports the column', async () => {
     await makeSource('required')
     await lab.createTable('s.required_sink', [
       ['id', 'long'],
@@ -143,7 +144,7 @@ describe('a pipeline whose tables others change', () => {
       operationId: `compact-${name}-${Date.now()}`,
     })
 
-  /** Expires all it can as an engine does that looks at tags and heads only, and not at retention. */
+  /** Expires as much as an engine that respects only tags and branch heads and ignores retention. */
   async function expireRuthlessly(name: string, options: { sparesTags: boolean }): Promise<void> {
     await change(name, ({ refs }) => {
       const tags = Object.keys(refs).filter((ref) => ref !== 'main' && !options.sparesTags)
@@ -164,7 +165,7 @@ describe('a pipeline whose tables others change', () => {
     })
   }
 
-  it('ends with HISTORY_LOST, naming the snapshot, when what was unread is gone for good; the sink stays', async () => {
+  it('ends with HISTORY_LOST and the snapshot when unread history is gone; the sink stays unchanged', async () => {
     await makeSource('expired', 2)
     const id = await start('expired')
     await untilRows('expired', 20)
@@ -183,7 +184,7 @@ describe('a pipeline whose tables others change', () => {
   })
 
   it.each([true, false])(
-    'reads on over snapshots that expired all the same, when the files tell what came in them (its own is there: %s)',
+    'reads past expired snapshots when the files show what they added (its own tag is kept: %s)',
     async (sparesTags) => {
       const name = `gap_${sparesTags}`
       await makeSource(name, 2)
@@ -207,25 +208,28 @@ describe('a pipeline whose tables others change', () => {
     },
   )
 
-  it.each(['rewritten', 'deleted'] as const)('but not when what was read has been %s meanwhile', async (how) => {
-    for (const sparesTags of [true, false]) {
-      const name = `${how}_${sparesTags}`
-      await makeSource(name, 2)
-      const id = await start(name)
-      await untilRows(name, 20)
-      await stop(id)
-      await lab.append(`s.${name}`, numbered(20, 30))
-      if (how === 'rewritten') await compact(`s.${name}`)
-      else await deleteRow(lab, `s.${name}`, 5)
-      await lab.append(`s.${name}`, numbered(30, 40))
-      await expireRuthlessly(`s.${name}`, { sparesTags })
-      await start(name)
-      expect((await untilState(id, 'failed')).error.code, name).toBe('HISTORY_LOST')
-      expect(await sinkRows(name)).toHaveLength(20)
-    }
-  })
+  it.each(['rewritten', 'deleted'] as const)(
+    'does not read past expired snapshots when rows already read were %s meanwhile',
+    async (how) => {
+      for (const sparesTags of [true, false]) {
+        const name = `${how}_${sparesTags}`
+        await makeSource(name, 2)
+        const id = await start(name)
+        await untilRows(name, 20)
+        await stop(id)
+        await lab.append(`s.${name}`, numbered(20, 30))
+        if (how === 'rewritten') await compact(`s.${name}`)
+        else await deleteRow(lab, `s.${name}`, 5)
+        await lab.append(`s.${name}`, numbered(30, 40))
+        await expireRuthlessly(`s.${name}`, { sparesTags })
+        await start(name)
+        expect((await untilState(id, 'failed')).error.code, name).toBe('HISTORY_LOST')
+        expect(await sinkRows(name)).toHaveLength(20)
+      }
+    },
+  )
 
-  it('ends with HISTORY_LOST when the source is rolled back behind what was read', async () => {
+  it('ends with HISTORY_LOST when the source is rolled back to before its position', async () => {
     await makeSource('rolled', 3)
     const first = (await lab.load('s.rolled')).metadata.snapshots[0]?.snapshotId ?? 0n
     const id = await start('rolled')
@@ -240,7 +244,7 @@ describe('a pipeline whose tables others change', () => {
     expect(await sinkRows('rolled')).toHaveLength(30)
   })
 
-  it('writes into a sink that others write into, compact and expire, and nobody loses a row', async () => {
+  it('writes into a sink that others write, compact and expire, and no row is lost', async () => {
     await makeSource('shared')
     const id = await start('shared', { max_files_per_batch: 1 })
     await untilRows('shared', 10)
@@ -263,7 +267,7 @@ describe('a pipeline whose tables others change', () => {
     await stop(id)
   })
 
-  it('waits while its sink is gone, and ends when another table has its name', async () => {
+  it('waits while its sink is missing, and fails when another table has its name', async () => {
     await makeSource('lostsink')
     const id = await start('lostsink')
     await untilRows('lostsink', 10)

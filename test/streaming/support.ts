@@ -3,22 +3,22 @@ import { commitTable } from '../../src/catalog/commit-table.ts'
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { Engine } from '../../src/engines/engine.ts'
-import { newDataLocation } from '../../src/iceberg/locations.ts'
-import { currentSchema, currentSpec } from '../../src/iceberg/metadata.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import type { PartitionSpec } from '../../src/iceberg/partitioning.ts'
-import { partitionPath, partitionType } from '../../src/iceberg/partitioning.ts'
-import { planFiles } from '../../src/iceberg/scan.ts'
-import type { Table } from '../../src/iceberg/table.ts'
-import type { NestedField, SimpleTypeName, Type } from '../../src/iceberg/types.ts'
-import { stageRowDelta } from '../../src/iceberg/update/stage-row-delta.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
+import { newDataLocation } from '../../src/iceberg/metadata/locations.ts'
+import { currentSchema, currentSpec } from '../../src/iceberg/metadata/metadata.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import type { PartitionSpec } from '../../src/iceberg/partitioning/partitioning.ts'
+import { partitionPath, partitionType } from '../../src/iceberg/partitioning/partitioning.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import type { Table } from '../../src/iceberg/metadata/table.ts'
+import type { NestedField, SimpleTypeName, Type } from '../../src/iceberg/schema/types.ts'
+import { stageRowDelta } from '../../src/iceberg/update/stage/stage-row-delta.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import { startTestService, type TestService, type TestServiceOptions } from '../support/service.ts'
 
 type Column = readonly [name: string, type: SimpleTypeName | Type]
 
-/** A service with an engine of its own for writers and readers that are not the service. */
+/** A service, and a separate engine for readers and writers other than the service. */
 export interface StreamLab {
   readonly service: TestService
   readonly engine: Engine
@@ -111,7 +111,7 @@ export function numbered(from: number, to: number): string {
   return `SELECT i AS c1, 'n' || i AS c2 FROM range(${from}, ${to}) t(i)`
 }
 
-/** Takes away the row with this `id`, by a position delete. */
+/** Removes the row with this `id` by a position delete. */
 export async function deleteRow(lab: StreamLab, name: string, id: number): Promise<void> {
   const table = await lab.load(name)
   const schema = currentSchema(table.metadata)
@@ -153,7 +153,7 @@ async function commitDelete(
   )
 }
 
-/** Data files in the folder of a table that it does not have. */
+/** Data files in the folder of a table that the table does not reference. */
 export async function orphansOf(table: Table): Promise<string[]> {
   const known = new Set((await planFiles(table)).map(({ dataFile }) => dataFile.filePath))
   const orphans: string[] = []
@@ -161,19 +161,4 @@ export async function orphansOf(table: Table): Promise<string[]> {
     if (!known.has(location)) orphans.push(location)
   }
   return orphans
-}
-
-/** Waits until the check answers something that is not undefined or false. */
-export async function until<T>(
-  check: () => Promise<T | undefined | false>,
-  what = 'the condition',
-  ms = 20_000,
-): Promise<T> {
-  const deadline = Date.now() + ms
-  for (;;) {
-    const found = await check()
-    if (found !== undefined && found !== false) return found
-    if (Date.now() > deadline) throw new Error(`${what} did not come about within ${ms} ms`)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
 }

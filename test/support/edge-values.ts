@@ -1,5 +1,5 @@
-import { parseTypeText } from '../../src/iceberg/type-text.ts'
-import type { PrimitiveType, Value } from '../../src/iceberg/types.ts'
+import { parseTypeText } from '../../src/iceberg/schema/type-text.ts'
+import type { PrimitiveType, Value } from '../../src/iceberg/schema/types.ts'
 
 const INT_MIN = -(2 ** 31)
 const INT_MAX = 2 ** 31 - 1

@@ -1,7 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { createOpenApiDocument } from '../../src/routes/openapi/openapi-document.ts'
-import type { Route } from '../../src/routes/route.ts'
+import type { Route } from '../../src/routes/routing/route.ts'
 
 /** A real answer, to be held against the document. */
 export interface AnswerToCheck {

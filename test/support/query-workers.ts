@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { every } from './waiting.ts'
 
 /** Whether the processes that run SQL of users can be watched here. */
 export const CAN_WATCH_WORKERS = process.platform === 'linux'
@@ -42,13 +43,14 @@ export function isAlive(pid: number): boolean {
 
 /** Looks at the workers of a process again and again. */
 export class WorkerWatch {
-  readonly #timer: NodeJS.Timeout
+  /** Ends the looking. */
+  readonly stop: () => void
   /** The most that one worker had, and all of them together. */
   largest = 0
   together = 0
 
   constructor(parent: number, everyMs = 10) {
-    this.#timer = setInterval(() => {
+    this.stop = every(everyMs, () => {
       const workers = workersOf(parent)
       const sizes = workers.map(({ residentBytes }) => residentBytes)
       this.largest = Math.max(this.largest, ...workers.map(({ peakBytes }) => peakBytes))
@@ -56,10 +58,6 @@ export class WorkerWatch {
         this.together,
         sizes.reduce((sum, size) => sum + size, 0),
       )
-    }, everyMs)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
+    })
   }
 }

@@ -1,4 +1,4 @@
-import { detectRuntime } from '../../src/runtime/runtime.ts'
+import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { startTestService, type TestService, type TestServiceOptions } from './service.ts'
 
 /** A {@link TestService} that also listens on a socket of loopback. */

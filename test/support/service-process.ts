@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { OutputTail } from '../interop/harness/child-output.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from './network/free-port.ts'
 import { ADMIN_TOKEN } from './service.ts'
+import { until } from './waiting.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const START_MS = 60_000
@@ -87,10 +88,10 @@ async function untilReady(
   url: string,
   tail: OutputTail,
 ): Promise<void> {
-  for (const until = Date.now() + START_MS; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
+  const isReady = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`the service ended at its start:\n${tail.text}`)
-    if (Date.now() > until) throw new Error(`the service did not answer within a minute:\n${tail.text}`)
     const response = await fetch(`${url}/api/health/live`).catch(() => undefined)
-    if (response?.status === 200) return
+    return response?.status === 200
   }
+  await until(isReady, () => `an answer of the service:\n${tail.text}`, START_MS)
 }

@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import type { Hono } from 'hono'
 import { createApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config/config.ts'
-import { type Context, type ContextOptions, createContext } from '../../src/context.ts'
+import { type Context, type ContextOptions, createContext } from '../../src/context/create-context.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
 import type { AppEnv } from '../../src/middleware/app-env.ts'
-import { prepareHome } from '../../src/runtime/home.ts'
-import { detectRuntime } from '../../src/runtime/runtime.ts'
+import { prepareHome } from '../../src/server/home.ts'
+import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
-import { type EventsShape, makeEvents } from '../../src/services/demo-lakehouse.ts'
+import { type EventsShape, makeEvents } from '../../src/services/catalogs/demo-lakehouse.ts'
 import { createLogger } from '../../src/services/logger.ts'
 import { createOpenApiCheck } from './openapi-check.ts'
 
@@ -124,7 +124,7 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
   const context = await createContext({
     config,
     env,
-    runtime: await detectRuntime(),
+    openStateFile: (await detectRuntime()).openStateFile,
     home: await prepareHome(config.home),
     log: createLogger(config.logLevel, () => undefined),
     ...(options.overrides ? { overrides: options.overrides } : {}),

@@ -6,7 +6,7 @@ import { LARGE_ORDERS } from './support/scene.ts'
 
 const PATIENCE = { timeout: 30_000 }
 
-/** A second version: another threshold, the sink renamed, a node more. */
+/** A second version: another threshold, the sink renamed, one more node. */
 const CHANGED = {
   nodes: [
     LARGE_ORDERS.nodes[0],
@@ -25,7 +25,7 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
   const journey = useJourney()
   const definitions = () => journey.house.call('GET', '/api/pipeline-defs')
 
-  it('leave as documents and come back as definitions of their own', async () => {
+  it('can be exported and imported as new definitions', async () => {
     const engineer = await journey.house.addUser('ana', 'DataEngineer')
     const { definition } = await journey.house.call(
       'POST',
@@ -45,7 +45,7 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     const dialog = page.getByRole('dialog')
     const choose = async (chosen: string | { name: string; text: string }): Promise<void> => {
       const chooser = page.waitForEvent('filechooser')
-      await dialog.getByRole('button', { name: 'Document' }).click()
+      await dialog.getByRole('button', { name: 'File', exact: true }).click()
       const payload =
         typeof chosen === 'string'
           ? chosen
@@ -53,10 +53,10 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
       await (await chooser).setFiles(payload)
     }
     await choose({ name: 'report.json', text: '{"rows": 3}' })
-    await dialog.getByText('This is not an exported version').waitFor()
+    await dialog.getByText('This file is not an exported version').waitFor()
     expect(await dialog.getByRole('button', { name: 'Import' }).isEnabled()).toBe(false)
     await choose(file)
-    await dialog.getByText('“Large orders” will be made from it.').waitFor()
+    await dialog.getByText('Creates “Large orders”.').waitFor()
     await dialog.getByRole('button', { name: 'Import' }).click()
     await page.waitForURL(/\/definitions\/def-/)
     await expect.poll(() => page.locator('.react-flow__node').count(), PATIENCE).toBe(3)
@@ -65,7 +65,7 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     expect((await definitions()).definitions ?? (await definitions())).toHaveLength(2)
   })
 
-  it('are not renamed over the words of somebody else unseen', async () => {
+  it('do not overwrite a rename by someone else without a warning', async () => {
     const { house } = journey
     const { definition } = await house.call('POST', '/api/pipeline-defs', { name: 'Mine', description: '' })
     const path = `/api/pipeline-defs/${definition.id}`
@@ -74,10 +74,10 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     await page.getByRole('button', { name: 'Edit name and description' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByLabel('Name').fill('Ours')
-    await house.call('POST', `${path}/versions`, LARGE_ORDERS) // no reason to refuse a name
+    await house.call('POST', `${path}/versions`, LARGE_ORDERS) // not a reason to refuse a name
     await house.call('PUT', path, { name: 'Theirs', description: 'Of another window' })
     await dialog.getByRole('button', { name: 'Save' }).click()
-    await dialog.getByText('It is now “Theirs”, described as “Of another window”.').waitFor()
+    await dialog.getByText('It is now “Theirs”, with the description “Of another window”.').waitFor()
     expect(await house.call('GET', path)).toMatchObject({ name: 'Theirs' })
     expect(await dialog.getByLabel('Name').inputValue()).toBe('Ours')
     await house.call('POST', `${path}/versions`, LARGE_ORDERS)
@@ -87,19 +87,19 @@ describe.skipIf(chromiumPath === undefined)('definitions on the web page', () =>
     await house.call('DELETE', path)
   })
 
-  it('show on the canvas what a version changes', async () => {
+  it('show the changes of a version on the canvas', async () => {
     const page = await journey.signIn()
     const found = await definitions()
     const { id } = (found.definitions ?? found)[0]
     const [first] = await journey.house.call('GET', `/api/pipeline-defs/${id}/versions`)
     const second = await journey.house.call('POST', `/api/pipeline-defs/${id}/versions`, CHANGED)
     await page.goto(`${journey.house.url}/definitions/${id}?tab=versions`)
-    await page.getByRole('link', { name: 'Changes of v2 against v1' }).click()
+    await page.getByRole('link', { name: 'Changes from v1 to v2' }).click()
     await page.waitForURL((url) => url.searchParams.get('compare') === first.id)
     expect(new URL(page.url()).searchParams.get('version')).toBe(second.id)
 
-    const changes = page.getByRole('region', { name: 'From v1 to v2' })
-    await changes.getByText('Added 2').waitFor() // a node and an edge; another edge now ends elsewhere
+    const changes = page.getByRole('region', { name: 'Changes from v1 to v2' })
+    await changes.getByText('Added 2').waitFor() // a node and an edge; another edge now ends at a different node
     await changes.getByText('total > 100').waitFor()
     await changes.getByText('total > 250').waitFor()
     const drawn = page.locator('.react-flow__node')

@@ -1,12 +1,12 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { NODE_SIZE } from '../../frontend/src/features/designer/auto-layout.ts'
+import { NODE_SIZE } from '../../frontend/src/components/graph/graph.ts'
 import { chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
 const SOON = { timeout: 20_000 }
 
-/** A chain of filters in a long line: wider than any screen at full size. */
+/** A long chain of filters in one line: wider than any screen at full size. */
 function longGraph(count: number) {
   const nodes = Array.from({ length: count }, (_, at) => ({
     id: `n${at}`,
@@ -18,16 +18,49 @@ function longGraph(count: number) {
   return { nodes, edges }
 }
 
-/** The same in rows of ten. */
+/** The same chain in rows of ten. */
 function gridGraph(count: number) {
   const { nodes, edges } = longGraph(count)
   const place = (at: number) => ({ x: (at % 10) * 240, y: Math.floor(at / 10) * 110 })
   return { nodes: nodes.map((node, at) => ({ ...node, position: place(at) })), edges }
 }
 
+interface DrawingRecord {
+  /** How many nodes were added to the page at once, for each time. */
+  readonly added: readonly number[]
+  readonly transitions: number
+}
+
+/** Records how the nodes of the pages that are opened afterwards are drawn. */
+async function recordDrawing(page: Page): Promise<() => Promise<DrawingRecord>> {
+  await page.addInitScript(`
+    globalThis.drawing = { added: [], transitions: 0 }
+    addEventListener('transitionrun', () => drawing.transitions++)
+    new MutationObserver((records) => {
+      const added = records.flatMap(({ addedNodes }) => [...addedNodes])
+      const count = added.filter((node) => node.classList?.contains('react-flow__node')).length
+      if (count > 0) drawing.added.push(count)
+    }).observe(document, { childList: true, subtree: true })`)
+  return () => page.evaluate<DrawingRecord>('drawing')
+}
+
+/** The largest distance between an end of an edge and the handle that it belongs to, pixels. */
+function largestGap(page: Page): Promise<number> {
+  return page.evaluate<number>(`Math.max(...[...document.querySelectorAll('.react-flow__edge')].flatMap((edge) => {
+    const [from, to] = edge.dataset.id.slice(1).split('-')
+    const path = edge.querySelector('.react-flow__edge-path')
+    const at = (length) => path.getPointAtLength(length).matrixTransform(path.getScreenCTM())
+    const handle = (id, type) =>
+      document.querySelector('.react-flow__node[data-id="' + id + '"] .react-flow__handle.' + type).getBoundingClientRect()
+    const gap = (point, x, { top, bottom }) => Math.hypot(point.x - x, point.y - (top + bottom) / 2)
+    const [source, target] = [handle(from, 'source'), handle(to, 'target')]
+    return [gap(at(0), source.right, source), gap(at(path.getTotalLength()), target.left, target)]
+  }))`)
+}
+
 const viewOf = (page: Page): Promise<string | null> => page.locator('.react-flow__viewport').getAttribute('style')
 
-/** How many nodes are not wholly on the canvas. */
+/** The number of nodes that are not fully on the canvas. */
 function hiddenNodes(page: Page): Promise<number> {
   return page.evaluate<number>(`(() => {
     const canvas = document.querySelector('.react-flow').getBoundingClientRect()
@@ -38,7 +71,7 @@ function hiddenNodes(page: Page): Promise<number> {
   })()`)
 }
 
-describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
+describe.skipIf(chromiumPath === undefined)('the canvas of the designer', () => {
   const journey = useJourney()
 
   async function openDefinition(name: string, graph: object): Promise<Page> {
@@ -49,7 +82,7 @@ describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
     return page
   }
 
-  it('has the result of a validation on the screen, with every problem within reach', async () => {
+  it('shows the result of a validation, with every problem reachable', async () => {
     const page = await openDefinition('Broken', longGraph(12))
     await page.getByRole('button', { name: 'Validate' }).click()
     const result = page.getByRole('region', { name: 'Validation' })
@@ -63,16 +96,58 @@ describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
     await expect.poll(() => result.getByText(/^Invalid: /).count(), SOON).toBe(0)
   })
 
-  it('draws a large graph with all its edges, and shows all of it', async () => {
+  it('renders a large graph with all its edges, and shows all of it', async () => {
     const page = await openDefinition('Large', gridGraph(60))
     await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(60)
     await expect.poll(() => page.locator('.react-flow__edge').count(), SOON).toBe(59)
     expect(await hiddenNodes(page)).toBe(0)
-    // The size that the canvas takes nodes to have, so that it need not measure them.
+    // The node size that the canvas assumes, so that it need not measure the nodes.
     const sizes = await page.evaluate<unknown>(
       `[...document.querySelectorAll('.react-flow__node')].map((node) => node.offsetWidth + ' × ' + node.offsetHeight)`,
     )
     expect(sizes).toEqual(Array.from({ length: 60 }, () => `${NODE_SIZE.width} × ${NODE_SIZE.height}`))
+  })
+
+  it('draws a large graph a few nodes at a time, each once, and without transitions', async () => {
+    const page = await openDefinition('First', gridGraph(2))
+    const drawing = await recordDrawing(page)
+    const { definition } = await journey.house.call('POST', '/api/pipeline-defs', {
+      name: 'In steps',
+      description: '',
+      ...gridGraph(60),
+    })
+    await page.goto(`${journey.house.url}/definitions/${definition.id}`)
+    await expect.poll(() => page.locator('.react-flow__edge').count(), SOON).toBe(59)
+    const { added, transitions } = await drawing()
+    expect(Math.max(...added)).toBeLessThanOrEqual(8)
+    expect(added.reduce((sum, count) => sum + count, 0)).toBe(60)
+    expect(transitions).toBe(0)
+  })
+
+  it('draws edges from handle to handle, and connects nodes by dragging', async () => {
+    const { nodes } = gridGraph(3)
+    const edges = [{ id: 'en0-n1', source: 'n0', target: 'n1' }]
+    const page = await openDefinition('Handles', { nodes, edges })
+    await expect.poll(() => page.locator('.react-flow__edge').count(), SOON).toBe(1)
+    expect(await largestGap(page)).toBeLessThan(1)
+    const handleOf = (id: string, type: string) => page.locator(`.react-flow__node[data-id="${id}"] .${type}`)
+    await handleOf('n1', 'source').dragTo(handleOf('n2', 'target'))
+    await expect.poll(() => page.locator('.react-flow__edge').count(), SOON).toBe(2)
+  })
+
+  it('arranges a graph without positions, and does not count this as a change', async () => {
+    const { nodes, edges } = longGraph(12)
+    const page = await openDefinition('No positions', {
+      nodes: nodes.map((node) => ({ ...node, position: { x: 0, y: 0 } })),
+      edges,
+    })
+    await expect.poll(() => page.locator('.react-flow__node').count(), SOON).toBe(12)
+    const positions = await page.evaluate<number>(
+      `new Set([...document.querySelectorAll('.react-flow__node')].map(({ style }) => style.transform)).size`,
+    )
+    expect(positions).toBe(12)
+    await expect.poll(() => hiddenNodes(page), SOON).toBe(0)
+    expect(await page.getByRole('button', { name: 'Save as new version' }).isDisabled()).toBe(true)
   })
 
   it('shows all nodes after they are arranged', async () => {
@@ -85,7 +160,7 @@ describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
     await expect.poll(() => hiddenNodes(page), SOON).toBe(0)
   })
 
-  it('stays where it is when a node is added, which appears in it', async () => {
+  it('does not move when a node is added, and the node appears inside it', async () => {
     const page = await openDefinition('Steady', longGraph(12))
     await page.locator('.react-flow__node').first().waitFor()
     const zoomIn = page.getByRole('button', { name: 'Zoom in' })
@@ -100,7 +175,7 @@ describe.skipIf(chromiumPath === undefined)('the view of the designer', () => {
     expect(await hiddenNodes(page)).toBe(hidden)
   })
 
-  it('of an empty graph offers nothing to run', async () => {
+  it('has no run button for an empty graph', async () => {
     const page = await openDefinition('Empty', { nodes: [], edges: [] })
     await page.getByText('No nodes yet').waitFor()
     expect(await page.getByText('Run this version').count()).toBe(0)

@@ -2,20 +2,20 @@ import { describe, expect, it } from 'vitest'
 import { accessibilityBreaches, chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
-/** Pages of which there is nothing yet, what they say, and what they offer to begin with. */
+/** Pages without data, their message, and the first action that they offer. */
 const PAGES: readonly (readonly [string, string, string | undefined])[] = [
   ['/tables', 'No tables yet', 'Register table'],
   ['/pipelines', 'No pipelines yet', undefined],
   ['/definitions', 'No definitions yet', 'New definition'],
   ['/approvals', 'No approval requests yet', undefined],
-  ['/operations', 'Nothing was run yet', undefined],
+  ['/operations', 'No operations yet', undefined],
   ['/settings/webhooks', 'No webhooks', undefined],
 ]
 
 describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page', () => {
   const journey = useJourney(() => ({ env: { LOCKHOUSE_DEMO: '0' } }))
 
-  it('says on each page what is not there yet, and how it comes about', async () => {
+  it('has a message on each page about what is missing and how to create it', async () => {
     const page = await journey.signIn()
     const breaches: Record<string, readonly string[]> = {}
     for (const [path, title, offer] of PAGES) {
@@ -28,15 +28,16 @@ describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page'
     expect(breaches).toEqual({})
   })
 
-  it('tells of addresses that lead nowhere', async () => {
+  it('has a message for addresses that do not exist', async () => {
     const page = await journey.signIn()
     await page.goto(`${journey.house.url}/tables/demo.gone`)
     await page.getByText('Table not found').waitFor()
     await page.goto(`${journey.house.url}/definitions/def-00000000000000000000000000`)
-    await page.getByText('No such definition').waitFor()
+    await page.getByText('Definition not found').waitFor()
     await page.goto(`${journey.house.url}/operations/op-00000000000000000000000000`)
-    await page.getByText('No such operation').waitFor()
+    await page.getByText('Operation not found').waitFor()
     await page.goto(`${journey.house.url}/nowhere`)
-    await page.getByText('Nothing here', { exact: true }).waitFor()
+    await page.getByText('Page not found', { exact: true }).waitFor()
+    expect(await accessibilityBreaches(page)).toEqual([])
   })
 })

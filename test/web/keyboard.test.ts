@@ -1,14 +1,14 @@
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
-import { chromiumPath } from './support/browser.ts'
+import { accessibilityBreaches, chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
 const MOST_STOPS = 60
 
-describe.skipIf(chromiumPath === undefined)('the keyboard alone', () => {
+describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
   const journey = useJourney()
 
-  it('leads from sign-in to a compacted table', async () => {
+  it('is sufficient from sign-in to a compacted table', async () => {
     const page = await journey.arrive()
     await page.goto(`${journey.house.url}/tables`)
     await page.waitForURL(/\/sign-in/)
@@ -43,7 +43,29 @@ describe.skipIf(chromiumPath === undefined)('the keyboard alone', () => {
     expect(health).toMatchObject({ data_file_count: 1, score: 100, record_count: 119_400 })
   })
 
-  it('skips the navigation, and walks the rows of a list', async () => {
+  it('includes the search, which announces the selected entry and restores the focus', async () => {
+    const page = await journey.signIn()
+    const filter = page.getByPlaceholder('Filter by name')
+    await filter.focus()
+    await page.keyboard.press('Control+k')
+    const field = page.getByRole('combobox', { name: 'Find a table or page' })
+    await field.waitFor()
+    await page.keyboard.type('demo')
+    await page.getByRole('option', { name: 'demo.events', selected: true }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    const chosen = page.getByRole('option', { name: 'demo.orders', selected: true })
+    await chosen.waitFor()
+    expect(await field.getAttribute('aria-activedescendant')).toBe(await chosen.getAttribute('id'))
+    expect(await accessibilityBreaches(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await field.waitFor({ state: 'detached' })
+    expect(await hasFocus(page, filter)).toBe(true)
+    await page.keyboard.press('Control+k')
+    await field.waitFor()
+    expect(await field.inputValue()).toBe('')
+  })
+
+  it('includes the skip link and the rows of a list', async () => {
     const page = await journey.signIn()
     await page.getByRole('link', { name: 'events' }).waitFor()
     await page.keyboard.press('Tab')
@@ -64,13 +86,13 @@ function tabTo(page: Page, wanted: Locator): Promise<void> {
   return press(page, 'Tab', wanted)
 }
 
-/** Presses a key until what is wanted has the focus; fails when it never gets it. */
+/** Presses a key until the wanted element has the focus; fails when it never gets it. */
 async function press(page: Page, key: string, wanted: Locator): Promise<void> {
   await wanted.first().waitFor()
   for (let stops = 0; stops < MOST_STOPS; stops++) {
     if (await hasFocus(page, wanted)) return
     await page.keyboard.press(key)
-    await page.waitForTimeout(50) // lists draw a row before they focus it
+    await page.waitForTimeout(50) // lists render a row before they focus it
   }
   throw new Error(`${key} does not lead to ${wanted.toString()}`)
 }

@@ -7,13 +7,13 @@ describe.skipIf(chromiumPath === undefined)('a link with a token', () => {
   const journey = useJourney(() => ({ env: { LOCKHOUSE_DEMO: '0' } }))
   const signedInAs = (page: Page): Promise<string> =>
     page.evaluate(async () => String(Object(await (await fetch('/api/auth/me')).json()).user))
-  /** Follows a link in a page that is open, as a click on it elsewhere does. */
+  /** Opens a link in an existing page, like a click on it in another program. */
   const follow = async (page: Page, token: string): Promise<void> => {
     await page.goto('about:blank')
     await page.goto(`${journey.house.url}/settings/about#token=${token}`)
   }
 
-  it('asks whoever is signed in as somebody else, naming both; to close, to press Enter or Escape is to stay', async () => {
+  it('asks a user who is signed in under another name, and shows both; Close, Enter and Escape mean stay', async () => {
     const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
     const other = await journey.house.addUser('bo', 'Auditor')
     for (const answer of ['Stay signed in as ana', 'Enter', 'Escape', 'Close']) {
@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)('a link with a token', () => {
     }
   })
 
-  it('replaces the session when it is told to, and nothing of the old one is left', async () => {
+  it('replaces the session on request, and removes all data of the old one', async () => {
     const page = await journey.signIn(await journey.house.addUser('ana', 'LeadDataEngineer'))
     await follow(page, await journey.house.addUser('bo', 'Auditor'))
     const before = (await page.context().cookies())[0]?.value
@@ -42,7 +42,7 @@ describe.skipIf(chromiumPath === undefined)('a link with a token', () => {
     expect(old.status).toBe(401)
   })
 
-  it('asks also when the same user would get another role, and not when nothing would change', async () => {
+  it('asks when the same user would get another role, but not when nothing would change', async () => {
     const page = await journey.signIn(await journey.house.addUser('ana', 'Auditor'))
     await follow(page, await journey.house.addUser('ana', 'LeadDataEngineer'))
     await page.getByRole('dialog').getByText('as ana (Lead data engineer)').waitFor()
@@ -52,10 +52,10 @@ describe.skipIf(chromiumPath === undefined)('a link with a token', () => {
     expect(await signedInAs(page)).toBe('ana')
   })
 
-  it('that is not valid leaves the session alone', async () => {
+  it('does not change the session if it is invalid', async () => {
     const page = await journey.signIn(await journey.house.addUser('ana', 'Auditor'))
     await follow(page, 'lh_of-nobody')
-    await page.getByText('The token of this link is not valid. You are still signed in as ana.').waitFor()
+    await page.getByText('The token in this link is not valid. You are still signed in as ana.').waitFor()
     expect(await signedInAs(page)).toBe('ana')
   })
 })

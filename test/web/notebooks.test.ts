@@ -5,19 +5,19 @@ import { startTestCluster, type TestCluster } from '../support/kubernetes-api/te
 import { chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
-/** Of a notebook's container; its pod's address is that of this machine. */
+/** Port of a notebook's container; the address of its pod is that of this machine. */
 const NOTEBOOK_PORT = 8888
 
 describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
   describe('without a cluster', () => {
     const journey = useJourney(() => ({ env: { LOCKHOUSE_DEMO: '0' } }))
 
-    it('are no entry of the navigation, and their address says why', async () => {
+    it('are not in the navigation, and their page explains why', async () => {
       const page = await journey.signIn()
       await page.getByRole('link', { name: 'Agent' }).waitFor()
       expect(await page.getByRole('link', { name: 'Notebook' }).count()).toBe(0)
       await page.goto(`${journey.house.url}/notebooks`)
-      await page.getByText('No cluster, no notebooks').waitFor()
+      await page.getByText('Notebooks are not available').waitFor()
     })
   })
 
@@ -56,24 +56,25 @@ describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
 
       await page.getByRole('button', { name: 'Stop notebook' }).click()
       const dialog = page.getByRole('dialog')
-      await dialog.getByText('Running cells are interrupted, and variables in memory are gone.').waitFor()
+      await dialog.getByText('Running cells are interrupted. Variables in memory are lost.').waitFor()
       await dialog.getByRole('button', { name: 'Stop notebook' }).click()
       await page.getByText('Not started').waitFor()
       await expect.poll(() => cluster.api.names('pods'), { timeout: 30_000 }).toEqual([])
     })
 
-    it('that do not come up say what the cluster says', async () => {
+    it('that fail to start show the error of the cluster', async () => {
       cluster.api.life = 'image-pull'
       const page = await journey.signIn(await journey.house.addUser('bo', 'DataEngineer'))
       await page.goto(`${journey.house.url}/notebooks`)
       await page.getByRole('button', { name: 'Start notebook' }).click()
       await page.getByText(/pull/i).first().waitFor()
+      expect(await page.locator('a[href^="/notebook/"]').count()).toBe(0)
     })
 
-    it('are for engineers', async () => {
+    it('are available to engineers only', async () => {
       const page = await journey.signIn(await journey.house.addUser('cleo', 'Auditor'))
       await page.goto(`${journey.house.url}/notebooks`)
-      await page.getByText('Notebooks are for engineers').waitFor()
+      await page.getByText('Permission denied').waitFor()
       expect(await page.getByRole('link', { name: 'Notebook' }).count()).toBe(0)
     })
   })

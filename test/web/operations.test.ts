@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { parseSchema } from '../../src/iceberg/schema.ts'
+import { parseSchema } from '../../src/iceberg/schema/schema.ts'
 import { openLakehouse } from '../interop/harness/lakehouse.ts'
 import { chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
@@ -15,7 +15,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
   let folder = ''
   const health = () => journey.house.call('GET', '/api/table/lab.visits/health')
 
-  // A table whose sorting takes seconds, so that there is time to look and to change one's mind.
+  // A table whose sorting takes seconds, so that there is time to read the progress and to cancel.
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lockhouse-web-'))
     const lakehouse = await openLakehouse(folder)
@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     await rm(folder, { recursive: true, force: true })
   })
 
-  it('shows how far it is, and can be called off without a trace', async () => {
+  it('shows its progress, and can be cancelled without leftovers', async () => {
     const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
     const before = await health()
     await page.goto(`${journey.house.url}/tables/lab.visits?action=compact`)
@@ -53,7 +53,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     await page.getByRole('option', { name: /^Sort/ }).click()
     await drawer.getByLabel('Sort order').fill('visitor ASC')
     await drawer.getByRole('button', { name: 'More options' }).click()
-    await drawer.getByLabel('Rewrite all files, whatever their size').check()
+    await drawer.getByLabel('Rewrite all files, regardless of size').check()
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
     await drawer.getByRole('progressbar', { name: 'Progress of Compact' }).waitFor()
@@ -63,7 +63,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     await watcher.goto(`${journey.house.url}/operations/${id}`)
     await watcher.getByRole('progressbar').waitFor()
     await drawer.getByRole('button', { name: 'Cancel operation' }).click()
-    await drawer.getByText('It was cancelled. What it had committed stays.').waitFor()
+    await drawer.getByText('The operation was cancelled. Changes that were already committed remain.').waitFor()
     await watcher.getByText('Cancelled', { exact: true }).first().waitFor()
     expect(await journey.house.call('GET', `/api/operations/${id}`)).toMatchObject({ state: 'cancelled' })
     expect(await health()).toEqual(before)

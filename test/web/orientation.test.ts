@@ -8,17 +8,17 @@ const SOON = { timeout: 20_000 }
 describe.skipIf(chromiumPath === undefined)('orientation on the web page', () => {
   const journey = useJourney()
 
-  it('opens the search by Ctrl K also from inside a field', async () => {
+  it('opens the search with Ctrl K, also from inside a field', async () => {
     const page = await journey.signIn()
     await page.getByPlaceholder('Filter by name').click()
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('combobox').waitFor()
     await page.keyboard.press('Escape')
     await page.getByPlaceholder('Filter by name').fill('a/b')
-    expect(await page.getByRole('dialog').count()).toBe(0)
+    await expect.poll(() => page.getByRole('dialog').count(), SOON).toBe(0)
   })
 
-  it('leads back to a list with the filters that it had', async () => {
+  it('returns to a list with its previous filters', async () => {
     const page = await journey.signIn()
     await page.goto(`${journey.house.url}/tables?q=event`)
     await page.getByRole('link', { name: /events/ }).click()
@@ -27,7 +27,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
     expect(await page.getByPlaceholder('Filter by name').inputValue()).toBe('event')
   })
 
-  it('shows what holds for empty options, and after a compaction what stays', async () => {
+  it('shows effective defaults of empty options, and after a compaction which data remains', async () => {
     const page = await journey.signIn()
     await page.goto(`${journey.house.url}/tables/demo.trips?action=compact`)
     const drawer = page.getByRole('dialog')
@@ -36,17 +36,17 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
     expect(await drawer.getByLabel('Rewrite files smaller than').getAttribute('placeholder')).toBe('384 MiB')
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
-    await drawer.getByText('The old files stay until the snapshots that use them expire.').waitFor()
-    await drawer.getByRole('link', { name: 'Open the operation' }).click()
-    await page.getByText('The old files stay until the snapshots that use them expire.').waitFor()
+    await drawer.getByText('The old files are kept until the snapshots that use them expire.').waitFor()
+    await drawer.getByRole('link', { name: 'Open operation' }).click()
+    await page.getByText('The old files are kept until the snapshots that use them expire.').waitFor()
     await page.getByRole('link', { name: 'Expire snapshots' }).waitFor()
-    await page.getByRole('link', { name: 'In the audit log' }).click()
+    await page.getByRole('link', { name: 'View in audit log' }).click()
     await page.locator('ol button[aria-expanded]').first().click()
     await page.getByRole('link', { name: 'Open operation' }).first().click()
     await page.getByRole('heading', { name: 'Compact' }).waitFor()
   })
 
-  it('names the catalog everywhere, and says which one lacks a table after a switch', async () => {
+  it('shows the catalog name everywhere, and reports a table missing from the new catalog after a switch', async () => {
     const lead = await journey.signIn()
     const other = await journey.signIn()
     const side = other.getByRole('navigation', { name: 'Main navigation' })

@@ -8,7 +8,7 @@ import { type House, startHouse } from './support/house.ts'
 import { PAGES } from './support/page-list.ts'
 import { makeScene, type Scene } from './support/scene.ts'
 
-/** With this set, the pictures of the documentation are taken anew. */
+/** If set, the screenshots of the documentation are taken again. */
 const IMAGES = process.env['LOCKHOUSE_SCREENSHOTS']
 const WIDE = IMAGES ? { width: 1280, height: 800 } : { width: 1440, height: 900 }
 const PHONE = { width: 375, height: 812 }
@@ -38,7 +38,7 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
     [WIDE, PHONE].map((size) => [theme, size.width, size] as const),
   )
 
-  it.each(looks)('reads well in the %s scheme at %i pixels', async (theme, _width, size) => {
+  it.each(looks)('renders well in the %s scheme at %i pixels', async (theme, _width, size) => {
     const { page, complaints, close } = await visit(browser, { theme, size })
     const found: Record<string, unknown> = {}
     await page.goto(`${house.url}/sign-in`)
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
   })
 })
 
-/** Waits until nothing is loaded and nothing moves. */
+/** Waits until loading and animations have finished. */
 async function settled(page: Page): Promise<void> {
   await page.locator('[aria-busy="true"]').filter({ visible: true }).first().waitFor({ state: 'detached' })
   await page.waitForTimeout(400)

@@ -4,7 +4,7 @@ import { chromiumPath, openBrowser, type Visit, visit } from './support/browser.
 import { type House, startHouse } from './support/house.ts'
 import { LARGE_ORDERS } from './support/scene.ts'
 
-describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
+describe.skipIf(chromiumPath === undefined)('user tasks on the web page', () => {
   let house: House
   let browser: Browser
   const visits: Visit[] = []
@@ -30,10 +30,10 @@ describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
     return opened.page
   }
 
-  it('get an answer of the agent, and what it proposes only once they confirm', async () => {
+  it('get an answer of the agent, and apply its proposal only after confirmation', async () => {
     const page = await signIn(house.token)
     await page.getByRole('link', { name: 'Agent' }).click()
-    await page.getByRole('textbox', { name: 'Question' }).fill('Which tables need care, and why?')
+    await page.getByRole('textbox', { name: 'Question' }).fill('Which tables need maintenance, and why?')
     await page.getByRole('button', { name: 'Send' }).click()
     await page
       .getByText(/rule-based/)
@@ -45,34 +45,34 @@ describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
       .waitFor()
     await page.getByRole('textbox', { name: 'Question' }).fill('Compact demo.events')
     await page.getByRole('button', { name: 'Send' }).click()
-    await page.getByText('Waits for you', { exact: true }).waitFor()
+    await page.getByText('Needs confirmation', { exact: true }).waitFor()
     expect((await house.call('GET', '/api/table/demo.events/health')).data_file_count).toBe(240)
     await page.getByRole('button', { name: 'Confirm' }).click()
     await page.getByText('Done', { exact: true }).first().waitFor({ timeout: 120_000 })
     expect((await house.call('GET', '/api/table/demo.events/health')).data_file_count).toBe(1)
   })
 
-  it('are offered what their role may do', async () => {
+  it('see only the actions that their role allows', async () => {
     const auditor = await signIn(await house.addUser('bo', 'Auditor'))
     await auditor.goto(`${house.url}/tables/demo.orders`)
     await auditor.getByText('Format version').first().waitFor()
     expect(await auditor.getByRole('button', { name: 'Actions' }).isVisible()).toBe(false)
     await auditor.goto(`${house.url}/settings/tokens`)
-    await auditor.getByText('Tokens are for leads').waitFor()
+    await auditor.getByText('Permission denied').waitFor()
     await auditor.goto(`${house.url}/agent`)
-    await auditor.getByText('The agent is for engineers').waitFor()
+    await auditor.getByText('Permission denied').waitFor()
     await auditor.goto(`${house.url}/approvals`)
-    await auditor.getByText('Approvals are for engineers and leads').waitFor()
+    await auditor.getByText('Permission denied').waitFor()
   })
 
-  it('make a token, use it and revoke it', async () => {
+  it('create a token, use it and revoke it', async () => {
     const lead = await signIn(house.token)
     await lead.goto(`${house.url}/settings/tokens`)
     await lead.getByRole('button', { name: 'New token' }).click()
     const form = lead.getByRole('dialog')
     await form.getByLabel('User').fill('cleo')
-    await form.getByLabel('What for').fill('laptop')
-    await form.getByRole('button', { name: 'Make token' }).click()
+    await form.getByLabel('Description').fill('laptop')
+    await form.getByRole('button', { name: 'Create token' }).click()
     const token = await lead.getByRole('dialog').getByRole('textbox', { name: 'Token' }).inputValue()
     await signIn(token)
     expect(await house.call('GET', '/api/auth/me', undefined, token)).toMatchObject({ user: 'cleo' })
@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
     const lead = await signIn(house.token)
     const engineer = await signIn(token)
     const request = await house.call('POST', `${path}/promote`, undefined, token)
-    await lead.getByRole('link', { name: 'Approvals 1 request waits for a decision' }).waitFor()
+    await lead.getByRole('link', { name: 'Approvals 1 pending approval' }).waitFor()
     await engineer.goto(`${house.url}/approvals/${request.id}`)
     await engineer.getByLabel('Add a comment').fill('Needed by Monday')
     await engineer.getByRole('button', { name: 'Comment', exact: true }).click()
@@ -124,23 +124,25 @@ describe.skipIf(chromiumPath === undefined)('people on the web page', () => {
     expect((await house.call('GET', path)).environment).toBe('qa')
   })
 
-  it('find who did what, and that nobody altered the record', async () => {
+  it('find out who did what, and that no record was altered', async () => {
     const lead = await signIn(house.token)
     await lead.goto(`${house.url}/audit`)
     await lead.getByText('approval.reject').first().waitFor()
     await lead.getByRole('button', { name: 'Verify chain' }).click()
-    const { checked } = await house.call('GET', '/api/audit/verify')
+    const { ok, checked } = await house.call('GET', '/api/audit/verify')
     await lead
       .getByText(new RegExp(String(checked)))
       .first()
       .waitFor()
+    expect(ok).toBe(true)
   })
 
-  it('sign out, and are asked who they are', async () => {
+  it('sign out, and see the sign-in page again', async () => {
     const page = await signIn(house.token)
     await page.getByRole('button', { name: /admin/ }).click()
     await page.getByRole('menuitem', { name: /Sign out/ }).click()
     await page.waitForURL(/sign-in/)
+    expect((await page.request.get(`${house.url}/api/auth/me`)).status()).toBe(401)
     await page.goto(`${house.url}/tables/demo.orders?tab=refs`)
     await page.waitForURL(/sign-in/)
     await page.getByLabel(/Token/).fill(house.token)

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openBrowser, visit } from './support/browser.ts'
 import { type House, startHouse } from './support/house.ts'
 
-/** An engineer draws and a lead decides, each in a window of their own; the tests are the steps of one journey. */
-describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', () => {
+/** An engineer designs and a lead decides, each in a separate window; the tests are the steps of one scenario. */
+describe.skipIf(chromiumPath === undefined)('a designed pipeline on the web page', () => {
   let house: House
   let browser: Browser
   let engineer: Page
@@ -35,11 +35,11 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
     await house?.close()
   })
 
-  it('is drawn, validated and saved as a version', async () => {
+  it('is designed, validated and saved as a version', async () => {
     await engineer.goto(`${house.url}/definitions`)
     await engineer.getByRole('button', { name: 'New definition' }).first().click()
     await engineer.getByRole('dialog').getByLabel('Name').fill('Large orders')
-    await engineer.getByRole('button', { name: 'Make definition' }).click()
+    await engineer.getByRole('button', { name: 'Create definition' }).click()
     await engineer.waitForURL(/\/definitions\/def-/)
     definition = /def-\w+/.exec(engineer.url())?.[0] ?? ''
 
@@ -75,7 +75,7 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
     ])
   })
 
-  it('reaches production through two approvals of somebody else', async () => {
+  it('reaches production through two approvals by another user', async () => {
     await engineer.goto(`${house.url}/definitions/${definition}?tab=environments`)
     const move = async (name: string): Promise<void> => {
       await engineer.getByRole('button', { name }).first().click()
@@ -85,8 +85,8 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
     await move('Promote to QA')
     await expect.poll(environments).toContain('qa')
     for (const to of ['uat', 'production']) {
-      await move(`Request ${to}`)
-      await engineer.getByText('v2 waits, asked for by ana').waitFor()
+      await move(`Request promotion to ${to}`)
+      await engineer.getByText('v2 pending, requested by ana').waitFor()
       await lead.goto(`${house.url}/approvals`)
       await lead
         .getByRole('link', { name: /Large orders/ })
@@ -103,44 +103,46 @@ describe.skipIf(chromiumPath === undefined)('a drawn pipeline on the web page', 
     }
   })
 
-  it('runs, and its rows appear on the chart', async () => {
+  it('is run in production by a lead, and its rows appear on the chart', async () => {
     const versions = await house.call('GET', `/api/pipeline-defs/${definition}/versions`)
     const { id } = versions.find(({ environment }: { environment: string }) => environment === 'production')
-    await engineer.goto(`${house.url}/definitions/${definition}?version=${id}`)
-    await engineer.getByRole('button', { name: 'Validate' }).click()
-    await engineer.getByRole('button', { name: 'Make the table' }).click()
-    await engineer.getByRole('dialog').getByRole('button', { name: 'Make the table' }).click()
-    await engineer.getByText(/^Valid[.,]/).waitFor()
-    await engineer
+    await lead.goto(`${house.url}/definitions/${definition}?version=${id}`)
+    await lead.getByRole('button', { name: 'Validate' }).click()
+    await lead.getByRole('button', { name: 'Create table' }).click()
+    await lead.getByRole('dialog').getByRole('button', { name: 'Create table' }).click()
+    await lead.getByText(/^Valid[.,]/).waitFor()
+    await lead
       .getByRole('button', { name: 'Run this version' })
-      .or(engineer.getByRole('link', { name: 'Run this version' }))
+      .or(lead.getByRole('link', { name: 'Run this version' }))
       .click()
-    await engineer.waitForURL(/\/pipelines\/new/)
-    await engineer.getByLabel('Trigger interval').fill('500 ms')
-    await engineer.getByRole('button', { name: 'Start pipeline' }).click()
-    await engineer.waitForURL(/\/pipelines\/pipe-/)
-    await engineer.getByRole('heading', { name: 'Rows per second' }).waitFor()
+    await lead.waitForURL(/\/pipelines\/new/)
+    await lead.getByLabel('Trigger interval').fill('500 ms')
+    await lead.getByRole('button', { name: 'Start pipeline' }).click()
+    await lead.waitForURL(/\/pipelines\/pipe-/)
+    await lead.getByRole('heading', { name: 'Rows per second' }).waitFor()
     const rows = async (): Promise<number> =>
       (await house.call('GET', '/api/table/demo.large_orders/health')).record_count
     await expect.poll(rows, { timeout: 60_000 }).toBeGreaterThan(0)
-    await engineer.getByText('As a table').click()
-    await engineer
+    await lead.getByText('Show as table').click()
+    await lead
       .getByRole('cell', { name: /rows\/s/ })
       .first()
       .waitFor()
   })
 
-  it('stops when told what that means', async () => {
-    await engineer.getByRole('button', { name: 'Stop', exact: true }).click()
-    const dialog = engineer.getByRole('dialog')
-    await dialog.getByText('It goes on where it stood: no row is lost, and none is written twice.').waitFor()
+  it('stops after a confirmation that lists the consequences', async () => {
+    await lead.getByRole('button', { name: 'Stop', exact: true }).click()
+    const dialog = lead.getByRole('dialog')
+    await dialog
+      .getByText('When restarted, the pipeline resumes from its checkpoint. No row is lost or written twice.')
+      .waitFor()
     await dialog.getByRole('button', { name: 'Stop pipeline' }).click()
-    await engineer.getByText('Stopped').first().waitFor()
+    await lead.getByText('Stopped', { exact: true }).first().waitFor()
     const { pipelines } = await house.call('GET', '/api/pipelines')
     expect(pipelines).toMatchObject([{ state: 'stopped' }])
   })
 
-  it('is not complained of by the browser', () => {
+  it('causes no errors in the browser', () => {
     expect(complaints.flat()).toEqual([])
   })
 })

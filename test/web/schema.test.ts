@@ -19,14 +19,14 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
     const page = await openSchema('demo.orders')
     await page.getByRole('button', { name: 'Add column' }).click()
     const drawer = page.getByRole('dialog')
-    await drawer.getByText('Files stay as they are; older rows read as null.').waitFor()
+    await drawer.getByText('The column is null in existing rows.').waitFor()
     await drawer.getByRole('button', { name: 'Preview' }).click()
-    await drawer.getByText('This is needed.').first().waitFor()
+    await drawer.getByText('Required.').first().waitFor()
     await drawer.getByLabel('Name').fill('discount')
     await drawer.getByLabel('Type').fill('decimal(5,2)')
     await drawer.getByLabel('Comment').fill('Share that was taken off')
     await page.keyboard.press('Enter')
-    const afterwards = drawer.getByRole('list', { name: 'Columns afterwards' })
+    const afterwards = drawer.getByRole('list', { name: 'Columns after the change' })
     await afterwards.getByRole('listitem').filter({ hasText: 'discount' }).getByText('new', { exact: true }).waitFor()
     expect(await columns('demo.orders')).not.toContain('discount')
 
@@ -43,10 +43,10 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
   it('keeps the id of a column that is renamed', async () => {
     const page = await openSchema('demo.orders')
     const before = await page.getByRole('row', { name: /customer/ }).innerText()
-    await page.getByRole('button', { name: 'Actions on customer' }).click()
+    await page.getByRole('button', { name: 'Actions for customer' }).click()
     await page.getByRole('menuitem', { name: /Rename/ }).click()
     const drawer = page.getByRole('dialog')
-    await drawer.getByText('queries that use the old name fail').waitFor()
+    await drawer.getByText('Queries that use the old name fail').waitFor()
     await drawer.getByLabel('New name').fill('client')
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer.getByText('was customer').waitFor()
@@ -58,12 +58,12 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
     expect(await columns('demo.orders')).not.toContain('customer')
   })
 
-  it('loses no column that its partitions are made of, and says why', async () => {
+  it('keeps the source columns of its partitions, and explains why', async () => {
     const page = await openSchema('demo.trips')
-    await page.getByRole('button', { name: 'Actions on started_at' }).click()
+    await page.getByRole('button', { name: 'Actions for started_at' }).click()
     await page.getByRole('menuitem', { name: /Drop/ }).click()
     const drawer = page.getByRole('dialog')
-    await drawer.getByText('not to be had under any name').waitFor()
+    await drawer.getByText('can no longer be queried').waitFor()
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer
       .getByRole('alert')

@@ -15,7 +15,7 @@ describe.skipIf(chromiumPath === undefined)('tables on the web page', () => {
     await house?.close()
   })
 
-  it('lead from the first link to a compacted table', async () => {
+  it('are reachable from the first link, and can be compacted', async () => {
     const { page, complaints, close } = await visit(browser)
     await page.goto(house.link)
     await page.waitForURL(`${house.url}/tables`)

@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
-/** Doubles the text as the setting of a browser does, before anything is drawn. */
+/** Doubles the text size like the browser setting, before the first render. */
 const DOUBLED = `addEventListener('DOMContentLoaded', () => { document.documentElement.style.fontSize = '200%' })`
 
-/** Places where text is higher than the box that cuts it off. */
+/** Places where text is higher than the box that clips it. */
 const CUT_OFF = `(() => {
   const boxes = document.querySelectorAll('nav a, nav button, [role="gridcell"], [role="columnheader"], [role="tab"], dd, dt')
   return [...boxes].filter((box) => {
@@ -26,7 +26,7 @@ const PAGES = [
 describe.skipIf(chromiumPath === undefined)('text of double size', () => {
   const journey = useJourney()
 
-  it('is cut off nowhere, and the score fits into its ring', async () => {
+  it('is not clipped anywhere, and the score fits into its ring', async () => {
     const page = await journey.signIn()
     await page.addInitScript(DOUBLED)
     const found: Record<string, unknown> = {}

@@ -8,14 +8,14 @@ async function chooseInMenu(page: Page, name: RegExp): Promise<void> {
   await page.getByRole('menuitem', { name }).click()
 }
 
-/** A time of today, or of a day before. */
+/** A time of today, or of an earlier day. */
 const ABSOLUTE = /^(\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d:\d\d)$/
 const SOON = { timeout: 20_000 }
 
 describe.skipIf(chromiumPath === undefined)('times on the web page', () => {
   const journey = useJourney()
 
-  it('follow one setting in lists, forms and the audit log', async () => {
+  it('use one setting in lists, forms and the audit log', async () => {
     const page = await journey.signIn()
     const { url } = journey.house
     await page.goto(`${url}/audit`)
@@ -46,7 +46,7 @@ describe.skipIf(chromiumPath === undefined)('times on the web page', () => {
     await expect.poll(() => time.innerText(), SOON).toMatch(ABSOLUTE)
   })
 
-  it('under the pointer are the same in all charts of a pipeline, in the chosen zone', async () => {
+  it('in tooltips are the same in all charts of a pipeline, in the selected zone', async () => {
     const page = await journey.signIn()
     const { pipeline } = await journey.house.call('POST', '/api/pipeline/start', {
       source_table: 'demo.trips',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { chromiumPath, openBrowser, visit } from './support/browser.ts'
 import { type House, startHouse } from './support/house.ts'
 
-describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a service, the web page', () => {
+describe.skipIf(chromiumPath === undefined)('the web page under double clicks, keyboard use and outages', () => {
   let house: House
   let browser: Browser
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a
     return page
   }
 
-  it('takes a double click for one order', async () => {
+  it('treats a double click as one request', async () => {
     const page = await arrive('/tables/demo.events?action=compact&recommended=1')
     const drawer = page.getByRole('dialog')
     await drawer.getByRole('button', { name: 'Apply: Compact' }).dblclick()
@@ -35,15 +35,15 @@ describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a
     await page.getByRole('button', { name: 'New token' }).click()
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'User' }).fill('zoe')
-    await dialog.getByRole('textbox', { name: 'What for' }).fill('laptop')
-    await dialog.getByRole('button', { name: 'Make token' }).dblclick()
+    await dialog.getByRole('textbox', { name: 'Description' }).fill('laptop')
+    await dialog.getByRole('button', { name: 'Create token' }).dblclick()
     await page.getByText('Copy the token now').waitFor()
     const tokens: { user: string }[] = await house.call('GET', '/api/auth/tokens')
     expect(tokens.filter(({ user }) => user === 'zoe')).toHaveLength(1)
     await page.context().close()
   })
 
-  it('keeps the focus in a form from step to step, and gives it back', async () => {
+  it('keeps the focus in a form between steps, and restores it', async () => {
     const page = await arrive('/tables/demo.orders')
     const isFocusInDrawer = () => page.evaluate<boolean>('document.activeElement.closest("[role=dialog]") !== null')
     await page.getByRole('button', { name: 'Actions' }).press('Enter')
@@ -60,17 +60,18 @@ describe.skipIf(chromiumPath === undefined)('in haste, by keyboard and without a
     await page.context().close()
   })
 
-  it('says when a part of it cannot be loaded, and goes on when the service is there again', async () => {
+  it('reports a part that cannot be loaded, and continues when the service is available again', async () => {
     const page = await arrive('/tables')
     await page.getByRole('link', { name: 'demo.events' }).waitFor()
     await page.context().setOffline(true)
     await page.getByRole('link', { name: 'Operations', exact: true }).click()
-    await page.getByText('The service does not answer').waitFor()
+    await page.getByText('Can’t reach the server').waitFor()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.getByText('The service does not answer').waitFor()
+    await page.getByText('Can’t reach the server').waitFor()
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Try again' }).click()
     await page.getByRole('heading', { name: 'Operations' }).waitFor()
+    expect(await page.getByText('Can’t reach the server').count()).toBe(0)
     await page.context().close()
   })
 })

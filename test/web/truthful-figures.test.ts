@@ -5,7 +5,7 @@ import { useJourney } from './support/journey.ts'
 describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
   const journey = useJourney()
 
-  it('show deleted rows, and no loss of rows where a compaction applied them', async () => {
+  it('show deleted rows, and show no change when a compaction applied the deletes', async () => {
     const page = await journey.signIn()
     const snapshots = `${journey.house.url}/tables/demo.events?tab=snapshots`
     await page.goto(snapshots)
@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
     await page.goto(snapshots)
     const replace = grid.getByRole('row', { name: /replace/ }).first()
     await replace.getByText('no change').waitFor()
-    await page.getByText(/They change no row/).waitFor()
+    await page.getByText(/They do not change query results/).waitFor()
     const title = await replace.getByText('no change').getAttribute('title')
     expect(title).toMatch(/already deleted are no longer stored/)
   })
@@ -32,11 +32,11 @@ describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
     })
     await page.goto(`${journey.house.url}/tables/demo.events?tab=snapshots`)
     await page.getByRole('heading', { name: 'Rows over time' }).waitFor()
-    await page.getByText('Starts at the oldest snapshot that has not expired.').waitFor()
+    await page.getByText('Starts at the oldest snapshot.').waitFor()
     expect(await page.locator('figure canvas').count()).toBe(1)
   })
 
-  it('say that live updates are on of a stopped pipeline, not that it is live', async () => {
+  it('show live updates as on for a stopped pipeline, but not the pipeline as live', async () => {
     const page = await journey.signIn()
     const { pipeline } = await journey.house.call('POST', '/api/pipeline/start', {
       source_table: 'demo.trips',

@@ -2,12 +2,12 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { Role } from '../../../src/domain/roles.ts'
 import type { TestService } from '../../support/service.ts'
 
-/** The two ways in which clients of the protocol open a conversation. */
+/** The two protocol versions with which clients open a conversation. */
 export const ERAS = ['2025-11-25', '2026-07-28'] as const
 
 export type Era = (typeof ERAS)[number]
 
-/** Connects a client of the official package to a service; the caller closes it. */
+/** Connects a client of the official package to a service. The caller closes it. */
 export async function connectMcp(host: string, token: string, era: Era): Promise<Client> {
   const mode = era === '2025-11-25' ? ('legacy' as const) : { pin: era }
   const client = new Client({ name: 'tests', version: '1.0.0' }, { versionNegotiation: { mode } })
@@ -16,13 +16,13 @@ export async function connectMcp(host: string, token: string, era: Era): Promise
   return client
 }
 
-/** What a call of a tool over the protocol came to. */
+/** The outcome of a tool call over the protocol. */
 export interface McpResult {
   readonly isError: boolean
   /** The result as the agent sees it. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers without types
   readonly result: any
-  /** Further texts. */
+  /** Other text items. */
   readonly notes: readonly string[]
 }
 
@@ -33,7 +33,7 @@ export async function callMcp(client: Client, name: string, args: Record<string,
   return { isError: isError ?? false, result: JSON.parse(result), notes }
 }
 
-/** A new token for a user. */
+/** Creates a token for a user. */
 export async function tokenFor(service: TestService, user: string, role: Role): Promise<string> {
   const { body } = await service.post('/api/auth/tokens', { user, role, name: 'mcp' })
   return body.token

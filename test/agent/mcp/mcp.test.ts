@@ -7,9 +7,9 @@ import { type ServedService, startServedService } from '../../support/served.ts'
 import { callMcp, connectMcp, type Era, ERAS, tokenFor } from './mcp-client.ts'
 
 const TABLE = 'demo.events'
-/** One that no pipeline reads, so that its columns are free. */
+/** No pipeline reads this table, so its columns may be changed. */
 const SPARE = 'demo.spare'
-/** The source of a pipeline, which leaves its mark in it. */
+/** The source of a pipeline. The pipeline leaves its pin in this table. */
 const PIPED = 'demo.piped'
 
 let served: ServedService
@@ -68,6 +68,7 @@ async function sampleArguments(): Promise<typeof samples> {
     list_versions: { definition_id },
     get_version: { definition_id, version_id: second.body.id },
     diff_versions: { definition_id, ...versions },
+    list_environments: {},
     pending_approvals: {},
     compact: { table: TABLE },
     expire_snapshots: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
@@ -98,14 +99,14 @@ async function withToken<T>(era: Era, token: string, work: (client: Client) => P
   }
 }
 
-describe.each(ERAS)('the tools over the protocol of %s', (era) => {
-  it('tells who it is', () =>
+describe.each(ERAS)('tools over MCP version %s', (era) => {
+  it('return the server’s name and version', () =>
     withClient(era, 'Auditor', async (client) => {
       expect(client.getServerVersion()).toMatchObject({ name: 'lockhouse' })
       expect(client.getNegotiatedProtocolVersion()).toBe(era)
     }))
 
-  it.each(ROLES)('lists what the role %s may call, and what each tool does', (role) =>
+  it.each(ROLES)('list what the role %s may call, with the effect of each tool', (role) =>
     withClient(era, role, async (client) => {
       const { tools } = await client.listTools()
       const allowed = allTools.filter((tool) => hasRole(role, tool.minRole))
@@ -121,7 +122,7 @@ describe.each(ERAS)('the tools over the protocol of %s', (era) => {
     }),
   )
 
-  it('calls every tool; what changes something only leaves an action that waits', () =>
+  it('can all be called; those with an effect only create a pending action', () =>
     withClient(era, 'LeadDataEngineer', async (client) => {
       expect(Object.keys(samples).sort()).toEqual(allTools.map(({ name }) => name).sort())
       const before = [await metadataOf(TABLE), await metadataOf(SPARE)]
@@ -139,7 +140,7 @@ describe.each(ERAS)('the tools over the protocol of %s', (era) => {
       expect([await metadataOf(TABLE), await metadataOf(SPARE)]).toEqual(before)
     }))
 
-  it('refuses calls above the role, unknown tools and wrong arguments', () =>
+  it('refuse calls above the role, unknown tools and invalid arguments', () =>
     withClient(era, 'Auditor', async (client) => {
       for (const { name } of allTools.filter((tool) => !hasRole('Auditor', tool.minRole))) {
         const { isError, result } = await callMcp(client, name, samples[name])
@@ -152,14 +153,14 @@ describe.each(ERAS)('the tools over the protocol of %s', (era) => {
     }))
 })
 
-describe('a change that an assistant proposes', () => {
+describe('a change proposed by an assistant', () => {
   const propose = () =>
     withClient('2026-07-28', 'DataEngineer', async (client) => {
       const { result } = await callMcp(client, 'add_column', { table: TABLE, name: 'proposed', type: 'string' })
       return result.data.pending_action.id as string
     })
 
-  it('is confirmed by its user and by nobody else', async () => {
+  it('can be confirmed by its user only', async () => {
     const id = await propose()
     const path = `/api/agent/actions/${id}/confirm`
     const before = await metadataOf(TABLE)
@@ -178,8 +179,8 @@ describe('a change that an assistant proposes', () => {
   })
 })
 
-describe('an assistant that proposes without end', () => {
-  it('is stopped, and others are not', async () => {
+describe('an assistant that proposes without limit', () => {
+  it('is stopped without affecting other users', async () => {
     const propose = (token: string, count: number) =>
       withToken('2026-07-28', token, async (client) => {
         const codes: string[] = []
@@ -202,7 +203,7 @@ describe('an assistant that proposes without end', () => {
 })
 
 describe('the audit log', () => {
-  it('has every call, as of the agent on behalf of the caller', async () => {
+  it('has every call, as an act of the agent on behalf of the caller', async () => {
     await withClient('2025-11-25', 'Auditor', async (client) => {
       await callMcp(client, 'get_schema', { table: TABLE })
       await callMcp(client, 'drop_column', { table: TABLE, name: 'amount' })

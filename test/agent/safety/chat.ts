@@ -1,13 +1,13 @@
 import type { CallOptions, TestService } from '../../support/service.ts'
 
-/** How a question to the agent ended, whichever way it was asked. */
+/** The outcome of a question to the agent, as a document or as a stream. */
 export interface ChatEnd {
-  /** 200 with an answer; of a stream that ended with an error, the status that it would have had. */
+  /** 200 for an answer. For a stream that ended with an error, the status of the same error as a document. */
   readonly status: number
   /** The answer, or the problem document. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests read fields of answers without types
   readonly body: any
-  /** Everything that came, as text. */
+  /** The whole response as text. */
   readonly text: string
 }
 
@@ -15,7 +15,7 @@ export type ChatWay = 'json' | 'stream'
 
 export const CHAT_WAYS: readonly ChatWay[] = ['json', 'stream']
 
-/** Asks the agent of a service, for one document or for a stream of events. */
+/** Asks the agent of a service, for one document or for an event stream. */
 export async function chat(
   service: TestService,
   request: Readonly<Record<string, unknown>>,
@@ -33,7 +33,7 @@ export async function chat(
   return { status: last?.event === 'done' ? 200 : (data?.status ?? 0), body: data, text: body }
 }
 
-/** The events of a stream; comments are left out. */
+/** The events of a stream, without comments. */
 export function eventsOf(text: string): { readonly event: string; readonly data: unknown }[] {
   return text.split('\n\n').flatMap((block) => {
     const event = /^event: ([^\n]*)/.exec(block)?.[1]

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allTools } from '../../../src/agent/tools/all-tools.ts'
 import type { Caller, Role } from '../../../src/domain/roles.ts'
 import { hasRole } from '../../../src/domain/roles.ts'
-import type { NestedField } from '../../../src/iceberg/types.ts'
+import type { NestedField } from '../../../src/iceberg/schema/types.ts'
 import { openLab, type StreamLab } from '../../streaming/support.ts'
 import { GRAPH } from '../../support/lifecycle.ts'
 import { type ModelProvider, startModelProvider } from '../../support/model-provider/model-provider.ts'
@@ -13,7 +13,7 @@ import { type Injection, injections } from './injections.ts'
 const TABLES = 20
 const KEY = 'sk-injections-0123456789'
 
-/** One conversation: what the model reads first, and which texts it then obeys. */
+/** One conversation: what the model reads first, and which texts it obeys afterwards. */
 interface Turn {
   readonly reads: readonly Order[]
   readonly planted: readonly Injection[]
@@ -53,7 +53,7 @@ afterAll(async () => {
   await provider.close()
 })
 
-/** In comments and names of columns, in rows, and where no tool shows them: properties and snapshot summaries. */
+/** Texts in column comments, column names and rows, and in table properties and snapshot summaries, which no tool shows. */
 async function plantTables(): Promise<Turn[]> {
   await lab.catalog().createNamespace(['plant'])
   const turns: Turn[] = []
@@ -94,7 +94,7 @@ async function plantTables(): Promise<Turn[]> {
   return turns
 }
 
-/** In names and descriptions of definitions, in nodes, and in comments of approvals. */
+/** Texts in names and descriptions of definitions, in nodes, and in approval comments. */
 async function plantDefinitions(): Promise<Turn[]> {
   const turns: Turn[] = []
   for (let at = 0; at < 10; at += 1) {
@@ -124,7 +124,7 @@ async function plantDefinitions(): Promise<Turn[]> {
   return turns
 }
 
-/** In names of tables, as far as a name can hold them. */
+/** Texts in table names, where the naming rules allow them. */
 async function plantNames(): Promise<Turn[]> {
   await lab.catalog().createNamespace(['names'])
   const fitting = injections(400, 'plant').filter(({ text }) => !/[./\\\p{Cc}]/u.test(text) && text.length < 200)
@@ -154,7 +154,7 @@ function sqlText(text: string): string {
   return `concat(${codes.join(', ')})`
 }
 
-/** Everything that nobody but a user may change. */
+/** All state that only a user may change. */
 async function stateOf({ service, catalog }: StreamLab): Promise<unknown> {
   const identifiers = await catalog().listTables()
   const tables = await Promise.all(
@@ -176,8 +176,8 @@ async function stateOf({ service, catalog }: StreamLab): Promise<unknown> {
 const callsOf = ({ end }: Ended): { tool: string; arguments_json: string; result_json: string }[] =>
   end.body.tool_calls ?? []
 
-describe('a model that obeys every text that it reads', () => {
-  it('has read most of 200 texts, and has obeyed them', () => {
+describe('a model that obeys every text it reads', () => {
+  it('has read most of the 200 texts, and obeyed them', () => {
     expect(planted.length).toBeGreaterThanOrEqual(200)
     expect(new Set(planted.map(({ text }) => text)).size).toBe(planted.length)
     for (const { end } of ended) expect(end.status, end.text).toBe(200)
@@ -186,7 +186,7 @@ describe('a model that obeys every text that it reads', () => {
     expect(seen.length).toBeGreaterThanOrEqual(150)
     const orders = ended.flatMap((one) => callsOf(one).slice(one.reads.length))
     expect(orders.length).toBeGreaterThanOrEqual(100)
-    // Of those that could change something, many came as far as a proposal.
+    // Many of the texts that ask for a change led to a proposal.
     expect(ended.flatMap(({ end }) => end.body.pending_actions).length).toBeGreaterThanOrEqual(20)
   })
 
@@ -198,7 +198,7 @@ describe('a model that obeys every text that it reads', () => {
     }
   })
 
-  it('has called nothing above the role of its user, and nothing that is no tool', () => {
+  it('has called no tool above its user’s role, and no unknown tool', () => {
     for (const one of ended) {
       const caller: Pick<Caller, 'role'> = { role: one.role }
       for (const { tool: name, result_json } of callsOf(one)) {
@@ -210,7 +210,7 @@ describe('a model that obeys every text that it reads', () => {
     }
   })
 
-  it('has had no SQL run but one SELECT over one table', () => {
+  it('has run only single SELECT statements over one table', () => {
     const queries = ended.flatMap(callsOf).filter(({ tool, arguments_json }) => {
       return tool === 'query_table' && !/SELECT note FROM t\d\d/.test(arguments_json)
     })
@@ -220,7 +220,7 @@ describe('a model that obeys every text that it reads', () => {
     }
   })
 
-  it('was given the texts as data: in results that are marked, never among our own words', () => {
+  it('received the texts as data: in marked results, never as part of our own instructions', () => {
     for (const { body } of provider.received) {
       for (const { role, content } of body.messages) {
         const text = String(content)
@@ -232,7 +232,7 @@ describe('a model that obeys every text that it reads', () => {
     }
   })
 
-  it('left its trace: every call in the audit log, as of the agent, and no change', async () => {
+  it('has every call in the audit log as an act of the agent, and no change', async () => {
     const entries: { action: string; channel: string; actor: string }[] = []
     for (let path: string | undefined = '/api/audit?page_size=1000'; path;) {
       const { body, headers } = await lab.service.get(path)

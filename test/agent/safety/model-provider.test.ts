@@ -30,8 +30,8 @@ async function streamed(): Promise<{ text: string; args: string; tokens: number 
   return seen
 }
 
-describe('the provider that the tests speak to', () => {
-  it('is understood by the client package', async () => {
+describe('the fake model provider', () => {
+  it('works with the client package', async () => {
     provider.script = [says('good day'), callsTool('get_schema', { table: 'demo.events' })]
     const text = await client().chat.completions.create({ model: 'm', messages })
     expect(text.choices[0]).toMatchObject({ message: { content: 'good day' }, finish_reason: 'stop' })
@@ -54,7 +54,7 @@ describe('the provider that the tests speak to', () => {
     { repeatId: true },
     { noise: true },
   ]
-  it.each(styles)('streams what the client package understands: %o', async (stream) => {
+  it.each(styles)('streams events that the client package reads: %o', async (stream) => {
     const args = '{"table":"demo.ereignisse_für_ünïcode"}'
     provider.script = [
       onWire(says('größer als gedacht', { stream }), { pieceBytes: 7 }),
@@ -64,7 +64,7 @@ describe('the provider that the tests speak to', () => {
     expect(await streamed()).toMatchObject({ text: '', args })
   })
 
-  it('cuts and hangs where it is told to', async () => {
+  it('truncates and hangs when told to', async () => {
     const cutJson = onWire(says('x'.repeat(1000)), { stopAt: 0.5 })
     provider.script = [cutJson, cutJson, onWire(says('x'), { beforeHeaders: 'cut' })]
     const request = { model: 'm', messages }

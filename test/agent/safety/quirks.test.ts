@@ -14,7 +14,7 @@ const AT_ONCE = 12
 interface Run {
   readonly quirk: Quirk
   readonly way: ChatWay
-  /** Tells the provider which quirk it is to have. */
+  /** Sets the quirk of the provider. */
   readonly model: string
 }
 
@@ -48,7 +48,7 @@ afterAll(async () => {
 })
 
 describe('a provider that misbehaves', () => {
-  it('has at least 60 ways to do so', () => expect(QUIRKS.length).toBeGreaterThanOrEqual(60))
+  it('has at least 60 quirks', () => expect(QUIRKS.length).toBeGreaterThanOrEqual(60))
 
   it.each(runs)('$way: $quirk.name', ({ model, quirk }) => {
     const { status, body } = ends.get(model) ?? { status: 0, body: undefined }
@@ -56,7 +56,7 @@ describe('a provider that misbehaves', () => {
     expect(['answer', 'failure'], JSON.stringify(body)).toContain(outcome)
     if (quirk.outcome !== 'either') expect(outcome, JSON.stringify(body)).toBe(quirk.outcome)
     expect(asked.get(model)).toBeGreaterThan(0)
-    // A step may be asked for a second time, after a failure.
+    // A failed step may be retried.
     expect(asked.get(model)).toBeLessThanOrEqual(2 * MAX_STEPS)
     if (outcome === 'failure') {
       expect(body).toMatchObject({ success: false, code: expect.stringMatching(/^MODEL_/) })
@@ -74,7 +74,7 @@ describe('a provider that misbehaves', () => {
     expect(body.pending_actions).toEqual([])
   })
 
-  it('costs no connection that stays, and leaves the service as it was', async () => {
+  it('leaves no open connection, and a service that works', async () => {
     await expect.poll(() => provider.openConnections(), { timeout: 10_000 }).toBeLessThanOrEqual(AT_ONCE)
     expect((await service.get('/api/health')).body.status).toBe('ok')
     expect((await service.get('/api/tables')).body.tables).toHaveLength(1)

@@ -11,22 +11,22 @@ import {
   sendsJson,
 } from '../../support/model-provider/reply.ts'
 
-/** How a conversation ends with a provider that misbehaves. */
+/** How a conversation ends with a misbehaving provider. */
 export type QuirkOutcome =
-  /** The question is answered in spite of it. */
+  /** The question is answered. */
   | 'answer'
-  /** The provider is to blame: 502, 503 or 504. */
+  /** The provider is at fault: 502, 503 or 504. */
   | 'failure'
-  /** One of the two, never anything else. */
+  /** Either of the two. */
   | 'either'
 
-/** Something that a provider of language models was seen to do, or could do. */
+/** A misbehaviour of a model provider, observed or possible. */
 export interface Quirk {
   readonly name: string
   readonly outcome: QuirkOutcome
-  /** What it does first; afterwards it says `done`. */
+  /** The first response; later ones say `done`. */
   readonly script?: readonly Behaviour[]
-  /** What it does over and over again. */
+  /** The response to every request. */
   readonly always?: Behaviour
 }
 
@@ -35,7 +35,7 @@ const listOnce = (more: object): Reply => calls([{ ...LIST, ...more }])
 const json = 'application/json'
 const events = 'text/event-stream'
 
-/** A document with this in place of the first choice's message; in a stream, of its delta. */
+/** A document with this instead of the first choice's message; in a stream, instead of its delta. */
 const message = (content: unknown, finish: unknown = 'stop') => choice((member) => ({ [member]: content }), finish)
 const choice =
   (make: (member: 'message' | 'delta') => object, finish: unknown = 'stop'): Behaviour =>
@@ -51,7 +51,7 @@ function document(request: ChatRequest, body: unknown): Reply {
   if (!request.stream) return sendsJson(body)
   return sends(`data: ${JSON.stringify(body)}\n\ndata: [DONE]\n\n`, events)
 }
-/** Raw events where a stream is asked for; the same text as a document where not. */
+/** Raw events when a stream is requested, otherwise the same text as a document. */
 const rawEvents = (...data: readonly string[]): Reply => sends(data.map((one) => `data: ${one}\n\n`).join(''), events)
 
 const deep = (levels: number): string => '{"a":'.repeat(levels) + '1' + '}'.repeat(levels)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSecretRedactor } from '../../../src/services/agent/secret-redactor.ts'
+import { createSecretRedactor } from '../../../src/agent/redaction/secret-redactor.ts'
 import { openLab, type StreamLab } from '../../streaming/support.ts'
 import { type ModelProvider, startModelProvider } from '../../support/model-provider/model-provider.ts'
 import { calls, callsTool, fails, says, sendsJson } from '../../support/model-provider/reply.ts'
@@ -8,7 +8,7 @@ import { ADMIN_TOKEN } from '../../support/service.ts'
 import { callMcp, connectMcp } from '../mcp/mcp-client.ts'
 import { chat, CHAT_WAYS } from './chat.ts'
 
-/** Secrets of the process, by the setting that holds them. */
+/** Secrets of the process, by setting. */
 const ENV = {
   OPENAI_API_KEY: 'openai-key-in-the-environment',
   GROQ_API_KEY: 'gsk"with\\quotes&more',
@@ -49,7 +49,7 @@ afterAll(async () => {
   await provider.close()
 })
 
-/** Secrets where people leave them: in comments, names, rows and nodes. */
+/** Secrets where users put them by mistake: comments, names, rows and nodes. */
 async function plant(): Promise<void> {
   const fields = SECRETS.map((secret, at) => ({
     id: at + 2,
@@ -90,7 +90,7 @@ async function definitionIds(): Promise<{ definition_id: string; version_id: str
   return { definition_id: definition.id, version_id: version.id }
 }
 
-/** What the audit log has of the agent; of what users do themselves it keeps what they call things. */
+/** Audit entries of the agent. Entries of users keep the names that the users chose. */
 async function agentAudit(): Promise<unknown[]> {
   const { body } = await lab.service.get('/api/audit?page_size=1000')
   const entries: { channel: string; action: string }[] = body
@@ -100,7 +100,7 @@ async function agentAudit(): Promise<unknown[]> {
 }
 
 describe('secrets of the service', () => {
-  it.each(CHAT_WAYS)('reach neither the provider nor an answer, transcript or audit entry (%s)', async (way) => {
+  it.each(CHAT_WAYS)('reach no provider, answer, transcript or audit entry (%s)', async (way) => {
     provider.reset()
     provider.script = [
       calls(
@@ -122,7 +122,7 @@ describe('secrets of the service', () => {
     const end = await chat(lab.service, { prompt, provider: 'openai', model: 'm' }, { way })
     expect(end.status, end.text).toBe(200)
     expect(end.body.tool_calls).toHaveLength(9)
-    // Two keys leave with every request, as its credential: they are no part of what is said.
+    // Two keys are sent with every request as its credential, so they do not count as content.
     for (const { text } of provider.received) expect(leaksIn(text)).toEqual([])
     const done = JSON.stringify(end.body)
     expect(leaksIn(done)).toEqual([])
@@ -139,7 +139,7 @@ describe('secrets of the service', () => {
     for (const body of kept) expect(leaksIn(JSON.stringify(body))).toEqual([])
   })
 
-  it('are not in the events of a stream, whichever way the model cuts its words', async () => {
+  it('are not in the events of a stream, wherever the model splits its text', async () => {
     for (const chunkLength of [1, 3, 8, 1000]) {
       provider.reset()
       provider.script = [says(`The key is ${ENV.OPENAI_API_KEY} or ${PROPS.credential}.`, { stream: { chunkLength } })]
@@ -153,7 +153,7 @@ describe('secrets of the service', () => {
     }
   })
 
-  it('are not repeated by a provider that refuses', async () => {
+  it('are not repeated from a provider’s error', async () => {
     for (const reply of [
       fails(401),
       sendsJson({ error: { message: `Incorrect API key provided: ${ENV.OPENAI_API_KEY}` } }, { status: 400 }),
@@ -167,7 +167,7 @@ describe('secrets of the service', () => {
     }
   })
 
-  it('of a caller stay with the request', async () => {
+  it('of a caller are not stored', async () => {
     provider.reset()
     provider.script = [callsTool('list_tables', {}), says('I was asked with my-own-model-key-0123')]
     const headers = { 'X-Model-Api-Key': 'my-own-model-key-0123' }
@@ -179,7 +179,7 @@ describe('secrets of the service', () => {
     expect(end.status).toBe(200)
   })
 
-  it('do not reach assistants over the protocol for tools', async () => {
+  it('do not reach MCP clients', async () => {
     const served = await startServedService({ env: ENV })
     const { catalog } = served.service.context.app
     await catalog.current().createNamespace(['s'])
@@ -201,10 +201,10 @@ describe('secrets of the service', () => {
   })
 })
 
-describe('taking secrets out', () => {
+describe('removal of secrets', () => {
   const { redact } = createSecretRedactor(() => [])
 
-  it('ends for every text that others can write: what took its square would not', () => {
+  it('finishes quickly for every text that users can write, where a quadratic algorithm would not', () => {
     const hostile = [
       'a.'.repeat(1_000_000),
       'a://'.repeat(500_000),

@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync, writeFileSync, mkdirSync } from 
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
-import { planFiles } from '../../../src/iceberg/scan.ts'
-import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
 const VICTIM = { namespace: ['demo'], name: 'events' }
@@ -29,7 +29,7 @@ async function victimFiles(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Metadata of a table of the engineer's own, with changes, as a file in the warehouse that no catalog knows. */
+/** Metadata of the engineer's own table, with changes, as a file in the warehouse that is in no catalog. */
 async function craft(change: (json: Record<string, unknown>, victim: string) => void): Promise<string> {
   const { metadataLocation, metadata } = await catalog().loadTable(VICTIM)
   const victim = pathOf(metadata.location)
@@ -77,7 +77,7 @@ describe('a table with crafted metadata', () => {
     },
   )
 
-  it('does not delete the files of another table that its manifests name, and says so', async () => {
+  it('does not delete the files of another table that its manifests name, and reports them', async () => {
     expect((await register(await craft(() => undefined))).status).toBe(201)
     const stolen = (await planFiles(await catalog().loadTable(VICTIM))).map(({ dataFile }) => dataFile)
     await commitTable(catalog(), MINE, (table) => stageAppend(table, { files: stolen, operationId: 'steal' }))

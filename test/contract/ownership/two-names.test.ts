@@ -2,7 +2,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { planFiles } from '../../../src/iceberg/scan.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
 const VICTIM = { namespace: ['demo'], name: 'events' }
@@ -20,7 +20,7 @@ const victim = () => service.context.app.catalog.current().loadTable(VICTIM)
 const pathOf = (location: string) => location.replace(/^file:(\/\/)?/, '')
 const inDays = (days: number) => new Date(Date.now() + days * 86_400_000).toISOString()
 
-/** Every file below the victim's folder, absolute. */
+/** Absolute paths of all files below the victim's folder. */
 async function victimFiles(): Promise<string[]> {
   const folder = pathOf((await victim()).metadata.location)
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -40,7 +40,7 @@ async function countRows(): Promise<number> {
   return JSON.parse(answer.body.details_json).rows_written
 }
 
-/** Another client of the same catalog database, which knows no rule of ours. */
+/** Another client of the same catalog database, which does not follow our rules. */
 function writeRow(name: string, metadataLocation: string, catalogName = 'lockhouse'): void {
   const db = new DatabaseSync(join(service.folder, 'home', 'catalog.db'))
   try {

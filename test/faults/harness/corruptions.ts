@@ -9,7 +9,7 @@ export interface TableFiles {
   readonly positionDeletes: readonly string[]
 }
 
-/** What is done to a file. */
+/** A change to a file. */
 export const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
   'cut in half': (path) => edit(path, (bytes) => bytes.subarray(0, Math.floor(bytes.length / 2))),
   'cut before its last byte': (path) => edit(path, (bytes) => bytes.subarray(0, -1)),
@@ -26,7 +26,7 @@ export const DAMAGE: Readonly<Record<string, (path: string) => void>> = {
   },
 }
 
-/** Changes to the metadata document that leave it JSON. */
+/** Changes to the metadata document that keep it valid JSON. */
 export const METADATA_EDITS: Readonly<Record<string, (text: string) => string>> = {
   'of format version 4': (text) => text.replace(/"format-version"\s*:\s*\d/, '"format-version": 4'),
   'of format version 10^30': (text) =>
@@ -62,7 +62,7 @@ function overwrite(bytes: Buffer, offset: number, length: number): Buffer {
   return copy
 }
 
-/** The same bytes every time, without structure (a linear congruential generator's high bits). */
+/** The same bytes every time, without structure (high bits of a linear congruential generator). */
 function noise(length: number): Buffer {
   const bytes = Buffer.alloc(length)
   let state = 12_345

@@ -5,8 +5,8 @@ import avsc from 'avsc'
 import type { TableFiles } from './corruptions.ts'
 
 /**
- * Reads tables with none of the service's code: the pointer from SQLite, metadata as JSON, Avro through avsc, rows
- * through DuckDB. Knows position deletes; meant for tables whose manifests avsc can resolve by name.
+ * Reads tables without code of the service: the pointer from SQLite, metadata as JSON, Avro through avsc, rows
+ * through DuckDB. Supports position deletes; works for tables whose manifests avsc can resolve by name.
  */
 export class IndependentReader {
   readonly #connection: DuckDBConnection
@@ -28,8 +28,8 @@ export class IndependentReader {
   }
 
   /**
-   * Count of the rows and an order-independent hash of the given columns (field id → SQL type), as text.
-   * Every live data file must exist and hold as many rows as its manifest says.
+   * Row count and an order-independent hash of the given columns (field id → SQL type), as text. Every live data
+   * file must exist and have as many rows as its manifest says.
    */
   async fingerprint(metadataLocation: string, columns: Readonly<Record<number, string>>): Promise<string> {
     const { data, deletes } = await liveFiles(metadataLocation)
@@ -60,7 +60,7 @@ export class IndependentReader {
   }
 }
 
-/** Where the table's pointer stands, straight from the catalog's SQLite file. */
+/** The table's metadata pointer, read directly from the catalog's SQLite file. */
 export function metadataLocationOf(catalogPath: string, namespace: string, name: string): string {
   const database = new DatabaseSync(catalogPath, { timeout: 5000 }) // not read-only: a kill may leave a journal to roll back
   try {
@@ -85,7 +85,10 @@ export function readMetadata(location: string): Metadata {
   return JSON.parse(text.replaceAll(/([:[,]\s*)(-?\d{16,})(?=\s*[,}\]])/g, '$1"$2"')) as Metadata
 }
 
-/** Every file that the table's metadata leads to: older metadata files, manifest lists, manifests, live data and deletes. */
+/**
+ * Every file that the table's metadata references: older metadata files, manifest lists, manifests, live data and
+ * deletes.
+ */
 export async function reachableFiles(metadataLocation: string): Promise<Set<string>> {
   const metadata = readMetadata(metadataLocation)
   const found = new Set([metadataLocation, ...(metadata['metadata-log'] ?? []).map((entry) => entry['metadata-file'])])
@@ -178,7 +181,7 @@ function deletedPositions(path: string): string {
   )
 }
 
-/** A location as a path of this machine. */
+/** A location as a path on this machine. */
 export function localPath(location: string): string {
   return location.replace(/^file:\/*/, '/')
 }

@@ -1,11 +1,11 @@
 import { statSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
-import type { DataFile } from '../../../src/iceberg/manifest.ts'
-import { planFiles } from '../../../src/iceberg/scan.ts'
-import { parseSchema } from '../../../src/iceberg/schema.ts'
-import type { Table } from '../../../src/iceberg/table.ts'
-import { stageRowDelta } from '../../../src/iceberg/update/stage-row-delta.ts'
+import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { parseSchema } from '../../../src/iceberg/schema/schema.ts'
+import type { Table } from '../../../src/iceberg/metadata/table.ts'
+import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import type { Lakehouse } from '../../interop/harness/lakehouse.ts'
 import { localPath } from './independent-reader.ts'
 
@@ -32,7 +32,7 @@ export interface OrdersOptions {
   readonly filesWithDeletes?: number
 }
 
-/** Makes `faults.<name>`: one small file and one snapshot per append, then position deletes in one more. */
+/** Creates `faults.<name>`: one small file and one snapshot per append, then position deletes in one more. */
 export async function createOrders(house: Lakehouse, options: OrdersOptions): Promise<Table> {
   const identifier = { namespace: ['faults'], name: options.name }
   const known = await house.catalog.listNamespaces()

@@ -11,8 +11,9 @@ import { scalarType } from '../../../src/iceberg/avro/scalar-writer.ts'
 import { typedScalarReader } from '../../../src/iceberg/avro/scalar-reader.ts'
 import { compileSkipper } from '../../../src/iceberg/avro/skipper.ts'
 import { uncompressSnappy } from '../../../src/iceberg/avro/snappy.ts'
-import type { PrimitiveType, Value } from '../../../src/iceberg/types.ts'
+import type { PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
 import { compressSnappy, oracleType, writeWithAvsc } from './avsc-oracle.ts'
+import { runs } from '../../support/effort.ts'
 
 const corrupt = expect.objectContaining({ name: 'IcebergError', code: 'CORRUPT_FILE' })
 const longs = fc.oneof(
@@ -63,7 +64,7 @@ describe('ByteSink and ByteCursor', () => {
     )
   })
 
-  it('refuse numbers that never end or do not fit', () => {
+  it('refuse unterminated or too large numbers', () => {
     for (const bytes of [Array.from({ length: 12 }, () => 0xff), [...Array.from({ length: 9 }, () => 0xff), 0x02]]) {
       expect(() => new ByteCursor(new Uint8Array(bytes), 'test').readNumber()).toThrow(corrupt)
       expect(() => new ByteCursor(new Uint8Array(bytes), 'test').readBigInt()).toThrow(corrupt)
@@ -113,7 +114,7 @@ function withNames(schema: unknown, next = { id: 0 }): unknown {
 }
 
 describe('records of any schema', () => {
-  it('come out as avsc put them in, and are skipped to the byte', async () => {
+  it('read back as avsc wrote them, and are skipped exactly', async () => {
     const property = fc.asyncProperty(anySchema, fc.nat(4), async (generated, count) => {
       const schema = { type: 'record', name: 'top', fields: [{ name: 'v', type: withNames(generated) }] }
       const type = oracleType(schema)
@@ -128,7 +129,7 @@ describe('records of any schema', () => {
         expect(cursor.remaining).toBe(0)
       }
     })
-    await fc.assert(property, { numRuns: 300 })
+    await fc.assert(property, { numRuns: runs(300) })
   })
 })
 
@@ -162,7 +163,7 @@ const scalars: readonly [PrimitiveType, fc.Arbitrary<Value>][] = [
 ]
 
 describe('single values', () => {
-  it.each(scalars.map(([type, values]) => ({ type, values })))('come back the same: $type', ({ type, values }) => {
+  it.each(scalars.map(([type, values]) => ({ type, values })))('survive a round trip: $type', ({ type, values }) => {
     const { json, write } = scalarType(type, new Set())
     const schema = parseAvroSchema(JSON.stringify(json))
     fc.assert(
@@ -286,7 +287,7 @@ describe('uncompressSnappy', () => {
         const output = uncompressSnappy(input, 1000)
         expect(output === undefined || output.length <= 1000).toBe(true)
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     )
   })
 })
@@ -306,7 +307,7 @@ describe('Avro names', () => {
     expect(toAvroName(name)).toBe(avroName)
   })
 
-  it('are legal and different whatever the names', () => {
+  it('are valid and unique for any names', () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('9', '_9', '__9', '9_2'))),
@@ -321,7 +322,7 @@ describe('Avro names', () => {
 })
 
 describe('parseAvroSchema', () => {
-  it('takes any name, ids as text, and references to named types', () => {
+  it('accepts any name, ids as text, and references to named types', () => {
     const schema = parseAvroSchema(
       JSON.stringify({
         type: 'record',
@@ -367,7 +368,7 @@ describe('parseAvroSchema', () => {
     expect(() => parseAvroSchema(JSON.stringify(list))).toThrow(expect.objectContaining({ code: 'UNSUPPORTED' }))
   })
 
-  it('refuses types that multiply', () => {
+  it('refuses types that grow exponentially', () => {
     const fields = Array.from({ length: 30 }, (_, n) => {
       const inner = n === 0 ? 'int' : `r${n - 1}`
       return {

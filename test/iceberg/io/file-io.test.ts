@@ -11,7 +11,7 @@ import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'
 import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
-import { FakeS3 } from '../../support/fake-s3.ts'
+import { FakeS3 } from '../../support/network/fake-s3.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array) => new TextDecoder().decode(content)
@@ -58,7 +58,10 @@ const candidates: Record<string, () => Candidate> = {
   },
 }
 
-describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
+const LOCAL = ['local, paths', 'local, file:// and roots', 'local, file:/', 'prefix over local']
+
+describe.each(Object.entries(candidates))('FileIO: %s', (name, make) => {
+  const isLocal = LOCAL.includes(name)
   let io: FileIO
   let at: (name: string) => string
   beforeAll(() => {
@@ -73,7 +76,7 @@ describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
     return found.toSorted((a, b) => (a.location < b.location ? -1 : 1))
   }
 
-  it('creates a file, with folders, that reads back', async () => {
+  it('creates a file and its folders, and reads it back', async () => {
     await io.create(at('a/b/c.bin'), bytes('hello'))
     const content = await io.read(at('a/b/c.bin'))
     expect(text(content)).toBe('hello')
@@ -116,14 +119,14 @@ describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
     await expect(io.readRange(at('absent'), 0, 1)).rejects.toThrow(withCode('FILE_NOT_FOUND'))
   })
 
-  it('knows a missing file', async () => {
+  it('reports a missing file', async () => {
     await expect(io.read(at('missing'))).rejects.toThrow(withCode('FILE_NOT_FOUND'))
     await expect(io.read(at('once/below-a-file'))).rejects.toThrow(withCode('FILE_NOT_FOUND'))
     expect(await io.stat(at('missing'))).toBeUndefined()
     await expect(io.delete(at('missing'))).resolves.toBeUndefined()
   })
 
-  it('tells size and time under the name that was asked for', async () => {
+  it('reports size and time under the requested name', async () => {
     const before = Date.now()
     await io.write(at('status'), bytes('12345'))
     const status = await io.stat(at('status'))
@@ -132,7 +135,7 @@ describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
     expect(await io.stat(at('a'))).toBeUndefined()
   })
 
-  it('lists recursively under the names that were asked for', async () => {
+  it('lists recursively under the requested names', async () => {
     await io.create(at('ls/1'), bytes('1'))
     await io.create(at('ls/x=a%20b/ü 2'), bytes('22'))
     await io.create(at('ls/x=a%20b/y/3'), bytes('333'))
@@ -168,7 +171,7 @@ describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
     expect((await readdir(scratch)).filter((name) => name.startsWith('m') && name.length === 2)).toEqual(['m2'])
   })
 
-  it('hands out bytes that nobody shares', async () => {
+  it('returns bytes that are not shared', async () => {
     const content = bytes('abc')
     await io.create(at('shared'), content)
     content.fill(0)
@@ -177,9 +180,10 @@ describe.each(Object.entries(candidates))('FileIO: %s', (_name, make) => {
     expect(text(await io.read(at('shared')))).toBe('abc')
   })
 
-  it('gives a local path only where the file lies', async () => {
+  it('returns a local path only for a local file', async () => {
     await io.write(at('local'), bytes('via path'))
     const path = io.localPath(at('local'))
+    expect(path !== undefined).toBe(isLocal)
     if (path !== undefined) expect(text(await new LocalFileIO().read(path))).toBe('via path')
   })
 })

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
+import { sleep } from '../../support/waiting.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
@@ -36,7 +37,7 @@ describe('LocalFileIO locations', () => {
     expect(() => io.localPath(location)).toThrow(withCode('INVALID_ARGUMENT'))
   })
 
-  it('takes every spelling of one path for the same file, percent signs as they are', () => {
+  it('treats every spelling of a path as the same file, and percent signs literally', () => {
     for (const location of [
       '/a/b%20c',
       'file:/a/b%20c',
@@ -69,7 +70,7 @@ describe('LocalFileIO locations', () => {
 })
 
 describe('LocalFileIO failures', () => {
-  it('does not take a folder for a file', async () => {
+  it('does not read a folder as a file', async () => {
     await mkdir(join(scratch, 'folder/sub'), { recursive: true })
     await expect(io.read(join(scratch, 'folder'))).rejects.toThrow(withCode('IO_FAILED'))
     await expect(io.create(join(scratch, 'folder'), bytes('x'))).rejects.toThrow(withCode('FILE_EXISTS'))
@@ -89,7 +90,7 @@ describe('LocalFileIO failures', () => {
     expect(toIoError(failure, { action: 'write', location: 'full' })).toEqual(withCode('NO_SPACE'))
   })
 
-  it.skipIf(asRoot)('reports missing permission in plain words', async () => {
+  it.skipIf(asRoot)('reports missing permission clearly', async () => {
     const locked = join(scratch, 'locked')
     await mkdir(locked)
     await chmod(locked, 0o555)
@@ -144,7 +145,7 @@ describe('LocalFileIO and crashes', () => {
     for (let round = 0; round < 6; round++) {
       const child = spawn(process.execPath, [program], { stdio: ['ignore', 'pipe', 'inherit'] })
       await once(child.stdout, 'data')
-      await new Promise((resolve) => setTimeout(resolve, 40 + round * 37))
+      await sleep(40 + round * 37)
       child.kill('SIGKILL')
       await once(child, 'exit')
     }

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
-import { FakeS3, type S3Fault } from '../../support/fake-s3.ts'
+import { FakeS3, type S3Fault } from '../../support/network/fake-s3.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
@@ -40,7 +40,7 @@ describe('an object store that misbehaves', () => {
     store.fault = ({ method }) => (method !== 'GET' && method !== 'HEAD' && changes++ === n ? fault : undefined)
   }
 
-  it.each(PASSING)('creates a file once, and knows it again: %s', async (fault) => {
+  it.each(PASSING)('creates a file once, and recognizes it again: %s', async (fault) => {
     failOnce(fault)
     await io.create(at('a'), bytes('mine'))
     expect(stored('a')?.toString()).toBe('mine')
@@ -49,7 +49,7 @@ describe('an object store that misbehaves', () => {
     expect(stored('a')?.toString()).toBe('mine')
   })
 
-  it.each(PASSING)('does not say that a file is there when it cannot know: always %s', async (fault) => {
+  it.each(PASSING)('does not report that a file exists when it cannot know: always %s', async (fault) => {
     store.fault = () => fault
     await expect(io.create(at('a'), bytes('mine'))).rejects.toThrow(withCode('IO_FAILED'))
     await expect(io.write(at('b'), bytes('mine'))).rejects.toThrow(withCode('IO_FAILED'))
@@ -58,7 +58,7 @@ describe('an object store that misbehaves', () => {
     await expect(io.delete(at('a'))).rejects.toThrow(withCode('IO_FAILED'))
   })
 
-  it('reads again what broke off, and never hands out a part as the whole', async () => {
+  it('retries interrupted reads, and never returns a part as the whole', async () => {
     await io.write(at('a'), randomBytes(50_000))
     let reads = 0
     store.fault = ({ method }) => (method === 'GET' && reads++ === 0 ? 'cut-body' : undefined)
@@ -68,7 +68,7 @@ describe('an object store that misbehaves', () => {
     await expect(io.readRange(at('a'), 100, 40_000)).rejects.toThrow(withCode('IO_FAILED'))
   })
 
-  it('tells what to do, and no secret', async () => {
+  it('says what to do, and shows no secret', async () => {
     store.fault = () => 'deny'
     const denied = await io.read(at('a')).catch((error: unknown) => error as Error)
     expect(denied).toEqual(withCode('IO_FAILED'))
@@ -79,7 +79,7 @@ describe('an object store that misbehaves', () => {
     await expect(io.create(at('a'), bytes('x'))).rejects.toThrow(withCode('NO_SPACE'))
   })
 
-  it('tells a missing bucket from a missing file', async () => {
+  it('distinguishes a missing bucket from a missing file', async () => {
     const { endpoint, credentials } = store
     const elsewhere = new S3FileIO({ endpoint, credentials, pathStyle: true, roots: ['s3://absent'] })
     await expect(elsewhere.read('s3://absent/a')).rejects.toThrow(/there is no such bucket/)
@@ -113,7 +113,7 @@ describe('an object store that misbehaves', () => {
     }
 
     it.each(PASSING.flatMap((fault) => [0, 1, 2, 3, 4, 5].map((n) => [fault, n] as const)))(
-      'is whole, or not there: %s at change %i',
+      'leaves a complete file or none: %s at change %i',
       async (fault, n) => {
         const path = await staged()
         const before = store.openUploads
@@ -126,7 +126,7 @@ describe('an object store that misbehaves', () => {
       },
     )
 
-    it('keeps the local file when the store fails for good, and gives the upload up', async () => {
+    it('keeps the local file when the store fails permanently, and aborts the upload', async () => {
       const path = await staged()
       const before = store.openUploads
       store.fault = ({ query, method }) => (query.has('uploadId') && method === 'PUT' ? 'fail-before' : undefined)

@@ -5,6 +5,7 @@ import { JsonFloat } from '../../../src/iceberg/json/json-float.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
+import { runs } from '../../support/effort.ts'
 
 const corrupt = expect.objectContaining({ code: 'CORRUPT_FILE' })
 const bytes = (text: string) => new TextEncoder().encode(text)
@@ -22,7 +23,7 @@ describe('parseJson', () => {
     expect(parseJson('[-9007199254740991, -9223372036854775808]')).toEqual([-9007199254740991, -9223372036854775808n])
   })
 
-  it('tells whole numbers that were written as floats apart, and prints them as floats again', () => {
+  it('distinguishes whole numbers written as floats, and prints them as floats again', () => {
     const text = '{"a":5.0,"b":-0.0,"c":1e3,"d":5,"e":1.5,"f":[1.0],"g":1e+300}'
     expect(parseJson(text)).toEqual({
       a: new JsonFloat(5),
@@ -86,11 +87,11 @@ describe('parseJson', () => {
     expect(() => JSON.parse(text.replaceAll(/-?1e999/g, 'x'))).toThrow(SyntaxError)
   })
 
-  it('tells where the document breaks', () => {
+  it('reports the position of the syntax error', () => {
     expect(() => parseJson('{\n  "a": 1,\n  "b": x\n}')).toThrow('line 3, column 8')
   })
 
-  it('bounds nesting and digits instead of overflowing the stack', () => {
+  it('limits nesting and digits instead of overflowing the stack', () => {
     expect(stringifyJson(parseJson(nested(MAX_JSON_DEPTH)))).toBe(nested(MAX_JSON_DEPTH))
     expect(() => parseJson(nested(MAX_JSON_DEPTH + 1))).toThrow(corrupt)
     expect(() => parseJson('{"a":'.repeat(1_000_000))).toThrow(corrupt)
@@ -110,7 +111,7 @@ describe('parseJson', () => {
         const spaced = JSON.stringify(JSON.parse(text), null, indent)
         expect(withoutFloats(parseJson(spaced))).toEqual(asLossless(JSON.parse(spaced), spaced))
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 
@@ -120,7 +121,7 @@ describe('parseJson', () => {
         const damaged = text.slice(0, at % (text.length + 1)) + patch + text.slice((at % (text.length + 1)) + 1)
         expect(accepts(() => parseJson(damaged))).toBe(accepts(() => parseFinite(damaged)))
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 })
@@ -137,7 +138,7 @@ describe('stringifyJson', () => {
     expect(stringifyJson(value, 2)).toBe(JSON.stringify(value, null, 2))
   })
 
-  it('refuses what JSON cannot hold, naming the place', () => {
+  it('refuses values that JSON cannot represent, naming their path', () => {
     expect(() => stringifyJson({ a: [1, Number.NaN] })).toThrow('"a.1"')
     expect(() => stringifyJson([Infinity])).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
     expect(() => stringifyJson({ a: undefined as unknown as JsonValue })).toThrow('undefined')
@@ -149,7 +150,7 @@ describe('stringifyJson', () => {
     expect(() => stringifyJson(circular)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))
   })
 
-  it('comes back the same', () => {
+  it('survives a round trip', () => {
     const { tree } = fc.letrec<{ tree: JsonValue; leaf: JsonValue }>((tie) => ({
       leaf: fc.oneof(
         fc.string({ unit: 'binary' }),
@@ -172,7 +173,7 @@ describe('stringifyJson', () => {
         expect(parseJson(stringifyJson(value, indent))).toEqual(value)
         expect(parseJson(bytes(stringifyJson(parseJson(stringifyJson(value)))).slice())).toBeDefined()
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     )
   })
 })

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
-import { readManifestList } from '../../../src/iceberg/manifest-list.ts'
-import type { ManifestFile } from '../../../src/iceberg/manifest.ts'
-import { parseTableMetadata } from '../../../src/iceberg/metadata.ts'
-import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
+import { readManifestList } from '../../../src/iceberg/manifest/manifest-list.ts'
+import type { ManifestFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { parseTableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
 
 /** Where real tables of other systems are; not part of the repository. */
 export const fixtures = process.env['ICEBERG_FIXTURES'] ?? join(import.meta.dirname, '../../../../shared/fixtures')

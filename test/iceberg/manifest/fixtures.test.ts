@@ -2,9 +2,9 @@ import { relative } from 'node:path'
 
 import { describe, expect, it } from 'vitest'
 
-import { readManifestList } from '../../../src/iceberg/manifest-list.ts'
-import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest-reader.ts'
-import type { DataFile, ManifestEntry, ManifestFile } from '../../../src/iceberg/manifest.ts'
+import { readManifestList } from '../../../src/iceberg/manifest/manifest-list.ts'
+import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest/reader.ts'
+import type { DataFile, ManifestEntry, ManifestFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { readWithAvsc } from '../avro/avsc-oracle.ts'
 import type { OracleSchema } from '../avro/avsc-oracle.ts'
 import { fixtureFiles, fixtures, haveFixtures, reachableManifests, read } from './fixture-files.ts'
@@ -15,7 +15,7 @@ const manifestFiles = fixtureFiles(/\/metadata\/(?!snap-)[^/]*\.avro$/)
 const reachable = reachableManifests().map((found) => ({ ...found, name: relative(fixtures, found.path) }))
 
 describe.skipIf(!haveFixtures)('manifest lists of other systems', () => {
-  it('are all there', () => {
+  it('are all present', () => {
     expect(listFiles.length).toBeGreaterThanOrEqual(138)
   })
 
@@ -25,7 +25,7 @@ describe.skipIf(!haveFixtures)('manifest lists of other systems', () => {
     expect(lines.map(describeLine)).toEqual(oracle.map(describeOracleLine))
   })
 
-  it('have counts whatever their fields are called', () => {
+  it('have counts under any field names', () => {
     const lines = listFiles.flatMap((path) => readManifestList(read(path)))
     expect(lines.filter((line) => line.addedFilesCount === undefined)).toEqual([])
   })
@@ -35,7 +35,7 @@ describe.skipIf(!haveFixtures)('manifest lists of other systems', () => {
 const HAND_EDITED = 'iceberg_v2_null_delete_record'
 
 describe.skipIf(!haveFixtures)('manifests of other systems', () => {
-  it('are nearly all reached from a table', () => {
+  it('are nearly all reachable from a table', () => {
     expect(manifestFiles.length).toBeGreaterThanOrEqual(167)
     expect(reachable.length).toBeGreaterThanOrEqual(160)
   })

@@ -2,9 +2,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { headerText, openAvroContainer } from '../../../src/iceberg/avro/container-reader.ts'
-import { readManifestList, writeManifestList } from '../../../src/iceberg/manifest-list.ts'
-import type { ManifestListOptions } from '../../../src/iceberg/manifest-list.ts'
-import type { FieldSummary, ManifestFile } from '../../../src/iceberg/manifest.ts'
+import { readManifestList, writeManifestList } from '../../../src/iceberg/manifest/manifest-list.ts'
+import type { ManifestListOptions } from '../../../src/iceberg/manifest/manifest-list.ts'
+import type { FieldSummary, ManifestFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { readWithAvsc, writeWithAvsc } from '../avro/avsc-oracle.ts'
 import { fixtureFiles, haveFixtures, read } from './fixture-files.ts'
 import { manifestLine } from './sample-table.ts'
@@ -50,7 +50,7 @@ const options = (overrides: Partial<ManifestListOptions>): ManifestListOptions =
 const known = { addedFilesCount: 1, existingFilesCount: 0, deletedFilesCount: 0, deletedRowsCount: 0 }
 
 describe('manifest lists', () => {
-  it('come back the same in v2', () => {
+  it('survive a round trip in v2', () => {
     fc.assert(
       fc.property(fc.array(line), (manifests) => {
         expect(readManifestList(writeManifestList(options({ manifests })).bytes)).toEqual(manifests)
@@ -58,7 +58,7 @@ describe('manifest lists', () => {
     )
   })
 
-  it('come back the same in v1, where counts may be unknown and sequence numbers are 0', () => {
+  it('survive a round trip in v1, where counts may be unknown and sequence numbers are 0', () => {
     const v1Line = line.map(({ addedFilesCount: _unknown, ...rest }) => {
       return { ...rest, content: 'data' as const, sequenceNumber: 0, minSequenceNumber: 0 }
     })
@@ -71,7 +71,7 @@ describe('manifest lists', () => {
     )
   })
 
-  it('give v3 data manifests without row ids the next ones', () => {
+  it('assign the next row ids to v3 data manifests without row ids', () => {
     const manifests = [
       manifestLine({ ...known, manifestPath: 'a', addedRowsCount: 10, existingRowsCount: 5 }),
       manifestLine({ ...known, manifestPath: 'b', addedRowsCount: 7, existingRowsCount: 0, firstRowId: 3 }),

@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 
 import { AvroContainerWriter } from '../../../src/iceberg/avro/container-writer.ts'
 import { openAvroContainer } from '../../../src/iceberg/avro/container-reader.ts'
-import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest-reader.ts'
-import { writeManifest } from '../../../src/iceberg/manifest-writer.ts'
-import type { ManifestEntryInput } from '../../../src/iceberg/manifest-writer.ts'
-import type { ManifestFile } from '../../../src/iceberg/manifest.ts'
-import type { PrimitiveType } from '../../../src/iceberg/types.ts'
+import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest/reader.ts'
+import { writeManifest } from '../../../src/iceberg/manifest/writer.ts'
+import type { ManifestEntryInput } from '../../../src/iceberg/manifest/writer.ts'
+import type { ManifestFile } from '../../../src/iceberg/manifest/manifest.ts'
+import type { PrimitiveType } from '../../../src/iceberg/schema/types.ts'
 import { oracleType, readWithAvsc, writeWithAvsc } from '../avro/avsc-oracle.ts'
 import {
   added,
@@ -43,11 +43,11 @@ const fileFields = [
 ]
 const file = { file_path: '/f', file_format: 'ORC', partition: {}, record_count: 3n, file_size_in_bytes: 9n }
 
-describe('what entries inherit', () => {
+describe('values that entries inherit', () => {
   const explicit: ManifestEntryInput = existing(dataFile({ filePath: '/e' }), { snapshotId: 5n, sequenceNumber: 2 })
   const { bytes } = writeManifest(manifestOptions({ entries: [added(dataFile()), explicit] }))
 
-  it('is taken from the line of the manifest list, for added entries only', () => {
+  it('are taken from the manifest list, for added entries only', () => {
     const manifest = manifestLine({ sequenceNumber: 12, addedSnapshotId: 99n })
     expect(readManifest(bytes, { manifest, metadata })).toMatchObject([
       { status: 'added', snapshotId: 99n, sequenceNumber: 12, fileSequenceNumber: 12 },
@@ -55,7 +55,7 @@ describe('what entries inherit', () => {
     ])
   })
 
-  it('is 0 for v1 manifests, in newer tables too', () => {
+  it('are 0 for v1 manifests, in newer tables too', () => {
     const v1 = writeManifest(manifestOptions({ formatVersion: 1, entries: [added(dataFile()), explicit] }))
     expect(readManifest(v1.bytes, { manifest: v1.manifest, metadata })).toMatchObject([
       { sequenceNumber: 0, fileSequenceNumber: 0, snapshotId: manifestOptions().snapshotId },
@@ -63,7 +63,7 @@ describe('what entries inherit', () => {
     ])
   })
 
-  it('is refused to existing entries of a v2 manifest', async () => {
+  it('are refused for existing entries of a v2 manifest', async () => {
     const entry = { status: 0, sequence_number: null, data_file: file }
     const sequence = { name: 'sequence_number', type: ['null', 'long'] }
     const orphan = await foreignManifest([{ name: 'status', type: 'int' }, sequence], fileFields, [entry])
@@ -71,7 +71,7 @@ describe('what entries inherit', () => {
     expect(readManifest(orphan, { manifest: manifestLine({ sequenceNumber: 0 }), metadata })).toHaveLength(1)
   })
 
-  it('takes the data sequence number where writers knew no file sequence number', async () => {
+  it('use the data sequence number if the file sequence number is missing', async () => {
     const fields = [
       { name: 'status', type: 'int' },
       { name: 'sequence_number', type: ['null', 'long'] },
@@ -84,7 +84,7 @@ describe('what entries inherit', () => {
     expect(entry).toMatchObject({ sequenceNumber: 3, fileSequenceNumber: 3, dataFile: { fileFormat: 'orc' } })
   })
 
-  it('counts v3 row ids over live entries that have none', () => {
+  it('assign v3 row ids to live entries that have none', () => {
     const numbers = { snapshotId: 5n, sequenceNumber: 2 }
     const deleted: ManifestEntryInput = { ...existing(dataFile(), numbers), status: 'deleted' }
     const entries = [
@@ -110,7 +110,7 @@ describe('partition values', () => {
   const entries = [added(dataFile({ partition: [7, 1.5, -250n] }))]
   const { bytes, manifest } = writeManifest(manifestOptions({ schema, spec, entries }))
 
-  it('have the types that columns were promoted to since', () => {
+  it('have the types to which columns were promoted later', () => {
     const today = metadataOf([{ ...schemaOf(...promoted), schemaId: 1 }, schema], [spec])
     expect(readManifest(bytes, { manifest, metadata: today })[0]?.dataFile.partition).toEqual([7n, 1.5, -250n])
     const keys = readManifestTotals(bytes, { manifest, metadata: today }).partitionKeys
@@ -125,14 +125,14 @@ describe('partition values', () => {
     expect(read[0]?.dataFile.partition).toEqual([-250n, null, 7])
   })
 
-  it('of a spec that the table forgot are read by the header', () => {
+  it('of a spec that the table no longer has are read with the header', () => {
     expect(readManifest(bytes, { manifest, metadata: metadataOf([schema], []) })[0]?.dataFile).toMatchObject({
       specId: 0,
       partition: [7, 1.5, -250n],
     })
   })
 
-  it('of an unknown transform are what the file holds', () => {
+  it('of an unknown transform are read as stored in the file', () => {
     const transform = { kind: 'unknown' as const, text: 'zorder[3]' }
     const odd = { specId: 0, fields: spec.fields.map((field) => ({ ...field, transform })) }
     expect(readManifest(bytes, { manifest, metadata: metadataOf([schema], [odd]) })[0]?.dataFile.partition).toEqual([
@@ -142,14 +142,14 @@ describe('partition values', () => {
     ])
   })
 
-  it('are refused when they cannot be of the type', () => {
+  it('are refused when they do not fit the type', () => {
     const text = schemaOf({ kind: 'string' }, { kind: 'float' }, { kind: 'long' })
     expect(() => readManifest(bytes, { manifest, metadata: metadataOf([text], [spec]) })).toThrow(
       withCode('CORRUPT_FILE'),
     )
   })
 
-  it('of no known spec are refused', async () => {
+  it('of an unknown spec are refused', async () => {
     const bare = await foreignManifest([{ name: 'status', type: 'int' }], fileFields, [{ status: 1, data_file: file }])
     const line = manifestLine({ partitionSpecId: 8 })
     expect(() => readManifest(bare, { manifest: line, metadata })).toThrow(withCode('INVALID_METADATA'))
@@ -166,7 +166,7 @@ describe('fixed partition values', () => {
   const fixedField = '"name":"c1","type":["null",{"type":"fixed","name":"fixed_3","size":3}]'
   const context = { manifest: { ...manifest, manifestLength: 1 }, metadata: metadataOf([fixed], [identitySpec(fixed)]) }
 
-  it('are read in the form of Java, length-prefixed', async () => {
+  it('are read in the length-prefixed form of Java', async () => {
     const ofJava = await rewriteSchema(bytes, (text) => text.replace(partitionField, fixedField))
     expect(readManifest(ofJava, context).map((entry) => entry.dataFile.partition)).toEqual(
       values.map((value) => [value]),

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
-import { summarizePartitions } from '../../../src/iceberg/manifest-summaries.ts'
-import { writeManifest } from '../../../src/iceberg/manifest-writer.ts'
-import type { PartitionSpec, PartitionTuple } from '../../../src/iceberg/partitioning.ts'
-import type { PrimitiveType } from '../../../src/iceberg/types.ts'
-import { compareValues, valueFromBytes, valueToBytes } from '../../../src/iceberg/values.ts'
+import { summarizePartitions } from '../../../src/iceberg/manifest/summaries.ts'
+import { writeManifest } from '../../../src/iceberg/manifest/writer.ts'
+import type { PartitionSpec, PartitionTuple } from '../../../src/iceberg/partitioning/partitioning.ts'
+import type { PrimitiveType } from '../../../src/iceberg/schema/types.ts'
+import { compareValues, valueFromBytes, valueToBytes } from '../../../src/iceberg/values/values.ts'
 import { added, dataFile, identitySpec, manifestOptions, schemaOf } from './sample-table.ts'
 
 function summaries(type: PrimitiveType, values: PartitionTuple) {
@@ -18,7 +18,7 @@ function summaries(type: PrimitiveType, values: PartitionTuple) {
 }
 
 describe('summarizePartitions', () => {
-  it('covers every value, and nothing more', () => {
+  it('covers exactly the range of the values', () => {
     const type: PrimitiveType = { kind: 'string' }
     const values = fc.array(fc.option(fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed())), {
       minLength: 1,
@@ -40,7 +40,7 @@ describe('summarizePartitions', () => {
     )
   })
 
-  it('keeps NaN out of the bounds and says that it is there', () => {
+  it('keeps NaN out of the bounds and records its presence', () => {
     const type: PrimitiveType = { kind: 'double' }
     const [summary] = summaries(type, [Number.NaN, 2, -0, null, -5]) ?? []
     expect(summary).toMatchObject({ containsNull: true, containsNan: true })
@@ -64,7 +64,7 @@ describe('summarizePartitions', () => {
     expect(summarizePartitions({ specId: 0, fields: [] }, [], [[], []])).toEqual([])
   })
 
-  it('is unknown, not wrong, for values whose order nobody knows', () => {
+  it('is unknown, not wrong, for values without a known order', () => {
     const transform = { kind: 'unknown' as const, text: 'zorder' }
     const spec: PartitionSpec = { specId: 0, fields: [{ fieldId: 1000, sourceId: 1, name: 'z', transform }] }
     expect(summarizePartitions(spec, [{ kind: 'string' }], [['a'], ['b']])).toBeUndefined()

@@ -2,18 +2,19 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 
 import { headerText, openAvroContainer } from '../../../src/iceberg/avro/container-reader.ts'
-import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest-reader.ts'
-import { writeManifest } from '../../../src/iceberg/manifest-writer.ts'
-import type { ManifestEntryInput, ManifestOptions } from '../../../src/iceberg/manifest-writer.ts'
-import type { DataFile, ManifestEntry } from '../../../src/iceberg/manifest.ts'
-import type { PartitionSpec } from '../../../src/iceberg/partitioning.ts'
-import { parsePartitionFields } from '../../../src/iceberg/partitioning.ts'
-import { parseSchema } from '../../../src/iceberg/schema.ts'
+import { readManifest, readManifestTotals } from '../../../src/iceberg/manifest/reader.ts'
+import { writeManifest } from '../../../src/iceberg/manifest/writer.ts'
+import type { ManifestEntryInput, ManifestOptions } from '../../../src/iceberg/manifest/writer.ts'
+import type { DataFile, ManifestEntry } from '../../../src/iceberg/manifest/manifest.ts'
+import type { PartitionSpec } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { parsePartitionFields } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { parseSchema } from '../../../src/iceberg/schema/schema.ts'
 import { parseJson } from '../../../src/iceberg/json/lossless-json.ts'
-import type { PrimitiveType, Value } from '../../../src/iceberg/types.ts'
+import type { PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
 import { readWithAvsc } from '../avro/avsc-oracle.ts'
 import { fixtureFiles, haveFixtures, read } from './fixture-files.ts'
 import { added, dataFile, existing, identitySpec, manifestOptions, metadataOf, schemaOf } from './sample-table.ts'
+import { runs } from '../../support/effort.ts'
 
 const refused = expect.objectContaining({ name: 'IcebergError', code: 'INVALID_ARGUMENT' })
 const versions = [1, 2, 3] as const
@@ -136,27 +137,27 @@ function expectedEntries(options: ManifestOptions): unknown[] {
 }
 
 describe('writeManifest', () => {
-  it.each(versions)('v%i data manifests come back the same', (formatVersion) => {
+  it.each(versions)('v%i data manifests survive a round trip', (formatVersion) => {
     fc.assert(
       fc.property(entriesOf(dataFiles), ids, fc.nat(), (entries, snapshotId, sequenceNumber) => {
         const options = manifestOptions({ formatVersion, schema, spec, entries, snapshotId, sequenceNumber })
         expect(roundTrip(options)).toEqual(expectedEntries(options))
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 
-  it.each([2, 3] as const)('v%i delete manifests come back the same', (formatVersion) => {
+  it.each([2, 3] as const)('v%i delete manifests survive a round trip', (formatVersion) => {
     fc.assert(
       fc.property(entriesOf(deleteFiles), (entries) => {
         const options = manifestOptions({ formatVersion, schema, spec, entries, content: 'deletes' })
         expect(roundTrip(options)).toEqual(expectedEntries(options))
       }),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     )
   })
 
-  it.each(versions)('v%i totals agree with the entries', (formatVersion) => {
+  it.each(versions)('v%i totals match the entries', (formatVersion) => {
     fc.assert(
       fc.property(entriesOf(dataFiles), (entries) => {
         const { bytes, manifest } = writeManifest(manifestOptions({ formatVersion, schema, spec, entries }))
@@ -218,7 +219,7 @@ describe('writeManifest', () => {
     expect(fieldIds(v2.schema)).toEqual(fieldIds(golden).filter((id) => ![142, 144, 145].includes(Number(id))))
   })
 
-  it('makes names that Avro allows, each its own, and keeps the real ones', async () => {
+  it('creates unique names that Avro allows, and keeps the original ones', async () => {
     const odd = ['9day', 'a.b', '🐟', 'a_x2Eb', '', 'c6', 'c7', 'c8', 'c9']
     const oddSpec = identitySpec(schema, odd)
     const values = [1n, 'x', 5n, crypto.randomUUID(), -0, null, new Uint8Array(4), 3, true]
@@ -301,7 +302,7 @@ describe('writeManifest', () => {
     expect(() => writeManifest(manifestOptions(overrides))).toThrow(refused)
   })
 
-  it('keeps partition fields of a column that is gone', () => {
+  it('keeps partition fields of a dropped column', () => {
     const goneSpec: PartitionSpec = {
       specId: 0,
       fields: [{ fieldId: 1000, sourceId: 99, name: 'gone', transform: { kind: 'void' } }],

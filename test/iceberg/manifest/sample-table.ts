@@ -1,10 +1,10 @@
-import type { ManifestEntryInput, ManifestOptions } from '../../../src/iceberg/manifest-writer.ts'
-import type { DataFile, ManifestFile } from '../../../src/iceberg/manifest.ts'
-import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
-import { createTableMetadata } from '../../../src/iceberg/metadata-builder.ts'
-import type { PartitionField, PartitionSpec } from '../../../src/iceberg/partitioning.ts'
-import type { Schema } from '../../../src/iceberg/schema.ts'
-import type { NestedField, PrimitiveType } from '../../../src/iceberg/types.ts'
+import type { ManifestEntryInput, ManifestOptions } from '../../../src/iceberg/manifest/writer.ts'
+import type { DataFile, ManifestFile } from '../../../src/iceberg/manifest/manifest.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
+import type { PartitionField, PartitionSpec } from '../../../src/iceberg/partitioning/partitioning.ts'
+import type { Schema } from '../../../src/iceberg/schema/schema.ts'
+import type { NestedField, PrimitiveType } from '../../../src/iceberg/schema/types.ts'
 
 /** A schema of optional columns with ids from 1. */
 export function schemaOf(...types: readonly PrimitiveType[]): Schema {

@@ -7,13 +7,13 @@ import {
   currentSpec,
   parseTableMetadata,
   serializeTableMetadata,
-} from '../../../src/iceberg/metadata.ts'
-import { partitionType } from '../../../src/iceberg/partitioning.ts'
-import { walkFields } from '../../../src/iceberg/schema.ts'
-import { applyUpdates } from '../../../src/iceberg/update/apply-updates.ts'
-import { addColumn } from '../../../src/iceberg/update/schema-update.ts'
-import { valueFromJson } from '../../../src/iceberg/values.ts'
-import { isNested } from '../../../src/iceberg/types.ts'
+} from '../../../src/iceberg/metadata/metadata.ts'
+import { partitionType } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { walkFields } from '../../../src/iceberg/schema/schema.ts'
+import { applyUpdates } from '../../../src/iceberg/update/apply/apply-updates.ts'
+import { addColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
+import { valueFromJson } from '../../../src/iceberg/values/values.ts'
+import { isNested } from '../../../src/iceberg/schema/types.ts'
 import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
 import { fixtureBytes, fixturesRoot, haveFixtures } from '../../support/iceberg-fixtures.ts'
 
@@ -22,7 +22,7 @@ const files = haveFixtures
   : []
 
 describe.skipIf(!haveFixtures)('metadata of real tables', () => {
-  it('is there', () => {
+  it('is present', () => {
     expect(files.length).toBeGreaterThan(150)
   })
 
@@ -51,7 +51,7 @@ describe.skipIf(!haveFixtures)('metadata of real tables', () => {
     expect(defaults).toBeGreaterThan(10)
   })
 
-  it('can be evolved, whatever its version', () => {
+  it('can be evolved in every format version', () => {
     for (const file of files) {
       const before = parseTableMetadata(fixtureBytes(file))
       const change = addColumn(before, { name: 'added_by_test', type: { kind: 'string' } })

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
-import { createTableMetadata } from '../../../src/iceberg/metadata-builder.ts'
-import type { NewTableOptions } from '../../../src/iceberg/metadata-builder.ts'
-import { currentSchema, parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata.ts'
-import { parseTransform } from '../../../src/iceberg/transforms.ts'
-import { walkFields } from '../../../src/iceberg/schema.ts'
-import type { Schema } from '../../../src/iceberg/schema.ts'
-import { parseTypeText } from '../../../src/iceberg/type-json.ts'
+import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
+import type { NewTableOptions } from '../../../src/iceberg/metadata/builder.ts'
+import { currentSchema, parseTableMetadata, serializeTableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import { parseTransform } from '../../../src/iceberg/partitioning/transforms.ts'
+import { walkFields } from '../../../src/iceberg/schema/schema.ts'
+import type { Schema } from '../../../src/iceberg/schema/schema.ts'
+import { parseTypeText } from '../../../src/iceberg/schema/type-json.ts'
 import { caught } from '../../support/caught.ts'
 
 /** Columns with their ids from 100 down, so that fresh ids show. */
@@ -38,7 +38,7 @@ const field = (
 })
 
 describe('metadata of a new table', () => {
-  it('numbers the fields of a struct before what is inside them', () => {
+  it('numbers the fields of a struct before their nested fields', () => {
     const metadata = createTableMetadata({
       ...base,
       schema: schemaOf({
@@ -66,7 +66,7 @@ describe('metadata of a new table', () => {
     expect(metadata.lastColumnId).toBe(12)
   })
 
-  it('ties partition spec, sort order and identifier to the fresh ids', () => {
+  it('maps partition spec, sort order and identifier fields to the new ids', () => {
     const schema = { ...schemaOf({ a: 'string', ts: 'timestamptz', id: 'long' }, ['id']), identifierFieldIds: [98] }
     const metadata = createTableMetadata({
       ...base,
@@ -94,7 +94,7 @@ describe('metadata of a new table', () => {
     expect(currentSchema(metadata)).toMatchObject({ schemaId: 0, identifierFieldIds: [3] })
   })
 
-  it.each([[2], [3]] as const)('of version %i reads back as it is', (formatVersion) => {
+  it.each([[2], [3]] as const)('of version %i reads back unchanged', (formatVersion) => {
     const metadata = createTableMetadata({
       ...base,
       schema: schemaOf({ a: 'int' }),
@@ -134,7 +134,7 @@ describe('metadata of a new table', () => {
     [
       'a partition field with the name of another column',
       { partitionSpec: { specId: 0, fields: [field(100, 'b', 'bucket[4]')] } },
-      /name of a column/,
+      /has the name of another column/,
     ],
     [
       'two equal partition fields',

@@ -12,7 +12,7 @@ import {
   currentSortOrder,
   currentSpec,
   parseTableMetadata,
-} from '../../../src/iceberg/metadata.ts'
+} from '../../../src/iceberg/metadata/metadata.ts'
 import {
   propertyBool,
   propertyCount,
@@ -20,15 +20,16 @@ import {
   propertyLong,
   schemaOf,
   snapshotById,
-} from '../../../src/iceberg/metadata.ts'
-import { serializeTableMetadata, tableMetadataFromJson } from '../../../src/iceberg/metadata.ts'
+} from '../../../src/iceberg/metadata/metadata.ts'
+import { serializeTableMetadata, tableMetadataFromJson } from '../../../src/iceberg/metadata/metadata.ts'
 import { caught } from '../../support/caught.ts'
 import { firstSnapshotId, secondSnapshotId, snapshot, v1Document, v2Document, v3Document } from './documents.ts'
+import { runs } from '../../support/effort.ts'
 
 const parse = (json: JsonObject): ReturnType<typeof parseTableMetadata> => parseTableMetadata(stringifyJson(json))
 
 describe('reading table metadata', () => {
-  it('shows a version 2 document', () => {
+  it('reads a version 2 document', () => {
     const metadata = parse(v2Document())
     expect(metadata).toMatchObject({ formatVersion: 2, lastSequenceNumber: 34, lastColumnId: 5, encrypted: false })
     expect(currentSnapshot(metadata)?.snapshotId).toBe(secondSnapshotId)
@@ -47,7 +48,7 @@ describe('reading table metadata', () => {
     expect(metadata.nextRowId).toBeUndefined()
   })
 
-  it('shows a version 1 document in the terms of version 2', () => {
+  it('reads a version 1 document as version 2 terms', () => {
     const metadata = parse(v1Document())
     expect(metadata.schemas.map((schema) => schema.schemaId)).toEqual([0])
     expect(metadata.partitionSpecs).toMatchObject([{ specId: 0, fields: [{ fieldId: 1000, sourceId: 1 }] }])
@@ -62,13 +63,13 @@ describe('reading table metadata', () => {
     expect(metadata.snapshots[0]?.sequenceNumber).toBe(0)
   })
 
-  it('takes a version 1 document without uuid and partition spec', () => {
+  it('accepts a version 1 document without uuid and partition spec', () => {
     const { 'table-uuid': _, 'partition-spec': __, ...rest } = v1Document()
     const metadata = parse(rest)
     expect([metadata.tableUuid, metadata.lastPartitionId, currentSpec(metadata).fields]).toEqual(['', 999, []])
   })
 
-  it('takes inline manifests of version 1', () => {
+  it('accepts inline manifests of version 1', () => {
     const metadata = parse({
       ...v1Document(),
       snapshots: [{ 'snapshot-id': 7, 'timestamp-ms': 5, manifests: ['a.avro', 'b.avro'] }],
@@ -83,7 +84,7 @@ describe('reading table metadata', () => {
     expect(parse({ ...v3Document(), 'encryption-keys': [] }).encrypted).toBe(false)
   })
 
-  it.each([[-1], [null], ['absent']])('takes a current-snapshot-id of %s as none', (value) => {
+  it.each([[-1], [null], ['absent']])('treats a current-snapshot-id of %s as none', (value) => {
     const { 'current-snapshot-id': _, refs: __, ...rest } = v2Document()
     const metadata = parse(value === 'absent' ? rest : { ...rest, 'current-snapshot-id': value })
     expect(metadata.currentSnapshotId).toBeUndefined()
@@ -91,7 +92,7 @@ describe('reading table metadata', () => {
     expect(currentSnapshot(metadata)).toBeUndefined()
   })
 
-  it('reads gzip by its first bytes', () => {
+  it('recognizes gzip by its first bytes', () => {
     const bytes = gzipSync(stringifyJson(v2Document()))
     expect(parseTableMetadata(bytes).currentSnapshotId).toBe(secondSnapshotId)
     expect(
@@ -221,7 +222,7 @@ describe('broken table metadata', () => {
     expect(String(error)).toMatch(message)
   })
 
-  it('of a version to come is unsupported', () => {
+  it('of a future version is unsupported', () => {
     expect(
       isIcebergError(
         caught(() => parse({ ...v2Document(), 'format-version': 4 })),
@@ -230,7 +231,7 @@ describe('broken table metadata', () => {
     ).toBe(true)
   })
 
-  it('that is no object is refused', () => {
+  it('that is not an object is refused', () => {
     for (const text of ['[]', '3', 'null', '"x"']) {
       expect(
         isIcebergError(
@@ -248,7 +249,7 @@ describe('broken table metadata', () => {
       ).toBe(true)
   })
 
-  it('ends in a clear error wherever it is broken', () => {
+  it('gives a clear error wherever it is damaged', () => {
     const documents = [v1Document(), v2Document(), v3Document()]
     const junk = fc.oneof(
       fc.constant(null),
@@ -266,7 +267,7 @@ describe('broken table metadata', () => {
         const error = caught(() => tableMetadataFromJson(replaceSomewhere(document, choices, value as JsonValue)))
         expect(error === undefined || error instanceof IcebergError, String(error)).toBe(true)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 })
@@ -315,7 +316,7 @@ describe('table properties', () => {
     expect([propertyDouble(metadata, 'd', 1), propertyDouble(metadata, 'none', 1)]).toEqual([0.25, 1])
   })
 
-  it('that are wrong are named', () => {
+  it('that are invalid are named', () => {
     expect(() => propertyLong(metadata, 'bad', 1n)).toThrow(/table property "bad": "x" is not a 64-bit integer/)
     expect(() => propertyDouble(metadata, 'bad', 1)).toThrow(/"bad"/)
     expect(propertyLong(metadata, 'constructor', 5n)).toBe(5n)

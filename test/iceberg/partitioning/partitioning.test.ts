@@ -6,12 +6,13 @@ import {
   lastPartitionFieldId,
   parsePartitionSpec,
   partitionKey,
-} from '../../../src/iceberg/partitioning.ts'
-import { partitionPath, partitionSpecToJson, partitionType } from '../../../src/iceberg/partitioning.ts'
-import type { PartitionSpec, PartitionTuple } from '../../../src/iceberg/partitioning.ts'
-import { parseSchema } from '../../../src/iceberg/schema.ts'
-import { parseSortOrder, sortOrderToJson } from '../../../src/iceberg/sort-order.ts'
-import type { PrimitiveType, Value } from '../../../src/iceberg/types.ts'
+} from '../../../src/iceberg/partitioning/partitioning.ts'
+import { partitionPath, partitionSpecToJson, partitionType } from '../../../src/iceberg/partitioning/partitioning.ts'
+import type { PartitionSpec, PartitionTuple } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { parseSchema } from '../../../src/iceberg/schema/schema.ts'
+import { parseSortOrder, sortOrderToJson } from '../../../src/iceberg/partitioning/sort-order.ts'
+import type { PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
+import { runs } from '../../support/effort.ts'
 
 const specJson = {
   'spec-id': 4,
@@ -97,17 +98,17 @@ describe('partition types', () => {
   })
   const spec = parsePartitionSpec(specJson)
 
-  it('find columns that only an older schema has, and none for those that are nowhere', () => {
+  it('find columns that only an older schema has, and none for unknown columns', () => {
     expect(partitionType(spec, [first, second])).toEqual([{ kind: 'date' }, { kind: 'string' }, { kind: 'unknown' }])
   })
 
-  it('are of the newest schema', () => {
+  it('use the newest schema', () => {
     const byN = parsePartitionSpec({ 'spec-id': 0, fields: [{ name: 'n', transform: 'identity', 'source-id': 3 }] })
     expect(partitionType(byN, [second, first])).toEqual([{ kind: 'long' }])
     expect(partitionType(byN, [first, second])).toEqual([{ kind: 'long' }])
   })
 
-  it('are int for buckets and hours even when the column is gone', () => {
+  it('are int for buckets and hours even if the column was dropped', () => {
     const gone = parsePartitionSpec({
       'spec-id': 0,
       fields: [
@@ -139,7 +140,7 @@ describe('partition keys', () => {
       fc.property(fc.tuple(text, text), fc.tuple(text, text), (a, b) => {
         expect(key(a) === key(b)).toBe(a[0] === b[0] && a[1] === b[1])
       }),
-      { numRuns: 2000 },
+      { numRuns: runs(2000) },
     )
   })
 

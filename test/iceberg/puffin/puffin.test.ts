@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
-import type { DataFile } from '../../../src/iceberg/manifest.ts'
+import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import { encodeDeletionVectorFile, readDeletionVector } from '../../../src/iceberg/puffin/deletion-vector.ts'
 import { PositionBitmap } from '../../../src/iceberg/puffin/position-bitmap.ts'
 import { encodePuffin, readPuffinBlob, readPuffinFooter } from '../../../src/iceberg/puffin/puffin.ts'
@@ -28,7 +28,7 @@ async function codeOf(promise: Promise<unknown>): Promise<string> {
 }
 
 describe('Puffin files', () => {
-  it('come back with blobs, ids and properties', async () => {
+  it('survive a round trip with blobs, ids and properties', async () => {
     const data = new TextEncoder().encode('hello')
     const blob = { type: 'x', fields: [1, 2], snapshotId: 6_838_723_292_707_092_922n, sequenceNumber: 7n, data }
     const file = encodePuffin(
@@ -111,7 +111,7 @@ describe('readDeletionVector', () => {
     })
   })
 
-  it('checks cardinality, place and completeness', async () => {
+  it('checks cardinality, position and completeness', async () => {
     const io = await ioWith(bytes)
     expect(await codeOf(readDeletionVector(io, entry(0, { recordCount: 3 })))).toBe('CORRUPT_FILE')
     expect(await codeOf(readDeletionVector(io, entry(0, { contentOffset: 5 })))).toBe('CORRUPT_FILE')
@@ -120,7 +120,7 @@ describe('readDeletionVector', () => {
     expect(await codeOf(readDeletionVector(io, incomplete))).toBe('INVALID_METADATA')
   })
 
-  it('says plainly that a blob without a Puffin file around it is refused', async () => {
+  it('refuses a blob without a Puffin file, with a clear message', async () => {
     const bare = bytes.slice(written[0]?.contentOffset, written[1]?.contentOffset)
     const io = await ioWith(bare)
     const file = entry(0, { contentOffset: 0, contentSizeInBytes: bare.length })

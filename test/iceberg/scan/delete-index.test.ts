@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { DeleteIndex } from '../../../src/iceberg/delete-index.ts'
-import type { DataFile } from '../../../src/iceberg/manifest.ts'
-import { createTableMetadata } from '../../../src/iceberg/metadata-builder.ts'
-import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
-import { partitionSpecToJson } from '../../../src/iceberg/partitioning.ts'
-import type { PartitionTuple } from '../../../src/iceberg/partitioning.ts'
-import { applyUpdates } from '../../../src/iceberg/update/apply-updates.ts'
+import { DeleteIndex } from '../../../src/iceberg/scan/delete-index.ts'
+import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import { partitionSpecToJson } from '../../../src/iceberg/partitioning/partitioning.ts'
+import type { PartitionTuple } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { applyUpdates } from '../../../src/iceberg/update/apply/apply-updates.ts'
 import { byPart, fixtureSchema } from '../../support/table-fixture.ts'
 
 const PATH_ID = 2_147_483_546
@@ -67,7 +67,7 @@ const path = (text: string): ReadonlyMap<number, Uint8Array> => new Map([[PATH_I
 describe('which deletes apply to a data file', () => {
   const data = file({ content: 'data', at: 'mem:/t/data/a.parquet' })
 
-  it('depends on sequence numbers: position deletes of the same commit do, equality deletes do not', () => {
+  it('depends on sequence numbers: position deletes of the same commit apply, equality deletes do not', () => {
     const position = file({ content: 'position-deletes' })
     const equality = file({ content: 'equality-deletes' })
     const vector = file({
@@ -80,7 +80,7 @@ describe('which deletes apply to a data file', () => {
     expect(() => applies(vector, 4, data, 5)).toThrow('older than the file')
   })
 
-  it('depends on spec and partition, but for global equality deletes', () => {
+  it('depends on spec and partition, except for global equality deletes', () => {
     const cases: readonly [FileSpec, boolean][] = [
       [{ content: 'equality-deletes', partition: [1] }, true],
       [{ content: 'equality-deletes', partition: [2] }, false],

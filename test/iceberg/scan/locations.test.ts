@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { isBelow, locationKey, sameLocation } from '../../../src/iceberg/location-identity.ts'
-import { newDataLocation, newMetadataFileLocation, ownedFolders } from '../../../src/iceberg/locations.ts'
-import { createTableMetadata } from '../../../src/iceberg/metadata-builder.ts'
-import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
+import { isBelow, locationKey, sameLocation } from '../../../src/iceberg/metadata/location-identity.ts'
+import { newDataLocation, newMetadataFileLocation, ownedFolders } from '../../../src/iceberg/metadata/locations.ts'
+import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
 import { fixtureSchema } from '../../support/table-fixture.ts'
 
 function table(properties: Readonly<Record<string, string>> = {}): TableMetadata {
@@ -50,8 +50,8 @@ describe('location identity', () => {
   })
 })
 
-describe('where new files go', () => {
-  it('is below the table unless properties say otherwise', () => {
+describe('locations of new files', () => {
+  it('are in the folder of the table unless properties say otherwise', () => {
     expect(newDataLocation(table(), '', 'f.parquet')).toBe('s3://bucket/db/t/data/f.parquet')
     expect(newDataLocation(table(), 'a=1/b=x', 'f.parquet')).toBe('s3://bucket/db/t/data/a=1/b=x/f.parquet')
     expect(newMetadataFileLocation(table(), 'm.avro')).toBe('s3://bucket/db/t/metadata/m.avro')

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 
 import type { JsonObject } from '../../../src/iceberg/json/lossless-json.ts'
-import { fieldById, fieldPath, findField, highestFieldId, parentFieldId } from '../../../src/iceberg/schema.ts'
-import { parseSchema, schemaToJson, walkFields } from '../../../src/iceberg/schema.ts'
+import { fieldById, fieldPath, findField, highestFieldId, parentFieldId } from '../../../src/iceberg/schema/schema.ts'
+import { parseSchema, schemaToJson, walkFields } from '../../../src/iceberg/schema/schema.ts'
 
 const json: JsonObject = {
   type: 'struct',
@@ -91,7 +91,7 @@ describe('schema', () => {
     expect(findField(schema, name)?.id).toBe(id)
   })
 
-  it('tells columns apart that differ in case', () => {
+  it('distinguishes columns whose names differ only in case', () => {
     const both = parseSchema({
       type: 'struct',
       fields: [
@@ -137,7 +137,7 @@ describe('schema', () => {
     expect(() => parseSchema({ type: 'struct', fields })).toThrow(message)
   })
 
-  it('refuses what is no schema', () => {
+  it('refuses values that are not a schema', () => {
     expect(() => parseSchema({ fields: [] })).toThrow(/"type" is missing/)
     expect(() => parseSchema({ type: 'list', fields: [] })).toThrow(/must be "struct"/)
     expect(() => parseSchema([])).toThrow(/must be an object/)

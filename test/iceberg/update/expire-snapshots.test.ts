@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { TableMetadata } from '../../../src/iceberg/metadata.ts'
-import { tableMetadataFromJson } from '../../../src/iceberg/metadata.ts'
-import { createTableMetadata } from '../../../src/iceberg/metadata-builder.ts'
+import type { TableMetadata } from '../../../src/iceberg/metadata/metadata.ts'
+import { tableMetadataFromJson } from '../../../src/iceberg/metadata/metadata.ts'
+import { createTableMetadata } from '../../../src/iceberg/metadata/builder.ts'
 import type { JsonObject } from '../../../src/iceberg/json/lossless-json.ts'
-import { partitionSpecToJson } from '../../../src/iceberg/partitioning.ts'
-import { schemaToJson } from '../../../src/iceberg/schema.ts'
-import { applyUpdates } from '../../../src/iceberg/update/apply-updates.ts'
+import { partitionSpecToJson } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { schemaToJson } from '../../../src/iceberg/schema/schema.ts'
+import { applyUpdates } from '../../../src/iceberg/update/apply/apply-updates.ts'
 import { planExpiry, planExpiryOf } from '../../../src/iceberg/update/expire-snapshots.ts'
-import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
-import { stageRowDelta } from '../../../src/iceberg/update/stage-row-delta.ts'
+import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
+import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import { byPart, fixtureSchema, TableFixture, unpartitioned } from '../../support/table-fixture.ts'
 
 const DAY = 86_400_000
@@ -67,19 +67,19 @@ describe('planExpiry on one branch', () => {
     expect(expired(table)).toEqual([1, 2])
   })
 
-  it('keeps what is exactly as old as the limit', () => {
+  it('keeps a snapshot exactly as old as the limit', () => {
     expect(expired(table, { olderThanMs: NOW - 10 * DAY })).toEqual([1])
     expect(expired(table, { olderThanMs: NOW - 10 * DAY + 1 })).toEqual([1, 2])
   })
 
-  it('never takes the current snapshot, and keeps as many as asked', () => {
+  it('never expires the current snapshot, and keeps the requested number', () => {
     expect(expired(table, { olderThanMs: NOW })).toEqual([1, 2, 3])
     expect(expired(table, { olderThanMs: NOW, retainLast: 3 })).toEqual([1])
     expect(expired(table, { olderThanMs: NOW, retainLast: 9 })).toEqual([])
     expect(planExpiry(table, { nowMs: NOW, olderThanMs: NOW, retainLast: 9 }).updates).toEqual([])
   })
 
-  it('stops at the first that fails, whatever lies behind it', () => {
+  it('stops at the first one that is too old, regardless of its ancestors', () => {
     const skewed = { ...line, 1: { age: 0 } }
     expect(expired(history(skewed, { main: at(4) }))).toEqual([1, 2])
   })
@@ -104,12 +104,12 @@ describe('planExpiry on one branch', () => {
     }
   })
 
-  it('takes named snapshots beside the old ones', () => {
+  it('expires named snapshots in addition to old ones', () => {
     expect(expired(table, { snapshotIds: [3n] })).toEqual([1, 2, 3])
     expect(expired(table, { snapshotIds: [2n], olderThanMs: 0 })).toEqual([2])
   })
 
-  it('refuses what it must not or cannot take', () => {
+  it('refuses snapshots that must not or cannot be expired', () => {
     const refused =
       (request: Partial<Parameters<typeof planExpiry>[1]>, on = table) =>
       () =>
@@ -131,7 +131,7 @@ describe('planExpiry on one branch', () => {
 })
 
 describe('planExpiry with refs', () => {
-  it('keeps the head of a tag, but nothing behind it', () => {
+  it('keeps the head of a tag, but not its ancestors', () => {
     expect(expired(history(line, { main: at(4), keep: at(2, 'tag') }), { olderThanMs: NOW })).toEqual([1, 3])
   })
 
@@ -144,7 +144,7 @@ describe('planExpiry with refs', () => {
     expect(expired(table, { retainLast: 4 })).toEqual([])
   })
 
-  it('lets retention of a ref go before table and request', () => {
+  it('gives retention of a ref precedence over table and request', () => {
     const young = history(line, { main: at(4, 'branch', { 'max-snapshot-age-ms': 15 * DAY }) })
     expect(expired(young, { olderThanMs: NOW })).toEqual([1])
     const many = history(line, { main: at(4, 'branch', { 'min-snapshots-to-keep': 3 }) })
@@ -153,7 +153,7 @@ describe('planExpiry with refs', () => {
     expect(expired(few, { olderThanMs: 0, retainLast: 9 })).toEqual([1, 2, 3])
   })
 
-  it('removes refs that are too old, never main, and then what only they held', () => {
+  it('removes refs that are too old, never main, and then the snapshots that only they kept', () => {
     const refs = {
       main: at(4),
       old: at(2, 'tag', { 'max-ref-age-ms': 9 * DAY }),
@@ -172,13 +172,13 @@ describe('planExpiry with refs', () => {
     expect(planExpiry(all, { nowMs: NOW }).removedRefs).toEqual(['t'])
   })
 
-  it('keeps snapshots that no ref reaches while they are young', () => {
+  it('keeps young snapshots that no ref reaches', () => {
     const staged = { ...line, 7: { age: 2, parent: 4 }, 8: { age: 6, parent: 4 } }
     expect(expired(history(staged, { main: at(4) }))).toEqual([1, 2, 8])
     expect(expired(history(staged, { main: at(4) }), { snapshotIds: [7n] })).toEqual([1, 2, 7, 8])
   })
 
-  it('refuses a named snapshot that a kept ref is at, but not one whose ref goes too', () => {
+  it('refuses a named snapshot that is the head of a kept ref, but not one whose ref also expires', () => {
     const table = history(line, { main: at(4), a: at(2, 'tag'), b: at(1, 'tag', { 'max-ref-age-ms': DAY }) })
     expect(() => expired(table, { snapshotIds: [2n] })).toThrow('refs: [a]')
     expect(expired(table, { snapshotIds: [1n] })).toEqual([1])
@@ -192,7 +192,7 @@ describe('planExpiry with refs', () => {
   })
 })
 
-describe('what goes with expired snapshots', () => {
+describe('removed with expired snapshots', () => {
   it('are their statistics', () => {
     const table = history(line, { main: at(4) })
     const stats = (id: number): JsonObject => ({
@@ -220,7 +220,7 @@ describe('what goes with expired snapshots', () => {
     expect(after.snapshots.map((snapshot) => snapshot.snapshotId)).toEqual([3n, 4n])
   })
 
-  it('are schemas and specs that nothing uses, when asked for', async () => {
+  it('are schemas and specs that nothing uses, if requested', async () => {
     const t = await TableFixture.create({ partitionSpec: byPart })
     const append = async (specId: number): Promise<void> => {
       const files = [await t.dataFile(specId === 0 ? [1] : [], { specId })]

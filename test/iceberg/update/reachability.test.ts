@@ -1,14 +1,14 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
-import { loadManifests } from '../../../src/iceberg/manifest-cache.ts'
-import type { DataFile } from '../../../src/iceberg/manifest.ts'
-import { currentSnapshot } from '../../../src/iceberg/metadata.ts'
-import type { Table } from '../../../src/iceberg/table.ts'
+import { loadManifests } from '../../../src/iceberg/manifest/cache.ts'
+import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
+import { currentSnapshot } from '../../../src/iceberg/metadata/metadata.ts'
+import type { Table } from '../../../src/iceberg/metadata/table.ts'
 import { planExpiry } from '../../../src/iceberg/update/expire-snapshots.ts'
 import { filesOnlyReachableFrom } from '../../../src/iceberg/update/reachability.ts'
-import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
-import { stageRewrite } from '../../../src/iceberg/update/stage-rewrite.ts'
-import { stageRowDelta } from '../../../src/iceberg/update/stage-row-delta.ts'
+import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
+import { stageRewrite } from '../../../src/iceberg/update/stage/stage-rewrite.ts'
+import { stageRowDelta } from '../../../src/iceberg/update/stage/stage-row-delta.ts'
 import { TableFixture } from '../../support/table-fixture.ts'
 
 const NOTHING = {
@@ -92,7 +92,7 @@ describe('filesOnlyReachableFrom', () => {
     expect(files.manifests.length).toBeGreaterThan(0)
   })
 
-  it('spares what a tag still reads, although main deleted it', async () => {
+  it('keeps files that a tag still reads, although main deleted them', async () => {
     await tag(t, 'keep')
     await rewrite(t, [a, b], [await t.dataFile([], { recordCount: 200 })])
     await append(t, await t.dataFile())
@@ -103,7 +103,7 @@ describe('filesOnlyReachableFrom', () => {
     expect(files.manifests).toEqual([])
   })
 
-  it('spares a live file that another manifest holds, under any spelling of its location', async () => {
+  it('keeps a live file that another manifest lists, under any spelling of its location', async () => {
     await rewrite(t, [b], [await t.dataFile()])
     const again = { ...b, filePath: b.filePath.replace('mem:', 'MEM://host') }
     await append(t, again)
@@ -113,7 +113,7 @@ describe('filesOnlyReachableFrom', () => {
     expect(files.dataFiles).toEqual([])
   })
 
-  it('spares a Puffin file while one of its vectors is live', async () => {
+  it('keeps a Puffin file while one of its vectors is live', async () => {
     const v3 = await TableFixture.create({ formatVersion: 3 })
     const one = await v3.dataFile()
     const two = await v3.dataFile()
@@ -187,7 +187,7 @@ describe('filesOnlyReachableFrom', () => {
   )
 
   it.each(['manifest list', 'manifest'] as const)(
-    'leaves behind what only a missing %s of an expired snapshot named',
+    'does not delete files that only a missing %s of an expired snapshot listed',
     async (what) => {
       const shortLived = await t.dataFile()
       await rewrite(t, [b], [shortLived])
@@ -210,7 +210,7 @@ describe('filesOnlyReachableFrom', () => {
     },
   )
 
-  it('fails when a file cannot be read for a reason that may pass', async () => {
+  it('fails when a file cannot be read for a temporary reason', async () => {
     await rewrite(t, [b], [await t.dataFile()])
     const before = await expireAll(t)
     const list = before.metadata.snapshots[0]?.manifestList

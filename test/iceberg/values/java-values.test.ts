@@ -1,17 +1,17 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 
-import { humanValue } from '../../../src/iceberg/human-value.ts'
+import { humanValue } from '../../../src/iceberg/values/human-value.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
-import { partitionPath } from '../../../src/iceberg/partitioning.ts'
-import { applyTransform, parseTransform, transformResultType } from '../../../src/iceberg/transforms.ts'
-import { parseType, requirePrimitive, typeToJson } from '../../../src/iceberg/type-json.ts'
-import type { PrimitiveType, Value } from '../../../src/iceberg/types.ts'
-import { bytesToHex, hexToBytes } from '../../../src/iceberg/values-binary.ts'
-import { truncateLower, truncateUpper, valueFromBytes, valueFromJson } from '../../../src/iceberg/values.ts'
-import { valueKey, valueToBytes, valueToJson } from '../../../src/iceberg/values.ts'
+import { partitionPath } from '../../../src/iceberg/partitioning/partitioning.ts'
+import { applyTransform, parseTransform, transformResultType } from '../../../src/iceberg/partitioning/transforms.ts'
+import { parseType, requirePrimitive, typeToJson } from '../../../src/iceberg/schema/type-json.ts'
+import type { PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
+import { bytesToHex, hexToBytes } from '../../../src/iceberg/values/binary.ts'
+import { truncateLower, truncateUpper, valueFromBytes, valueFromJson } from '../../../src/iceberg/values/values.ts'
+import { valueKey, valueToBytes, valueToJson } from '../../../src/iceberg/values/values.ts'
 
 const file = new URL('../../fixtures/iceberg-values/values.json', import.meta.url)
 const parsed = parseJson(readFileSync(file))
@@ -47,7 +47,7 @@ describe('values against the Java implementation', () => {
     }
   })
 
-  it('writes JSON that means the same', () => {
+  it('writes equivalent JSON', () => {
     for (const entry of cases) {
       const { type, value } = read(entry)
       expect(valueKey(type, valueFromJson(type, valueToJson(type, value)))).toBe(valueKey(type, value))

@@ -3,12 +3,19 @@ import { describe, expect, it } from 'vitest'
 
 import { isIcebergError } from '../../../src/iceberg/errors.ts'
 import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
-import { parseType, requirePrimitive } from '../../../src/iceberg/type-json.ts'
-import type { PrimitiveType, Value } from '../../../src/iceberg/types.ts'
-import { hexToBytes } from '../../../src/iceberg/values-binary.ts'
-import { compareValues, formatValue, truncateLower, truncateUpper } from '../../../src/iceberg/values.ts'
-import { valueFromBytes, valueFromJson, valueKey, valueToBytes, valueToJson } from '../../../src/iceberg/values.ts'
+import { parseType, requirePrimitive } from '../../../src/iceberg/schema/type-json.ts'
+import type { PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
+import { hexToBytes } from '../../../src/iceberg/values/binary.ts'
+import { compareValues, formatValue, truncateLower, truncateUpper } from '../../../src/iceberg/values/values.ts'
+import {
+  valueFromBytes,
+  valueFromJson,
+  valueKey,
+  valueToBytes,
+  valueToJson,
+} from '../../../src/iceberg/values/values.ts'
 import { caught } from '../../support/caught.ts'
+import { runs } from '../../support/effort.ts'
 
 const t = (text: string): PrimitiveType => requirePrimitive(parseType(text), 'test')
 const text = fc.string({ unit: 'binary' })
@@ -42,12 +49,12 @@ const typedTriple = fc.oneof(
 )
 
 describe('binary single values', () => {
-  it('come back as they were', () => {
+  it('survive a round trip', () => {
     fc.assert(
       fc.property(typedValue, ({ type, value }) => {
         expect(valueKey(type, valueFromBytes(type, valueToBytes(type, value)))).toBe(valueKey(type, value))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -78,7 +85,7 @@ describe('binary single values', () => {
     expect(valueFromBytes(t('timestamp_ns'), valueToBytes(t('date'), 1))).toBe(86_400_000_000_000n)
   })
 
-  it('of any wrong length or content end in CORRUPT_FILE', () => {
+  it('of any wrong length or content are refused with CORRUPT_FILE', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...valuesOf.map(([name]) => name), 'unknown'),
@@ -88,7 +95,7 @@ describe('binary single values', () => {
           expect(error === undefined || isIcebergError(error, 'CORRUPT_FILE')).toBe(true)
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
     for (const [name, hex] of [
       ['int', '00'],
@@ -106,7 +113,7 @@ describe('binary single values', () => {
     }
   })
 
-  it('are not made of values of another type', () => {
+  it('are not created from values of another type', () => {
     for (const [name, value] of [
       ['int', 1n],
       ['int', 2 ** 31],
@@ -143,11 +150,11 @@ describe('order of values', () => {
         expect(sign(a, b) === 0).toBe(valueKey(type, a) === valueKey(type, b))
         if (sign(a, b) <= 0 && sign(b, c) <= 0) expect(sign(a, c)).toBeLessThanOrEqual(0)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
-  it('of strings is that of their UTF-8 bytes', () => {
+  it('of strings follows their UTF-8 bytes', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         const bytes = Buffer.compare(Buffer.from(a), Buffer.from(b))
@@ -172,7 +179,7 @@ describe('order of values', () => {
 })
 
 describe('equality keys', () => {
-  it('tell null from everything', () => {
+  it('distinguish null from every value', () => {
     expect(valueKey(t('string'), null)).not.toBe(valueKey(t('string'), 'null'))
     expect(valueKey(t('string'), null)).not.toBe(valueKey(t('string'), ''))
   })
@@ -189,7 +196,7 @@ describe('truncated bounds', () => {
     fc.uint8Array().map((value): { type: PrimitiveType; value: Value } => ({ type: t('binary'), value })),
   )
 
-  it('enclose the value and are no longer than asked', () => {
+  it('enclose the value and respect the maximum length', () => {
     fc.assert(
       fc.property(stringOrBytes, fc.integer({ min: 1, max: 8 }), ({ type, value }, length) => {
         const lower = truncateLower(type, value, length)
@@ -200,7 +207,7 @@ describe('truncated bounds', () => {
         expect(compareValues(type, upper, value)).toBeGreaterThanOrEqual(0)
         expect(sizeOf(upper)).toBeLessThanOrEqual(length)
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -213,7 +220,7 @@ describe('truncated bounds', () => {
     expect(truncateUpper(t('binary'), Uint8Array.of(255, 255), 1)).toBeUndefined()
   })
 
-  it('leave other types whole', () => {
+  it('do not truncate other types', () => {
     expect([truncateLower(t('long'), 5n, 1), truncateUpper(t('long'), 5n, 1)]).toEqual([5n, 5n])
   })
 })
@@ -249,13 +256,13 @@ describe('JSON single values', () => {
     expect(valueFromJson(t(type), json)).toEqual(value)
   })
 
-  it('come back as they were', () => {
+  it('survive a round trip', () => {
     fc.assert(
       fc.property(typedValue, ({ type, value }) => {
         if (typeof value === 'number' && !Number.isFinite(value)) return
         expect(valueKey(type, valueFromJson(type, valueToJson(type, value)))).toBe(valueKey(type, value))
       }),
-      { numRuns: 3000 },
+      { numRuns: runs(3000) },
     )
   })
 
@@ -298,7 +305,7 @@ describe('JSON single values', () => {
   })
 })
 
-describe('values for people', () => {
+describe('values as text', () => {
   it.each<[string, Value, string]>([
     ['date', 0, '1970-01-01'],
     ['int', 5, '5'],

@@ -1,4 +1,4 @@
-/** The parts of the service's answers that interop looks at. */
+/** The parts of the service's answers that the interop tests read. */
 export interface Health {
   readonly snapshot_count: number
   readonly data_file_count: number
@@ -41,7 +41,7 @@ export interface SnapshotsAnswer {
   readonly snapshots: readonly { readonly snapshot_id: string; readonly operation: string | null }[]
 }
 
-/** Snapshots as lines of text, sorted, to compare two lists. */
+/** Snapshots as sorted lines of text, to compare two lists. */
 export function snapshotLines(list: SnapshotsAnswer['snapshots']): string[] {
   return list.map((snapshot) => `${snapshot.snapshot_id} ${snapshot.operation}`).sort()
 }

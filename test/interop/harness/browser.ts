@@ -1,7 +1,7 @@
 import { type Browser, chromium } from 'playwright-core'
 import { CHROMIUM } from './notebook-house.ts'
 
-/** Starts the browser without its own talk to the outside. */
+/** Starts the browser without its own requests to outside hosts. */
 export function openBrowser(): Promise<Browser> {
   return chromium.launch({
     ...(CHROMIUM === undefined ? {} : { executablePath: CHROMIUM }),

@@ -27,21 +27,21 @@ function existing(name: string): string | undefined {
   return path
 }
 
-/** Whether PyIceberg can run here; says so when it cannot, because a silent skip looks like a pass. */
+/** Whether PyIceberg can run here; logs when it cannot, because a silent skip looks like a pass. */
 export function pyicebergAvailable(suite: string): boolean {
   if (PYTHON) return true
   skipLoudly(suite, 'LOCKHOUSE_PYTHON')
   return false
 }
 
-/** Whether Spark can run here; says so when it cannot. */
+/** Whether Spark can run here; logs when it cannot. */
 export function sparkAvailable(suite: string): boolean {
   if (PYTHON && SPARK_JAR) return true
   skipLoudly(suite, PYTHON ? 'ICEBERG_SPARK_JAR' : 'LOCKHOUSE_PYTHON')
   return false
 }
 
-/** Whether Iceberg's REST catalog server can run here; says so when it cannot. */
+/** Whether Iceberg's REST catalog server can run here; logs when it cannot. */
 export function restServerAvailable(suite: string): boolean {
   if (REST_JARS) return true
   skipLoudly(suite, 'ICEBERG_REST_JARS')

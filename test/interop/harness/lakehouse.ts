@@ -4,16 +4,16 @@ import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { openCatalog } from '../../../src/catalog/open-catalog.ts'
 import { createDuckDbEngine } from '../../../src/engines/duckdb/duckdb-engine.ts'
 import type { Engine } from '../../../src/engines/engine.ts'
-import { newDataLocation } from '../../../src/iceberg/locations.ts'
-import { currentSchema, currentSpec } from '../../../src/iceberg/metadata.ts'
-import { partitionPath, partitionType } from '../../../src/iceberg/partitioning.ts'
-import type { Table, TableIdentifier } from '../../../src/iceberg/table.ts'
-import { stageAppend } from '../../../src/iceberg/update/stage-append.ts'
-import { postgresDialect } from '../../../src/runtime/postgres.ts'
-import { sqliteDialect } from '../../../src/runtime/sqlite.ts'
+import { newDataLocation } from '../../../src/iceberg/metadata/locations.ts'
+import { currentSchema, currentSpec } from '../../../src/iceberg/metadata/metadata.ts'
+import { partitionPath, partitionType } from '../../../src/iceberg/partitioning/partitioning.ts'
+import type { Table, TableIdentifier } from '../../../src/iceberg/metadata/table.ts'
+import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
+import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
+import { sqliteDialect } from '../../../src/storage/dialects/sqlite.ts'
 import type { CatalogSettings } from './service.ts'
 
-/** A SQL catalog in a folder of its own, written through the library: what the service then opens. */
+/** A SQL catalog in its own folder, written through the library; the service opens it later. */
 export interface Lakehouse {
   readonly catalog: Catalog
   readonly engine: Engine
@@ -24,8 +24,8 @@ export interface Lakehouse {
 }
 
 /**
- * Opens `<folder>/catalog.db` and `<folder>/warehouse`, made when missing; as a `hadoop` catalog the warehouse alone,
- * which no process that stands still can lock.
+ * Opens `<folder>/catalog.db` and `<folder>/warehouse`, and creates them if missing; as a `hadoop` catalog only the
+ * warehouse, which a paused process cannot lock.
  */
 export async function openLakehouse(folder: string, type: CatalogSettings['catalog_type'] = 'sql'): Promise<Lakehouse> {
   for (const name of ['warehouse', 'scratch']) mkdirSync(`${folder}/${name}`, { recursive: true })
@@ -49,7 +49,7 @@ export async function openLakehouse(folder: string, type: CatalogSettings['catal
       readSecret: () => undefined,
     },
   )
-  await catalog.listNamespaces() // makes the catalog's tables, which the service does not do in a file of others
+  await catalog.listNamespaces() // creates the catalog's tables, which the service does not do in a file of others
   const engine = await createDuckDbEngine({ scratchDir: `${folder}/scratch` })
   let appends = 0
   return {

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createInterface, type Interface } from 'node:readline'
 import type { Readable, Writable } from 'node:stream'
-import type { HouseAnswer, HouseRequest } from '../../notebooks/proxy/house-in-process.ts'
+import type { HouseAnswer, HouseRequest } from '../../notebook-proxy/service-in-process.ts'
 import { REPOSITORY } from './environment.ts'
 
 export const RUNTIMES = ['bun', 'node'] as const
@@ -16,14 +16,14 @@ export const JUPYTER = existing(process.env['LOCKHOUSE_JUPYTER'])
 /** A browser, or undefined. */
 export const CHROMIUM = existing(process.env['LOCKHOUSE_CHROMIUM']) ?? inPath('chromium')
 
-/** Whether a Jupyter server can run here; says so when it cannot, because a silent skip looks like a pass. */
+/** Whether a Jupyter server can run here; logs when it cannot, because a silent skip looks like a pass. */
 export function jupyterAvailable(suite: string): boolean {
   if (JUPYTER) return true
   skipLoudly(suite, 'LOCKHOUSE_JUPYTER is not set; run eval "$(scripts/jupyter-setup.sh)" first')
   return false
 }
 
-/** Whether a browser can run here; says so when it cannot. */
+/** Whether a browser can run here; logs when it cannot. */
 export function chromiumAvailable(suite: string): boolean {
   if (CHROMIUM) return true
   skipLoudly(suite, 'LOCKHOUSE_CHROMIUM is not set, and there is no chromium in PATH')
@@ -44,11 +44,11 @@ function inPath(name: string): string | undefined {
 }
 
 export interface HouseReport {
-  /** Lines of the log since the report before. */
+  /** Lines of the log since the previous report. */
   readonly log: readonly string[]
 }
 
-/** The service with its proxy, in a process of its own, on the runtime that is asked for. */
+/** The service with its proxy, in a separate process, on the requested runtime. */
 export class NotebookHouse {
   readonly answer: HouseAnswer
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
@@ -61,7 +61,7 @@ export class NotebookHouse {
   }
 
   static async start(runtime: RuntimeName, request: HouseRequest): Promise<NotebookHouse> {
-    const script = `${REPOSITORY}/test/notebooks/proxy/house-in-process.ts`
+    const script = `${REPOSITORY}/test/notebook-proxy/service-in-process.ts`
     const child = spawn(`${REPOSITORY}/node_modules/.bin/${runtime}`, [script, JSON.stringify(request)], {
       cwd: REPOSITORY,
       stdio: ['pipe', 'pipe', 'inherit'],

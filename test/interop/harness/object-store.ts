@@ -1,18 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { CreateBucketCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3'
 import { OutputTail } from './child-output.ts'
 import { PYTHON } from './environment.ts'
-import { freePort } from '../../support/free-port.ts'
+import { freePort } from '../../support/network/free-port.ts'
+import { until } from '../../support/waiting.ts'
 
 const CREDENTIALS = { accessKeyId: 'lockhouse', secretAccessKey: 'interop-secret' }
 const REGION = 'eu-central-1'
 
-/** An S3 server of others (Moto), in a process of its own on loopback, with one bucket. */
+/** An independent S3 server (Moto), in a separate process on loopback, with one bucket. */
 export class ObjectStore {
   readonly bucket = 'lake'
-  /** The properties with which PyIceberg and the service reach it. */
+  /** The properties with which PyIceberg and the service connect to it. */
   readonly properties: Readonly<Record<string, string>>
   readonly #child: ChildProcess
   readonly #client: S3Client
@@ -36,13 +36,12 @@ export class ObjectStore {
     })
     const log = new OutputTail(child.stdout, child.stderr)
     const store = new ObjectStore(child, `http://127.0.0.1:${port}`)
-    const deadline = Date.now() + 60_000
-    for (;;) {
+    const isReady = async (): Promise<boolean> => {
+      if (child.exitCode !== null) throw new Error(`Moto ended at start:\n${log.text}`)
       const found = await fetch(`http://127.0.0.1:${port}/moto-api/`).catch(() => undefined)
-      if (found?.status === 200) break
-      if (child.exitCode !== null || Date.now() > deadline) throw new Error(`Moto does not answer:\n${log.text}`)
-      await sleep(50)
+      return found?.status === 200
     }
+    await until(isReady, () => `an answer of Moto:\n${log.text}`, 60_000)
     const configuration = { LocationConstraint: REGION } as const
     await store.#client.send(
       new CreateBucketCommand({ Bucket: store.bucket, CreateBucketConfiguration: configuration }),

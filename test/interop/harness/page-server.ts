@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** A web site of somebody else, with one page. */
+/** A third-party web site with one page. */
 export interface PageServer {
   readonly port: number
   close(): Promise<void>

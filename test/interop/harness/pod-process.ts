@@ -5,12 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ApiObject } from '../../support/kubernetes-api/api-objects.ts'
 import type { ObjectStore } from '../../support/kubernetes-api/object-store.ts'
-import { freePort } from '../../support/free-port.ts'
+import { freePort } from '../../support/network/free-port.ts'
+import { until } from '../../support/waiting.ts'
 
-/** A pod's container as a process of this machine, for tests where nothing else would run it. */
+/** A pod's container as a process on this machine, for tests without a cluster. */
 export interface PodProcess {
   readonly url: string
-  /** Where the user's files are. */
+  /** The folder of the user's files. */
   readonly work: string
   /** The environment that the pod gives it. */
   readonly env: Readonly<Record<string, string>>
@@ -18,8 +19,8 @@ export interface PodProcess {
 }
 
 /**
- * Runs what a notebook's pod describes: its init container's command, then its server with the pod's own arguments and
- * variables. Only the address, the folders and the program itself are those of this machine.
+ * Runs what a notebook's pod describes: its init container's command, then its server with the pod's own arguments
+ * and variables. Only the address, the folders and the program itself are local.
  */
 export async function runPod(python: string, pod: ApiObject, store: ObjectStore): Promise<PodProcess> {
   const home = await mkdtemp(join(tmpdir(), 'lockhouse-pod-'))
@@ -92,15 +93,14 @@ function environmentOf(pod: ApiObject, store: ObjectStore, here: (text: string) 
   )
 }
 
-/** As the kubelet does with a startup probe. */
+/** Probes like the kubelet with a startup probe. */
 async function untilProbed(child: ChildProcess, url: string): Promise<void> {
   let log = ''
   child.stderr?.on('data', (bytes: Buffer) => (log = (log + bytes.toString()).slice(-4000)))
-  for (let i = 0; i < 600; i++) {
+  const isReady = async (): Promise<boolean> => {
     if (child.exitCode !== null) throw new Error(`the notebook ended at its start:\n${log}`)
     const answer = await fetch(url).catch(() => undefined)
-    if (answer?.status === 200) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    return answer?.status === 200
   }
-  throw new Error(`the notebook did not answer ${url}:\n${log}`)
+  await until(isReady, () => `an answer of the notebook at ${url}:\n${log}`, 60_000)
 }

@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline'
 import { PYTHON, REPOSITORY } from './environment.ts'
 import type { CatalogSettings } from './service.ts'
 
-/** A row of a table that `pyiceberg_changes.py` made. */
+/** A row of a table that `pyiceberg_changes.py` created. */
 export interface Row {
   readonly id: number
   readonly part: number | null
@@ -15,11 +15,11 @@ export interface Row {
 /** A table after a command. */
 export interface TableAnswer {
   readonly rows: readonly Row[]
-  /** Of each snapshot, oldest first. */
+  /** For each snapshot, oldest first. */
   readonly operations: readonly string[]
 }
 
-/** PyIceberg in a process of its own; commands as `pyiceberg_changes.py` describes them, one at a time. */
+/** PyIceberg in a separate process; runs the commands described in `pyiceberg_changes.py`, one at a time. */
 export class PyIceberg {
   readonly #child
   readonly #answers: AsyncIterator<string>

@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers'
 import { PYTHON, REPOSITORY } from './environment.ts'
 import { OutputTail } from './child-output.ts'
 
-/** Runs a script of `test/interop/python` with a JSON argument and answers the JSON it prints. */
+/** Runs a script of `test/interop/python` with a JSON argument and returns the JSON that it prints. */
 export async function runPython<T>(script: string, argument: unknown): Promise<T> {
   if (!PYTHON) throw new Error('LOCKHOUSE_PYTHON is not set')
   const child = spawn(PYTHON, [`${REPOSITORY}/test/interop/python/${script}`, '-'], {

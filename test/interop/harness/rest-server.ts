@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import { OutputTail } from './child-output.ts'
 import { REPOSITORY, REST_JARS } from './environment.ts'
 
-/** Apache Iceberg's REST catalog server in a process of its own; any folder is a warehouse of it. */
+/** Apache Iceberg's REST catalog server in a separate process; it serves any folder as a warehouse. */
 export class RestServer {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #port: string

@@ -1,14 +1,14 @@
 /** A row as `canonical.py` writes it. */
 export type Row = Readonly<Record<string, unknown>>
 
-/** Rows of a table in any order: count, hash, and the rows themselves unless there are very many. */
+/** Rows of a table in any order: count, hash, and the rows themselves unless there are too many. */
 export interface Rows {
   readonly count: number
   readonly hash: string
   readonly rows?: readonly Row[]
 }
 
-/** Rows as text in one order, to compare two readings of a table in full. */
+/** Rows as text in one order, to compare two full reads of a table. */
 export function sortedRows(rows: readonly Row[]): string[] {
   return rows.map((row) => JSON.stringify(sortKeys(row))).sort()
 }
@@ -23,14 +23,14 @@ function sortKeys(value: unknown): unknown {
   )
 }
 
-/** What a change of columns must do to every row. */
+/** The effect of a column change on every row. */
 export interface ColumnChange {
   readonly add: { readonly name: string; readonly type: string; readonly after?: string; readonly comment?: string }
   readonly rename: { readonly name: string; readonly newName: string }
   readonly drop: string
 }
 
-/** The rows that a reader must see after {@link ColumnChange}; dotted names reach into structs. */
+/** The expected rows after {@link ColumnChange}; dotted names address fields in structs. */
 export function changedRow(row: Row, change: ColumnChange): Row {
   const renamed = editAt(row, change.rename.name, (parent, leaf) => {
     const { [leaf]: value, ...rest } = parent

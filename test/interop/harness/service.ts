@@ -1,23 +1,23 @@
 import { spawn, type ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { OutputTail } from './child-output.ts'
 import { REPOSITORY } from './environment.ts'
-import { freePort } from '../../support/free-port.ts'
+import { freePort } from '../../support/network/free-port.ts'
+import { later, until } from '../../support/waiting.ts'
 
 const TOKEN = 'lh_interop_0123456789abcdef0123456789abcdef'
 
 export interface ServiceOptions {
-  /** LOCKHOUSE_HOME; survives restarts. */
+  /** LOCKHOUSE_HOME; kept across restarts. */
   readonly home: string
   readonly env?: Readonly<Record<string, string>>
-  /** Default: Bun; `this`: the one that runs the test. */
+  /** Default: Bun; `this`: the runtime of the test. */
   readonly runtime?: 'bun' | 'this'
 }
 
-/** An answer of the service; `body` is parsed JSON, or `{text}` when it is none. */
+/** An answer of the service; `body` is parsed JSON, or `{text}` when it is not JSON. */
 export interface Answer {
   readonly status: number
   readonly contentType: string
@@ -25,7 +25,7 @@ export interface Answer {
   readonly headers: Headers
 }
 
-/** Catalog settings as PUT /api/config takes them. */
+/** Catalog settings in the format of PUT /api/config. */
 export interface CatalogSettings {
   readonly catalog_type: 'sql' | 'rest' | 'hadoop'
   readonly warehouse: string
@@ -34,7 +34,7 @@ export interface CatalogSettings {
   readonly extra_props?: Readonly<Record<string, string>>
 }
 
-/** The real service in a process of its own, used from outside over HTTP. */
+/** The real service in a separate process, used from outside over HTTP. */
 export class Service {
   readonly port: number
   readonly #child: ChildProcessByStdio<null, Readable, Readable>
@@ -68,7 +68,7 @@ export class Service {
     return service
   }
 
-  /** Of a LeadDataEngineer. */
+  /** Token of a LeadDataEngineer. */
   get token(): string {
     return TOKEN
   }
@@ -77,7 +77,7 @@ export class Service {
     return this.#child.pid ?? -1
   }
 
-  /** The last of what the service printed. */
+  /** The last part of the service's output. */
   get log(): string {
     return this.#log.text
   }
@@ -100,7 +100,7 @@ export class Service {
     if (answer.status !== 200) throw new Error(`PUT /api/config: ${answer.status} ${JSON.stringify(answer.body)}`)
   }
 
-  /** POST that must succeed; answers the body with `details_json` decoded as `details`. */
+  /** POST that must succeed; returns the body with `details_json` decoded as `details`. */
   async operate(path: string, body: unknown): Promise<Record<string, unknown> & { details: Record<string, unknown> }> {
     const answer = await this.post(path, body)
     if (answer.status !== 200) {
@@ -132,7 +132,7 @@ export class Service {
     return { opened: once(socket, 'open'), close: () => socket.terminate() }
   }
 
-  /** Ends the process at once, as a power cut would. */
+  /** Ends the process at once, like a power failure. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
   }
@@ -146,20 +146,18 @@ export class Service {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     const closed = once(this.#child, 'exit')
     this.#child.kill(signal)
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), 20_000)
+    const cancel = later(20_000, () => this.#child.kill('SIGKILL'))
     await closed
-    clearTimeout(timer)
+    cancel()
   }
 
   async #untilReady(): Promise<void> {
-    const deadline = Date.now() + 60_000
-    for (;;) {
+    const isReady = async (): Promise<boolean> => {
       if (this.#child.exitCode !== null) throw new Error(`the service ended at start:\n${this.log}`)
-      if (Date.now() > deadline) throw new Error(`the service did not answer within a minute:\n${this.log}`)
       const response = await fetch(`http://127.0.0.1:${this.port}/api/health/live`).catch(() => undefined)
-      if (response?.status === 200) return
-      await sleep(20)
+      return response?.status === 200
     }
+    await until(isReady, () => `an answer of the service:\n${this.log}`, 60_000)
   }
 
   async #request(

@@ -18,7 +18,7 @@ export interface SparkOptions {
   readonly version?: { readonly python: string; readonly jar: string }
 }
 
-/** One Spark session in a process of its own; commands as `spark_session.py` describes them, one at a time. */
+/** One Spark session in a separate process; runs the commands described in `spark_session.py`, one at a time. */
 export class SparkSession {
   readonly #child: ChildProcessWithoutNullStreams
   readonly #lines: AsyncIterator<string>
@@ -32,7 +32,7 @@ export class SparkSession {
     this.#lines = this.#reader[Symbol.asyncIterator]()
   }
 
-  /** Starts Spark and waits until it takes commands (about ten seconds). */
+  /** Starts Spark and waits until it accepts commands (about ten seconds). */
   static async start(options: SparkOptions): Promise<SparkSession> {
     const { python = PYTHON, jar = SPARK_JAR } = options.version ?? {}
     if (!python || !jar) throw new Error('LOCKHOUSE_PYTHON or ICEBERG_SPARK_JAR is not set')
@@ -50,7 +50,7 @@ export class SparkSession {
     return this.#child.pid
   }
 
-  /** Sends one command; throws with Spark's own words when it failed. */
+  /** Sends one command; throws Spark's own error text when it fails. */
   async run<T>(command: Readonly<Record<string, unknown>>): Promise<T> {
     this.#child.stdin.write(`${JSON.stringify(command)}\n`)
     const answer = await this.#next()
@@ -60,7 +60,7 @@ export class SparkSession {
     return answer as T
   }
 
-  /** Runs SQL statements; the rows of each and its wall time in seconds. */
+  /** Runs SQL statements; returns the rows of each and its wall time in seconds. */
   sql(...statements: string[]): Promise<{ rows: Record<string, unknown>[]; seconds: number }[]> {
     return this.run({ cmd: 'sql', statements })
   }

@@ -52,7 +52,7 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     expect(stdout).toContain('OK')
   })
 
-  it('gives a TypeScript client whose types compile and whose calls work', async () => {
+  it('produces a TypeScript client whose types compile and whose calls work', async () => {
     const project = join(folder, 'typescript')
     await mkdir(project)
     await symlink(join(tools, 'npm', 'node_modules'), join(project, 'node_modules'))
@@ -81,7 +81,7 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     expect(answer).toMatchObject({ operation: 'compact', code: 'NO_SUCH_TABLE' })
   })
 
-  it('gives a Python client without leaving out an endpoint, and its calls work', async () => {
+  it('produces a Python client that includes every endpoint, and its calls work', async () => {
     const target = join(folder, 'lockhouse_client')
     const args = ['generate', '--path', document, '--meta', 'none', '--output-path', target]
     const { stdout, stderr } = await run(join(python, 'openapi-python-client'), args)
@@ -94,7 +94,7 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     expect(answer).toMatchObject({ operation: 'compact', code: 'NO_SUCH_TABLE' })
   })
 
-  /** Runs schemathesis as a role; throws what it printed when it found anything. Returns how many cases it made. */
+  /** Runs schemathesis as a role; throws its output when it found a problem. Returns the number of generated cases. */
   async function schemathesis(role: Role, flags: readonly string[]): Promise<number> {
     const reports = await mkdtemp(join(folder, 'schemathesis-'))
     const token = await tokenOf(role)
@@ -117,13 +117,13 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     return Number(/([\d,]+) generated/.exec(stdout)?.[1]?.replaceAll(',', ''))
   }
 
-  it.each(ROLES)('is what schemathesis sees in all phases as %s', async (role) => {
+  it.each(ROLES)('passes all phases of schemathesis as %s', async (role) => {
     const cases = await schemathesis(role, [
       '--phases=examples,coverage,fuzzing,stateful',
       '--max-examples=10',
-      // Wrong credentials by the hundred are answered 429; test/contract/routes.test.ts sends one to each route.
+      // Hundreds of wrong credentials are answered 429; test/contract/routes.test.ts sends one to each route.
       '--exclude-checks=ignored_auth',
-      // What never ends: a WebSocket and a stream of events.
+      // Endless responses: a WebSocket and a stream of events.
       '--exclude-operation-id=monitorPipelines',
       '--exclude-operation-id=watchOperation',
     ])

@@ -14,7 +14,7 @@ MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def canonical(value):
-    """A JSON value that says what `value` is; floats by their bits, so that NaN equals NaN and -0.0 is not 0.0."""
+    """A JSON value that identifies `value` exactly; floats by their bits, so that NaN equals NaN and -0.0 is not 0.0."""
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, int):

@@ -18,7 +18,7 @@ def arguments():
 
 
 def catalog(options):
-    """Opens (or makes) the catalog; `uri`, `warehouse`, `name`, `properties` as the service is configured."""
+    """Opens (or creates) the catalog; `uri`, `warehouse`, `name`, `properties` as the service is configured."""
     kind = RestCatalog if options["uri"].startswith("http") else SqlCatalog
     return kind(
         options.get("name", "lockhouse"),

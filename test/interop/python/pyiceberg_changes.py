@@ -1,4 +1,4 @@
-"""Changes tables on command, as an engine that knows nothing of the service.
+"""Changes tables on command, like an engine that does not use the service.
 
 Argument: {"uri", "warehouse", "name"}. Each line of standard input is {"table", "do", …}; each is answered with
 {"rows": number, "operations": [operation of each snapshot of the table, oldest first]} or {"error": text}.

@@ -1,4 +1,4 @@
-"""What PyIceberg finds in the manifests of a table.
+"""The manifest entries that PyIceberg reads from a table.
 
 Argument: {"metadata": "<metadata location>"}
 Answer:   {"entries": [...], "files": [...], "manifests": [...], "planned": {"<data file>": ["<delete file>", …]}}

@@ -1,4 +1,4 @@
-"""What PyIceberg sees: rows and its own metadata tables.
+"""Data as read by PyIceberg: rows and its own metadata tables.
 
 Argument: {"uri", "warehouse", "name", "tables": ["ns.table", …], "metadata": bool}
        or {"files": {"name": "metadata location", …}} for tables outside the catalog.

@@ -1,4 +1,4 @@
-"""Goes on writing to tables that the service has changed.
+"""Continues to write to tables that the service has changed.
 
 Argument: {"uri", "warehouse", "name", "steps": [{"table", "repeat": n} | {"table", "delete": "row filter"}]}
 `repeat` appends the table's first n rows (in id order when it has one) once more, as one new file each time;

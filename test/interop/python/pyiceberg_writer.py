@@ -1,4 +1,4 @@
-"""Appends to a table on command, as a writer that knows nothing of the service.
+"""Appends to a table on command, like a writer that does not use the service.
 
 Argument: {"uri", "warehouse", "name", "table"}. Each line of standard input is {"first": id, "count": rows}; rows have
 `id` and `part` = id modulo 3. Each is answered with {"snapshots": number} when it is committed; conflicts are retried.

@@ -1,4 +1,4 @@
-"""What Spark sees: rows and Iceberg's metadata tables."""
+"""Data as read by Spark: rows and Iceberg's metadata tables."""
 
 from canonical import canonical, plain, summarize
 
@@ -29,7 +29,7 @@ METADATA_QUERIES = {
 
 
 def dump(spark, name, with_metadata):
-    """Rows (v3: with their lineage) and, when wanted, what Spark's metadata tables of the table hold."""
+    """Rows (v3: with their lineage) and, if requested, the content of Spark's metadata tables for the table."""
     metadata = java_table(spark, name).operations().current()
     lineage = metadata.formatVersion() >= 3
     extra = ", _row_id AS `_rid`, _last_updated_sequence_number AS `_lusn`" if lineage else ""

@@ -116,13 +116,13 @@ def execute(spark, command):
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what Spark prints must not get between the answers
+    os.dup2(2, 1)  # output of Spark must not mix with the answers
     spark = session()
     print(json.dumps({"ready": spark.version}), file=answers, flush=True)
     for line in sys.stdin:
         try:
             result = execute(spark, json.loads(line))
-        except Exception as error:  # the caller decides; the session goes on
+        except Exception as error:  # the caller decides; the session continues
             result = {"error": f"{type(error).__name__}: {error}"[:4000]}
         print(json.dumps(result, ensure_ascii=True), file=answers, flush=True)
     spark.stop()

@@ -273,7 +273,7 @@ def defaults(spark, name):
 
 
 def bloom_filters(spark, name):
-    """Bloom filters asked for on columns of every type that has them; see `spark.test.ts` for what is looked up."""
+    """Bloom filters on columns of every supported type; `spark.test.ts` has the lookups."""
     create(spark, name, 2)
     spark.sql(
         f"ALTER TABLE {name} ADD COLUMNS n INT, d DATE, f FLOAT, b BINARY, small DECIMAL(5,2), "
@@ -313,7 +313,7 @@ TABLES = {
 
 
 def make(spark, only, catalog):
-    """Creates the tables in `<catalog>.db`; answers where their metadata is."""
+    """Creates the tables in `<catalog>.db`; returns the locations of their metadata."""
     spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.db")
     made = {}
     for table in only or TABLES:

@@ -8,14 +8,14 @@ export interface FakeKernel {
   readonly last_activity: string
 }
 
-/** How the server answers. */
+/** How the server responds. */
 export type JupyterMood = 'well' | 'hang' | 'error' | 'html' | 'redirect' | 'huge' | 'no-list' | 'not-here'
 
-/** A notebook server as far as the culler asks one, over a real socket. */
+/** A notebook server with the endpoints that the culler uses, over a real socket. */
 export interface FakeJupyter {
   readonly url: string
   kernels: readonly FakeKernel[]
-  /** Undefined: a server without terminals. */
+  /** Undefined for a server without terminals. */
   terminals: readonly { readonly name: string; readonly last_activity: string }[] | undefined
   mood: JupyterMood
   /** Path and token of each request. */

@@ -1,20 +1,20 @@
-import type { ContextOptions } from '../../../src/context.ts'
+import type { ContextOptions } from '../../../src/context/create-context.ts'
 import type { Role } from '../../../src/domain/roles.ts'
 import type { FakeKubernetesOptions } from '../../support/kubernetes-api/fake-kubernetes.ts'
 import { startTestCluster, type TestCluster } from '../../support/kubernetes-api/test-cluster.ts'
 import { type Answer, startTestService, type TestService } from '../../support/service.ts'
-import { until } from './until.ts'
+import { until } from '../../support/waiting.ts'
 
-/** A service on a cluster of its own. */
+/** A service with its own cluster. */
 export interface NotebookHarness {
   readonly cluster: TestCluster
   readonly service: TestService
-  /** A token of a user. */
+  /** Creates a token for a user. */
   tokenOf(user: string, role?: Role): Promise<string>
   start(token: string, body?: object): Promise<Answer>
   stop(token: string): Promise<Answer>
   status(token: string): Promise<Answer>
-  /** Waits until the status of a user's notebook is this one, and answers with it. */
+  /** Waits until a user's notebook has this status, and returns the response. */
   reach(token: string, status: string): Promise<Answer['body']>
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ export interface HarnessOptions {
   readonly overrides?: ContextOptions['overrides']
 }
 
-/** Starts a {@link NotebookHarness}; the service asks its cluster with short patience. */
+/** Starts a {@link NotebookHarness}. The service uses short timeouts for its cluster. */
 export async function startNotebookHarness(options: HarnessOptions = {}): Promise<NotebookHarness> {
   const cluster = await startTestCluster(options.cluster)
   const service = await startTestService({

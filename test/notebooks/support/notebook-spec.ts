@@ -1,6 +1,6 @@
-import { notebookName } from '../../../src/notebooks/notebook-names.ts'
-import { notebookBasePath } from '../../../src/notebooks/notebook-path.ts'
-import type { LakeCoordinates, NotebookSettings, NotebookSpec } from '../../../src/notebooks/notebook-spec.ts'
+import { notebookName } from '../../../src/notebooks/names.ts'
+import { notebookBasePath } from '../../../src/notebooks/path.ts'
+import type { LakeCoordinates, NotebookSettings, NotebookSpec } from '../../../src/notebooks/spec.ts'
 
 export const SETTINGS: NotebookSettings = {
   images: ['image:1', 'image:2'],
@@ -25,7 +25,7 @@ export const LAKE: LakeCoordinates = {
   warehouse: 'file:///data/warehouse',
 }
 
-/** The notebook of a user as the service would order it. */
+/** The notebook of a user as the service specifies it. */
 export function specOf(
   user: string,
   settings: Partial<NotebookSettings> = {},

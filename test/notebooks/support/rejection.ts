@@ -1,4 +1,4 @@
-/** What a promise is rejected with; undefined when it is not. */
+/** The error with which a promise rejects; undefined when it resolves. */
 export function rejection(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     () => undefined,

@@ -9,6 +9,7 @@ import { type Authority, createAuthority } from './certificates.ts'
 import { type FaultAction, FaultScript } from './faults.ts'
 import { type Change, ObjectStore } from './object-store.ts'
 import { addEvent, live, type PodLife, silenceNode } from './pod-lives.ts'
+import { later, sleep } from '../waiting.ts'
 
 export const NAMESPACE = 'notebooks'
 export const ACCOUNT_TOKEN = 'test-account-token'
@@ -172,7 +173,7 @@ async function misbehavedBefore(fault: FaultAction | undefined, response: Server
     return true
   }
   if (typeof fault !== 'object') return false
-  if ('delayMs' in fault) await new Promise((resolve) => setTimeout(resolve, fault.delayMs))
+  if ('delayMs' in fault) await sleep(fault.delayMs)
   if (!('status' in fault)) return false
   if (fault.text !== undefined) {
     response.writeHead(fault.status, { 'Content-Type': 'text/plain' }).end(fault.text)
@@ -286,13 +287,13 @@ function watch({ fake, response, watches }: RequestContext, target: Target, faul
   if (fault !== 'watch-silent') past.forEach(tell)
   const stop = fault === 'watch-silent' ? () => false : fake.store.onChange(tell)
   const seconds = Number(target.query.get('timeoutSeconds') ?? 300)
-  const timer = setTimeout(() => {
+  const cancel = later(seconds * 1000, () => {
     stop()
     bookmark()
     response.end()
-  }, seconds * 1000)
+  })
   response.on('close', () => {
-    clearTimeout(timer)
+    cancel()
     watches.delete(response)
     stop()
   })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { type ApiObject, ApiStatus, KINDS } from './api-objects.ts'
 import { refuseInvalid } from './validation.ts'
+import { later } from '../waiting.ts'
 
 /** A change as a watch tells it. */
 export interface Change {
@@ -37,7 +38,7 @@ export class ObjectStore {
   readonly #objects = new Map<string, ApiObject>()
   readonly #history: Change[] = []
   readonly #listeners = new Set<(change: Change) => void>()
-  readonly #timers = new Set<NodeJS.Timeout>()
+  readonly #timers = new Set<() => void>()
   #version = 100
   /** Changes up to this version are forgotten: who watches from there gets 410. */
   #forgotten = 0
@@ -162,15 +163,15 @@ export class ObjectStore {
   }
 
   later(ms: number, work: () => void): void {
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer)
+    const cancel = later(ms, () => {
+      this.#timers.delete(cancel)
       work()
-    }, ms)
-    this.#timers.add(timer)
+    })
+    this.#timers.add(cancel)
   }
 
   close(): void {
-    for (const timer of this.#timers) clearTimeout(timer)
+    for (const cancel of this.#timers) cancel()
     this.#listeners.clear()
   }
 

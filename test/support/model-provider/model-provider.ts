@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net'
 import { completionDocument, completionStream } from './completion.ts'
 import { type Reply, says } from './reply.ts'
+import { sleep } from '../waiting.ts'
 
 /** A message of the conversation, as the client sent it. */
 export interface ChatMessage {
@@ -119,7 +120,7 @@ async function answer(reply: Reply, request: ChatRequest, response: ServerRespon
   const step = wire.pieceBytes ?? Math.max(end, 1)
   for (let at = 0; at < end && !response.destroyed; at += step) {
     await write(response, body.subarray(at, Math.min(at + step, end)))
-    if (wire.everyMs !== undefined) await pause(wire.everyMs)
+    if (wire.everyMs !== undefined) await sleep(wire.everyMs)
   }
   if (wire.stopAt === undefined) return void response.end()
   if ((wire.ending ?? 'cut') === 'cut') response.destroy()
@@ -140,7 +141,7 @@ async function sendForever(response: ServerResponse, text: string, everyMs = 0):
   const chunk = Buffer.from(text)
   while (!response.destroyed) {
     await write(response, chunk)
-    await pause(everyMs)
+    await sleep(everyMs)
   }
 }
 
@@ -155,8 +156,4 @@ function write(response: ServerResponse, chunk: Uint8Array): Promise<void> {
     if (response.destroyed) done()
     else response.write(chunk, done)
   })
-}
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms))
 }

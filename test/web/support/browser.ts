@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
 
-/** The Chromium that the tests drive; undefined: none, and they are skipped. */
+/** The Chromium that runs the tests; undefined: none, and the tests are skipped. */
 export const chromiumPath: string | undefined =
   process.env['LOCKHOUSE_CHROMIUM'] ??
   ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
@@ -24,7 +24,7 @@ const FLAGS = [
 ]
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** The browser notes every refusal of the interface; what the page makes of it is for the page to show. */
+/** The browser logs every error status of the API; showing these errors is the task of the page. */
 const ANSWERED = /^Failed to load resource: the server responded with a status of (4\d\d|503)/
 
 export type Theme = 'light' | 'dark'
@@ -32,14 +32,14 @@ export type Theme = 'light' | 'dark'
 /** One window of one user. */
 export interface Visit {
   readonly page: Page
-  /** What the page complained of on its console and what its scripts threw: nothing, in a good visit. */
+  /** Console errors and warnings of the page, and exceptions of its scripts; empty if all is well. */
   readonly complaints: readonly string[]
   close(): Promise<void>
 }
 
 export interface VisitOptions {
   readonly theme?: Theme
-  /** Of the window, in CSS pixels; default 1440 × 900. */
+  /** Size of the window, in CSS pixels; default 1440 × 900. */
   readonly size?: { readonly width: number; readonly height: number }
 }
 
@@ -47,7 +47,7 @@ export function openBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: chromiumPath ?? '', args: FLAGS })
 }
 
-/** A window with cookies of its own; it knows nobody yet. */
+/** A window with its own cookies, not signed in. */
 export async function visit(browser: Browser, { theme = 'light', size }: VisitOptions = {}): Promise<Visit> {
   const context = await browser.newContext({
     colorScheme: theme,
@@ -66,7 +66,7 @@ export async function visit(browser: Browser, { theme = 'light', size }: VisitOp
   return { page, complaints, close: () => context.close() }
 }
 
-/** Breaches of WCAG 2.2 AA and of good practice on the page as it stands: rule, how often, where first. */
+/** Violations of WCAG 2.2 AA and of best practices on the current page: rule, count, first place. */
 export async function accessibilityBreaches(page: Page): Promise<readonly string[]> {
   await page.evaluate(AXE)
   return page.evaluate(async () => {

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Role } from '../../../src/domain/roles.ts'
+import { later } from '../../support/waiting.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const BUN = join(ROOT, 'node_modules', 'bun', 'bin', 'bun.exe')
@@ -12,13 +13,13 @@ const START_LIMIT_MS = 120_000
 /** The real service in a process of its own, with the built web page and the demo lakehouse, as `npm start` runs it. */
 export interface House {
   readonly url: string
-  /** What the first start prints: signs its reader in as the first lead. */
+  /** The link that the first start prints: signs in as the first lead. */
   readonly link: string
   /** Token of the first lead, `admin`. */
   readonly token: string
-  /** Makes a user and answers their token. */
+  /** Creates a user and returns their token. */
   addUser(user: string, role: Role): Promise<string>
-  /** A request to the interface; throws unless the answer is a success. */
+  /** A request to the API; throws unless it succeeds. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers freely
   call(method: string, path: string, body?: object, token?: string): Promise<any>
   close(): Promise<void>
@@ -28,7 +29,7 @@ export interface HouseOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Builds the web page when it must be and starts a {@link House} on a port of its own. */
+/** Builds the web page if necessary and starts a {@link House} on its own port. */
 export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House> {
   execFileSync('node', [join(ROOT, 'scripts', 'build.mjs'), '--if-needed'], { stdio: ['ignore', 'ignore', 'inherit'] })
   const folder = await mkdtemp(join(tmpdir(), 'lockhouse-web-'))
@@ -77,7 +78,7 @@ export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House
 async function printedLink(child: ChildProcess): Promise<string> {
   let text = ''
   const { promise, resolve, reject } = Promise.withResolvers<string>()
-  const timer = setTimeout(() => reject(new Error(`the service does not start:\n${text}`)), START_LIMIT_MS)
+  const cancel = later(START_LIMIT_MS, () => reject(new Error(`the service does not start:\n${text}`)))
   const read = (chunk: Buffer): void => {
     text += String(chunk)
     const found = /http:\/\/[^\s/]+\/#token=\S+/.exec(text)?.[0]
@@ -89,6 +90,6 @@ async function printedLink(child: ChildProcess): Promise<string> {
   try {
     return await promise
   } finally {
-    clearTimeout(timer)
+    cancel()
   }
 }

@@ -6,15 +6,15 @@ import { type House, type HouseOptions, startHouse } from './house.ts'
 /** A house and a browser for the tests of one file. */
 export interface Journey {
   readonly house: House
-  /** A window of its own, signed in with the token of a user; by default that of the first lead. */
+  /** A separate window, signed in with the token of a user; by default that of the first lead. */
   signIn(token?: string, options?: VisitOptions): Promise<Page>
-  /** A window that knows nobody. */
+  /** A window that is not signed in. */
   arrive(options?: VisitOptions): Promise<Page>
 }
 
 /**
- * Starts a house before the tests of a `describe`, and ends it after them. Windows are closed after each test, which
- * fails when the browser complained of one.
+ * Starts a house before the tests of a `describe`, and stops it after them. Windows are closed after each test,
+ * which fails when the browser logged a problem.
  */
 export function useJourney(options: () => Promise<HouseOptions> | HouseOptions = () => ({})): Journey {
   let house: House | undefined

@@ -1,6 +1,6 @@
 import type { Scene } from './scene.ts'
 
-/** A page: its name, its address in a scene, and a text that is there when it is complete. */
+/** A page: its name, its address in a scene, and a text that is visible when it is complete. */
 export type PageAddress<S> = readonly [name: string, path: (scene: S) => string, text: string | RegExp]
 
 /** Every page behind the sign-in. */
@@ -8,7 +8,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['tables', () => '/tables', 'trips_copy'],
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
-  ['table-health', () => '/tables/demo.events?tab=health', 'Why this score'],
+  ['table-health', () => '/tables/demo.events?tab=health', 'Score details'],
   ['table-snapshots', () => '/tables/demo.events?tab=snapshots', 'append'],
   ['table-files', () => '/tables/demo.events?tab=files', '.parquet'],
   ['table-partitions', () => '/tables/demo.trips?tab=partitions', 'Data files'],
@@ -21,13 +21,14 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],
   ['definitions', () => '/definitions', 'Large orders'],
   ['designer', ({ definition }) => `/definitions/${definition}`, 'Add a node'],
-  ['environments', ({ definition }) => `/definitions/${definition}?tab=environments`, /by approval/i],
+  ['definition-environments', ({ definition }) => `/definitions/${definition}?tab=environments`, /by approval/i],
   ['versions', ({ definition }) => `/definitions/${definition}?tab=versions`, 'Production'],
-  ['comparison', ({ definition, comparison }) => `/definitions/${definition}?${comparison}`, 'From v1 to v2'],
+  ['comparison', ({ definition, comparison }) => `/definitions/${definition}?${comparison}`, 'Changes from v1 to v2'],
+  ['environments', () => '/environments', 'env:LAKE_API_KEY'],
   ['approvals', () => '/approvals', 'Large orders'],
   ['approval', ({ request }) => `/approvals/${request}`, 'The report wants larger ones only.'],
   ['agent', () => '/agent', 'Ask about your lakehouse'],
-  ['agent-chat', ({ chat }) => `/agent/${chat}`, 'Waits for you'],
+  ['agent-chat', ({ chat }) => `/agent/${chat}`, 'Needs confirmation'],
   ['notebook', () => '/notebooks', 'Not started'],
   ['operations', () => '/operations', 'demo.trips'],
   ['operation', ({ operation }) => `/operations/${operation}`, /After/],

@@ -1,11 +1,11 @@
 import type { House } from './house.ts'
 
-/** What the pictures and the checks of all pages look at. */
+/** The data for the screenshots and checks of all pages. */
 export interface Scene {
   readonly engineer: string
   readonly auditor: string
   readonly definition: string
-  /** Search of the address that compares its second version with its first. */
+  /** Query string of the page that compares its second version with its first. */
   readonly comparison: string
   readonly request: string
   readonly pipeline: string
@@ -29,11 +29,12 @@ export const LARGE_ORDERS = {
 }
 
 /**
- * A lakehouse in the middle of its day: a definition with versions in production and qa and one that waits for
- * approval, a pipeline that runs, a finished compaction, a conversation with a proposal.
+ * A lakehouse in use: settings of environments, a definition with versions in production and qa and one that waits for approval, a running
+ * pipeline, a finished compaction, a conversation with a proposal.
  */
 export async function makeScene(house: House): Promise<Scene> {
   const { call } = house
+  await setEnvironments(house)
   const engineer = await house.addUser('ana', 'DataEngineer')
   const auditor = await house.addUser('bo', 'Auditor')
   const made = await call(
@@ -70,7 +71,7 @@ export async function makeScene(house: House): Promise<Scene> {
       create_sink_table: true,
       checkpoint_location: 'checkpoints/trips_copy',
       trigger_interval: '1 second',
-      max_files_per_batch: 1, // goes on for more than a minute
+      max_files_per_batch: 1, // runs for more than a minute
     },
     engineer,
   )
@@ -88,7 +89,17 @@ export async function makeScene(house: House): Promise<Scene> {
   }
 }
 
-/** Has an engineer's version promoted to production, through the approvals of the lead. */
+async function setEnvironments({ call }: House): Promise<void> {
+  await call('PUT', '/api/environments/development', { parameters: { schema: 'demo', min_total: 100, strict: false } })
+  await call('PUT', '/api/environments/qa', { parameters: { schema: 'demo', min_total: 100 }, deploy: 'on_arrival' })
+  await call('PUT', '/api/environments/production', {
+    parameters: { schema: 'demo', min_total: 250, strict: true, api_key: 'env:LAKE_API_KEY' },
+    writes: ['demo.large_orders', 'reports.*'],
+    defaults: { trigger_interval: '1 min' },
+  })
+}
+
+/** Promotes an engineer's version to production, through the approvals of the lead. */
 async function promote({ call }: House, engineer: string, version: string): Promise<void> {
   await call('POST', `${version}/promote`, undefined, engineer)
   for (let i = 0; i < 2; i++) {

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Engine } from '../../../src/engines/engine.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
+import type { OperationCleanup } from '../../../src/maintenance/operation-hooks.ts'
+import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
+import { TABLE } from '../memory-table.ts'
+import { RealLake, Workshop } from '../real-lake.ts'
+import type { StagedCommit } from '../../../src/iceberg/update/staged-commit.ts'
+
+let shop: Workshop
+
+beforeAll(async () => {
+  shop = await Workshop.open()
+})
+afterAll(() => shop.close())
+
+type Moment = 'recorded' | 'first group' | 'all groups' | 'staged' | 'committed'
+
+/** A compaction whose process dies at a given moment and does nothing afterwards. */
+async function crashAt(lake: RealLake, moment: Moment) {
+  const operationId = `op-${moment.replace(' ', '-')}`
+  const ledger: { cleanup?: OperationCleanup; staged?: StagedCommit } = {}
+  const { promise: dead, resolve: die } = Promise.withResolvers<void>()
+  const stopHere = (): Promise<never> => {
+    die()
+    return new Promise(() => {})
+  }
+  let groups = 0
+  const engine: Engine = {
+    name: 'dying',
+    async rewrite(task, options) {
+      const result = await shop.engine.rewrite(task, options)
+      groups += 1
+      if (moment === (groups === 1 ? 'first group' : 'all groups')) return stopHere()
+      return result
+    },
+    append: (task, options) => shop.engine.append(task, options),
+    appendFrom: (task, options) => shop.engine.appendFrom(task, options),
+    readRows: (task, options) => shop.engine.readRows(task, options),
+    countRows: (task, options) => shop.engine.countRows(task, options),
+    queryRows: (task, options) => shop.engine.queryRows(task, options),
+    compareQueries: (task, options) => shop.engine.compareQueries(task, options),
+    ping: () => shop.engine.ping(),
+    close: async () => {},
+  }
+  const work = runCompaction({
+    catalog: lake.catalog,
+    engine,
+    identifier: TABLE,
+    request: { min_input_files: 2, max_concurrent_file_group_rewrites: 1 },
+    operationId,
+    hooks: {
+      async onCleanup(cleanup) {
+        ledger.cleanup = cleanup
+        if (moment === 'recorded') await stopHere()
+      },
+      async onStaged(staged) {
+        ledger.staged = staged
+        if (moment === 'staged') await stopHere()
+      },
+    },
+  })
+  await (moment === 'committed' ? work : Promise.race([dead, work]))
+  return { operationId, ...ledger }
+}
+
+describe('a compaction whose process dies', () => {
+  it.each<[Moment, 'committed' | 'not-committed']>([
+    ['recorded', 'not-committed'],
+    ['first group', 'not-committed'],
+    ['all groups', 'not-committed'],
+    ['staged', 'not-committed'],
+    ['committed', 'committed'],
+  ])('at "%s" is recovered as %s; the rows are the same and no file is left over', async (moment, outcome) => {
+    const lake = await RealLake.create(shop, { partitioned: true })
+    for (let round = 0; round < 6; round += 1) await lake.append(5, round % 2 === 0 ? 'eu' : 'us')
+    await lake.deletePositions(0, 2)
+    const before = await lake.list()
+    const record = await crashAt(lake, moment)
+    expect(await lake.read()).toEqual(lake.expected())
+    await lake.append(2, 'eu') // the table changes before the restart
+    const result = await reconcileOperation({ catalog: lake.catalog, identifier: TABLE, ...record })
+    expect(result).toMatchObject({ outcome, failedDeletions: [] })
+    expect(await lake.read()).toEqual(lake.expected())
+    const ours = (await lake.list()).filter((file) => file.includes(`/${record.operationId}-`))
+    expect(ours.length > 0).toBe(outcome === 'committed')
+    expect(await lake.list()).toEqual(expect.arrayContaining(before))
+    for (const { dataFile } of await planFiles(await lake.load()))
+      expect(await lake.list()).toContain(dataFile.filePath)
+    // a second recovery has nothing to do
+    const again = await reconcileOperation({ catalog: lake.catalog, identifier: TABLE, ...record })
+    expect(again).toMatchObject({ outcome, deletedFiles: [] })
+  })
+})

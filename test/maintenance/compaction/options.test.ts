@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { parseCompactionOptions } from '../../../src/maintenance/compaction/options.ts'
+
+describe('options of a compaction', () => {
+  it('have the defaults of rewrite_data_files', () => {
+    expect(parseCompactionOptions({}, {})).toEqual({
+      strategy: 'binpack',
+      targetFileSizeBytes: 536_870_912,
+      minFileSizeBytes: 402_653_184,
+      maxFileSizeBytes: 966_367_641,
+      minInputFiles: 5,
+      rewriteAll: false,
+      deleteFileThreshold: 2_147_483_647,
+      deleteRatioThreshold: 0.3,
+      maxFileGroupSizeBytes: 107_374_182_400,
+      maxFileGroupInputFiles: Number.MAX_SAFE_INTEGER,
+      partialProgress: false,
+      partialProgressMaxCommits: 10,
+      maxConcurrentFileGroupRewrites: 2,
+      verify: 'values',
+    })
+  })
+
+  it('read the target from the table, and derive the other sizes from it', () => {
+    const options = parseCompactionOptions({}, { 'write.target-file-size-bytes': '1000' })
+    expect(options).toMatchObject({ targetFileSizeBytes: 1000, minFileSizeBytes: 750, maxFileSizeBytes: 1800 })
+    expect(
+      parseCompactionOptions({ target_file_size_bytes: 2000 }, { 'write.target-file-size-bytes': '1000' }),
+    ).toMatchObject({ targetFileSizeBytes: 2000, minFileSizeBytes: 1500, maxFileSizeBytes: 3600 })
+  })
+
+  it.each([
+    ['target_file_size_bytes', { target_file_size_bytes: 0 }],
+    ['target_file_size_bytes', { target_file_size_bytes: 1.5 }],
+    ['target_file_size_bytes', { target_file_size_bytes: '100' }],
+    ['min_file_size_bytes', { target_file_size_bytes: 100, min_file_size_bytes: 100 }],
+    ['min_file_size_bytes', { min_file_size_bytes: -1 }],
+    ['max_file_size_bytes', { target_file_size_bytes: 100, max_file_size_bytes: 100 }],
+    ['min_input_files', { min_input_files: 0 }],
+    ['delete_file_threshold', { delete_file_threshold: -1 }],
+    ['delete_ratio_threshold', { delete_ratio_threshold: 0 }],
+    ['delete_ratio_threshold', { delete_ratio_threshold: 1.01 }],
+    ['delete_ratio_threshold', { delete_ratio_threshold: Number.NaN }],
+    ['max_files_to_rewrite', { max_files_to_rewrite: 0 }],
+    ['rewrite_all', { rewrite_all: 'yes' }],
+    ['strategy', { strategy: 'zorder' }],
+    ['sort_order', { strategy: 'binpack', sort_order: 'a' }],
+    ['sort_order', { sort_order: '  ' }],
+    ['where', { where: 7 }],
+    ['retain_last', { retain_last: 3 }],
+  ])('refuse an invalid %s by name', (field, request) => {
+    expect(() => parseCompactionOptions(request, {})).toThrow(
+      expect.objectContaining({ code: 'INVALID_ARGUMENT', message: expect.stringContaining(field) }),
+    )
+  })
+
+  it('refuse z-ordering as unsupported and an invalid table property as a metadata error', () => {
+    expect(() => parseCompactionOptions({ sort_order: 'zorder(a, b)' }, {})).toThrow(
+      expect.objectContaining({ code: 'UNSUPPORTED' }),
+    )
+    const huge = parseCompactionOptions({}, { 'write.target-file-size-bytes': '9223372036854775807' })
+    expect(huge.targetFileSizeBytes).toBe(2 ** 52)
+    expect(Number.isSafeInteger(huge.maxFileSizeBytes)).toBe(true)
+    expect(() => parseCompactionOptions({}, { 'write.target-file-size-bytes': '12 MB' })).toThrow(
+      expect.objectContaining({ code: 'INVALID_METADATA' }),
+    )
+  })
+
+  it('treat null and undefined fields as absent', () => {
+    expect(parseCompactionOptions({ max_files_to_rewrite: null, where: undefined }, {})).toEqual(
+      parseCompactionOptions({}, {}),
+    )
+  })
+})

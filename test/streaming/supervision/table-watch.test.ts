@@ -1,0 +1,30 @@
+import { expect, it } from 'vitest'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
+import { createHadoopCatalog } from '../../../src/catalog/hadoop/catalog.ts'
+import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
+import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
+import { createEvents, EVENTS, setProperty } from '../../catalog/support-files.ts'
+
+const METADATA = '/w/db/events/metadata'
+
+it('finds a table again when its known version is far behind', async () => {
+  const io = new MemoryFileIO()
+  const catalog = createHadoopCatalog({ io, warehouse: '/w', name: 'test' })
+  await createEvents(catalog, { v: '1' })
+  let now = 0
+  const watch = createTableWatch(
+    () => catalog,
+    () => now,
+  )
+  const known = await watch.current(EVENTS)
+  expect(await watch.current(EVENTS)).toBe(known)
+  // Another engine commits, and deletes all old metadata files except the one that is known here.
+  for (const v of ['2', '3', '4']) await commitTable(catalog, EVENTS, setProperty('v', v))
+  for (const version of [2, 3]) await io.delete(`${METADATA}/v${version}.metadata.json`)
+  now = 29_000
+  expect(await watch.current(EVENTS)).toBe(known)
+  now = 30_000
+  const found = await watch.current(EVENTS)
+  expect(found.metadata.properties).toMatchObject({ v: '4' })
+  expect(await watch.current(EVENTS)).toBe(found)
+})
