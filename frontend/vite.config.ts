@@ -5,10 +5,11 @@ import { precompress } from './precompress.ts'
 
 const SERVICE = process.env['LOCKHOUSE_URL'] ?? 'http://localhost:3000'
 
-/** Built into `frontend/dist`; in development on port 5173, with the service's paths passed on to it (spec, section 1). */
+/** Built into `frontend/dist`; in development on port 5173, which forwards the service's paths (docs/api.md#web-page). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react(), precompress()],
+  worker: { format: 'es' },
   build: {
     outDir: 'dist',
     emptyOutDir: true,
@@ -21,9 +22,21 @@ export default defineConfig({
       output: {
         codeSplitting: {
           groups: [
-            { name: 'framework', test: /node_modules[\\/](react|react-dom|scheduler|@tanstack)[\\/]/ },
+            {
+              name: 'framework',
+              test: /node_modules[\\/]((react|react-dom|scheduler)[\\/]|@tanstack[\\/](?!react-table|table-core|react-virtual|virtual-core))/,
+            },
             { name: 'ui', test: /node_modules[\\/](@mantine|@floating-ui)[\\/]/, minShareCount: 3 },
-            { name: 'shared', test: /frontend[\\/]src[\\/](api|components|layout|strings)/, minShareCount: 3 },
+            {
+              name: 'shared',
+              test: /frontend[\\/]src[\\/](api|components(?![\\/](form|table))|layout|strings)/,
+              minShareCount: 3,
+            },
+            // Apart from the rest, for pages without a table do not load it.
+            {
+              name: 'table',
+              test: /@tanstack[\\/](react-table|table-core|react-virtual|virtual-core)[\\/]|components[\\/]table[\\/]/,
+            },
           ],
         },
       },

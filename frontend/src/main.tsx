@@ -20,7 +20,7 @@ if (root === null) throw new Error('index.html has no #root')
 const link = await followLink()
 const router = createPageRouter()
 onSessionEnded(() => {
-  // Who was never signed in is led to sign-in by the root route, without a word about a session.
+  // The root route redirects users who never signed in, so no message about an expired session is shown.
   const wasSignedIn = queryClient.getQueryData(meQuery.queryKey) !== undefined
   if (!wasSignedIn || router.state.location.pathname === '/sign-in') return
   const next = router.state.location.href

@@ -1,25 +1,25 @@
 import type { ComponentType } from 'react'
 import type { Role } from './api/types.ts'
 
-/** An entry of the navigation; a feature exports its own beside its routes. */
+/** A navigation entry; each feature exports its own with its routes. */
 export interface NavEntry {
-  /** Where it leads; it is current on every address below. */
+  /** Target path; the entry is highlighted on every path below it. */
   readonly to: string
-  /** More addresses below which it is current. */
+  /** More paths below which the entry is highlighted. */
   readonly also?: readonly string[]
   readonly label: string
   readonly icon: ComponentType
   readonly section: 'lakehouse' | 'pipelines' | 'service'
-  /** Shown from this role on; default: everybody. */
+  /** The minimum role; default: every role. */
   readonly minRole?: Role
-  /** A hook that says whether the entry is of use here; default: always. */
+  /** A hook that decides whether the entry is shown; default: always. */
   readonly useShown?: () => boolean
-  /** A hook that gives what waits behind the entry; 0 and undefined show nothing. */
+  /** A hook that returns the number in the badge; 0 and undefined show no badge. */
   readonly useBadge?: () => NavBadge | undefined
 }
 
 export interface NavBadge {
   readonly count: number
-  /** For those who cannot see where it stands: `3 requests wait`. */
+  /** Label for screen readers, such as `3 pending approvals`. */
   readonly label: string
 }

@@ -4,7 +4,7 @@ import { queryClient } from './api/query-client.ts'
 import { meQuery } from './api/session.ts'
 import { NotFound } from './layout/route-states.tsx'
 
-/** The route above all pages: it asks who the caller is, and sends nobody to sign in. */
+/** The root route: loads the signed-in user, or redirects to the sign-in page. */
 export const rootRoute = createRootRoute({
   notFoundComponent: NotFound,
   beforeLoad: async ({ location }) => {
@@ -18,5 +18,5 @@ export const rootRoute = createRootRoute({
   },
 })
 
-/** The root as features take it. */
+/** The root route, typed for the features. */
 export type Root = typeof rootRoute

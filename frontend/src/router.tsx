@@ -2,6 +2,7 @@ import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tansta
 import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
 import { designerNav, designerRoutes } from './features/designer/routes.tsx'
+import { environmentsNav, environmentsRoutes } from './features/environments/routes.tsx'
 import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
 import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
 import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
@@ -20,6 +21,7 @@ const NAV = [
   ...operationsNav,
   ...pipelinesNav,
   ...designerNav,
+  ...environmentsNav,
   ...approvalsNav,
   ...settingsNav,
 ]
@@ -50,6 +52,7 @@ const routeTree = rootRoute.addChildren([
   ...tablesRoutes(rootRoute),
   ...pipelinesRoutes(rootRoute),
   ...designerRoutes(rootRoute),
+  ...environmentsRoutes(rootRoute),
   ...approvalsRoutes(rootRoute),
   ...agentRoutes(rootRoute),
   ...notebooksRoutes(rootRoute),
@@ -57,7 +60,7 @@ const routeTree = rootRoute.addChildren([
   ...settingsRoutes(rootRoute),
 ])
 
-/** The page's addresses; pages are loaded when they are first shown, or when a link to one is pointed at. */
+/** The routes of the page; the code of a page loads when it is first shown, or when the pointer is on a link to it. */
 export function createPageRouter() {
   const router = createRouter({
     routeTree,

@@ -7,7 +7,7 @@ import {
 } from '@mantine/core'
 import { common } from './strings/common.ts'
 
-/** The one accent: the water of a lock. Shade 7 carries white text on light pages, shade 4 dark text on dark ones. */
+/** The accent color. Shade 7 has enough contrast for white text on light pages, shade 4 for dark text on dark pages. */
 const WATER: MantineColorsTuple = [
   '#e6f5f8',
   '#cbe9ef',
@@ -57,11 +57,12 @@ const variantColors: VariantColorsResolver = (input) => {
   return onAccent ? { ...colors, color: 'var(--lh-on-accent)' } : colors
 }
 
-/** Quiet and dense: 13 px text, small radii, tabular figures. */
+/** Dense layout: 13 px text, small radii, tabular figures. */
 export const theme = createTheme({
   primaryColor: 'water',
   primaryShade: { light: 7, dark: 4 },
   autoContrast: true,
+  respectReducedMotion: true,
   variantColorResolver: variantColors,
   colors: { water: WATER, gray: GRAY, dark: DARK },
   black: '#1b2126',
@@ -81,7 +82,7 @@ export const theme = createTheme({
     Button: {
       defaultProps: { size: 'xs' },
       styles: { label: { fontWeight: 500 } },
-      // The smallest one is as high as a target has to be (WCAG 2.2, 2.5.8).
+      // The smallest button has the minimum target height (WCAG 2.2, 2.5.8).
       vars: (_theme: unknown, { size }: { readonly size?: unknown }) => ({
         root: size === 'compact-xs' ? { '--button-height': '1.5rem' } : {},
       }),

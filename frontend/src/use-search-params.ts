@@ -1,9 +1,9 @@
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-/** Fields of the address's search; what is undefined is taken out of the address. */
+/** Query parameters; undefined removes a parameter. */
 export type SearchChange = Readonly<Record<string, string | undefined>>
 
-/** What stands in the search of the address, and a way to change parts of it without a new entry in the history. */
+/** The query parameters of the URL, and a function that changes some of them without a new history entry. */
 export function useSearchParams(): readonly [SearchChange, (change: SearchChange) => void] {
   const search: SearchChange = useSearch({ strict: false })
   const navigate = useNavigate()

@@ -25,9 +25,14 @@ export class ApiError extends Error {
   }
 }
 
-/** Whether nothing was answered: the service is down, or the network. */
+/** Whether there was no response, because the service or the network is down. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 0 || (error.code === 'NO_PROBLEM' && error.status >= 502))
+}
+
+/** Whether the service answered that the resource does not exist (404). Retrying does not help. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof ApiError && error.status === 404
 }
 
 /** Whether the error is a refusal with this code. */

@@ -9,7 +9,7 @@ export interface RequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** An answer with what stands beside the body: `Link`, `ETag`, `Location`. */
+/** A response with its body and the headers `Link`, `ETag` and `Location`. */
 export interface ApiAnswer<T> {
   readonly status: number
   readonly headers: Headers
@@ -18,26 +18,25 @@ export interface ApiAnswer<T> {
 
 /** The service's interface with the session cookie; every refusal is thrown as an `ApiError`. */
 export const api = {
-  get: <T>(path: string, options: RequestOptions = {}): Promise<T> => bodyOf<T>('GET', path, undefined, options),
+  get: <T>(path: string, options: RequestOptions = {}): Promise<T> => bodyOf<T>('GET', path, options),
   post: <T>(path: string, body?: unknown, options: RequestOptions = {}): Promise<T> =>
-    bodyOf<T>('POST', path, body, options),
+    bodyOf<T>('POST', path, { ...options, body }),
   put: <T>(path: string, body?: unknown, options: RequestOptions = {}): Promise<T> =>
-    bodyOf<T>('PUT', path, body, options),
-  del: <T = undefined>(path: string, options: RequestOptions = {}): Promise<T> =>
-    bodyOf<T>('DELETE', path, undefined, options),
+    bodyOf<T>('PUT', path, { ...options, body }),
+  del: <T = undefined>(path: string, options: RequestOptions = {}): Promise<T> => bodyOf<T>('DELETE', path, options),
   /** The whole answer, where its status or headers matter. */
   send,
 }
 
-async function bodyOf<T>(method: string, path: string, body: unknown, options: RequestOptions): Promise<T> {
-  return (await send<T>(method, path, { ...options, body })).body
-}
-
 type SendOptions = RequestOptions & { readonly body?: unknown }
+
+async function bodyOf<T>(method: string, path: string, options: SendOptions): Promise<T> {
+  return (await send<T>(method, path, options)).body
+}
 
 const ordersUnderWay = new Map<string, Promise<ApiAnswer<unknown>>>()
 
-/** A double click is one order: what is ordered again before it is answered is not sent again, and gets that answer. */
+/** Identical requests that are already running, for example after a double click, share one response. */
 async function send<T>(method: string, path: string, options: SendOptions = {}): Promise<ApiAnswer<T>> {
   if (method === 'GET') return sendOnce<T>(method, path, options)
   const { query, headers, body } = options
@@ -63,7 +62,7 @@ async function sendOnce<T>(method: string, path: string, options: SendOptions): 
 export async function fetchAnswer(
   method: string,
   path: string,
-  { query = {}, headers = {}, signal, body }: RequestOptions & { readonly body?: unknown },
+  { query = {}, headers = {}, signal, body }: SendOptions,
 ): Promise<Response> {
   const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
   try {
@@ -76,11 +75,11 @@ export async function fetchAnswer(
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError(0, { code: 'NETWORK', detail: 'The service does not answer.' }, error)
+    throw new ApiError(0, { code: 'NETWORK', detail: 'Can’t reach the server.' }, error)
   }
 }
 
-/** What an unsuccessful answer says, as an error. */
+/** The error for an unsuccessful response. */
 export async function toApiError(response: Response): Promise<ApiError> {
   const body: unknown = await response.json().catch(() => undefined)
   if (typeof body === 'object' && body !== null && 'code' in body && 'detail' in body) {

@@ -12,7 +12,7 @@ export interface EventStreamOptions extends RequestOptions {
   readonly onConnection?: (open: boolean) => void
   /** Whether to open the stream again, from the last event on, when it is cut off; default true. */
   readonly reconnect?: boolean
-  /** Whether a stream that the service ended is over; default true: streams of the service end when all is said. */
+  /** Whether a stream that the service ends is complete; default true. If false, it is opened again. */
   readonly endsItself?: boolean
 }
 
@@ -23,7 +23,7 @@ const RETRY_MS = { first: 500, longest: 15_000 } as const
  * Throws `ApiError` when the service refuses it.
  */
 export async function readEventStream(path: string, options: EventStreamOptions): Promise<void> {
-  const { signal, onEvent, onConnection, reconnect = true, endsItself = true } = options
+  const { signal, onEvent, onConnection, endsItself = true } = options
   let lastId: string | undefined
   let wait: number = RETRY_MS.first
   while (!signal.aborted) {
@@ -38,7 +38,7 @@ export async function readEventStream(path: string, options: EventStreamOptions)
       if (endsItself) return
     } catch (error) {
       if (signal.aborted) return
-      if (!reconnect || isRefusal(error)) throw error
+      if (!canReconnect(error, options)) throw error
     }
     onConnection?.(false)
     await delay(wait, signal)
@@ -59,6 +59,10 @@ async function openStream(
   })
   if (!response.ok || response.body === null) throw await toApiError(response)
   return response.body
+}
+
+function canReconnect(error: unknown, { reconnect = true }: EventStreamOptions): boolean {
+  return reconnect && !isRefusal(error)
 }
 
 function isRefusal(error: unknown): boolean {

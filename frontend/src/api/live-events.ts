@@ -8,7 +8,7 @@ type Listener = (event: LogEvent) => void
 const listeners = new Set<Listener>()
 let open: AbortController | undefined
 
-/** Hears what happens in the service from now on, over one stream for the whole page. Call the answer to stop. */
+/** Subscribes to events of the service, over one stream for the whole page. Call the returned function to unsubscribe. */
 export function subscribeToEvents(listener: Listener): () => void {
   listeners.add(listener)
   if (!open) {
@@ -35,12 +35,12 @@ async function follow(control: AbortController): Promise<void> {
       },
     })
   } catch {
-    // refused: signed out, or below every role. What is on the page says so; a new subscriber tries again
+    // refused: signed out, or no role. The page shows it; a new subscriber tries again
   }
   if (open === control) open = undefined
 }
 
-/** What happened while the stream was cut off may not be told again: after a break, all that is shown is asked anew. */
+/** Events during a connection loss may be missing, so all visible data is reloaded after a reconnect. */
 function resyncAfterBreak(): (isOpen: boolean) => void {
   let wasCut = false
   return (isOpen) => {
@@ -50,7 +50,7 @@ function resyncAfterBreak(): (isOpen: boolean) => void {
 }
 
 /**
- * Hears events of the service whose type begins with `prefix`, such as `approval.`, while the component is there and
+ * Subscribes to events of the service whose type begins with `prefix`, such as `approval.`, while the component is mounted and
  * `enabled`.
  */
 export function useLiveEvents(prefix: string, onEvent: Listener, enabled = true): void {

@@ -1,12 +1,12 @@
 import { api, type RequestOptions } from './client.ts'
 
-/** A page of a bare array; `next` is the token of the page after it (contract, section 1). */
+/** A page of a bare array; `next` is the token of the page after it (docs/api.md#lists). */
 export interface Page<T> {
   readonly items: readonly T[]
   readonly next: string | undefined
 }
 
-/** Reads a page of a list that tells the next one in a `Link` header (RFC 8288). */
+/** Reads a page of a list whose next page is in the `Link` header (RFC 8288). */
 export async function fetchPage<T>(path: string, options: RequestOptions = {}): Promise<Page<T>> {
   const { body, headers } = await api.send<readonly T[]>('GET', path, options)
   return { items: body, next: nextPageToken(headers.get('Link')) }

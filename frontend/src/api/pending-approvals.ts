@@ -6,14 +6,14 @@ import { useLiveEvents } from './live-events.ts'
 import { useCan } from './session.ts'
 import type { PendingApprovals } from './types.ts'
 
-/** What waits for a lead; asked again when something is asked for or decided, and every half minute in any case. */
+/** Pending requests; reloaded after every request and decision, and every 30 s. */
 export const pendingApprovalsQuery = queryOptions({
   queryKey: ['approvals', 'pending'],
   queryFn: ({ signal }) => api.get<PendingApprovals>('/api/notifications/pending-approvals', { signal }),
   refetchInterval: 30_000,
 })
 
-/** The number of approval requests that wait for this caller; nothing for those who may not decide. */
+/** The number of pending approval requests; nothing for users who may not decide. */
 export function usePendingApprovalsBadge(): NavBadge | undefined {
   const isLead = useCan('LeadDataEngineer')
   const { data, refetch } = useQuery({ ...pendingApprovalsQuery, enabled: isLead })

@@ -4,7 +4,7 @@ import { ApiError } from './api-error.ts'
 type Listener = () => void
 let sessionEnded: Listener = () => undefined
 
-/** Says what to do when the service no longer knows the session. */
+/** Sets what happens when the session has expired. */
 export function onSessionEnded(listener: Listener): void {
   sessionEnded = listener
 }
@@ -13,7 +13,7 @@ function noteError(error: unknown): void {
   if (error instanceof ApiError && error.status === 401) sessionEnded()
 }
 
-/** All answers of the service that the page holds. */
+/** The cache of responses of the service. */
 export const queryClient = new QueryClient({
   queryCache: new QueryCache({ onError: noteError }),
   mutationCache: new MutationCache({ onError: noteError }),
@@ -27,7 +27,7 @@ export const queryClient = new QueryClient({
   },
 })
 
-/** A refusal stays one however often it is asked; what failed on the way may not. */
+/** Refused requests are not retried; failed connections are. */
 function isWorthRetrying(error: unknown): boolean {
   return !(error instanceof ApiError) || error.status === 0 || error.status >= 502
 }

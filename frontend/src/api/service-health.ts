@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query'
 import { api } from './client.ts'
 import type { ServiceHealth } from './types.ts'
 
-/** Health of the service and of what it stands on. */
+/** Health of the service and its components. */
 export const serviceHealthQuery = queryOptions({
   queryKey: ['service-health'],
   queryFn: ({ signal }) => api.get<ServiceHealth>('/api/health', { signal }),

@@ -5,7 +5,7 @@ import { api } from './client.ts'
 import { queryClient } from './query-client.ts'
 import type { Role, WhoAmI } from './types.ts'
 
-/** Who the caller is; refused with 401 when nobody is signed in. */
+/** The signed-in user; fails with 401 when no user is signed in. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: ({ signal }) => api.get<WhoAmI>('/api/auth/me', { signal }),
@@ -23,7 +23,7 @@ export function useCan(minimum: Role): boolean {
   return me !== undefined && hasRole(me.role, minimum)
 }
 
-/** Hands a token in for a session cookie; throws `ApiError` 401 when it is of no use. */
+/** Exchanges a token for a session cookie; throws `ApiError` 401 for an invalid token. */
 export async function signIn(token: string): Promise<WhoAmI> {
   const me = await api.post<WhoAmI>('/api/auth/session', { token: token.trim() })
   queryClient.clear()
@@ -43,16 +43,16 @@ export async function signOut(): Promise<void> {
 
 /** What opening the page by a link with a token leads to. */
 export type LinkOutcome =
-  /** There was no token, or there is nothing left to do. */
+  /** There was no token, or it was for the current session. */
   | { readonly kind: 'done' }
-  /** The token is of no use, or the service did not answer; `current` stays signed in. */
+  /** The token is invalid, or the service did not respond; `current` stays signed in. */
   | { readonly kind: 'refused'; readonly current: WhoAmI | undefined }
-  /** Somebody else is signed in: the session is only replaced when they say so. */
+  /** Another user is signed in: the session is replaced only after confirmation. */
   | { readonly kind: 'ask'; readonly token: string; readonly current: WhoAmI; readonly offered: WhoAmI }
 
 /**
  * Follows a link `…/#token=…`, such as the one that the first start prints, and removes the token from the address and
- * the history. It signs in when nobody is; a session of somebody else, or in another role, is not replaced here.
+ * the history. It signs in when there is no session; a session of another user or role is not replaced here.
  */
 export async function followLink(): Promise<LinkOutcome> {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')

@@ -6,6 +6,7 @@ import type * as auth from '../../../src/schemas/auth.ts'
 import type * as catalog from '../../../src/schemas/catalog-config.ts'
 import type * as common from '../../../src/schemas/common.ts'
 import type * as definitions from '../../../src/schemas/definitions.ts'
+import type * as environments from '../../../src/schemas/environments.ts'
 import type * as governance from '../../../src/schemas/governance.ts'
 import type * as maintenance from '../../../src/schemas/maintenance.ts'
 import type * as monitor from '../../../src/schemas/monitor.ts'
@@ -72,6 +73,9 @@ export type Board = z.infer<typeof definitions.board>
 export type BoardRow = Board['definitions'][number]
 export type NodeTypeList = z.infer<typeof nodeTypes.nodeTypeList>
 export type GraphValidation = z.infer<typeof nodeTypes.graphValidation>
+
+export type EnvironmentSettings = z.infer<typeof environments.environmentView>
+export type SetEnvironmentRequest = environments.SetEnvironmentRequest
 
 export type ApprovalRequest = z.infer<typeof approvals.approval>
 export type ApprovalStatus = ApprovalRequest['status']

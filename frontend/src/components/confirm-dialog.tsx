@@ -1,8 +1,8 @@
 import { Button, Group, List, Modal, Stack, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { common } from '../strings/common.ts'
-import { Notice } from './notice.tsx'
-import { errorText } from './states.tsx'
+import { Notice } from './status/notice.tsx'
+import { errorText } from './status/states.tsx'
 
 export interface ConfirmDialogProps {
   readonly opened: boolean
@@ -11,7 +11,7 @@ export interface ConfirmDialogProps {
   /** What will be true afterwards, one sentence each. */
   readonly consequences: readonly string[]
   readonly confirmLabel: string
-  /** Of the button that leaves all as it is; default: Cancel. */
+  /** Label of the button that closes the dialog without a change; default: Cancel. */
   readonly cancelLabel?: string
   readonly onConfirm: () => void
   readonly destructive?: boolean
@@ -25,7 +25,7 @@ export interface ConfirmDialogProps {
   readonly children?: ReactNode
 }
 
-/** Asks before something is done, with the consequences spelled out. */
+/** A confirmation dialog that lists the consequences of an action. */
 export function ConfirmDialog(props: ConfirmDialogProps) {
   const { opened, onClose, title, busy = false } = props
   return (
@@ -63,14 +63,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
       }}
     >
       <Stack gap="sm">
-        {consequences.length === 1 && <Text size="sm">{consequences[0]}</Text>}
-        {consequences.length > 1 && (
-          <List size="sm" spacing={4}>
-            {consequences.map((consequence) => (
-              <List.Item key={consequence}>{consequence}</List.Item>
-            ))}
-          </List>
-        )}
+        <Consequences texts={consequences} />
         {children}
         {typeToConfirm && (
           <TextInput
@@ -93,5 +86,17 @@ function ConfirmBody(props: ConfirmDialogProps) {
         </Group>
       </Stack>
     </form>
+  )
+}
+
+function Consequences({ texts }: { readonly texts: readonly string[] }) {
+  if (texts.length === 0) return undefined
+  if (texts.length === 1) return <Text size="sm">{texts[0]}</Text>
+  return (
+    <List size="sm" spacing={4}>
+      {texts.map((text) => (
+        <List.Item key={text}>{text}</List.Item>
+      ))}
+    </List>
   )
 }

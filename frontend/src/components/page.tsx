@@ -15,7 +15,7 @@ export interface Crumb {
 export interface PageProps {
   /** Title of the page and of the window. */
   readonly title: string
-  /** Beside the title: badges, a copy button. */
+  /** Next to the title: badges, a copy button. */
   readonly aside?: ReactNode
   /** One line under the title. */
   readonly lead?: ReactNode
@@ -26,7 +26,7 @@ export interface PageProps {
   readonly children?: ReactNode
 }
 
-/** The frame of every page: where it stands, its title, what can be done, and its content. */
+/** The layout of every page: breadcrumbs, title, actions and content. */
 export function Page({ title, aside, lead, crumbs, actions, fill = false, children }: PageProps) {
   useDocumentTitle(`${title} · ${common.product}`)
   return (

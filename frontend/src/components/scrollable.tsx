@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
 
 export interface ScrollableProps {
-  /** What can be scrolled, for those who cannot see it. */
+  /** Label of the scrollable area, for screen readers. */
   readonly label: string
   readonly className?: string | undefined
   readonly children: ReactNode
 }
 
-/** Content that may be larger than its place; what scrolls can be reached and scrolled by keyboard (WCAG 2.2, 2.1.1). */
+/** A scrollable area that can be focused and scrolled by keyboard (WCAG 2.2, 2.1.1). */
 export function Scrollable({ label, className, children }: ScrollableProps) {
   return (
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls must be reachable by keyboard

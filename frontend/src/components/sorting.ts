@@ -18,30 +18,3 @@ export function parseSort(text: string | undefined, columns: readonly string[]):
 export function formatSort({ column, descending }: Sort): string {
   return descending ? `-${column}` : column
 }
-
-/** What a click on a column's head leads to: up, then down, then up again. */
-export function nextSort(current: Sort | undefined, column: string, firstDescending: boolean): Sort {
-  if (current?.column !== column) return { column, descending: firstDescending }
-  return { column, descending: !current.descending }
-}
-
-const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
-
-/** The rows in order; those without a value come last either way, equal ones stay as they were. */
-export function sortRows<Row>(
-  rows: readonly Row[],
-  valueOf: (row: Row) => SortValue,
-  descending: boolean,
-): readonly Row[] {
-  const keyed = rows.map((row) => ({ row, value: valueOf(row) }))
-  keyed.sort((a, b) => compareValues(a.value, b.value, descending))
-  return keyed.map(({ row }) => row)
-}
-
-function compareValues(a: SortValue, b: SortValue, descending: boolean): number {
-  const aMissing = a === null || a === undefined
-  const bMissing = b === null || b === undefined
-  if (aMissing || bMissing) return Number(aMissing) - Number(bMissing)
-  const order = typeof a === 'number' && typeof b === 'number' ? a - b : collator.compare(String(a), String(b))
-  return descending ? -order : order
-}

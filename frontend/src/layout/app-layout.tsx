@@ -1,7 +1,7 @@
 import { ActionIcon, Divider, Drawer, Group } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { Link, Outlet, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { LogoMark } from '../components/logo.tsx'
 import { MenuIcon, SearchIcon } from '../components/icons.tsx'
 import type { NavEntry } from '../navigation.ts'
@@ -11,11 +11,12 @@ import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
+import { quickSearch } from './search-store.ts'
 import { UserMenu } from './user-menu.tsx'
 
 const QuickSearch = lazy(async () => ({ default: (await import('./quick-search.tsx')).QuickSearch }))
 
-/** The frame around every page: navigation at the side, on a phone in a drawer, and search over all of it. */
+/** The layout of every page: navigation at the side, on phones in a drawer, and the quick search. */
 export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }) {
   const signingIn = useRouterState({ select: ({ location }) => location.pathname === '/sign-in' })
   if (!signingIn) return <Frame entries={entries} />
@@ -27,20 +28,21 @@ export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }
 }
 
 function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
-  const [searching, search] = useDisclosure(false)
   const [drawer, drawerState] = useDisclosure(false)
-  useHotkeys([['/', search.open]])
-  useHotkeys([['mod+K', search.open]], [], true) // also inside fields
+  const [searched, setSearched] = useState(false)
+  const search = (): void => (searched ? quickSearch.open() : setSearched(true)) // it opens itself when it is loaded
+  useHotkeys([['/', search]])
+  useHotkeys([['mod+K', search]], [], true) // also inside fields
   return (
     <div className={classes.frame}>
       <a className={classes.skip} href="#main" onClick={skipToMain}>
         {shell.skip}
       </a>
-      <PhoneBar onMenu={drawerState.open} onSearch={search.open} />
+      <PhoneBar onMenu={drawerState.open} onSearch={search} />
       <nav className={classes.side} aria-label={shell.navigation}>
         <Brand />
         <CatalogName />
-        <SearchButton onClick={search.open} />
+        <SearchButton onClick={search} />
         <NavList entries={entries} />
         <UserMenu />
       </nav>
@@ -61,16 +63,16 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
       <main id="main" className={classes.main} tabIndex={-1}>
         <Outlet />
       </main>
-      {searching && (
+      {searched && (
         <Suspense fallback={null}>
-          <QuickSearch entries={entries} onClose={search.close} />
+          <QuickSearch entries={entries} />
         </Suspense>
       )}
     </div>
   )
 }
 
-/** The address stays as it is: a hash in it could not be told from a page's own. */
+/** Does not change the URL, because a hash could be part of the page's own URL. */
 function skipToMain(event: { preventDefault: () => void }): void {
   event.preventDefault()
   document.querySelector<HTMLElement>('#main')?.focus()

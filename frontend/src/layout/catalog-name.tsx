@@ -7,7 +7,7 @@ import { CatalogIcon } from '../components/icons.tsx'
 import { shell } from '../strings/shell.ts'
 import classes from './app-layout.module.css'
 
-/** Which catalog all pages are about. When somebody switches it, everything that is shown is read again. */
+/** The catalog in use. When it is switched, all data is reloaded. */
 export function CatalogName({ onNavigate }: { readonly onNavigate?: () => void }) {
   const { data } = useQuery(configQuery)
   useLiveEvents('config.', () => void queryClient.invalidateQueries())

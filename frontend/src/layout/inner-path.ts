@@ -1,4 +1,4 @@
-/** A path of this page out of an address that anybody may have written; the tables when it leads elsewhere. */
+/** A path of this page from an untrusted URL; the tables page for other sites. */
 export function innerPath(next: string | undefined): string {
   const inside = next !== undefined && /^\/(?![/\\])/.test(next) && !next.startsWith('/sign-in')
   return inside ? next : '/tables'

@@ -7,7 +7,7 @@ import { roleName, signIn as strings } from '../strings/shell.ts'
 
 const words = strings.switch
 
-/** Asks whether a link with somebody else's token may replace the session; closing the dialog in any way keeps it. */
+/** Asks before a sign-in link of another user replaces the session; closing the dialog keeps the session. */
 export function LinkDialog({ link }: { readonly link: Extract<LinkOutcome, { kind: 'ask' }> }) {
   const { current, offered, token } = link
   const [opened, setOpened] = useState(true)

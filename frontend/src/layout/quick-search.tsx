@@ -1,110 +1,101 @@
-import { Modal, TextInput, VisuallyHidden } from '@mantine/core'
+import { VisuallyHidden } from '@mantine/core'
+import { Spotlight, useSpotlight } from '@mantine/spotlight'
+import '@mantine/spotlight/styles.css'
 import { useQuery } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
-import { type KeyboardEvent, useEffect, useMemo, useRef, useState } from 'react'
+import { useCallback, useEffect, useMemo, useState } from 'react'
 import { tablesQuery } from '../api/tables.ts'
+import { findByName } from '../components/text/find-by-name.ts'
 import { SearchIcon, TablesIcon } from '../components/icons.tsx'
-import { formatCount } from '../components/units.ts'
+import { formatCount } from '../components/text/units.ts'
 import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shell.ts'
-import { findByName } from '../components/find-by-name.ts'
 import classes from './quick-search.module.css'
+import { quickSearch, searchStore } from './search-store.ts'
 import { useMyEntries } from './use-my-entries.ts'
 
 interface Found {
-  readonly key: string
   readonly label: string
   readonly icon: NavEntry['icon']
   readonly path: string
 }
 
-interface QuickSearchProps {
-  readonly entries: readonly NavEntry[]
-  readonly onClose: () => void
+const SHOWN = 30
+const LIST_ID = 'found'
+const optionId = (index: number): string => `${LIST_ID}-${index}`
+
+/**
+ * Finds a table or a page by name; arrow keys select, Enter opens. It opens as soon as it is loaded. Spotlight does not
+ * announce the selected entry to screen readers, so the combobox roles are set here (WAI-ARIA, combobox pattern).
+ */
+export function QuickSearch({ entries }: { readonly entries: readonly NavEntry[] }) {
+  const router = useRouter()
+  const { query } = useSpotlight(searchStore)
+  const [chosen, listRef] = useChosen()
+  const { found, more } = useFound(entries, query)
+  useEffect(() => quickSearch.open(), [])
+  return (
+    <Spotlight.Root
+      store={searchStore}
+      shortcut={null}
+      centered={false}
+      overlayProps={{}}
+      yOffset="12dvh"
+      maxHeight="60dvh"
+      scrollable
+      attributes={{ content: { 'aria-label': shell.searchLabel } }}
+    >
+      <Spotlight.Search
+        size="md"
+        aria-label={shell.searchLabel}
+        placeholder={shell.searchShort}
+        leftSection={<SearchIcon />}
+        role="combobox"
+        aria-expanded
+        aria-controls={LIST_ID}
+        aria-activedescendant={chosen}
+        autoComplete="off"
+        spellCheck={false}
+        data-autofocus
+      />
+      <Spotlight.ActionsList ref={listRef} id={LIST_ID} role="listbox" aria-label={shell.searchLabel}>
+        {found.map(({ label, icon: Icon, path }, index) => (
+          <Spotlight.Action
+            key={path}
+            className={classes.option}
+            label={label}
+            leftSection={<Icon />}
+            onClick={() => router.history.push(path)}
+            role="option"
+            aria-selected={chosen === optionId(index)}
+            renderRoot={(props) => <button type="button" {...props} id={optionId(index)} />}
+          />
+        ))}
+      </Spotlight.ActionsList>
+      {found.length === 0 && <Spotlight.Empty>{shell.searchEmpty}</Spotlight.Empty>}
+      {more > 0 && <Spotlight.Footer className={classes.more}>{shell.searchMore(formatCount(more))}</Spotlight.Footer>}
+      <VisuallyHidden role="status">{shell.searchFound(found.length + more)}</VisuallyHidden>
+    </Spotlight.Root>
+  )
 }
 
-const SHOWN = 30
-
-/** Finds a table or a page by its name; arrow keys choose, Enter goes there. */
-export function QuickSearch({ entries, onClose }: QuickSearchProps) {
-  const router = useRouter()
-  const [text, setText] = useState('')
-  const [chosen, setChosen] = useState(0)
-  const { found, more } = useFound(entries, text)
-  const list = useRef<HTMLDivElement>(null)
-  const current = Math.min(chosen, found.length - 1)
-  useEffect(() => {
-    list.current?.querySelector(`[id="found-${current}"]`)?.scrollIntoView({ block: 'nearest' })
-  }, [current])
-  const go = (one: Found | undefined): void => {
-    if (one === undefined) return
-    onClose()
-    router.history.push(one.path)
-  }
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
-    if (step !== undefined) setChosen(Math.max(0, Math.min(current + step, found.length - 1)))
-    else if (event.key === 'Enter') go(found[current])
-    else return
-    event.preventDefault()
-  }
-  return (
-    <Modal.Root opened onClose={onClose} yOffset="12dvh" centered={false}>
-      <Modal.Overlay />
-      <Modal.Content aria-label={shell.searchLabel}>
-        <Modal.Body>
-          <TextInput
-            size="sm"
-            aria-label={shell.searchLabel}
-            placeholder={shell.searchShort}
-            leftSection={<SearchIcon />}
-            value={text}
-            onChange={(event) => {
-              setText(event.currentTarget.value)
-              setChosen(0)
-            }}
-            onKeyDown={onKeyDown}
-            role="combobox"
-            aria-expanded
-            aria-controls="found"
-            aria-activedescendant={found.length > 0 ? `found-${current}` : undefined}
-            autoComplete="off"
-            spellCheck={false}
-            data-autofocus
-          />
-          <div ref={list} id="found" className={classes.list} role="listbox" aria-label={shell.searchLabel}>
-            {found.map((one, index) => (
-              // oxlint-disable-next-line jsx-a11y/click-events-have-key-events -- the input above takes the keys
-              <div
-                key={one.key}
-                id={`found-${index}`}
-                className={classes.option}
-                role="option"
-                tabIndex={-1}
-                aria-selected={index === current}
-                onClick={() => go(one)}
-              >
-                <one.icon />
-                {one.label}
-              </div>
-            ))}
-          </div>
-          {found.length === 0 && <p className={classes.note}>{shell.searchEmpty}</p>}
-          {more > 0 && <p className={classes.note}>{shell.searchMore(formatCount(more))}</p>}
-          <VisuallyHidden role="status">{shell.searchFound(found.length + more)}</VisuallyHidden>
-        </Modal.Body>
-      </Modal.Content>
-    </Modal.Root>
-  )
+/** Id of the chosen entry; Spotlight keeps it in an attribute of the entry only. The ref is for the list of entries. */
+function useChosen() {
+  const [chosen, setChosen] = useState<string>()
+  const listRef = useCallback((list: HTMLDivElement) => {
+    const observer = new MutationObserver(() => setChosen(list.querySelector('[data-selected]')?.id))
+    observer.observe(list, { subtree: true, childList: true, attributeFilter: ['data-selected'] })
+    return () => observer.disconnect()
+  }, [])
+  return [chosen, listRef] as const
 }
 
 function useFound(entries: readonly NavEntry[], text: string): { found: readonly Found[]; more: number } {
   const mine = useMyEntries(entries)
   const tables = useQuery(tablesQuery).data
   return useMemo(() => {
-    const pages = mine.map(({ to, label, icon }) => ({ key: to, label, icon, path: to }))
+    const pages = mine.map(({ to, label, icon }) => ({ label, icon, path: to }))
     const places = (tables?.tables ?? []).map(({ table }) => ({
-      key: table,
       label: table,
       icon: TablesIcon,
       path: `/tables/${encodeURIComponent(table)}`,

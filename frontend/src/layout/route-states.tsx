@@ -3,10 +3,10 @@ import { type ErrorComponentProps, Link, useRouter } from '@tanstack/react-route
 import { useEffect, useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { Page } from '../components/page.tsx'
-import { Empty, ErrorState } from '../components/states.tsx'
+import { Empty, ErrorState } from '../components/status/states.tsx'
 import { common, states } from '../strings/common.ts'
 
-/** What stands at an address that leads nowhere. */
+/** Shown for URLs that do not exist. */
 export function NotFound() {
   return (
     <Page title={states.notFoundTitle}>
@@ -17,17 +17,17 @@ export function NotFound() {
   )
 }
 
-/** What stands where a page could not be loaded or broke. */
+/** Shown when a page fails to load or render. */
 export function RouteError(props: ErrorComponentProps) {
   return isPartMissing(props.error) ? <PartMissing /> : <Broken {...props} />
 }
 
-/** A part of the page that is loaded when it is first needed did not come: an error of the browser or of Vite's loader. */
+/** A lazily loaded part of the page failed to load: an error of the browser or of Vite's loader. */
 function isPartMissing(error: unknown): boolean {
   return error instanceof Error && /dynamically imported module|module script|preload CSS/i.test(error.message)
 }
 
-/** The service is away, or has been replaced by a newer one with other parts: all of the page is loaded again. */
+/** The service is down, or was replaced by a newer one with other files: the whole page is reloaded. */
 function PartMissing() {
   const [isTrying, setTrying] = useState(false)
   const again = async (): Promise<void> => {

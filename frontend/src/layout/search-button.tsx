@@ -2,7 +2,7 @@ import { SearchIcon } from '../components/icons.tsx'
 import { shell } from '../strings/shell.ts'
 import classes from './search-button.module.css'
 
-/** Opens the search, and shows the key that does. */
+/** Opens the search, and shows its keyboard shortcut. */
 export function SearchButton({ onClick }: { readonly onClick: () => void }) {
   return (
     <button type="button" className={classes.button} onClick={onClick} aria-keyshortcuts="/ Control+K">

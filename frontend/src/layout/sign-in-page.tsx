@@ -6,8 +6,8 @@ import { useState } from 'react'
 import { ApiError } from '../api/api-error.ts'
 import { signIn } from '../api/session.ts'
 import { LogoMark } from '../components/logo.tsx'
-import { Notice } from '../components/notice.tsx'
-import { errorText } from '../components/states.tsx'
+import { Notice } from '../components/status/notice.tsx'
+import { errorText } from '../components/status/states.tsx'
 import { common } from '../strings/common.ts'
 import { signIn as words } from '../strings/shell.ts'
 import { innerPath } from './inner-path.ts'
@@ -15,7 +15,7 @@ import classes from './sign-in-page.module.css'
 
 const page = getRouteApi('/sign-in')
 
-/** Takes a token and goes on to where the visitor was heading. */
+/** Signs in with a token and opens the requested page. */
 export function SignInPage() {
   const { next, why } = page.useSearch()
   const router = useRouter()

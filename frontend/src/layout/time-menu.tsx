@@ -6,7 +6,7 @@ import { shell } from '../strings/shell.ts'
 import { changeTimeSettings, useTimeSettings, useZone } from '../time/time-settings.ts'
 import { localZone } from '../time/zone.ts'
 
-/** The part of the user's menu that says in which time zone and how times are shown. */
+/** The part of the user menu that selects the time zone and format of times. */
 export function TimeMenuItems({ onOtherZone }: { readonly onOtherZone: () => void }) {
   const { zone, style } = useTimeSettings()
   const zones = [...new Set(['local', 'UTC', zone])]

@@ -2,7 +2,7 @@ import { hasRole } from '../../../src/domain/roles.ts'
 import { useMe } from '../api/session.ts'
 import type { NavEntry } from '../navigation.ts'
 
-/** The entries that are of use here and that the caller's role may open; `entries` are the same on every call. */
+/** The entries that are available and allowed for the caller's role; `entries` must be the same on every call. */
 export function useMyEntries(entries: readonly NavEntry[]): readonly NavEntry[] {
   const me = useMe()
   // oxlint-disable-next-line react/rules-of-hooks -- the same hooks in the same order: the entries never change

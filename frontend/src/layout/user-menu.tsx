@@ -14,7 +14,7 @@ const SCHEMES = [
   { value: 'dark', icon: MoonIcon },
 ] as const
 
-/** Who is signed in, colours and times of the page, and signing out. */
+/** The user menu: the signed-in user, color scheme, times, and sign-out. */
 export function UserMenu() {
   const me = useMe()
   const router = useRouter()

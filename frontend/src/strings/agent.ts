@@ -1,46 +1,48 @@
-import { formatPlural } from '../components/units.ts'
+import { formatPlural } from '../components/text/units.ts'
 
-/** Names of parts of an answer, for those who cannot see them. */
+/** Labels of the parts of an answer, for screen readers. */
 export const markdownStrings = {
   code: (language: string) => (language === '' ? 'Code' : `Code, ${language}`),
   table: 'Table',
+  done: 'Done',
+  open: 'Not done',
 } as const
 
-/** Every visible string of the conversations with the agent. */
+/** Text of the agent page. */
 export const agentStrings = {
   title: 'Agent',
   forbidden: {
-    title: 'The agent is for engineers',
-    text: 'It works with your role, and proposing changes needs the role Data engineer.',
+    title: 'Permission denied',
+    text: 'The agent can propose changes, which requires the role Data engineer.',
   },
   chats: {
     title: 'Past chats',
     new: 'New chat',
-    none: 'None yet.',
-    more: 'Show older',
+    none: 'No chats yet.',
+    more: 'Show more',
     turns: (count: number) => formatPlural(count, 'question'),
     show: 'Past chats',
   },
   welcome: {
     title: 'Ask about your lakehouse',
-    text: 'The agent reads with your role. What changes something, it proposes; nothing runs until you confirm it.',
+    text: 'The agent has the permissions of your role. It only proposes changes. Nothing runs until you confirm it.',
     suggestions: 'Suggested questions',
-    tablesNeedingCare: 'Which tables need care, and why?',
+    tablesNeedingCare: 'Which tables need maintenance, and why?',
     compact: (table: string) => `Compact ${table}`,
     schema: (table: string) => `What columns does ${table} have?`,
     pipelines: 'Which pipelines are running, and how far behind are they?',
-    operations: 'Which operations failed lately?',
-    approvals: 'Which approvals are waiting?',
+    operations: 'Which operations failed recently?',
+    approvals: 'Which approvals are pending?',
   },
   composer: {
     label: 'Question',
     placeholder: 'Ask about tables, pipelines and operations',
-    hint: 'Enter sends, Shift and Enter begins a new line.',
+    hint: 'Press Enter to send, Shift+Enter for a new line.',
     send: 'Send',
     stop: 'Stop',
     provider: 'Provider',
     model: 'Model',
-    modelDefault: 'Usual model',
+    modelDefault: 'Default model',
     noKey: (name: string) => `${name} (no key)`,
     providers: {
       openai: 'OpenAI',
@@ -59,27 +61,27 @@ export const agentStrings = {
     you: 'You',
     agent: 'Agent',
     thinking: 'Working …',
-    answered: 'The answer is complete.',
-    stopped: 'Stopped before it was complete.',
-    cutOff: 'The connection was cut before the answer was complete.',
-    noAnswer: 'There was no answer.',
-    failed: 'The question could not be answered',
-    askAgain: 'Ask again',
+    answered: 'Answer complete.',
+    stopped: 'Stopped.',
+    cutOff: 'The connection was lost before the answer was complete.',
+    noAnswer: 'No answer.',
+    failed: 'Failed to answer',
+    askAgain: 'Try again',
     log: 'Conversation',
     meta: (provider: string, model: string, tokens: string) =>
       `${provider}${model === '' ? '' : `, ${model}`}${tokens}`,
     tokens: (input: string, output: string, isEstimated: boolean) =>
       `, ${isEstimated ? 'about ' : ''}${input} tokens in, ${output} out`,
     stops: {
-      cut_short: 'The answer was cut short at its limit.',
-      step_limit: 'It stopped at the limit of steps for one question.',
-      tool_call_limit: 'It stopped at the limit of tool calls for one question.',
-      token_limit: 'It stopped at the limit of tokens for one question.',
-      time_limit: 'It stopped: the time for one question was over.',
-      daily_limit: 'It stopped: your budget of tokens for today is used up.',
-      invalid_tool_calls: 'It stopped: the model could not call the tools in a way that they understand.',
-      cancelled: 'Stopped before it was complete.',
-      failed: 'It failed before it was complete.',
+      cut_short: 'The answer reached its maximum length.',
+      step_limit: 'Stopped: step limit per question reached.',
+      tool_call_limit: 'Stopped: tool call limit per question reached.',
+      token_limit: 'Stopped: token limit per question reached.',
+      time_limit: 'Stopped: time limit per question reached.',
+      daily_limit: 'Stopped: your daily token limit is reached.',
+      invalid_tool_calls: 'Stopped: the model made invalid tool calls.',
+      cancelled: 'Stopped.',
+      failed: 'Failed before the answer was complete.',
     } as Readonly<Record<string, string>>,
   },
   call: {
@@ -91,37 +93,38 @@ export const agentStrings = {
     arguments: 'Arguments',
     result: 'Result',
     asJson: 'As JSON',
-    truncated: 'Shortened: there is more than is shown.',
+    truncated: 'Truncated.',
     rows: (count: number) => formatPlural(count, 'row'),
     noRows: 'No rows.',
   },
   action: {
     label: (summary: string) => `Proposed: ${summary}`,
     states: {
-      pending: 'Waits for you',
+      pending: 'Needs confirmation',
       running: 'Running',
       done: 'Done',
       failed: 'Failed',
       dismissed: 'Dismissed',
       expired: 'Expired',
     },
-    /** Of tools that take something away. */
+    /** Consequences of tools that delete or stop something. */
     consequences: {
       expire_snapshots:
-        'Expired snapshots, and the files that only they reach, are deleted for good: nobody can read the table as it was then.',
-      drop_column: 'Readers no longer see the column. Its data stays in the files, but no new column gets it back.',
-      stop_pipeline: 'The pipeline stops after the batch under way; it can be started again where it stood.',
+        'Expired snapshots and the files that only they use are permanently deleted. Those versions of the table can no longer be read.',
+      drop_column:
+        'Queries no longer see the column. Its data stays in the files but cannot be recovered by adding a column.',
+      stop_pipeline: 'The pipeline stops after the current batch. When restarted, it resumes from its checkpoint.',
     } as Readonly<Record<string, string>>,
-    runs: 'Runs exactly',
-    plan: 'What the plan says',
-    planJson: 'Whole plan as JSON',
+    runs: 'Request',
+    plan: 'Plan',
+    planJson: 'Plan as JSON',
     expires: 'Expires',
     confirm: 'Confirm',
     dismiss: 'Dismiss',
-    expired: 'It was not confirmed in time. Ask for it again.',
+    expired: 'Not confirmed in time. Ask again.',
     result: 'Result',
-    openOperation: 'Open the operation',
-    stale: 'The table has changed since the plan was made, so nothing was run. Ask for it again.',
+    openOperation: 'Open operation',
+    stale: 'The table has changed since the plan was created, so nothing was run. Ask again.',
   },
-  notFound: { title: 'No such chat of yours', text: 'Chats are seen by the user who had them only.' },
+  notFound: { title: 'Chat not found', text: 'You can only see your own chats.' },
 } as const

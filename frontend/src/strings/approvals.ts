@@ -1,15 +1,15 @@
-import { formatPlural } from '../components/units.ts'
+import { formatPlural } from '../components/text/units.ts'
 import { inWords } from './environments.ts'
 
-/** Every visible string of the approvals inbox and of a request. */
+/** Text of the approvals pages. */
 export const approvalStrings = {
   title: 'Approvals',
   request: 'Approval request',
-  loadMore: 'Load older',
+  loadMore: 'Load more',
   none: '–',
-  lead: 'Moves of a pipeline version to UAT and to production wait here until a lead decides.',
+  lead: 'Moving a pipeline version to UAT or production needs the approval of a lead data engineer.',
   filters: { all: 'All', pending: 'Pending', approved: 'Approved', rejected: 'Rejected' },
-  filterLabel: 'Which requests',
+  filterLabel: 'Filter by status',
   columns: {
     status: 'Status',
     pipeline: 'Pipeline',
@@ -24,42 +24,42 @@ export const approvalStrings = {
   empty: {
     all: {
       title: 'No approval requests yet',
-      text: 'Promoting a version from QA or UAT makes one. It appears here at once.',
+      text: 'Promoting a version from QA or UAT creates a request.',
     },
-    pending: { title: 'Nothing waits for a decision', text: 'New requests appear here at once.' },
-    approved: { title: 'Nothing was approved yet', text: 'Approved requests stay here for the record.' },
-    rejected: { title: 'Nothing was rejected yet', text: 'Rejected and withdrawn requests stay here for the record.' },
+    pending: { title: 'No pending requests', text: 'New requests appear here automatically.' },
+    approved: { title: 'No approved requests', text: 'Approved requests are listed here.' },
+    rejected: { title: 'No rejected requests', text: 'Rejected and withdrawn requests are listed here.' },
     own: {
       title: 'You have no approval requests',
-      text: 'Promote a version from QA or UAT, and its request appears here.',
+      text: 'Promote a version from QA or UAT to create a request.',
     },
   },
   forbidden: {
-    title: 'Approvals are for engineers and leads',
+    title: 'Permission denied',
     text:
-      'Your role, Auditor, reads tables, pipelines and definitions. Requests can be followed by a data engineer and ' +
-      'decided by a lead data engineer. Which version is where is on the board of definitions.',
+      'Approval requests require the role Data engineer. The Definitions page shows which version is in which ' +
+      'environment.',
     link: 'Open definitions',
   },
   own: {
-    lead: 'Your own requests and those of other engineers. A lead data engineer decides.',
+    lead: 'Your requests and those of other engineers. A lead data engineer approves or rejects them.',
     mine: 'Mine',
     everyone: 'Everyone',
-    label: 'Whose requests',
+    label: 'Filter by requester',
   },
   notFound: {
-    title: 'No such approval request',
-    text: 'It may have been removed with its pipeline definition.',
+    title: 'Approval request not found',
+    text: 'It may have been deleted with its definition.',
     link: 'All requests',
   },
   move: (from: string, to: string) => `${inWords(from)} to ${inWords(to)}`,
   version: (version: number) => `v${version}`,
   requestTitle: (name: string, version: number) => `${name} v${version}`,
   asksToMove: (who: string, from: string, to: string) =>
-    `${who} asks to move it from ${inWords(from)} to ${inWords(to)}`,
+    `${who} requested to move this version from ${inWords(from)} to ${inWords(to)}`,
   sections: {
-    change: 'What changes',
-    snapshot: 'The version',
+    change: 'Changes',
+    snapshot: 'Version',
     comments: 'Comments',
     decision: 'Decision',
   },
@@ -76,14 +76,14 @@ export const approvalStrings = {
     definition: 'Definition',
   },
   change: {
-    against: (version: number, environment: string) => `Against v${version}, the newest in ${inWords(environment)}`,
+    against: (version: number, environment: string) =>
+      `Compared with v${version}, the newest in ${inWords(environment)}`,
     againstThen: (version: number, environment: string) =>
-      `Against v${version}, the newest in ${inWords(environment)} then`,
-    first: (environment: string) =>
-      `Nothing of this pipeline is in ${inWords(environment)} yet: all of it is new there.`,
+      `Compared with v${version}, the newest in ${inWords(environment)} at that time`,
+    first: (environment: string) => `This is the first version in ${inWords(environment)}.`,
     identical: (version: number, environment: string) =>
-      `The content is the same as of v${version}, the newest in ${inWords(environment)}.`,
-    onlyMoves: 'Only places on the canvas differ; what runs is the same.',
+      `Same content as v${version}, the newest in ${inWords(environment)}.`,
+    onlyMoves: 'Only node positions differ. The pipeline itself is the same.',
     added: 'Added',
     removed: 'Removed',
     changed: 'Changed',
@@ -97,28 +97,25 @@ export const approvalStrings = {
       removed: (count: number) => `${count} removed`,
       changed: (count: number) => `${count} changed`,
     },
-    moves: (count: number) => `${formatPlural(count, 'node')} moved on the canvas`,
+    moves: (count: number) => `${formatPlural(count, 'node')} moved`,
     moveOf: (id: string, from: string, to: string) => `${id}: from ${from} to ${to}`,
     place: (x: number, y: number) => `${Math.round(x)}, ${Math.round(y)}`,
     nothing: 'nothing',
     edgeOf: (source: string, target: string) => `${source} → ${target}`,
   },
   snapshot: {
-    drawing: (nodes: number, edges: number) =>
-      `Drawing of ${formatPlural(nodes, 'node')} and ${formatPlural(edges, 'edge')}`,
-    scroll: 'Drawing of the version, can be scrolled',
     size: (nodes: number, edges: number) => `${formatPlural(nodes, 'node')}, ${formatPlural(edges, 'edge')}`,
     noNodes: 'This version has no nodes.',
     noConfig: 'no configuration',
     goesTo: (targets: string) => `to ${targets}`,
     more: (count: number) => `Show ${formatPlural(count, 'more node')}`,
-    legend: 'Marks of the drawing',
+    legend: 'Legend',
     open: 'Open in the designer',
   },
   comments: {
     none: 'No comments yet.',
     label: 'Add a comment',
-    placeholder: 'For the requester and for those who decide',
+    placeholder: 'Visible to the requester and approvers',
     send: 'Comment',
     sent: 'Comment added',
     count: (count: number) => formatPlural(count, 'comment'),
@@ -127,63 +124,61 @@ export const approvalStrings = {
     approve: 'Approve',
     reject: 'Reject',
     withdraw: 'Withdraw',
-    hint: (to: string) => `Approving moves the version to ${inWords(to)} at once.`,
+    hint: (to: string) => `Approving moves the version to ${inWords(to)} immediately.`,
     own: 'This is your own request.',
-    leadOnly: 'A lead data engineer decides. You can comment.',
-    canWithdraw: 'You can withdraw your own request as long as nobody has decided.',
+    leadOnly: 'Only a lead data engineer can approve or reject. You can comment.',
+    canWithdraw: 'You can withdraw your own request while it is pending.',
     done: { approved: 'Approved', rejected: 'Rejected', withdrawn: 'Withdrawn' },
     cancel: 'Cancel',
   },
   approveDialog: {
     title: (name: string, version: number) => `Approve ${name} v${version}?`,
     text: (from: string, to: string) =>
-      `The version moves from ${inWords(from)} to ${inWords(to)} at once. Pipelines that run are not touched.`,
+      `The version moves from ${inWords(from)} to ${inWords(to)} immediately. Running pipelines are not affected.`,
     replaces: (version: number, environment: string) =>
-      `v${version} stays in ${inWords(environment)}; this one becomes the newest there.`,
+      `v${version} stays in ${inWords(environment)}. This version becomes the newest there.`,
     comment: 'Comment',
-    commentHelp: 'Optional. It is added to the request.',
+    commentHelp: 'Optional. Added to the request.',
     confirm: (to: string) => `Approve for ${inWords(to)}`,
   },
   rejectDialog: {
     title: (name: string, version: number) => `Reject ${name} v${version}?`,
-    text: (from: string) =>
-      `The version stays in ${inWords(from)}. It can be promoted again, which makes a new request.`,
+    text: (from: string) => `The version stays in ${inWords(from)}. It can be promoted again with a new request.`,
     reason: 'Reason',
-    reasonHelp: 'Required. The requester reads it.',
-    required: 'Say why, so that the requester knows what to change.',
+    reasonHelp: 'Required. Tell the requester what to change.',
     confirm: 'Reject',
   },
   withdrawDialog: {
     title: (name: string, version: number) => `Withdraw the request for ${name} v${version}?`,
     text: (from: string) =>
-      `The version stays in ${inWords(from)}. The request ends as rejected, with the reason “withdrawn”.`,
+      `The version stays in ${inWords(from)}. The request is closed as rejected, with the reason “withdrawn”.`,
     confirm: 'Withdraw',
   },
   problems: {
     SELF_APPROVAL: {
-      title: 'Another lead has to decide',
-      text: 'You made this request, and this service does not let requesters decide. You can withdraw it.',
+      title: 'Another lead must decide',
+      text: 'Requesters cannot approve or reject their own requests. You can withdraw this request.',
     },
     APPROVAL_NOT_PENDING: {
-      title: 'Somebody was faster',
-      text: 'The request has been decided in the meantime. What you see now is how it ended.',
+      title: 'Already decided',
+      text: 'Someone else has decided this request. The page now shows the result.',
     },
     CONTENT_CHANGED: {
-      title: 'The content is not what approval was asked for',
+      title: 'The version has changed since the request',
       text:
-        'The stored version differs from the snapshot of this request, so nothing was moved. Versions cannot be changed ' +
-        'through the service: somebody went around it. Reject this request and look at the audit log.',
+        'The stored version differs from the snapshot of this request, so nothing was moved. The service never changes ' +
+        'versions, so someone changed the database directly. Reject this request and check the audit log.',
     },
     PRECONDITION_FAILED: {
       title: 'The request has changed since you opened it',
       text:
-        'Either it was decided, or another version reached the target environment, so the comparison that you saw is ' +
-        'out of date. It is loaded again: look at it before you decide.',
+        'It was decided, or another version reached the target environment, so the comparison was out of date. The page ' +
+        'has been reloaded. Review it before you decide.',
     },
     INVALID_TRANSITION: {
-      title: 'The version cannot move there any more',
-      text: 'It is not where it was when the request was made. Reject the request.',
+      title: 'The version can no longer move there',
+      text: 'It has moved to another environment since the request. Reject this request.',
     },
-    openAudit: 'Open the audit log',
+    openAudit: 'Open audit log',
   },
 } as const

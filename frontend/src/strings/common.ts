@@ -1,4 +1,4 @@
-/** Words that many pages use. */
+/** Text that many pages use. */
 export const common = {
   product: 'Lockhouse',
   cancel: 'Cancel',
@@ -22,23 +22,23 @@ export const common = {
 
 /** States that every page can be in. */
 export const states = {
-  errorTitle: 'This could not be loaded',
-  missingTitle: 'It is not here',
-  unreachableTitle: 'The service does not answer',
-  unreachable: 'It may be starting, or the connection may be down. The page tries again when you ask it to.',
-  forbiddenTitle: 'Not for your role',
-  forbidden: (role: string) => `This needs the role ${role}. Ask a lead for a token with it.`,
-  notFoundTitle: 'Nothing here',
-  notFound: 'This address leads nowhere. It may have been moved or removed.',
-  backToTables: 'Go to the tables',
+  errorTitle: 'Failed to load',
+  missingTitle: 'Not found',
+  unreachableTitle: 'Can’t reach the server',
+  unreachable: 'The server may be starting, or your connection may be down. Try again in a moment.',
+  forbiddenTitle: 'Permission denied',
+  forbidden: (role: string) => `This requires the role ${role}. Ask a lead for a token with this role.`,
+  notFoundTitle: 'Page not found',
+  notFound: 'This page does not exist. It may have been moved or deleted.',
+  backToTables: 'Go to tables',
   requestId: (id: string) => `Request ${id}`,
-  partMissingTitle: 'This page could not be loaded',
-  partMissing: 'It may be starting, be down, or have been replaced by a newer version. Try again in a moment.',
-  renderTitle: 'This page broke',
-  render: 'Something in the page itself went wrong. Loading it again may help.',
+  partMissingTitle: 'Failed to load this page',
+  partMissing: 'The server may be starting or down, or a newer version may have been installed. Try again in a moment.',
+  renderTitle: 'Something went wrong',
+  render: 'The page failed because of an error. Reloading may help.',
 } as const
 
-/** Words of operations on tables, wherever they are shown. */
+/** Text about operations on tables. */
 export const operations = {
   names: {
     compact: 'Compact',
@@ -63,6 +63,6 @@ export const operations = {
   filesDone: (done: string, total: string) => `${done} of ${total} files`,
   bytesDone: (done: string, total: string) => `${done} of ${total}`,
   cancel: 'Cancel operation',
-  reconnecting: 'The connection was cut; trying again. The operation goes on.',
+  reconnecting: 'Connection lost. Reconnecting. The operation continues.',
   elapsed: (span: string) => `${span} so far`,
 } as const

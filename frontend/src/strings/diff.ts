@@ -1,2 +1,2 @@
-/** Words of a comparison. */
-export const diff = { path: 'Where', from: 'Was', to: 'Is', absent: '–' } as const
+/** Column headers of a comparison. */
+export const diff = { path: 'Path', from: 'Before', to: 'After', absent: '–' } as const

@@ -1,4 +1,4 @@
-/** Environments of versions as headings. */
+/** Names of environments, as headings. */
 export const environments = {
   development: 'Development',
   qa: 'QA',
@@ -7,7 +7,83 @@ export const environments = {
   retired: 'Retired',
 } as const
 
-/** An environment in the middle of a sentence: `QA`, `production`. */
+/** The name of an environment inside a sentence: `QA`, `production`. */
 export function inWords(environment: string): string {
   return environment === 'qa' || environment === 'uat' ? environment.toUpperCase() : environment
 }
+
+/** Text of the page about the environments. */
+export const environmentStrings = {
+  title: 'Environments',
+  lead: 'Parameters, write rules and defaults of the environments in which versions run.',
+  readOnly: 'Only a lead data engineer can change environments.',
+  edit: 'Edit',
+  editOne: (name: string) => `Edit ${name}`,
+  parameters: 'Parameters',
+  noParameters: 'No parameters.',
+  types: { text: 'Text', number: 'Number', boolean: 'True or false', secret: 'Secret' },
+  emptyText: 'empty',
+  secretHelp: 'An environment variable of the server. Its value is never shown.',
+  writes: 'Write rules',
+  writesAll: 'Versions may write to every table.',
+  writesNone: 'Versions may not write to any table.',
+  writesSome: 'Versions may write only to tables that match:',
+  deploy: 'Deployment',
+  deployModes: { manual: 'Manual', on_arrival: 'On arrival' },
+  deployHelp: {
+    manual: 'A version that arrives is not deployed until someone does it.',
+    on_arrival: 'A version that arrives is deployed at once.',
+  },
+  defaults: 'Defaults of deployed pipelines',
+  fields: {
+    trigger_interval: 'Trigger interval',
+    checkpoint_root: 'Checkpoint folder',
+    max_files_per_batch: 'Max files per batch',
+    max_bytes_per_batch: 'Max bytes per batch',
+    engine: 'Engine',
+  },
+  engines: { embedded: 'Embedded' },
+  changed: 'Last updated',
+  neverChanged: 'Default settings, never changed',
+} as const
+
+/** Text of the form that changes an environment. */
+export const environmentForm = {
+  title: (name: string) => `Edit ${name}`,
+  parametersHelp: 'Versions use a parameter as ${name} in the configs of their nodes.',
+  name: 'Name',
+  nameOf: (position: number) => `Name of parameter ${position}`,
+  typeOf: (name: string) => `Type of ${name === '' ? 'this parameter' : name}`,
+  valueOf: (name: string) => `Value of ${name === '' ? 'this parameter' : name}`,
+  value: 'Value',
+  variable: 'LAKE_API_KEY',
+  booleans: { true: 'true', false: 'false' },
+  secretHelp:
+    'Secret: the name of an environment variable of the server. It must start with LAKE_ or be listed in CONFIG_ENV_ALLOW.',
+  add: 'Add parameter',
+  remove: (name: string) => `Remove ${name === '' ? 'this parameter' : name}`,
+  writesHelp: 'Table names, one per line. * stands for any characters. If empty, versions may not write to any table.',
+  intervalHelp: 'Number and unit (ms, s, min, h), from 100 ms to 24 h.',
+  checkpointHelp: 'Folder of the checkpoints of deployed pipelines.',
+  bytes: (size: string) => `${size} per batch`,
+  save: 'Save',
+  saved: (name: string) => `${name} saved`,
+  unchanged: 'Nothing was changed.',
+  failed: 'Failed to save',
+  problems: {
+    nameless: 'Enter a name, or remove this parameter.',
+    twice: 'Duplicate name.',
+    variable: 'Enter the name of a variable.',
+    asSecret: 'Choose the type Secret for a value that starts with env:.',
+    inexact: 'This number has too many digits to be stored exactly. Use the type Text.',
+  },
+  conflict: {
+    title: 'Someone else changed this environment',
+    text: 'Nothing was saved. Your input is still in the form.',
+    theirs: (fields: string) => `Changed meanwhile: ${fields}.`,
+    loading: 'Loading the current settings …',
+    keep: 'Reload and keep my changes',
+    discard: 'Reload and discard my changes',
+    kept: 'Current settings loaded. Your changes are kept. Review them before you save.',
+  },
+} as const

@@ -1,6 +1,7 @@
 /** Names of pages in the navigation. */
 export const labels = {
   approvals: 'Approvals',
+  environments: 'Environments',
   agent: 'Agent',
   notebooks: 'Notebook',
   operations: 'Operations',

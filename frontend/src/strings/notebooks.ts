@@ -1,36 +1,37 @@
-/** Every visible string of the notebooks page. */
+/** Text of the notebooks page. */
 export const notebookStrings = {
   title: 'Notebook',
-  lead: 'A JupyterLab of your own in the cluster, with the catalog at hand.',
+  lead: 'Your own JupyterLab in the cluster, connected to the catalog.',
   none: {
-    title: 'No cluster, no notebooks',
-    text: 'This service is not connected to a Kubernetes cluster. Set KUBECONFIG, or run it in the cluster, to have notebooks.',
+    title: 'Notebooks are not available',
+    text: 'Notebooks need a Kubernetes cluster. Set KUBECONFIG for the service, or run the service in a cluster.',
   },
   forbidden: {
-    title: 'Notebooks are for engineers',
-    text: 'A notebook runs code on the cluster, which needs the role Data engineer.',
+    title: 'Permission denied',
+    text: 'A notebook runs code in the cluster, which requires the role Data engineer.',
   },
   statuses: { not_found: 'Not started', pending: 'Starting', running: 'Running', failed: 'Failed' },
   help: {
-    not_found: 'Nothing runs for you. Starting takes up to a minute, longer when the image has to be fetched.',
-    pending: 'The pod is being started. This page follows it.',
-    running: 'It runs until you stop it, or until it has been idle for long.',
-    failed: 'The pod did not come up. Stop it to clear it away, then start again.',
+    not_found:
+      'You have no running notebook. Starting takes up to a minute, or longer if the image must be downloaded.',
+    pending: 'The pod is starting. This page updates automatically.',
+    running: 'Runs until you stop it, or until it has been idle for too long.',
+    failed: 'The pod failed to start. Remove it, then start again.',
   },
   startedAt: 'Started',
   lastActivity: 'Last activity',
-  expiresAt: 'Stops by itself',
-  address: 'Address',
+  expiresAt: 'Stops automatically',
+  address: 'URL',
   start: 'Start notebook',
   open: 'Open in a new tab',
   stop: 'Stop notebook',
-  clear: 'Clear away',
+  clear: 'Remove',
   stopDialog: {
     title: 'Stop your notebook?',
     consequences: [
-      'Running cells are interrupted, and variables in memory are gone.',
-      'Files that are not saved in the warehouse, or on a volume that your administrators keep, are gone with the pod.',
+      'Running cells are interrupted. Variables in memory are lost.',
+      'Files are deleted with the pod, except files in the warehouse or on a persistent volume.',
     ],
   },
-  stopped: 'The notebook has been stopped',
+  stopped: 'Notebook stopped',
 } as const

@@ -1,4 +1,4 @@
-/** Words of the frame around the pages, and of sign-in. */
+/** Text of the layout around pages, and of the sign-in page. */
 export const shell = {
   skip: 'Skip to content',
   navigation: 'Main navigation',
@@ -11,37 +11,34 @@ export const shell = {
   noCatalog: 'No catalog configured',
   searchKey: '/',
   searchLabel: 'Find a table or page',
-  searchEmpty: 'Nothing by that name.',
-  searchPages: 'Pages',
-  searchTables: 'Tables',
-  searchMore: (count: string) => `${count} more; type more of the name`,
+  searchEmpty: 'No results.',
+  searchMore: (count: string) => `${count} more. Refine your search.`,
   searchFound: (count: number) => (count === 1 ? '1 result' : `${count} results`),
   signedInAs: 'Signed in as',
   signOut: 'Sign out',
-  scheme: 'Colours',
+  scheme: 'Theme',
   timeZone: 'Time zone',
   localZone: (zone: string) => `Local (${zone})`,
   otherZone: 'Other time zone',
   times: 'Times',
   timeStyles: { relative: 'Relative, such as 5 min ago', absolute: 'Absolute, such as 14:07:20' },
   schemes: { auto: 'System', light: 'Light', dark: 'Dark' },
-  pendingApprovals: (count: number) =>
-    count === 1 ? '1 request waits for a decision' : `${count} requests wait for a decision`,
-  authOff: 'Authentication is off: everybody on this machine is a lead.',
+  pendingApprovals: (count: number) => (count === 1 ? '1 pending approval' : `${count} pending approvals`),
+  authOff: 'Authentication is off. Everyone on this machine has the role Lead data engineer.',
   roles: { Auditor: 'Auditor', DataEngineer: 'Data engineer', LeadDataEngineer: 'Lead data engineer' },
 } as const
 
 export const signIn = {
   title: 'Sign in',
-  intro: 'Open the link that the first start printed, or paste a token here.',
+  intro: 'Open the link that was printed at first start, or paste a token here.',
   token: 'Token',
-  tokenHint: 'It begins with lh_, or is a token of your identity provider.',
+  tokenHint: 'Starts with lh_, or is a token from your identity provider.',
   submit: 'Sign in',
-  refused: 'This token is not valid: it may have been revoked, or it has expired.',
-  linkRefused: 'The token of this link is not valid any more. Paste another one.',
-  linkIgnored: (user: string) => `The token of this link is not valid. You are still signed in as ${user}.`,
-  throttled: 'Too many tries. Wait a minute.',
-  ended: 'Your session has ended. Sign in again to go on where you were.',
+  refused: 'Invalid token. It may have expired or been revoked.',
+  linkRefused: 'The token in this link is no longer valid. Paste another one.',
+  linkIgnored: (user: string) => `The token in this link is not valid. You are still signed in as ${user}.`,
+  throttled: 'Too many attempts. Wait a minute and try again.',
+  ended: 'Your session has expired. Sign in again to continue.',
   empty: 'Paste a token first.',
   switch: {
     title: 'Switch user?',
@@ -52,7 +49,7 @@ export const signIn = {
   },
 } as const
 
-/** What people call a role; one that the page does not know keeps its name. */
+/** The display name of a role; an unknown role keeps its own name. */
 export function roleName(role: string): string {
   return (shell.roles as Readonly<Record<string, string>>)[role] ?? role
 }

@@ -1,4 +1,4 @@
-/** Words of the table list and of a table's pages. */
+/** Text of the table list and of the pages of a table. */
 export const tables = {
   title: 'Tables',
   counted: (count: string, shown: string | undefined) => (shown === undefined ? count : `${shown} of ${count}`),
@@ -11,25 +11,24 @@ export const tables = {
     score: 'Health',
     files: 'Data files',
     size: 'Size',
-    changed: 'Changed',
-    advice: 'Advice',
+    changed: 'Last updated',
+    advice: 'Recommended',
   },
   nothingToDo: 'Nothing to do',
   adviceFiles: (before: string, after: string) => `Compact ${before} → ${after}`,
-  adviceOf: (operations: string) => operations,
-  unreadable: 'Cannot be read',
-  loadingHealth: 'Reading health',
+  unreadable: 'Unreadable',
+  loadingHealth: 'Loading health',
   emptyTitle: 'No tables yet',
   emptyDetail:
-    'The catalog is empty. Tables that any engine makes in it appear here; or register one that exists in storage.',
-  noMatchTitle: 'No table by that name',
-  noMatchDetail: (text: string) => `Nothing contains “${text}”.`,
+    'The catalog is empty. Tables appear here when an engine creates them, or when you register a table that exists in storage.',
+  noMatchTitle: 'No matching tables',
+  noMatchDetail: (text: string) => `No table name contains “${text}”.`,
   sortedPartly: (known: string, all: string) =>
-    `Sorted by the ${known} of ${all} tables that have been looked at; scroll or filter to look at more.`,
+    `Sorted by the health of ${known} of ${all} tables. Scroll or filter to load more.`,
   register: 'Register table',
   missingTitle: 'Table not found',
   missing: (table: string, catalog: string | undefined) =>
-    `${catalog === undefined ? 'The current catalog' : `The current catalog, ${catalog},`} has no table ${table}. It may have been dropped or renamed, or the link is from before the catalog was switched.`,
+    `${catalog === undefined ? 'The current catalog' : `The current catalog, ${catalog},`} has no table ${table}. It may have been dropped or renamed, or the link is from another catalog.`,
   toList: 'All tables',
 } as const
 
@@ -57,10 +56,10 @@ export const table = {
   unpartitioned: 'not partitioned',
   sortOrder: 'Sort order',
   unsorted: 'not sorted',
-  changed: 'Changed',
+  changed: 'Last updated',
   figures: {
     rows: 'Rows in data files',
-    withDeleted: 'deleted ones included',
+    withDeleted: 'including deleted rows',
     size: 'Size',
     dataFiles: 'Data files',
     averageFile: 'Average file',
@@ -73,19 +72,18 @@ export const table = {
     deletes: (position: string, equality: string, vectors: string) =>
       `${position} position, ${equality} equality, ${vectors} vectors`,
   },
-  recentOperations: 'Latest operations',
-  noOperations: 'Nothing has run on this table yet.',
-  allOperations: 'All operations on this table',
+  recentOperations: 'Recent operations',
+  noOperations: 'No operations on this table yet.',
   facts: 'About',
   loadMore: (count: string) => `Load ${count} more`,
-  shownOfMore: (shown: string) => `${shown} shown, there are more`,
-  moved: 'The table has changed since the first page was read.',
-  reload: 'Read again',
-  rowActions: (what: string) => `Actions on ${what}`,
+  shownOfMore: (shown: string) => `${shown} shown, more available`,
+  moved: 'The table has changed since this list was loaded.',
+  reload: 'Reload',
+  rowActions: (what: string) => `Actions for ${what}`,
 } as const
 
 export const health = {
-  title: 'Why this score',
+  title: 'Score details',
   factors: {
     small_files: 'Small files',
     deletes: 'Deletes',
@@ -96,22 +94,21 @@ export const health = {
   factor: 'Factor',
   points: 'Points lost',
   lost: (penalty: string, max: string) => `${penalty} of ${max}`,
-  detail: 'Why',
-  histogramTitle: 'Sizes of data files',
-  histogramEmpty: 'There are no data files.',
+  detail: 'Reason',
+  histogramTitle: 'Data file sizes',
+  histogramEmpty: 'No data files.',
   range: (from: string, to: string | undefined) => (to === undefined ? `from ${from}` : `${from} – ${to}`),
   under: (to: string) => `under ${to}`,
-  filesAndBytes: (files: string, bytes: string) => `${files}, ${bytes}`,
   sizeHead: 'Size',
   share: 'Share',
   filesHead: 'Files',
   bytesHead: 'Bytes',
-  threshold: (limit: string) => `Files under ${limit} count as small: that is what compaction selects.`,
+  threshold: (limit: string) => `Files under ${limit} count as small. Compaction selects them.`,
   actionsTitle: 'Recommended',
-  noActions: 'Nothing to do: no action would make this table noticeably better.',
+  noActions: 'Nothing to do. No action would noticeably improve this table.',
   gain: (before: string, after: string) => `score ${before} → ${after}`,
   preview: (operation: string) => `Preview: ${operation}`,
-  needsRole: (role: string) => `Needs the role ${role}.`,
+  needsRole: (role: string) => `Requires the role ${role}.`,
 } as const
 
 export const schema = {
@@ -119,8 +116,8 @@ export const schema = {
   required: 'required',
   filter: 'Filter columns',
   counted: (count: string, id: number) => `${count}, schema ${id}`,
-  expand: (name: string) => `Show the fields of ${name}`,
-  collapse: (name: string) => `Hide the fields of ${name}`,
+  expand: (name: string) => `Expand ${name}`,
+  collapse: (name: string) => `Collapse ${name}`,
   rename: 'Rename',
   drop: 'Drop',
   add: 'Add column',
@@ -141,27 +138,27 @@ export const snapshots = {
     actions: 'Actions',
   },
   current: 'current',
-  rollback: 'Roll back to this',
-  expire: 'Expire this',
+  rollback: 'Roll back to this snapshot',
+  expire: 'Expire this snapshot',
   chart: 'Rows over time',
   chartSummary: (first: string, last: string, count: string) =>
-    `Rows in the table over ${count}: from ${first} at first to ${last} now.`,
-  chartUpperBound: 'Rows removed by equality deletes are still counted.',
-  chartExpired: 'Starts at the oldest snapshot that has not expired.',
-  chartMore: 'Starts at the oldest snapshot that is loaded.',
+    `Rows in the table over ${count}: from ${first} to ${last}.`,
+  chartUpperBound: 'Includes rows removed by equality deletes.',
+  chartExpired: 'Starts at the oldest snapshot.',
+  chartMore: 'Starts at the oldest loaded snapshot.',
   replaceHelp:
-    '“replace” snapshots only reorganize files, for example after a compaction. They change no row: deleted rows that were still stored are left out of the new files.',
+    '“replace” snapshots only reorganize files, for example in a compaction. They do not change query results. Rows that were already deleted are not written to the new files.',
   noChange: 'no change',
   rewritten: 'Same rows in new files.',
   rewrittenApplied: (rows: string) => `Same rows in new files. ${rows} that were already deleted are no longer stored.`,
   key: 'key',
   keys: 'keys',
   equalityTitle: (count: string) =>
-    `equality deletes: ${count}. Rows that match them are deleted; the snapshot does not say how many`,
-  empty: 'No snapshots yet. Nothing has been written to this table.',
+    `equality deletes: ${count}. The snapshot does not record how many rows they delete`,
+  empty: 'No snapshots yet. No data has been written to this table.',
   id: 'snapshot id',
   deltaTitle: (added: string, removed: string) => `${added} added, ${removed} removed`,
-  totalAfter: (total: string) => `${total} in total afterwards`,
+  totalAfter: (total: string) => `${total} in total after this snapshot`,
 } as const
 
 export const files = {
@@ -176,7 +173,7 @@ export const files = {
     sequence: 'Sequence',
   },
   contents: { data: 'data', 'position-deletes': 'position deletes', 'equality-deletes': 'equality deletes' },
-  empty: 'No files: the current snapshot has no rows.',
+  empty: 'No files. The current snapshot has no rows.',
   path: 'path',
   small: 'small',
 } as const
@@ -192,7 +189,7 @@ export const partitions = {
     size: 'Size',
     average: 'Average file',
   },
-  empty: 'No partitions: the current snapshot has no rows.',
+  empty: 'No partitions. The current snapshot has no rows.',
   whole: 'whole table',
 } as const
 
@@ -212,16 +209,16 @@ export const refs = {
 } as const
 
 export const history = {
-  label: 'When which snapshot was current',
-  columns: { at: 'Became current', snapshot: 'Snapshot', parent: 'Parent', ancestor: 'In the current line' },
+  label: 'History of the current snapshot',
+  columns: { at: 'Became current', snapshot: 'Snapshot', parent: 'Parent', ancestor: 'Current ancestor' },
   yes: 'yes',
   no: 'no, rolled back',
-  empty: 'No history: nothing was ever written to this table.',
+  empty: 'No history. No data has been written to this table.',
 } as const
 
 export const properties = {
   label: 'Properties',
   columns: { name: 'Property', value: 'Value' },
-  empty: 'No properties are set: everything is at its default.',
+  empty: 'No properties are set. All defaults apply.',
   filter: 'Filter properties',
 } as const

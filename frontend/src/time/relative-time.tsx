@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 import { common } from '../strings/common.ts'
-import { formatRelative } from '../components/units.ts'
+import { formatRelative } from '../components/text/units.ts'
 import { useTimeSettings, useZone } from './time-settings.ts'
 import { formatShortTime, formatTime, type Zone } from './zone.ts'
 
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   }
 }
 
-/** The current time, renewed every 15 s for all who show it. */
+/** The current time, updated every 15 s and shared by all components. */
 export function useNow(): Date {
   return useSyncExternalStore(subscribe, currentTime)
 }

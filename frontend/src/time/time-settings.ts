@@ -3,7 +3,7 @@ import { isZone, localZone, type Zone } from './zone.ts'
 
 /** How times are shown on all pages. */
 export interface TimeSettings {
-  /** The name of a zone, or `local` for that of this machine. */
+  /** The name of a zone, or `local` for the zone of this machine. */
   readonly zone: string
   /** `relative`: `5 min ago`; `absolute`: `14:07:20`. The other form is in the tooltip. */
   readonly style: 'relative' | 'absolute'
@@ -14,7 +14,7 @@ const DEFAULTS: TimeSettings = { zone: 'local', style: 'relative' }
 const listeners = new Set<() => void>()
 let settings = read()
 
-/** Reads what this browser stored; the defaults for what is missing or unknown. */
+/** Reads the settings from browser storage, with defaults for missing and unknown ones. */
 function read(): TimeSettings {
   try {
     const stored: unknown = JSON.parse(localStorage.getItem(KEY) ?? '{}')

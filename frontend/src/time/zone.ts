@@ -13,7 +13,7 @@ interface Wall {
 
 const formatters = new Map<Zone, Intl.DateTimeFormat>()
 
-/** A formatter is expensive to make, and every time on a page needs one. */
+/** Cached, because creating a formatter is expensive and every time on a page needs one. */
 function formatterOf(zone: Zone): Intl.DateTimeFormat {
   let known = formatters.get(zone)
   if (known === undefined) {
@@ -46,7 +46,7 @@ function wallOf(at: Date, zone: Zone): Wall {
   return { date, time, offsetMinutes: Math.round((asUtc - at.getTime()) / 60_000) }
 }
 
-/** A time in full, with its zone: `2026-11-20 14:07:20 UTC`, `2026-11-20 15:07:20 +01:00`. */
+/** A full time with its zone: `2026-11-20 14:07:20 UTC`, `2026-11-20 15:07:20 +01:00`. */
 export function formatTime(at: Date | string, zone: Zone): string {
   const { date, time, offsetMinutes } = wallOf(new Date(at), zone)
   return `${date} ${time} ${zone === 'UTC' ? 'UTC' : formatOffset(offsetMinutes)}`
@@ -58,7 +58,7 @@ export function formatShortTime(at: Date | string, zone: Zone, now: Date): strin
   return date === wallOf(now, zone).date ? time : `${date} ${time.slice(0, 5)}`
 }
 
-/** A mark of a time axis: a date where marks are a day apart or more, else a time of day. */
+/** A tick label of a time axis: a date when ticks are a day or more apart, else a time of day. */
 export function formatAxisTime(seconds: number, zone: Zone, stepSeconds: number): string {
   const { date, time } = wallOf(new Date(seconds * 1000), zone)
   if (stepSeconds >= 86_400) return date
@@ -73,8 +73,8 @@ export function toTimeInput(at: string | undefined, zone: Zone): string {
 }
 
 /**
- * What a `datetime-local` field says in a zone, RFC 3339 in UTC; undefined when it is empty or not a time. A wall-clock
- * time that a clock change skips is moved forward, of one that it repeats the first is taken.
+ * Converts the value of a `datetime-local` field in a zone to RFC 3339 in UTC; undefined when it is empty or not a time.
+ * A wall-clock time skipped by a clock change is moved forward; for a repeated one, the first occurrence is used.
  */
 export function fromTimeInput(value: string, zone: Zone): string | undefined {
   const wall = value === '' ? Number.NaN : Date.parse(`${value}Z`)
@@ -98,7 +98,7 @@ export function localZone(): Zone {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone
 }
 
-/** Whether a text names a zone that this browser knows. */
+/** Whether the browser knows a time zone. */
 export function isZone(text: string): boolean {
   try {
     formatterOf(text)

@@ -1,6 +1,6 @@
 import UPlot from 'uplot'
 import { formatAxisTime, type Zone } from '../../time/zone.ts'
-import { textScale } from '../text-scale.ts'
+import { textScale } from '../text/text-scale.ts'
 import type { ChartProps, ChartSeries } from './chart.tsx'
 import { tooltipPlugin } from './chart-tooltip.ts'
 
@@ -11,7 +11,7 @@ export interface ChartFrame {
   readonly zone: Zone
 }
 
-/** What uPlot needs to draw a chart in a frame, in the colours that the page has now. */
+/** The uPlot options of a chart, in the current colors of the page. */
 export function chartOptions(props: ChartProps, { width, height, zone }: ChartFrame): UPlot.Options {
   const { format, series, syncKey } = props
   const axis = {
@@ -86,16 +86,16 @@ function hasValue(value: number | null | undefined): boolean {
   return value !== null && value !== undefined
 }
 
-/** At least so much time, s: the labels of less would all be the same. */
+/** Minimum time span, s: in a shorter one all labels would be the same. */
 const MIN_SPAN_S = 10
 
-/** All of the time that there are values for, with the newest at the end; of one value uPlot would make years. */
+/** The time span of the values, newest at the end. For a single value uPlot alone would show years. */
 function timeRange({ data }: UPlot, min: number | null, max: number | null): [number, number] {
   const end = (data[0].length === 1 ? min : max) ?? Date.now() / 1000
   return [Math.min(min ?? end, end - MIN_SPAN_S), end]
 }
 
-/** As wide as the longest label needs, px. */
+/** Width of the longest label, px. */
 function axisWidth(_plot: UPlot, labels: readonly string[] | null): number {
   const longest = Math.max(0, ...(labels ?? []).map((label) => label.length))
   return remPx(Math.max(40, longest * 6.5 + 14))
@@ -110,7 +110,7 @@ const TIME_STEPS = [
   1_209_600, 2_592_000, 7_776_000, 15_552_000, 31_536_000, 63_072_000,
 ]
 
-/** px at the text size that the reader has chosen; `px` is meant at 16 px. */
+/** Pixels at the user's text size; `px` is the value at a text size of 16 px. */
 function remPx(px: number): number {
   return px * textScale()
 }

@@ -26,7 +26,7 @@ export interface ChartProps {
   readonly format: (value: number) => string
   /** Values are counts: no mark of the vertical axis is a fraction. */
   readonly whole?: boolean
-  /** What the chart shows and says, for those who cannot see it: its title, latest and greatest value. */
+  /** Summary for screen readers: title, latest and maximum value. */
   readonly summary: string
   /** px; default 160. */
   readonly height?: number

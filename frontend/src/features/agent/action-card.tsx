@@ -3,12 +3,12 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type { AgentAction, PendingAction } from '../../api/types.ts'
-import { Notice } from '../../components/notice.tsx'
-import { CodeBlock } from '../../components/code-block.tsx'
-import { Figure, FigureRow } from '../../components/figure.tsx'
+import { Notice } from '../../components/status/notice.tsx'
+import { CodeBlock } from '../../components/text/code-block.tsx'
+import { Figure, FigureRow } from '../../components/status/figure.tsx'
 import { RelativeTime, useNow } from '../../time/relative-time.tsx'
-import { errorText } from '../../components/states.tsx'
-import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { errorText } from '../../components/status/states.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import { formatFigure } from '../operations/format-figure.ts'
 import { figureName } from '../operations/operation-words.ts'
@@ -29,7 +29,7 @@ const TONES: Readonly<Record<ActionState, StatusTone>> = {
   expired: 'idle',
 }
 
-/** A change that the agent proposes, in the words of the service: what it would run, exactly, and what that would do. */
+/** A proposed change of the agent: the exact request, and its effect according to the service. */
 export function ActionCard({ action }: { readonly action: PendingAction }) {
   const client = useQueryClient()
   const { queryKey } = actionQuery(action.id)
@@ -173,7 +173,7 @@ function operationIdOf(result: unknown): string | undefined {
   return typeof result.operation_id === 'string' ? result.operation_id : undefined
 }
 
-/** The details of an operation's answer, which carries them as a string (spec, section 2). */
+/** The details of an operation's answer, which carries them as a string (docs/api.md#table-operations). */
 function detailsOf(result: unknown): unknown {
   if (typeof result !== 'object' || result === null || !('details_json' in result)) return result
   return typeof result.details_json === 'string' ? (JSON.parse(result.details_json) as unknown) : result

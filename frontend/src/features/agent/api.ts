@@ -6,7 +6,7 @@ import { type AgentStreamEvent, readStreamEvent } from './live-turn.ts'
 
 const TURNS_AT_ONCE = 100
 
-/** Who can be asked, and which of them has a key. */
+/** The providers, and which of them have a key. */
 export const providersQuery = queryOptions({
   queryKey: ['agent', 'providers'],
   queryFn: ({ signal }) => api.get<ProviderList>('/api/agent/providers', { signal }),
@@ -39,7 +39,7 @@ export const chatQuery = (id: string) =>
     },
   })
 
-/** A change that was proposed to the caller, as it stands now; asked often while it runs. */
+/** The current state of a proposed change; polled while it runs. */
 export const actionQuery = (id: string) =>
   queryOptions({
     queryKey: ['agent', 'action', id],
@@ -47,20 +47,20 @@ export const actionQuery = (id: string) =>
     refetchInterval: ({ state }) => (state.data?.state === 'running' ? 1000 : false),
   })
 
-/** Some table of the lakehouse, for questions that name one. */
+/** One table of the lakehouse, for suggested questions. */
 export const anyTableQuery = queryOptions({
   queryKey: ['agent', 'any-table'],
   queryFn: ({ signal }) => api.get<TableList>('/api/tables', { query: { page_size: 1 }, signal }),
   staleTime: 5 * 60_000,
 })
 
-/** Has a proposed change run; answers at once, with the action that runs. */
+/** Runs a proposed change; returns the running action immediately. */
 export function confirmAction(id: string): Promise<AgentAction> {
   const headers = { Prefer: 'respond-async' }
   return api.post(`/api/agent/actions/${encodeURIComponent(id)}/confirm`, {}, { headers })
 }
 
-/** Refuses a proposed change for good. */
+/** Dismisses a proposed change permanently. */
 export function dismissAction(id: string): Promise<AgentAction> {
   return api.post(`/api/agent/actions/${encodeURIComponent(id)}/dismiss`, {})
 }
@@ -70,7 +70,7 @@ interface AskOptions {
   readonly onEvent: (event: AgentStreamEvent) => void
 }
 
-/** Asks, and tells what happens until the answer is complete; never asks twice. Throws `ApiError` when it is refused. */
+/** Sends a question and yields events until the answer is complete; never retries. Throws `ApiError` when refused. */
 export function ask(request: ChatRequest, { signal, onEvent }: AskOptions): Promise<void> {
   return readEventStream('/api/agent/chat', {
     method: 'POST',

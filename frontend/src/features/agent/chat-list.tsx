@@ -4,14 +4,14 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { PlusIcon } from '../../components/icons.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { ErrorState, Loading } from '../../components/states.tsx'
+import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import { chatsQuery } from './api.ts'
 import classes from './agent.module.css'
 
 const strings = agentStrings.chats
 
-/** The caller's conversations, newest first; folded away where there is little room. */
+/** The caller's conversations, newest first; collapsed in narrow windows. */
 export function ChatList({ current }: { readonly current: string | undefined }) {
   const [isOpen, setOpen] = useState(false)
   return (

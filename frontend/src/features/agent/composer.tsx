@@ -15,7 +15,7 @@ interface ComposerProps {
   readonly onStop: () => void
 }
 
-/** Where questions are written, with whom they go to. */
+/** The input for questions, with provider and model. */
 export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: ComposerProps) {
   const isBlank = draft.trim() === ''
   const submit = (): void => {
@@ -51,7 +51,7 @@ export function Composer({ draft, onDraft, choice, isRunning, onSend, onStop }: 
         <ModelFields choice={choice} />
         <VisuallyHidden>{strings.hint}</VisuallyHidden>
         {isRunning ? (
-          // It stands where Send was: the second click of a double click is not meant for it.
+          // It replaces the Send button, so the second click of a double click must not trigger it.
           <Button variant="default" onClick={({ detail }) => detail < 2 && onStop()}>
             {strings.stop}
           </Button>

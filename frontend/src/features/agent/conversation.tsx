@@ -1,13 +1,13 @@
 import { Button, VisuallyHidden } from '@mantine/core'
 import { type ReactNode, useEffect, useRef } from 'react'
 import type { ChatTurn } from '../../api/types.ts'
-import { Notice } from '../../components/notice.tsx'
+import { Notice } from '../../components/status/notice.tsx'
 import { Scrollable } from '../../components/scrollable.tsx'
-import { formatCount } from '../../components/units.ts'
+import { formatCount } from '../../components/text/units.ts'
 import { agentStrings } from '../../strings/agent.ts'
 import { ActionCard } from './action-card.tsx'
+import { AnswerText } from './answer-text.tsx'
 import { type LiveTurn, storedCalls } from './live-turn.ts'
-import { MarkdownView } from './markdown-view.tsx'
 import { ToolCalls } from './tool-calls.tsx'
 import classes from './agent.module.css'
 
@@ -20,7 +20,7 @@ interface ConversationProps {
   readonly onAskAgain: (prompt: string) => void
 }
 
-/** Questions and answers, oldest first; it stays at the end as long as the reader is there. */
+/** Questions and answers, oldest first; keeps scrolling to the end while the user is at the end. */
 export function Conversation({ turns, live, onAskAgain }: ConversationProps) {
   const end = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -55,7 +55,7 @@ function StoredTurn({ turn }: { readonly turn: ChatTurn }) {
   return (
     <TurnFrame prompt={prompt}>
       <ToolCalls calls={storedCalls(turn)} isRunning={false} />
-      <MarkdownView source={response === '' ? (strings.stops[reason] ?? strings.noAnswer) : response} />
+      <AnswerText source={response === '' ? (strings.stops[reason] ?? strings.noAnswer) : response} />
       {actions.map((action) => (
         <ActionCard key={action.id} action={action} />
       ))}
@@ -84,7 +84,7 @@ function CurrentTurn({ turn, onAskAgain }: CurrentTurnProps) {
   return (
     <TurnFrame prompt={prompt}>
       <ToolCalls calls={calls} isRunning={isRunning} />
-      {text === '' ? undefined : <MarkdownView source={text} />}
+      {text === '' ? undefined : <AnswerText source={text} />}
       {isRunning && text === '' ? <p className={classes.dimmed}>{strings.thinking}</p> : undefined}
       {actions.map((action) => (
         <ActionCard key={action.id} action={action} />

@@ -1,6 +1,6 @@
 import type { ChatAnswer, ChatTurn, PendingAction } from '../../api/types.ts'
 
-/** A call of a tool as far as it has come. */
+/** The current state of a tool call. */
 export interface ShownCall {
   readonly id: string
   readonly tool: string
@@ -14,19 +14,19 @@ export interface ShownCall {
 export interface LiveTurn {
   readonly prompt: string
   readonly state: 'running' | 'answered' | 'stopped' | 'failed'
-  /** What was said in the last step. */
+  /** Text of the last step. */
   readonly text: string
-  /** Number of the step that is being said, from 1; 0 before the first. */
+  /** Number of the current step, from 1; 0 before the first. */
   readonly step: number
   readonly calls: readonly ShownCall[]
   readonly actions: readonly PendingAction[]
-  /** The whole answer, once it is there. */
+  /** The complete answer, when it has arrived. */
   readonly answer: ChatAnswer | undefined
-  /** Why there is none. */
+  /** Why there is no answer. */
   readonly problem: string | undefined
 }
 
-/** What the stream of an answer tells; names are those of the events. */
+/** The events of an answer stream, by name. */
 export type AgentStreamEvent =
   | { readonly type: 'delta'; readonly step: number; readonly text: string }
   | { readonly type: 'tool_start'; readonly id: string; readonly tool: string; readonly arguments_json: string }
@@ -35,7 +35,7 @@ export type AgentStreamEvent =
   | { readonly type: 'done'; readonly answer: ChatAnswer }
   | { readonly type: 'error'; readonly message: string }
 
-/** A question that was just asked. */
+/** A new question. */
 export function askedTurn(prompt: string): LiveTurn {
   return {
     prompt,
@@ -49,7 +49,7 @@ export function askedTurn(prompt: string): LiveTurn {
   }
 }
 
-/** The turn after an event of its stream; a turn that has ended stays as it is. */
+/** The turn after an event of its stream; a finished turn does not change. */
 export function followTurn(turn: LiveTurn, event: AgentStreamEvent): LiveTurn {
   if (turn.state !== 'running') return turn
   switch (event.type) {
@@ -76,7 +76,7 @@ function withResult(call: ShownCall, { ok, result_json: resultJson }: { ok: bool
   return call.resultJson === undefined ? { ...call, ok, resultJson } : call
 }
 
-/** The turn after its reader asked it to stop. */
+/** The turn after the user stopped it. */
 export function stopTurn(turn: LiveTurn): LiveTurn {
   return turn.state === 'running' ? { ...turn, state: 'stopped' } : turn
 }
@@ -92,7 +92,7 @@ export function storedCalls(turn: Pick<ChatTurn, 'tool_calls'>): ShownCall[] {
   }))
 }
 
-/** Reads an event of the stream; undefined: one that this page does not know. */
+/** Parses an event of the stream; undefined for unknown events. */
 export function readStreamEvent(name: string, data: string): AgentStreamEvent | undefined {
   const body = JSON.parse(data) as Record<string, unknown>
   switch (name) {

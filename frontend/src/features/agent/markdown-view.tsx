@@ -1,135 +1,92 @@
-import { Fragment, type ReactNode, useMemo } from 'react'
+import { memo, type ReactNode, useId } from 'react'
+import Markdown, { type Components, type ExtraProps } from 'react-markdown'
+import remarkGfm from 'remark-gfm'
 import { Scrollable } from '../../components/scrollable.tsx'
 import { markdownStrings as strings } from '../../strings/agent.ts'
-import { type Block, parseMarkdown, type TableCell } from './markdown-blocks.ts'
-import type { Inline } from './markdown-inline.ts'
+import { LabelledAddress, MarkdownLink } from './markdown-link.tsx'
 import classes from './markdown-view.module.css'
 
-const INLINE_TAGS = { strong: 'strong', emphasis: 'em', strike: 's' } as const
+const PLUGINS = [remarkGfm]
 
 /**
- * Draws Markdown of a model without trusting it: elements of our own only, no HTML, no images, and links as text, so that
- * an answer can neither load nor lead anywhere.
+ * Draws GitHub-flavored Markdown of a model without trusting it: HTML stays text, images are not loaded, and links to
+ * anything but pages (http, https) are text.
  */
-export function MarkdownView({ source }: { readonly source: string }) {
-  const blocks = useMemo(() => parseMarkdown(source), [source])
-  return <div className={classes.root}>{drawBlocks(blocks)}</div>
-}
-
-function drawBlocks(blocks: readonly Block[]): ReactNode {
-  return blocks.map((block, index) => <BlockView key={index} block={block} />)
-}
-
-function BlockView({ block }: { readonly block: Block }) {
-  switch (block.kind) {
-    case 'heading':
-      return <HeadingView level={block.level}>{drawInline(block.children)}</HeadingView>
-    case 'paragraph':
-      return <p>{drawInline(block.children)}</p>
-    case 'code':
-      return (
-        <Scrollable className={classes.code} label={strings.code(block.language)}>
-          <pre>
-            <code>{block.text}</code>
-          </pre>
-        </Scrollable>
-      )
-    case 'quote':
-      return <blockquote>{drawBlocks(block.children)}</blockquote>
-    case 'list':
-      return <ListView start={block.start} items={block.items} />
-    case 'table':
-      return <TableView head={block.head} rows={block.rows} />
-    default:
-      return <hr />
-  }
-}
-
-/** Headings of an answer stand under those of the page, so they begin at the third level. */
-function HeadingView({ level, children }: { readonly level: number; readonly children: ReactNode }) {
-  if (level <= 2) return <h3>{children}</h3>
-  return level === 3 ? <h4>{children}</h4> : <h5>{children}</h5>
-}
-
-interface ListViewProps {
-  readonly start: number | null
-  readonly items: readonly (readonly Block[])[]
-}
-
-function ListView({ start, items }: ListViewProps) {
-  const entries = items.map((item, index) => <li key={index}>{drawItem(item)}</li>)
-  return start === null ? <ul>{entries}</ul> : <ol start={start}>{entries}</ol>
-}
-
-/** An item that is one paragraph is drawn without the space around it. */
-function drawItem(item: readonly Block[]): ReactNode {
-  const [first, ...rest] = item
-  if (first?.kind !== 'paragraph') return drawBlocks(item)
+export const MarkdownView = memo(({ source }: { readonly source: string }) => {
+  const id = useId()
   return (
-    <>
-      {drawInline(first.children)}
-      {drawBlocks(rest)}
-    </>
+    <div className={classes.root}>
+      <Markdown
+        remarkPlugins={PLUGINS}
+        remarkRehypeOptions={{ clobberPrefix: `${id}-` }}
+        components={COMPONENTS}
+        urlTransform={keepAddress}
+      >
+        {source}
+      </Markdown>
+    </div>
   )
+})
+
+/** `MarkdownLink` judges addresses: those that it refuses are shown as text. */
+function keepAddress(address: string): string {
+  return address
 }
 
-interface TableViewProps {
-  readonly head: readonly TableCell[]
-  readonly rows: readonly (readonly TableCell[])[]
+interface Parts {
+  readonly children?: ReactNode
 }
 
-function TableView({ head, rows }: TableViewProps) {
-  return (
-    <Scrollable className={classes.table} label={strings.table}>
-      <table>
-        <thead>
-          <tr>
-            {head.map(({ align, children }, index) => (
-              <th key={index} scope="col" data-align={align}>
-                {drawInline(children)}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row, index) => (
-            <tr key={index}>
-              {row.map(({ align, children }, column) => (
-                <td key={column} data-align={align}>
-                  {drawInline(children)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+/** Headings of an answer are below those of the page, so they begin at the third level. */
+const First = ({ children }: Parts) => <h3>{children}</h3>
+const Second = ({ children }: Parts) => <h4>{children}</h4>
+const Third = ({ children }: Parts) => <h5>{children}</h5>
+
+const COMPONENTS: Components = {
+  h1: First,
+  h2: First,
+  h3: Second,
+  h4: Third,
+  h5: Third,
+  h6: Third,
+  a: ({ node, id, href = '', children }) =>
+    isFootnote(node) ? (
+      <a id={id} href={href}>
+        {children}
+      </a>
+    ) : (
+      <MarkdownLink address={href} label={children} />
+    ),
+  img: ({ src, alt }) => <LabelledAddress address={typeof src === 'string' ? src : ''} label={alt} />,
+  pre: ({ node, children }) => (
+    <Scrollable className={classes.code} label={strings.code(languageOf(node))}>
+      <pre>{children}</pre>
     </Scrollable>
-  )
+  ),
+  table: ({ children }) => (
+    <Scrollable className={classes.table} label={strings.table}>
+      <table>{children}</table>
+    </Scrollable>
+  ),
+  th: ({ style, children }) => (
+    <th scope="col" style={style}>
+      {children}
+    </th>
+  ),
+  input: ({ checked }) => (
+    <input type="checkbox" checked={checked === true} disabled aria-label={checked ? strings.done : strings.open} />
+  ),
 }
 
-function drawInline(items: readonly Inline[]): ReactNode {
-  return items.map((item, index) => <Fragment key={index}>{drawOne(item)}</Fragment>)
+/** Whether a link leads to a footnote of the same answer, or back; no text of an answer can make other links so. */
+function isFootnote(link: ExtraProps['node']): boolean {
+  return link?.properties['dataFootnoteRef'] !== undefined || link?.properties['dataFootnoteBackref'] !== undefined
 }
 
-function drawOne(item: Inline): ReactNode {
-  switch (item.kind) {
-    case 'text':
-      return item.text
-    case 'code':
-      return <code>{item.text}</code>
-    case 'break':
-      return <br />
-    case 'link':
-      return item.label === item.address || item.label === '' ? (
-        <span className={classes.address}>{item.address}</span>
-      ) : (
-        <>
-          {item.label} <span className={classes.address}>({item.address})</span>
-        </>
-      )
-    default: {
-      const Tag = INLINE_TAGS[item.kind]
-      return <Tag>{drawInline(item.children)}</Tag>
-    }
-  }
+/** What a fence says its code is (`sql`), or ''. */
+function languageOf(pre: ExtraProps['node']): string {
+  const [code] = pre?.children ?? []
+  const names = code?.type === 'element' ? code.properties['className'] : undefined
+  const name = Array.isArray(names) ? names.find((one) => one.startsWith('language-')) : undefined
+  return name === undefined ? '' : name.slice('language-'.length)
 }

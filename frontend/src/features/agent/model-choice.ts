@@ -5,10 +5,10 @@ import { providersQuery } from './api.ts'
 
 type ProviderName = NonNullable<ChatRequest['provider']>
 
-/** Whom the reader asks; kept in this browser. */
+/** The chosen provider and model; stored in this browser. */
 export interface ModelChoice {
   readonly known: ProviderList | undefined
-  /** Undefined: whom the service would ask. */
+  /** Undefined: the default of the service. */
   readonly provider: ProviderName | undefined
   /** Empty: the usual model of the provider. */
   readonly model: string

@@ -1,11 +1,11 @@
 import { useMemo, useState } from 'react'
-import { CodeBlock } from '../../components/code-block.tsx'
+import { CodeBlock } from '../../components/text/code-block.tsx'
 import { ChevronDownIcon, ChevronRightIcon } from '../../components/icons.tsx'
 import { Scrollable } from '../../components/scrollable.tsx'
-import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import type { ShownCall } from './live-turn.ts'
-import { prettyJson, readToolResult, type ResultTable, subjectOf } from './tool-result.ts'
+import { prettyJson, readToolResult, type ResultTable, subjectOf, type ToolResult } from './tool-result.ts'
 import classes from './agent.module.css'
 
 const strings = agentStrings.call
@@ -20,7 +20,7 @@ interface ToolCallsProps {
   readonly isRunning: boolean
 }
 
-/** The tools that were called for an answer, each to be unfolded. */
+/** The tool calls of an answer; each can be expanded. */
 export function ToolCalls({ calls, isRunning }: ToolCallsProps) {
   if (calls.length === 0) return undefined
   return (
@@ -43,8 +43,7 @@ function ToolCallView({ call, isRunning }: ToolCallViewProps) {
   const [isOpen, setOpen] = useState(false)
   const { tool, argumentsJson, resultJson, ok } = call
   const result = useMemo(() => (resultJson === undefined ? undefined : readToolResult(resultJson)), [resultJson])
-  const hasFailed = ok === false || result?.error !== undefined || (!isRunning && result === undefined)
-  const state = isRunning && result === undefined ? 'running' : hasFailed ? 'failed' : 'ok'
+  const state = callState({ isRunning, result, ok })
   return (
     <>
       <button type="button" className={classes.call} aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
@@ -57,20 +56,35 @@ function ToolCallView({ call, isRunning }: ToolCallViewProps) {
         <div className={classes.callBody}>
           <h3>{strings.arguments}</h3>
           <CodeBlock code={prettyJson(argumentsJson)} label={strings.arguments} maxHeight={200} />
-          {resultJson === undefined || !result ? undefined : (
-            <>
-              <h3>{strings.result}</h3>
-              {result.error === undefined ? undefined : <p className={classes.bad}>{result.error}</p>}
-              {result.isTruncated ? <p className={classes.dimmed}>{strings.truncated}</p> : undefined}
-              {result.table ? <TableOfResult table={result.table} /> : undefined}
-              <details open={!result.table}>
-                <summary>{strings.asJson}</summary>
-                <CodeBlock code={prettyJson(resultJson)} label={strings.result} />
-              </details>
-            </>
-          )}
+          {resultJson === undefined || !result ? undefined : <CallResult result={result} json={resultJson} />}
         </div>
       ) : undefined}
+    </>
+  )
+}
+
+interface CallOutcome {
+  readonly isRunning: boolean
+  readonly result: ToolResult | undefined
+  readonly ok: boolean | undefined
+}
+
+function callState({ isRunning, result, ok }: CallOutcome): CallState {
+  if (result === undefined) return isRunning ? 'running' : 'failed'
+  return ok === false || result.error !== undefined ? 'failed' : 'ok'
+}
+
+function CallResult({ result, json }: { readonly result: ToolResult; readonly json: string }) {
+  return (
+    <>
+      <h3>{strings.result}</h3>
+      {result.error === undefined ? undefined : <p className={classes.bad}>{result.error}</p>}
+      {result.isTruncated ? <p className={classes.dimmed}>{strings.truncated}</p> : undefined}
+      {result.table ? <TableOfResult table={result.table} /> : undefined}
+      <details open={!result.table}>
+        <summary>{strings.asJson}</summary>
+        <CodeBlock code={prettyJson(json)} label={strings.result} />
+      </details>
     </>
   )
 }

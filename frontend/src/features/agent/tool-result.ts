@@ -1,7 +1,7 @@
 import { formatFigure } from '../operations/format-figure.ts'
 import { kindOf } from '../operations/result-figures.ts'
 
-/** A tool's result as a table: what is a list of like things in it. */
+/** A tool result as a table: the list of similar objects in it. */
 export interface ResultTable {
   readonly columns: readonly string[]
   readonly rows: readonly (readonly ResultCell[])[]
@@ -12,18 +12,18 @@ export interface ResultCell {
   readonly isNumber: boolean
 }
 
-/** A tool's result, taken out of its wrapping. */
+/** The unwrapped result of a tool. */
 export interface ToolResult {
   readonly data: unknown
   readonly isTruncated: boolean
-  /** Why the call did not work; undefined: it did. */
+  /** Error of the call; undefined if it succeeded. */
   readonly error: string | undefined
   readonly table: ResultTable | undefined
 }
 
 const MAX_COLUMNS = 8
 
-/** Reads the JSON of a tool's result; text that is no JSON is shown as it is. */
+/** Parses the JSON of a tool result; other text is shown unchanged. */
 export function readToolResult(json: string): ToolResult {
   const parsed = parseJson(json)
   const isWrapped = isRecord(parsed) && 'data' in parsed && 'untrusted' in parsed
@@ -32,7 +32,7 @@ export function readToolResult(json: string): ToolResult {
   return { data, isTruncated, error: errorOf(parsed) ?? errorOf(data), table: tableOf(data) }
 }
 
-/** JSON for people, or the text itself. */
+/** Formatted JSON, or the text itself. */
 export function prettyJson(json: string): string {
   const parsed = parseJson(json)
   return typeof parsed === 'string' ? parsed : JSON.stringify(parsed, null, 2)
@@ -68,7 +68,7 @@ function tableOf(data: unknown): ResultTable | undefined {
   return Array.isArray(data) ? listTable(data) : undefined
 }
 
-/** Rows with their columns beside them, as queries answer. */
+/** Rows and columns of a query result. */
 function sqlTable({ columns, rows }: Readonly<Record<string, unknown>>): ResultTable | undefined {
   if (!Array.isArray(columns) || !Array.isArray(rows) || !rows.every((row) => Array.isArray(row))) return undefined
   const names = columns.map((column: unknown) => cellText(isRecord(column) ? column['name'] : column))
@@ -96,7 +96,7 @@ function listTable(items: readonly unknown[]): ResultTable | undefined {
   return { columns, rows: records.map((record) => columns.map((column) => toCell(record[column], column))) }
 }
 
-/** A cell; numbers of the service's own fields get their units, which stand in the names of the fields. */
+/** A cell; numbers get the unit that is in the name of their field. */
 function toCell(value: unknown, field?: string): ResultCell {
   if (typeof value !== 'number') return { text: cellText(value), isNumber: false }
   const text = field === undefined ? String(value) : formatFigure(kindOf(field, value), value)

@@ -1,22 +1,22 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { ChatAnswer, ChatDetail, ChatRequest } from '../../api/types.ts'
-import { errorText } from '../../components/states.tsx'
+import { errorText } from '../../components/status/states.tsx'
 import { agentStrings } from '../../strings/agent.ts'
 import { ask, chatQuery, chatsQuery } from './api.ts'
 import { type AgentStreamEvent, askedTurn, followTurn, type LiveTurn, stopTurn } from './live-turn.ts'
 
-/** The service stores what was said before a stop once it has noticed that nobody listens. */
+/** The service stores a stopped answer after it notices that the client disconnected. */
 const STORED_AFTER_MS = 1000
 
 interface Asking {
-  /** The question under way, or the last one when it was not answered. */
+  /** The current question, or the last one if it was not answered. */
   readonly live: LiveTurn | undefined
   readonly ask: (request: ChatRequest) => void
   readonly stop: () => void
 }
 
-/** Asks one question at a time; a complete answer goes to the stored conversation, whose id is told. */
+/** Asks one question at a time; a complete answer is part of the stored chat with the given ID. */
 export function useAsk(onAnswered: (chatId: string) => void): Asking {
   const client = useQueryClient()
   const [live, setLive] = useState<LiveTurn>()
@@ -34,7 +34,7 @@ export function useAsk(onAnswered: (chatId: string) => void): Asking {
     const control = new AbortController()
     running.current = control
     const startedAt = new Date()
-    // What was not answered is stored too, and takes its place in the conversation when the next question follows it.
+    // An unanswered question is stored too; it becomes part of the chat with the next question.
     if (live && request.chat_id !== undefined) {
       void client.invalidateQueries({ queryKey: chatQuery(request.chat_id).queryKey })
     }
@@ -64,7 +64,7 @@ interface Answered {
   readonly startedAt: Date
 }
 
-/** The conversation with an answer at its end, as the service will tell it. */
+/** The chat with a new answer at its end, as the service stores it. */
 function withAnswer(chat: ChatDetail | undefined, { request, answer, startedAt }: Answered): ChatDetail {
   const at = startedAt.toISOString()
   const title = request.prompt

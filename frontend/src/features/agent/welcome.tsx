@@ -6,7 +6,7 @@ import classes from './agent.module.css'
 
 const strings = agentStrings.welcome
 
-/** What stands where nothing was asked yet: what the agent is, and questions to begin with. */
+/** Shown in an empty chat: what the agent does, and suggested questions. */
 export function Welcome({ onAsk }: { readonly onAsk: (prompt: string) => void }) {
   const table = useQuery(anyTableQuery).data?.tables[0]?.table
   const questions = [

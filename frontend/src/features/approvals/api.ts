@@ -12,7 +12,7 @@ import type {
   Version,
   VersionDiff,
 } from '../../api/types.ts'
-import { diffAgainstNothing } from './diff-marks.ts'
+import { diffAgainstNothing } from './diff-counts.ts'
 import { followRequests, type KnownRequest } from './known-requests.ts'
 
 const BASE = '/api/approvals'
@@ -55,8 +55,8 @@ export const commentsQuery = (id: string) =>
   })
 
 /**
- * Requests as the event log tells them, by id: what everybody may know, for engineers, to whom the requests themselves
- * are not shown.
+ * Requests as recorded in the event log, by id, which every role may read; for engineers, who cannot read the requests
+ * themselves.
  */
 export const knownRequestsQuery = queryOptions({
   queryKey: ['approvals', 'known'],
@@ -73,13 +73,13 @@ export const knownRequestsQuery = queryOptions({
   staleTime: Number.POSITIVE_INFINITY, // kept right by the events that follow
 })
 
-/** What a version would change where it is asked to go, read from what every role may read. */
+/** The changes of a version in its target environment, from endpoints that every role may read. */
 export interface VersionChange {
   readonly version: Version
   readonly diff: VersionDiff
 }
 
-/** The version of a known request and how it differs from what is newest in the target environment now. */
+/** The version of a request, and its difference from the newest version in the target environment. */
 export const versionChangeQuery = (
   request: Pick<KnownRequest, 'id' | 'definition_id' | 'version_id' | 'to_environment'>,
 ) =>
@@ -99,7 +99,7 @@ export const versionChangeQuery = (
     },
   })
 
-/** How somebody decides. */
+/** A decision about a request. */
 export type Decision =
   | { readonly kind: 'approve'; readonly comment: string }
   | { readonly kind: 'reject'; readonly reason: string }
@@ -120,12 +120,12 @@ export function decide(id: string, decision: Decision, tag: string | null): Prom
   }
 }
 
-/** Adds a comment to a request, whatever its status. */
+/** Adds a comment to a request with any status. */
 export function addComment(id: string, comment: string): Promise<Comment> {
   return api.post(`${pathOf(id)}/comments`, { comment: comment.trim() })
 }
 
-/** Keeps everything about approvals on the page right while others decide, ask and comment. */
+/** Updates approvals on the page when other users change them. */
 export function useLiveApprovals(): void {
   const client = useQueryClient()
   useLiveEvents('approval.', (event) => {

@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { Page } from '../../components/page.tsx'
-import { Empty } from '../../components/states.tsx'
+import { Empty } from '../../components/status/states.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 
-/** What an Auditor sees instead of approvals, and where to look instead. */
+/** Shown to auditors instead of approvals, with a link to the definitions. */
 export function ApprovalsForbidden() {
   const { title, text, link } = strings.forbidden
   return (

@@ -1,10 +1,10 @@
 import { Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { GraphEdge, GraphNode, VersionDiff } from '../../api/types.ts'
-import { JsonDiff } from '../../components/json-diff.tsx'
+import { DiffView } from '../../components/graph/diff-view.tsx'
+import { JsonDiff } from '../../components/text/json-diff.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
-import { changesMeaning, countsOf } from './diff-marks.ts'
-import { GraphDrawing } from './graph-drawing.tsx'
+import { changesMeaning, countsOf } from './diff-counts.ts'
 import type { RequestView } from './request-view.ts'
 import classes from './approvals.module.css'
 
@@ -13,10 +13,10 @@ const strings = approvalStrings.change
 interface ChangeSectionProps {
   readonly view: RequestView
   readonly selected: string | undefined
-  readonly onSelect: (id: string) => void
+  readonly onSelect: (id: string | undefined) => void
 }
 
-/** What a request changes where it wants to go: in one line, drawn, and change by change. */
+/** What a request changes in its target environment: in one line, as a drawing, and as a list. */
 export function ChangeSection({ view, selected, onSelect }: ChangeSectionProps) {
   const { diff, snapshot } = view
   return (
@@ -25,14 +25,16 @@ export function ChangeSection({ view, selected, onSelect }: ChangeSectionProps) 
         {approvalStrings.sections.change}
       </Title>
       <Text size="sm">{againstWhat(view)}</Text>
-      <GraphDrawing version={snapshot} diff={drawnDiff(diff)} selected={selected} onSelect={onSelect} />
+      <div className={classes.graph}>
+        <DiffView diff={drawnDiff(diff)} newer={snapshot} selectedId={selected} onSelect={onSelect} embedded />
+      </div>
       {diff.from === null ? undefined : <ChangeList diff={diff} />}
       <Moves diff={diff} />
     </section>
   )
 }
 
-/** Where all is new, marking all of it would say nothing. */
+/** The first version in an environment is all new: it is drawn without marks. */
 function drawnDiff(diff: VersionDiff): VersionDiff {
   if (diff.from !== null) return diff
   const none = { added: [], removed: [], changed: [] }

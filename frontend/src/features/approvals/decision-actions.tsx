@@ -8,7 +8,7 @@ import { approvalStrings } from '../../strings/approvals.ts'
 import { decide, type Decision } from './api.ts'
 import { DecisionDialog } from './decision-dialogs.tsx'
 import type { RequestView } from './request-view.ts'
-import { Notice } from '../../components/notice.tsx'
+import { Notice } from '../../components/status/notice.tsx'
 
 const strings = approvalStrings.decide
 const { problems } = approvalStrings
@@ -19,7 +19,7 @@ export type DecisionProblem = Exclude<keyof typeof problems, 'openAudit'>
 interface DecisionActionsProps {
   readonly view: RequestView
   readonly tag: string | null
-  /** Says what stood in the way of a decision; undefined: a new one begins. */
+  /** Reports why a decision failed; undefined when a new one starts. */
   readonly onProblem: (problem: DecisionProblem | undefined) => void
 }
 
@@ -29,7 +29,7 @@ export function DecisionActions({ view, tag, onProblem }: DecisionActionsProps) 
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')
   const [kind, setKind] = useState<Decision['kind']>()
-  const [seenTag, setSeenTag] = useState(tag) // what was on the page when the dialog was opened, whatever comes in live
+  const [seenTag, setSeenTag] = useState(tag) // the state when the dialog was opened; live updates do not change it
   const work = useMutation({
     mutationFn: (decision: Decision) => decide(view.id, decision, seenTag),
     onSuccess: () => setKind(undefined),
@@ -85,7 +85,7 @@ interface ProblemNoticeProps {
   readonly onClose: () => void
 }
 
-/** What stood in the way of a decision, and what to do now. */
+/** Why a decision failed, and what to do now. */
 export function ProblemNotice({ problem, onClose }: ProblemNoticeProps) {
   const { title, text } = problems[problem]
   return (

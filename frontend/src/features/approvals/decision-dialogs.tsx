@@ -15,7 +15,7 @@ interface DecisionDialogProps {
   readonly onDecide: (decision: Decision) => void
 }
 
-/** The dialog of the decision that somebody is about to make, with what follows from it. */
+/** The confirmation dialog of a decision, with its consequences. */
 export function DecisionDialog({ view, kind, isBusy, error, onClose, onDecide }: DecisionDialogProps) {
   const common = { view, busy: isBusy, error, onClose, onDecide }
   return (

@@ -4,12 +4,12 @@ export const INBOX_FILTERS = ['all', 'pending', 'approved', 'rejected'] as const
 
 export type InboxFilter = (typeof INBOX_FILTERS)[number]
 
-/** The filter that the address asks for; what it does not know is `all`. */
+/** The filter in the URL; `all` for unknown values. */
 export function readInboxFilter(value: unknown): InboxFilter {
   return INBOX_FILTERS.find((filter) => filter === value) ?? 'all'
 }
 
-/** What waits first, each part newest first. */
+/** Pending requests first; each part newest first. */
 export function inboxOrder<T extends Pick<ApprovalRequest, 'status' | 'requested_at' | 'decided_at'>>(
   requests: readonly T[],
 ): T[] {

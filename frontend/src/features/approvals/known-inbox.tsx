@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { useMe } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import { knownRequestsQuery } from './api.ts'
@@ -12,7 +12,7 @@ import { RequestTable } from './request-table.tsx'
 
 const EVERYONE = 'everyone'
 
-/** Requests as engineers may know them: their own first, those of others on demand. */
+/** The list of requests for engineers: their own by default, those of others on demand. */
 export function KnownInbox() {
   const [search, changeSearch] = useSearchParams()
   const whose = search['of'] === EVERYONE ? EVERYONE : 'mine'

@@ -1,10 +1,10 @@
 import type { ApprovalStatus } from '../../../../src/domain/approvals.ts'
 import type { ApprovalRequest, LogEvent } from '../../api/types.ts'
 
-/** An approval request as the event log tells it to everybody: without the words of those who decide. */
+/** An approval request from the event log, which every role can read: without reason and comments. */
 export type KnownRequest = Omit<ApprovalRequest, 'reason' | 'content_hash'> & { readonly isWithdrawn: boolean }
 
-/** Requests as they stand after the events so far, by id. Events that are not about approvals do not matter. */
+/** Requests by ID after some events. Events about other objects are ignored. */
 export function followRequests(
   known: ReadonlyMap<string, KnownRequest>,
   events: readonly LogEvent[],
@@ -21,7 +21,7 @@ const STATUS_FIELDS = ['definition_id', 'definition_name', 'version_id', 'reques
 
 function readRequest({ type, object_type: objectType, object_id: id, data }: LogEvent): KnownRequest | undefined {
   if (objectType !== 'approval' || STATUS_FIELDS.some((field) => typeof data[field] !== 'string')) return undefined
-  const status = data['status'] as ApprovalStatus // the server writes what `approvalEventData` says
+  const status = data['status'] as ApprovalStatus // the server writes the shape of `approvalEventData`
   return {
     ...(data as Omit<KnownRequest, 'id' | 'isWithdrawn'>),
     id,

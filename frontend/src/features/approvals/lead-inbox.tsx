@@ -4,7 +4,7 @@ import { useMemo } from 'react'
 import { pendingApprovalsQuery } from '../../api/pending-approvals.ts'
 import type { ApprovalRequest } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import { requestsQuery } from './api.ts'
@@ -12,7 +12,7 @@ import { INBOX_FILTERS, type InboxFilter, inboxOrder, readInboxFilter } from './
 import { RequestTable } from './request-table.tsx'
 import { WITHDRAWN } from '../../../../src/domain/approvals.ts'
 
-/** All requests, what waits first; the filter is in the address. */
+/** All requests, pending ones first; the filter is in the URL. */
 export function LeadInbox() {
   const [search, changeSearch] = useSearchParams()
   const filter = readInboxFilter(search['status'])

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useCan, useMe } from '../../api/session.ts'
-import { Copyable } from '../../components/copyable.tsx'
+import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings } from '../../strings/approvals.ts'
 import type { RequestView } from './request-view.ts'
@@ -9,7 +9,7 @@ import classes from './approvals.module.css'
 
 const strings = approvalStrings.facts
 
-/** Who asked, who decided, and for which content. */
+/** Requester, approver and content hash of a request. */
 export function RequestFacts({ view }: { readonly view: RequestView }) {
   const { snapshot } = view
   return (
@@ -63,7 +63,7 @@ function Fact({ name, children }: { readonly name: string; readonly children: Re
   )
 }
 
-/** What the reader can do about it, in a line. */
+/** What the user can do about the request, in one line. */
 function Hint({ view }: { readonly view: RequestView }) {
   const me = useMe()
   const isLead = useCan('LeadDataEngineer')

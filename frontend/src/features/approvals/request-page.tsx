@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
-import { ApiError } from '../../api/api-error.ts'
+import { isMissing } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import { knownRequestsQuery, requestQuery, useLiveApprovals, versionChangeQuery } from './api.ts'
@@ -20,7 +20,7 @@ import classes from './approvals.module.css'
 
 const CRUMBS = [{ label: strings.title, to: '/approvals' }]
 
-/** A request for approval: what it moves where, what that changes, what was said, and what can be done about it. */
+/** An approval request: its version and environments, the changes, the comments and the possible decisions. */
 export function RequestPage() {
   const { id = '' } = useParams({ strict: false })
   const isLead = useCan('LeadDataEngineer')
@@ -36,7 +36,7 @@ function LeadRequest({ id }: { readonly id: string }) {
   return <RequestFrame isPending={isPending} error={error} onRetry={() => void refetch()} />
 }
 
-/** The same for those to whom the request itself is not shown: put together from what is. */
+/** The page for engineers, who cannot read the request itself: built from the event log and the version. */
 function KnownRequestPage({ id }: { readonly id: string }) {
   const known = useQuery(knownRequestsQuery)
   const request = known.data?.get(id)
@@ -57,7 +57,7 @@ interface RequestFrameProps {
 }
 
 function RequestFrame({ isPending, error, onRetry }: RequestFrameProps) {
-  const isGone = !isPending && (!error || (error instanceof ApiError && error.status === 404))
+  const isGone = !isPending && (!error || isMissing(error))
   return (
     <Page title={strings.request} crumbs={CRUMBS}>
       {isPending ? <Loading /> : undefined}
@@ -81,8 +81,8 @@ interface LoadedRequestProps {
 function LoadedRequest({ view, tag }: LoadedRequestProps) {
   const [{ node }, changeSearch] = useSearchParams()
   const [problem, setProblem] = useState<DecisionProblem>()
-  const hasRest = useDeferredValue(true, false) // drawn after what is to be decided
-  const select = (id: string): void => changeSearch({ node: id === node ? undefined : id })
+  const hasRest = useDeferredValue(true, false) // rendered after the decision buttons
+  const select = (id: string | undefined): void => changeSearch({ node: id })
   const { from_environment: from, to_environment: to } = view
   return (
     <Page

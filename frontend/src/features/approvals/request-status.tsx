@@ -1,4 +1,4 @@
-import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import type { ApprovalStatus } from '../../api/types.ts'
 
@@ -16,7 +16,7 @@ interface StatusFields {
   readonly isWithdrawn: boolean
 }
 
-/** How a request stands; one that its requester took back is not shown as rejected. */
+/** The status of a request; withdrawn requests are not shown as rejected. */
 export function shownStatus({ status, isWithdrawn }: StatusFields): ShownStatus {
   return isWithdrawn ? 'withdrawn' : status
 }

@@ -3,9 +3,9 @@ import type { VersionChange } from './api.ts'
 import type { KnownRequest } from './known-requests.ts'
 import { WITHDRAWN } from '../../../../src/domain/approvals.ts'
 
-/** A request as its page shows it, wherever it was read from. */
+/** A request as shown on its page, from either source. */
 export interface RequestView extends KnownRequest {
-  /** Null when there is none, or when the reader may not know it. */
+  /** Null when there is none, or when the user may not read it. */
   readonly reason: string | null
   readonly snapshot: Version
   readonly diff: VersionDiff
@@ -16,7 +16,7 @@ export function viewOfDetail({ version_snapshot: snapshot, diff, ...request }: A
   return { ...request, snapshot, diff, isWithdrawn: request.reason === WITHDRAWN }
 }
 
-/** A request as everybody may know it, with the version that everybody may read. */
+/** A request from data that every role may read. */
 export function viewOfKnown(request: KnownRequest, { version, diff }: VersionChange): RequestView {
   return { ...request, reason: null, snapshot: version, diff }
 }

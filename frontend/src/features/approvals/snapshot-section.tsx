@@ -1,8 +1,8 @@
 import { Button, Text, Title } from '@mantine/core'
 import { useEffect, useRef, useState } from 'react'
 import type { GraphNode } from '../../api/types.ts'
+import { type ContentMark, marksOf } from '../../components/graph/diff-drawing.ts'
 import { approvalStrings } from '../../strings/approvals.ts'
-import { marksOf, type Mark } from './diff-marks.ts'
 import type { RequestView } from './request-view.ts'
 import classes from './approvals.module.css'
 
@@ -14,13 +14,13 @@ interface SnapshotSectionProps {
   readonly selected: string | undefined
 }
 
-/** The nodes of the version that approval is asked for, with what is set in each. */
+/** The nodes of the requested version, with their configuration. */
 export function SnapshotSection({ view, selected }: SnapshotSectionProps) {
   const { nodes, edges } = view.snapshot
   const [isAll, setAll] = useState(false)
   const reached = Math.max(FIRST_NODES, nodes.findIndex(({ id }) => id === selected) + 1)
   const shown = isAll ? nodes : nodes.slice(0, reached)
-  const marks = view.diff.from === null ? undefined : marksOf(view.diff).nodes
+  const marks = view.diff.from === null ? undefined : marksOf(view.diff.nodes)
   return (
     <section className={classes.section} aria-labelledby="approval-snapshot">
       <Title order={2} id="approval-snapshot">
@@ -53,7 +53,7 @@ export function SnapshotSection({ view, selected }: SnapshotSectionProps) {
 
 interface NodeItemProps {
   readonly node: GraphNode
-  readonly mark: Mark
+  readonly mark: ContentMark
   readonly targets: readonly string[]
   readonly isSelected: boolean
 }

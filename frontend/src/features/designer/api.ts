@@ -1,5 +1,5 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
-import type { Transition } from '../../../../src/domain/environments.ts'
+import type { RunEnvironment, Transition } from '../../../../src/domain/environments.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
@@ -10,14 +10,13 @@ import type {
   Definition,
   ExportedVersion,
   GraphValidation,
-  NodeTypeList,
   TableSchema,
   Version,
   VersionDiff,
   VersionSummary,
 } from '../../api/types.ts'
 import { definitionPageStrings } from '../../strings/designer.ts'
-import type { Graph, NodeTypeInfo, NodeTypes } from './graph.ts'
+import type { Graph } from '../../components/graph/graph.ts'
 
 const BASE = '/api/pipeline-defs'
 const PAGE_SIZE = 500
@@ -35,7 +34,7 @@ export const boardQuery = infiniteQueryOptions({
   getNextPageParam: ({ next_page_token: token }) => token ?? undefined,
 })
 
-/** Where the versions of one definition are, and what waits. */
+/** The versions of one definition by environment, and pending requests. */
 export const definitionQuery = (id: string) =>
   queryOptions({
     queryKey: ['definitions', id, 'row'],
@@ -62,7 +61,7 @@ export const versionQuery = (definitionId: string, id: string) =>
     staleTime: Number.POSITIVE_INFINITY,
   })
 
-/** What changes one version into another. */
+/** The difference between two versions. */
 export const diffQuery = (definitionId: string, from: string, to: string) =>
   queryOptions({
     queryKey: ['definitions', definitionId, 'diff', from, to],
@@ -70,16 +69,6 @@ export const diffQuery = (definitionId: string, from: string, to: string) =>
       api.get<VersionDiff>(`${versionPath(definitionId, from)}/diff/${encodeURIComponent(to)}`, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   })
-
-/** The types of nodes that can run, by their names. */
-export const nodeTypesQuery = queryOptions({
-  queryKey: ['node-types'],
-  queryFn: async ({ signal }): Promise<NodeTypes> => {
-    const { node_types: types } = await api.get<NodeTypeList>('/api/node-types', { signal })
-    return new Map(types.map((info): [string, NodeTypeInfo] => [info.type, info]))
-  },
-  staleTime: Number.POSITIVE_INFINITY,
-})
 
 /** The columns of a table, to write SQL by. */
 export const columnsQuery = (table: string) =>
@@ -89,10 +78,19 @@ export const columnsQuery = (table: string) =>
     retry: false,
   })
 
-/** What keeps a graph from running: a saved version for those who only read, else the graph as it is drawn. */
-export function validate(graph: Graph, saved: Version | undefined): Promise<GraphValidation> {
-  if (saved) return api.post(`${versionPath(saved.definition_id, saved.id)}/validate`, {})
-  return api.post(`${BASE}/validate`, graph)
+/** What is validated: the saved version for read-only users, else the current graph. */
+export interface ValidationRequest {
+  readonly graph: Graph
+  readonly saved: Version | undefined
+  /** Whose parameters are used. */
+  readonly environment: RunEnvironment
+}
+
+/** Validates a graph with the current tables and the parameters of an environment. */
+export function validate({ graph, saved, environment }: ValidationRequest): Promise<GraphValidation> {
+  const options = { query: { environment } }
+  if (saved) return api.post(`${versionPath(saved.definition_id, saved.id)}/validate`, {}, options)
+  return api.post(`${BASE}/validate`, graph, options)
 }
 
 /** Makes a definition with an empty first version. */
@@ -107,18 +105,18 @@ export function useImportDefinition() {
   return useDefinitionsMutation((document: object) => api.post<CreatedDefinition>(`${BASE}/import`, document))
 }
 
-/** What people call a definition, and what they say of it. */
+/** Name and description of a definition. */
 export type Naming = Pick<Definition, 'name' | 'description'>
 
-/** A change of name and description, by somebody who saw what they were. */
+/** A change of name and description, with the values that the user saw before. */
 export interface Renaming {
   readonly seen: Naming
   readonly given: Naming
 }
 
-/** Somebody else changed name or description since they were seen. */
+/** Someone else has changed the name or description since the form was opened. */
 export class RenamedMeanwhile extends Error {
-  /** What they are now. */
+  /** The current values. */
   readonly now: Naming
 
   constructor(now: Naming) {
@@ -140,7 +138,7 @@ async function rename(id: string, { seen, given }: Renaming): Promise<Definition
   try {
     return await api.put(pathOf(id), given, tag === null ? {} : { headers: { 'If-Match': tag } })
   } catch (error) {
-    // A version that was saved meanwhile changes the tag too: only other words are a conflict.
+    // A newly saved version also changes the tag: only a changed name or description is a conflict.
     if (hasCode(error, 'PRECONDITION_FAILED')) return rename(id, { seen, given })
     throw error
   }
@@ -168,19 +166,19 @@ export function useSaveVersion(definitionId: string) {
   })
 }
 
-/** Moves a version, or asks for the approval that the move needs. */
+/** Moves a version, or requests the approval that the move needs. */
 export function useMoveVersion(definitionId: string) {
   return useDefinitionsMutation(({ id, transition }: { readonly id: string; readonly transition: Transition }) =>
     api.send<Version | ApprovalRequest>('POST', `${versionPath(definitionId, id)}/${transition}`, { body: {} }),
   )
 }
 
-/** An exported version as the document that imports as it is. */
+/** An exported version, as a document that can be imported. */
 export function fetchExport(definitionId: string, id: string): Promise<ExportedVersion> {
   return api.get(`${versionPath(definitionId, id)}/export`)
 }
 
-/** A change after which, done or refused, everything about definitions may look different. */
+/** A change after which, applied or refused, all data about definitions is reloaded. */
 function useDefinitionsMutation<Given, Answer>(mutationFn: (given: Given) => Promise<Answer>) {
   const client = useQueryClient()
   return useMutation({
@@ -194,7 +192,7 @@ function isChangeable({ queryKey: [, , what] }: { readonly queryKey: readonly un
   return what !== 'version' && what !== 'diff'
 }
 
-/** Keeps what is shown of definitions right while others make, move and approve versions. */
+/** Updates definitions on the page when other users change them. */
 export function useLiveDefinitions(): void {
   const client = useQueryClient()
   const renew = (): void => void client.invalidateQueries({ queryKey: ['definitions'], predicate: isChangeable })

@@ -14,12 +14,12 @@ export function designerRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/definitions',
-      component: lazyRouteComponent(() => import('./definitions-page.tsx'), 'DefinitionsPage'),
+      component: lazyRouteComponent(() => import('./definitions/definitions-page.tsx'), 'DefinitionsPage'),
     }),
     createRoute({
       getParentRoute: () => root,
       path: '/definitions/$id',
-      component: lazyRouteComponent(() => import('./definition-page.tsx'), 'DefinitionPage'),
+      component: lazyRouteComponent(() => import('./definitions/definition-page.tsx'), 'DefinitionPage'),
     }),
   ] as const
 }

@@ -5,14 +5,14 @@ import { serviceHealthQuery } from '../../api/service-health.ts'
 
 const POLL_MS = { starting: 1500, else: 30_000 } as const
 
-/** The caller's notebook; 404 when there is no cluster. Asked often while it starts, for pods start in seconds. */
+/** The caller's notebook; 404 when there is no cluster. Polled often while it starts, because pods start in seconds. */
 export const notebookQuery = queryOptions({
   queryKey: ['notebook'],
   queryFn: ({ signal }) => api.get<NotebookStatus>('/api/notebook/status', { signal }),
   refetchInterval: ({ state }) => (state.data?.status === 'pending' ? POLL_MS.starting : POLL_MS.else),
 })
 
-/** Starts the caller's notebook; one that is there already stays as it is. */
+/** Starts the caller's notebook, if it is not running already. */
 export function startNotebook(): Promise<NotebookStatus> {
   return api.post('/api/notebook/start', {})
 }

@@ -1,10 +1,10 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { ApiError } from '../../api/api-error.ts'
+import { isMissing } from '../../api/api-error.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { serviceHealthQuery } from '../../api/service-health.ts'
 import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { notebookStrings as strings } from '../../strings/notebooks.ts'
 import { notebookQuery } from './api.ts'
 import { NotebookPanel } from './notebook-panel.tsx'
@@ -32,6 +32,6 @@ function Notebook() {
   const { data, error, isPending, refetch } = useQuery(notebookQuery)
   if (data) return <NotebookPanel notebook={data} />
   if (isPending) return <Loading lines={3} />
-  if (error instanceof ApiError && error.status === 404) return <NoCluster />
+  if (isMissing(error)) return <NoCluster />
   return <ErrorState error={error} onRetry={() => void refetch()} />
 }

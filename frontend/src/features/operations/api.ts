@@ -2,7 +2,7 @@ import { infiniteQueryOptions } from '@tanstack/react-query'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type { AuditEntry, AuditVerification, Operation, OperationList, OperationState } from '../../api/types.ts'
-import type { AuditSearch } from './audit-search.ts'
+import type { AuditSearch } from './audit/search.ts'
 
 const PAGE_SIZE = 200
 
@@ -24,7 +24,7 @@ export const operationsQuery = ({ table, state }: OperationSearch) =>
     getNextPageParam: ({ next_page_token: next }) => next ?? undefined,
   })
 
-/** Asks a running operation to stop; refused with `CONFLICT` when it has ended. */
+/** Cancels a running operation; refused with `CONFLICT` when it has ended. */
 export function cancelOperation(id: string): Promise<Operation> {
   return api.del(`/api/operations/${encodeURIComponent(id)}`)
 }
@@ -42,7 +42,7 @@ export const auditQuery = (search: AuditSearch) =>
     getNextPageParam: ({ next }) => next,
   })
 
-/** Walks the whole chain of the audit log; for leads. */
+/** Verifies the whole chain of the audit log; for leads. */
 export function verifyAudit(): Promise<AuditVerification> {
   return api.get('/api/audit/verify')
 }

@@ -10,14 +10,14 @@ import { operationName } from './operation-words.ts'
 
 const strings = operationStrings.cancel
 
-/** Stops a running operation, after saying what stays and what goes. */
+/** Cancels a running operation, after a confirmation that lists the consequences. */
 export function CancelOperation({ operation }: { readonly operation: Operation }) {
   const [isOpen, setOpen] = useState(false)
   const cancel = useMutation({
     mutationFn: () => cancelOperation(operation.id),
     onSuccess: () => setOpen(false),
     onError: (error) => {
-      if (hasCode(error, 'CONFLICT')) setOpen(false) // it ended by itself; the page shows how
+      if (hasCode(error, 'CONFLICT')) setOpen(false) // it has ended already; the page shows the result
     },
   })
   return (

@@ -1,7 +1,7 @@
 import { Progress } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import type { Operation } from '../../api/types.ts'
-import { formatBytes, formatCount, formatDuration } from '../../components/units.ts'
+import { formatBytes, formatCount, formatDuration } from '../../components/text/units.ts'
 import { operations as shared } from '../../strings/common.ts'
 import { operationName, shareDone } from './operation-words.ts'
 import classes from './operations.module.css'
@@ -11,7 +11,7 @@ interface LiveProgressProps {
   readonly connected: boolean
 }
 
-/** How far a running operation is, as it tells. */
+/** The live progress of a running operation. */
 export function LiveProgress({ operation, connected }: LiveProgressProps) {
   const { progress, created_at: at } = operation
   const share = progress ? shareDone(progress) : 0
@@ -39,7 +39,7 @@ function progressText(progress: Operation['progress']): string {
   return `${files}, ${shared.bytesDone(formatBytes(progress.bytes_done), formatBytes(progress.bytes_total))}`
 }
 
-/** Counts the seconds; not read out, for that would never end. */
+/** The elapsed seconds; hidden from screen readers, which would announce every change. */
 function Elapsed({ since }: { readonly since: string }) {
   const [now, setNow] = useState(() => Date.now())
   useEffect(() => {

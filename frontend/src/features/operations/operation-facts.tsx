@@ -1,9 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { Fragment, type ReactNode } from 'react'
 import type { Operation } from '../../api/types.ts'
-import { Copyable } from '../../components/copyable.tsx'
+import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { formatBytes, formatDuration } from '../../components/units.ts'
+import { formatBytes, formatDuration } from '../../components/text/units.ts'
 import { operationStrings } from '../../strings/operations.ts'
 import classes from './operations.module.css'
 
@@ -15,7 +15,7 @@ interface OperationFactsProps {
   readonly hasAudit: boolean
 }
 
-/** Who asked, when, how long it took, and on which snapshots. */
+/** Requester, times, duration and snapshots of an operation. */
 export function OperationFacts({ operation, hasAudit }: OperationFactsProps) {
   const facts: readonly (readonly [string, ReactNode])[] = [
     [strings.requestedBy, operation.requested_by],

@@ -1,16 +1,16 @@
 import { Title } from '@mantine/core'
 import { Link, useParams } from '@tanstack/react-router'
-import { ApiError } from '../../api/api-error.ts'
+import { isMissing } from '../../api/api-error.ts'
 import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
-import { Notice } from '../../components/notice.tsx'
-import { CompactionAftermath } from '../../components/compaction-aftermath.tsx'
-import { CodeBlock } from '../../components/code-block.tsx'
-import { Figure, FigureRow } from '../../components/figure.tsx'
-import { useOperation } from '../../components/operation-progress.tsx'
+import { Notice } from '../../components/status/notice.tsx'
+import { CompactionNotes } from '../../components/compaction-notes.tsx'
+import { CodeBlock } from '../../components/text/code-block.tsx'
+import { Figure, FigureRow } from '../../components/status/figure.tsx'
+import { useOperation } from '../../components/status/operation-progress.tsx'
 import { Page } from '../../components/page.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
-import { StatusDot } from '../../components/status-dot.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { StatusDot } from '../../components/status/status-dot.tsx'
 import { operationStrings as strings } from '../../strings/operations.ts'
 import { CancelOperation } from './cancel-operation.tsx'
 import { HealthTable } from './health-table.tsx'
@@ -23,12 +23,12 @@ import classes from './operations.module.css'
 
 const CRUMBS = [{ label: strings.title, to: '/operations' }]
 
-/** An operation: live while it runs, then what it did. */
+/** An operation: live progress, then its result. */
 export function OperationPage() {
   const { id = '' } = useParams({ strict: false })
   const { operation, connected, error } = useOperation(id)
   if (operation) return <LoadedOperation operation={operation} connected={connected} />
-  const isGone = error instanceof ApiError && error.status === 404
+  const isGone = isMissing(error)
   return (
     <Page title={strings.one} crumbs={CRUMBS}>
       {error === undefined ? <Loading /> : undefined}
@@ -74,7 +74,7 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
           {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
         </Notice>
       ) : undefined}
-      {operation.operation === 'compact' && <CompactionAftermath table={table} result={operation.result} />}
+      {operation.operation === 'compact' && <CompactionNotes table={table} result={operation.result} />}
       <OperationResult operation={operation} />
       <div className={classes.columns}>
         <HealthTable before={operation.health_before} after={operation.health_after} />

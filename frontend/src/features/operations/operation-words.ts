@@ -1,11 +1,11 @@
 import type { Operation, OperationState } from '../../api/types.ts'
-import type { StatusTone } from '../../components/status-dot.tsx'
+import type { StatusTone } from '../../components/status/status-dot.tsx'
 import { operations as shared } from '../../strings/common.ts'
 import { operationStrings as strings } from '../../strings/operations.ts'
 import { details, digest } from '../../strings/table-actions.ts'
 import { humanKey } from './result-figures.ts'
 
-/** How each state is coloured. */
+/** The color of each state. */
 export const STATE_TONES: Readonly<Record<OperationState, StatusTone>> = {
   running: 'active',
   succeeded: 'ok',
@@ -14,12 +14,12 @@ export const STATE_TONES: Readonly<Record<OperationState, StatusTone>> = {
   unknown: 'warn',
 }
 
-/** The name of an operation for people; operations that the page does not know keep their own. */
+/** The display name of an operation; unknown operations keep their own name. */
 export function operationName(kind: string): string {
   return shared.names[kind] ?? kind
 }
 
-/** What came of an operation, in a few words; empty when there is nothing to say. */
+/** A short summary of the effect of an operation; empty if there is none. */
 export function outcomeOf(operation: Operation): string {
   const { state, error, progress, health_before: before, health_after: after } = operation
   if (state === 'running') return progress ? strings.percentDone(shareDone(progress)) : ''
@@ -78,7 +78,7 @@ function textIn(object: unknown, key: string): string {
 
 const FIGURES: Readonly<Record<string, string>> = { ...digest, ...details }
 
-/** The name of a figure of a result or of a health report; figures that the page does not know keep their own. */
+/** The display name of a figure of a result or health report; unknown figures keep their own name. */
 export function figureName(key: string): string {
   return FIGURES[key] ?? humanKey(key)
 }

@@ -4,12 +4,12 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useEffect, useMemo, useState } from 'react'
 import { useLiveEvents } from '../../api/live-events.ts'
 import type { Operation, OperationState } from '../../api/types.ts'
-import { type ColumnSpec, DataTable } from '../../components/data-table.tsx'
+import { type ColumnSpec, DataTable } from '../../components/table/data-table.tsx'
 import { Page } from '../../components/page.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
-import { StatusDot } from '../../components/status-dot.tsx'
-import { formatDuration } from '../../components/units.ts'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { StatusDot } from '../../components/status/status-dot.tsx'
+import { formatDuration } from '../../components/text/units.ts'
 import { operationStrings as strings } from '../../strings/operations.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { operationsQuery, type OperationSearch } from './api.ts'
@@ -18,7 +18,7 @@ import classes from './operations.module.css'
 
 const STATES: readonly OperationState[] = ['running', 'succeeded', 'failed', 'cancelled', 'unknown']
 
-/** What ran on tables, newest first; the filters are in the address. */
+/** Operations on tables, newest first; the filters are in the URL. */
 export function OperationsPage() {
   const client = useQueryClient()
   useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: ['operations', 'list'] }))

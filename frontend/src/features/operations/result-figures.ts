@@ -1,7 +1,7 @@
-/** How a figure of a result is written. */
+/** The format of a figure. */
 export type FigureKind = 'count' | 'bytes' | 'duration' | 'text'
 
-/** A field of a result that people read at once. */
+/** A field of a result that is shown first. */
 export interface ResultFigure {
   readonly key: string
   readonly kind: FigureKind
@@ -19,7 +19,7 @@ export interface ResultView {
   readonly parts: readonly ResultPart[]
 }
 
-/** Shown elsewhere on the page: in the header of the operation, and as before and after. */
+/** Shown in other places of the page: in the header and in the health comparison. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'table',
   'duration_ms',
@@ -29,7 +29,7 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'snapshot_id',
 ])
 
-/** Sorts a result into figures and the rest, in the order in which the service wrote them. */
+/** Splits a result into figures and other values, in the order of the response. */
 export function viewResult(result: unknown): ResultView {
   if (typeof result !== 'object' || result === null || Array.isArray(result)) {
     return { figures: [], parts: result === null || result === undefined ? [] : [{ key: '', value: result }] }
@@ -38,21 +38,27 @@ export function viewResult(result: unknown): ResultView {
   const parts: ResultPart[] = []
   for (const [key, value] of Object.entries(result)) {
     if (ELSEWHERE.has(key) || value === null) continue
-    if (typeof value === 'number' || typeof value === 'string') figures.push({ key, kind: kindOf(key, value), value })
-    else if (typeof value === 'boolean') figures.push({ key, kind: 'text', value: value ? 'yes' : 'no' })
+    const figure = figureOf(key, value)
+    if (figure) figures.push(figure)
     else if (Object.keys(value as object).length > 0) parts.push({ key, value })
   }
   return { figures, parts }
 }
 
-/** How the value under a key is meant: the interface has units in the names of its fields. */
+function figureOf(key: string, value: unknown): ResultFigure | undefined {
+  if (typeof value === 'number' || typeof value === 'string') return { key, kind: kindOf(key, value), value }
+  if (typeof value === 'boolean') return { key, kind: 'text', value: value ? 'yes' : 'no' }
+  return undefined
+}
+
+/** The unit of a value, from the name of its field. */
 export function kindOf(key: string, value: number | string): FigureKind {
   if (typeof value === 'string') return 'text'
   if (/(^|_)bytes(_|$)/.test(key)) return 'bytes'
   return key.endsWith('_ms') ? 'duration' : 'count'
 }
 
-/** The words of a field name: `rewritten_bytes_count` → `Rewritten bytes`. */
+/** A field name as text: `rewritten_bytes_count` → `Rewritten bytes`. */
 export function humanKey(key: string): string {
   const words = key.replace(/_(count|bytes_count|ms)$/, (suffix) => (suffix === '_bytes_count' ? '_bytes' : ''))
   const text = words.replaceAll('_', ' ')
@@ -71,7 +77,7 @@ export interface HealthChange {
 
 const MORE_IS_BETTER: ReadonlySet<string> = new Set(['score', 'avg_file_size_bytes'])
 const LESS_IS_BETTER: ReadonlySet<string> = new Set(['data_file_count', 'small_file_count', 'delete_file_count'])
-/** Every change adds one of these, so more of them is no news; less is. */
+/** Every change adds one of these, so only a decrease is worth showing. */
 const LESS_IS_NEWS: ReadonlySet<string> = new Set(['snapshot_count', 'manifest_count'])
 
 /** Compares two health reports of an operation; measures that either has, in the order of the service. */

@@ -26,7 +26,7 @@ export function operationsRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/audit',
-      component: lazyRouteComponent(() => import('./audit-page.tsx'), 'AuditPage'),
+      component: lazyRouteComponent(() => import('./audit/page.tsx'), 'AuditPage'),
     }),
   ] as const
 }

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type RefObject, useState } from 'react'
-import { rowDestination } from '../../components/data-table-keys.ts'
+import { rowDestination } from '../../components/table/data-table-keys.ts'
 
 interface RowFocusOptions {
   readonly count: number

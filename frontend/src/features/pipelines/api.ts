@@ -18,7 +18,7 @@ export const pipelineQuery = (id: string) =>
     queryFn: async ({ signal }) => (await api.get<PipelineAnswer>(`${pathOf(id)}/status`, { signal })).pipeline,
   })
 
-/** The last triggers and states of a pipeline: what was before this page was opened. */
+/** The triggers and states of a pipeline from before the page was opened. */
 export const pipelineHistoryQuery = (id: string) =>
   queryOptions({
     queryKey: ['pipelines', id, 'history'],
@@ -41,7 +41,7 @@ export const versionsQuery = (definitionId: string) =>
     enabled: definitionId !== '',
   })
 
-/** Starts a pipeline, or goes on with one. */
+/** Starts or restarts a pipeline. */
 export function useStartPipeline() {
   const client = useQueryClient()
   return useMutation({

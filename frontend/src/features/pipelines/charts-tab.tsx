@@ -5,17 +5,17 @@ import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts
 import type { Pipeline } from '../../api/types.ts'
 import { Chart } from '../../components/chart/chart.tsx'
 import { useNow } from '../../time/relative-time.tsx'
-import { formatCount, formatDuration, formatPlural, formatRelative } from '../../components/units.ts'
+import { formatCount, formatDuration, formatPlural, formatRelative } from '../../components/text/units.ts'
 import { useZone } from '../../time/time-settings.ts'
 import { formatTime } from '../../time/zone.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { pipelineHistoryQuery } from './api.ts'
-import { type ChartPoints, chartPoints } from './chart-points.ts'
+import { type ChartPoints, chartPoints } from './monitor/chart-points.ts'
 import { formatRate } from './figures.ts'
-import type { LiveRow } from './monitor-state.ts'
+import type { LiveRow } from './monitor/state.ts'
 import classes from './pipelines.module.css'
-import { isIdle, rateOf, type Sample } from './sample.ts'
-import { joinedSamples } from './samples-of.ts'
+import { isIdle, rateOf, type Sample } from './monitor/sample.ts'
+import { joinedSamples } from './monitor/samples-of.ts'
 
 const charts = words.detail.charts
 
@@ -101,7 +101,7 @@ function SampleChart({ spec: { title, kind, valueOf, format, whole = false }, po
   const summary =
     last === undefined
       ? charts.noValues(title)
-      : charts.summary(title, format(last), format(Math.max(...values)), samples.length)
+      : charts.summary({ title, last: format(last), top: format(Math.max(...values)), points: samples.length })
   return (
     <section className={classes.chart}>
       <h2>{title}</h2>

@@ -1,6 +1,6 @@
-import { formatCount, formatDuration, formatPlural } from '../../components/units.ts'
+import { formatCount, formatDuration, formatPlural } from '../../components/text/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
-import type { Sample } from './sample.ts'
+import type { Sample } from './monitor/sample.ts'
 
 /** Rows per second: `12.5 rows/s`, `4,096 rows/s`; a dash when there is no figure. */
 export function formatRate(rate: number | null | undefined): string {
@@ -8,7 +8,7 @@ export function formatRate(rate: number | null | undefined): string {
   return words.rate(rate > 0 && rate < 9.95 ? rate.toFixed(1) : formatCount(Math.round(rate)))
 }
 
-/** How far a pipeline is behind, in time where that says something: `up to date`, `3 min 5 s`, `40 rows`. */
+/** The lag of a pipeline, as time if known: `up to date`, `3 min 5 s`, `40 rows`. */
 export function formatLag(sample: Pick<Sample, 'lagRows' | 'lagSeconds'> | undefined): string {
   if (sample === undefined) return words.none
   if (sample.lagRows === 0 && sample.lagSeconds === 0) return words.lagNone

@@ -1,6 +1,6 @@
 import type { Pipeline } from '../../api/types.ts'
-import { lastBatch, type LiveRow } from './monitor-state.ts'
-import { rateOf } from './sample.ts'
+import { lastBatch, type LiveRow } from './monitor/state.ts'
+import { rateOf } from './monitor/sample.ts'
 
 export const STATES = [
   'failed',
@@ -14,7 +14,7 @@ export const STATES = [
 export const SORT_KEYS = ['attention', 'name', 'rate', 'lag', 'duration', 'started'] as const
 export type SortKey = (typeof SORT_KEYS)[number]
 
-/** What the list is narrowed to. */
+/** The filters of the list. */
 export interface ListFilter {
   /** Part of a table's name, of the checkpoint or of the id, in any case. */
   readonly text: string
@@ -35,7 +35,7 @@ const RANK: Readonly<Record<Pipeline['state'], number>> = {
   stopped: 5,
 }
 
-/** The ids that a list shows, in its order. `attention`: what needs somebody first, then what runs, by sink. */
+/** The ids that a list shows, in its order. `attention`: pipelines with errors first, then running ones, by sink. */
 export function orderedIds(rows: ReadonlyMap<string, LiveRow>, filter: ListFilter, sort: ListSort): string[] {
   const text = filter.text.trim().toLowerCase()
   const shown = [...rows.values()].filter(({ pipeline }) => {

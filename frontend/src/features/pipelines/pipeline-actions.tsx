@@ -8,12 +8,12 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { PlayIcon, StopIcon, TrashIcon } from '../../components/icons.tsx'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { useDeletePipeline, useStartPipeline, useStopPipeline } from './api.ts'
-import { monitorStore } from './monitor-store.ts'
-import { restartRequest } from './start-form.ts'
+import { monitorStore } from './monitor/store.ts'
+import { restartRequest } from './start/form.ts'
 
 type Asked = 'stop' | 'restart' | 'remove'
 
-/** What can be done about a pipeline in its state, each after a question. */
+/** The actions that a pipeline's state allows, each with a confirmation. */
 export function PipelineActions({ pipeline }: { readonly pipeline: Pipeline }) {
   const canAct = useCan('DataEngineer')
   const [asked, setAsked] = useState<Asked>()

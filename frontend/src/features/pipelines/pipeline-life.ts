@@ -1,23 +1,22 @@
 import { parseTriggerInterval } from '../../../../src/domain/trigger-interval.ts'
 import type { Pipeline } from '../../api/types.ts'
-import { rateOf, type Sample } from './sample.ts'
+import { rateOf, type Sample } from './monitor/sample.ts'
 
-/** Whether a pipeline is at work, so that its figures say something of now. */
+/** Whether a pipeline is active, so that its figures are current. */
 export function isAlive({ state }: Pipeline): boolean {
   return state !== 'stopped' && state !== 'failed'
 }
 
-/** Whether the lag of the last trigger still holds: a pipeline that starts or retries after an error has not looked. */
+/** Whether the last lag is still valid: a pipeline that starts, or retries after an error, has not measured it. */
 export function isLagKnown({ state }: Pipeline): boolean {
   return state === 'running' || state === 'stopping'
 }
 
-/** Triggers without rows are told every 10 s to those who watch: what is older is over. */
+/** Triggers without rows are reported every 10 s, so an older sample is out of date. */
 const QUIET_MS = 20_000
 
 /**
- * The rate of a pipeline now, rows/s: 0 when its last batch was a while ago, for what came through then says nothing of
- * now; undefined when it has none.
+ * The current rate of a pipeline, rows/s: 0 if its last batch is out of date; undefined if it has none.
  */
 export function currentRate(pipeline: Pipeline, last: Sample | undefined, nowMs: number): number | null | undefined {
   if (last === undefined || !isAlive(pipeline)) return undefined

@@ -1,14 +1,14 @@
 import { List, Tabs } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { ApiError } from '../../api/api-error.ts'
+import { isMissing } from '../../api/api-error.ts'
 import type { Pipeline } from '../../api/types.ts'
-import { Figure, FigureRow } from '../../components/figure.tsx'
-import { Note } from '../../components/note.tsx'
+import { Figure, FigureRow } from '../../components/status/figure.tsx'
+import { Note } from '../../components/status/note.tsx'
 import { Page } from '../../components/page.tsx'
 import { RelativeTime, useNow } from '../../time/relative-time.tsx'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
-import { formatBytes, formatCount, formatDuration, formatPlural } from '../../components/units.ts'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { formatBytes, formatCount, formatDuration, formatPlural } from '../../components/text/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { definitionQuery } from '../designer/api.ts'
@@ -16,15 +16,15 @@ import { pipelineQuery, versionsQuery } from './api.ts'
 import { ChartsTab } from './charts-tab.tsx'
 import { formatLag, formatRate } from './figures.ts'
 import { HistoryTab } from './history-tab.tsx'
-import { nameOf } from './live-cells.tsx'
-import { LiveDot, NotLiveNote } from './live-status.tsx'
-import { lastBatch, type LiveRow } from './monitor-state.ts'
-import { useLiveRow, useMonitor } from './monitor-store.ts'
+import { nameOf } from './monitor/live-cells.tsx'
+import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
+import { lastBatch, type LiveRow } from './monitor/state.ts'
+import { useLiveRow, useMonitor } from './monitor/store.ts'
 import { PipelineActions } from './pipeline-actions.tsx'
 import { currentRate, isLagKnown } from './pipeline-life.ts'
 import { PipelineState } from './pipeline-state.tsx'
 import { ProgressTab } from './progress-tab.tsx'
-import { isIdle, lastSampleOf } from './sample.ts'
+import { isIdle, lastSampleOf, type Sample } from './monitor/sample.ts'
 import { SettingsTab } from './settings-tab.tsx'
 
 const detail = words.detail
@@ -66,7 +66,7 @@ export function PipelinePage() {
   )
 }
 
-/** Which version a pipeline runs, when it is no plain copy. */
+/** The version that a pipeline runs; nothing for a plain copy. */
 function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }: { readonly pipeline: Pipeline }) {
   const { data: row } = useQuery({ ...definitionQuery(id ?? ''), enabled: id !== null })
   const { data: versions } = useQuery({ ...versionsQuery(id ?? ''), enabled: id !== null })
@@ -83,7 +83,7 @@ function RunsVersion({ pipeline: { definition_id: id, version_id: versionId } }:
 }
 
 function Unknown({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
-  if (!(error instanceof ApiError && error.status === 404)) return <ErrorState error={error} onRetry={onRetry} />
+  if (!isMissing(error)) return <ErrorState error={error} onRetry={onRetry} />
   return (
     <Empty
       title={detail.notFoundTitle}
@@ -122,9 +122,6 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
   const last = lastSampleOf(pipeline)
   const batch = lastBatch(live) ?? (last && !isIdle(last) ? last : undefined)
   const now = useNow()
-  const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
-  const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
-  const isBehind = isLagKnown(pipeline) && last !== undefined && last.lagRows > 0
   return (
     <FigureRow>
       <Figure
@@ -132,18 +129,7 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
         value={formatRate(currentRate(pipeline, last, now.getTime()))}
         hint={batch && detail.rateHint(formatPlural(batch.rows, 'row'))}
       />
-      <Figure
-        label={detail.lag}
-        value={isLagKnown(pipeline) ? formatLag(last) : words.none}
-        hint={
-          isBehind &&
-          detail.lagHint(
-            formatPlural(last.lagRows, 'row'),
-            formatPlural(sum('files'), 'file'),
-            formatBytes(sum('bytes')),
-          )
-        }
-      />
+      <LagFigure pipeline={pipeline} last={last} />
       <Figure
         label={detail.duration}
         value={batch ? formatDuration(batch.durationMs) : words.none}
@@ -156,6 +142,17 @@ function Figures({ pipeline, live }: { readonly pipeline: Pipeline; readonly liv
       />
     </FigureRow>
   )
+}
+
+function LagFigure({ pipeline, last }: { readonly pipeline: Pipeline; readonly last: Sample | undefined }) {
+  if (!isLagKnown(pipeline)) return <Figure label={detail.lag} value={words.none} />
+  const lag = pipeline.last_progress?.sources.map((source) => source.lag) ?? []
+  const sum = (part: 'files' | 'bytes'): number => lag.reduce((total, one) => total + one[part], 0)
+  const isBehind = last !== undefined && last.lagRows > 0
+  const hint =
+    isBehind &&
+    detail.lagHint(formatPlural(last.lagRows, 'row'), formatPlural(sum('files'), 'file'), formatBytes(sum('bytes')))
+  return <Figure label={detail.lag} value={formatLag(last)} hint={hint} />
 }
 
 function DetailTabs({ pipeline, live }: { readonly pipeline: Pipeline; readonly live: LiveRow | undefined }) {

@@ -1,5 +1,5 @@
 import type { Pipeline } from '../../api/types.ts'
-import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
 import { pipelines as words } from '../../strings/pipelines.ts'
 
 const TONES: Readonly<Record<Pipeline['state'], StatusTone>> = {
@@ -11,7 +11,7 @@ const TONES: Readonly<Record<Pipeline['state'], StatusTone>> = {
   failed: 'bad',
 }
 
-/** The state of a pipeline as a dot and a word; what it means stands in its title. */
+/** The state of a pipeline as a dot and its name, with an explanation in the tooltip. */
 export function PipelineState({ state }: { readonly state: Pipeline['state'] }) {
   return (
     <span title={words.stateHelp[state]}>

@@ -1,14 +1,14 @@
 import { Button, SegmentedControl, TextInput } from '@mantine/core'
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useMemo, useState } from 'react'
+import { useEffect, useMemo, useState } from 'react'
 import { useCan } from '../../api/session.ts'
 import type { Pipeline } from '../../api/types.ts'
-import { DataTable, type ColumnSpec } from '../../components/data-table.tsx'
+import { DataTable, type ColumnSpec } from '../../components/table/data-table.tsx'
 import { PlusIcon, SearchIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { formatSort, parseSort, type Sort } from '../../components/sorting.ts'
-import { Empty, Loading } from '../../components/states.tsx'
-import { formatCount } from '../../components/units.ts'
+import { Empty, Loading } from '../../components/status/states.tsx'
+import { formatCount } from '../../components/text/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import { useSearchParams } from '../../use-search-params.ts'
 import { countByState, orderedIds, SORT_KEYS, type SortKey, STATES } from './list-order.ts'
@@ -21,41 +21,50 @@ import {
   StateCell,
   TrendCell,
   TriggerCell,
-} from './live-cells.tsx'
-import { LiveDot, NotLiveNote } from './live-status.tsx'
-import { monitorStore, useMonitor, usePipelineIds } from './monitor-store.ts'
+} from './monitor/live-cells.tsx'
+import { LiveDot, NotLiveNote } from './monitor/live-status.tsx'
+import { monitorStore, useMonitor, usePipelineIds } from './monitor/store.ts'
 import classes from './pipelines.module.css'
 
 interface Row {
   readonly id: string
 }
 
-/** Sorts by figures are looked at anew so often, so that rows do not jump under the pointer. */
+/** How often a list that is sorted by live figures is sorted again, so that rows do not jump under the pointer. */
 const RESORT_MS = 3000
 
 const COLUMNS: readonly ColumnSpec<Row>[] = [
-  column('state', '96px', ({ id }) => <StateCell id={id} />, 'attention'),
-  column('name', 'minmax(132px, 1fr)', ({ id }) => <NameCell id={id} />, 'name'),
-  figure('rate', '112px', ({ id }) => <RateCell id={id} />, 'rate'),
-  { ...figure('lag', '110px', ({ id }) => <LagCell id={id} />, 'lag'), hideOnPhone: true },
-  { ...figure('duration', '90px', ({ id }) => <DurationCell id={id} />, 'duration'), hideOnPhone: true },
-  { ...column('trend', '144px', ({ id }) => <TrendCell id={id} />), hideOnPhone: true, hideOnNarrow: true },
-  { ...column('trigger', '100px', ({ id }) => <TriggerCell id={id} />), hideOnPhone: true, hideOnNarrow: true },
-  { ...figure('last', '110px', ({ id }) => <LastCell id={id} />), hideOnPhone: true },
+  column('state', { width: '96px', cell: ({ id }) => <StateCell id={id} />, sortKey: 'attention' }),
+  column('name', { width: 'minmax(132px, 1fr)', cell: ({ id }) => <NameCell id={id} />, sortKey: 'name' }),
+  figure('rate', { width: '112px', cell: ({ id }) => <RateCell id={id} />, sortKey: 'rate' }),
+  figure('lag', { width: '110px', cell: ({ id }) => <LagCell id={id} />, sortKey: 'lag', hideOnPhone: true }),
+  figure('duration', {
+    width: '90px',
+    cell: ({ id }) => <DurationCell id={id} />,
+    sortKey: 'duration',
+    hideOnPhone: true,
+  }),
+  column('trend', { width: '144px', cell: ({ id }) => <TrendCell id={id} />, hideOnPhone: true, hideOnNarrow: true }),
+  column('trigger', {
+    width: '100px',
+    cell: ({ id }) => <TriggerCell id={id} />,
+    hideOnPhone: true,
+    hideOnNarrow: true,
+  }),
+  figure('last', { width: '110px', cell: ({ id }) => <LastCell id={id} />, hideOnPhone: true }),
 ]
 
-function column(
-  id: keyof typeof words.list.columns,
-  width: string,
-  cell: (row: Row) => ReactNode,
-  sortKey?: SortKey,
-): ColumnSpec<Row> {
-  // The rows come in their order: the value only says that the column can be sorted by.
+interface ColumnOptions extends Pick<ColumnSpec<Row>, 'width' | 'cell' | 'hideOnPhone' | 'hideOnNarrow'> {
+  /** What the column sorts by; without it the column is not sortable. */
+  readonly sortKey?: SortKey
+}
+
+function column(id: keyof typeof words.list.columns, { sortKey, ...options }: ColumnOptions): ColumnSpec<Row> {
+  // The rows are sorted already: the value only makes the column sortable.
   return {
     id: sortKey ?? id,
     header: words.list.columns[id],
-    width,
-    cell,
+    ...options,
     ...(sortKey ? { sortValue: () => 0 } : {}),
   }
 }
@@ -165,7 +174,7 @@ function useOrderedRows(ids: readonly string[], { text, state, sort }: Shown): r
       rowById.set(id, known)
       return known
     })
-    // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` and `turn` say when the store is to be read again
+    // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` and `turn` decide when to read the store again
   }, [ids, turn, text, state, key, descending])
 }
 
@@ -176,7 +185,7 @@ interface StateFilterProps {
 }
 
 function StateFilter({ ids, state, onChange }: StateFilterProps) {
-  // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` says when the store is to be read again
+  // oxlint-disable-next-line react-hooks/exhaustive-deps -- `ids` decides when to read the store again
   const counts = useMemo(() => countByState(monitorStore.rows), [ids])
   const shown = STATES.filter((one) => counts[one] > 0 || one === state)
   return (

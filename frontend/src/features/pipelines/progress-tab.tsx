@@ -1,12 +1,12 @@
 import type { Pipeline } from '../../api/types.ts'
-import { CodeBlock } from '../../components/code-block.tsx'
-import { formatDuration } from '../../components/units.ts'
+import { CodeBlock } from '../../components/text/code-block.tsx'
+import { formatDuration } from '../../components/text/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import classes from './pipelines.module.css'
 
 const progress = words.detail.progress
 
-/** The last progress as the interface tells it, and where its time went. */
+/** The last progress from the API, and its time by phase. */
 export function ProgressTab({ pipeline: { last_progress: last } }: { readonly pipeline: Pipeline }) {
   if (!last) return <p className={classes.note}>{progress.none}</p>
   return (

@@ -19,7 +19,7 @@ export function pipelinesRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/pipelines/new',
-      component: lazyRouteComponent(() => import('./start-page.tsx'), 'StartPipelinePage'),
+      component: lazyRouteComponent(() => import('./start/page.tsx'), 'StartPipelinePage'),
     }),
     createRoute({
       getParentRoute: () => root,

@@ -1,15 +1,15 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { Pipeline } from '../../api/types.ts'
-import { Copyable } from '../../components/copyable.tsx'
+import { Copyable } from '../../components/text/copyable.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
-import { formatBytes, formatCount } from '../../components/units.ts'
+import { formatBytes, formatCount } from '../../components/text/units.ts'
 import { pipelines as words } from '../../strings/pipelines.ts'
 import classes from './pipelines.module.css'
 
 const settings = words.detail.settings
 
-/** How a pipeline was started, and what it is called where. */
+/** The settings and IDs of a pipeline. */
 export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
   const { source_tables: sources, sink_table: sink } = pipeline
   return (

@@ -2,9 +2,9 @@ import { useQuery } from '@tanstack/react-query'
 import { serviceHealthQuery } from '../../api/service-health.ts'
 import { useMe } from '../../api/session.ts'
 import type { ServiceHealth } from '../../api/types.ts'
-import { ErrorState, Loading } from '../../components/states.tsx'
-import { StatusDot, type StatusTone } from '../../components/status-dot.tsx'
-import { formatDuration } from '../../components/units.ts'
+import { ErrorState, Loading } from '../../components/status/states.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
+import { formatDuration } from '../../components/text/units.ts'
 import { aboutStrings as strings } from '../../strings/settings.ts'
 import { roleName } from '../../strings/shell.ts'
 import { SettingsFrame } from './settings-frame.tsx'
@@ -17,7 +17,7 @@ const TONES: Readonly<Record<ServiceHealth['checks']['state'], StatusTone>> = {
   not_configured: 'idle',
 }
 
-/** The service: its version, and whether what it stands on works. */
+/** The version of the service, and the health of its components. */
 export function AboutPage() {
   const { data, error, isError, refetch } = useQuery(serviceHealthQuery)
   return (

@@ -22,7 +22,7 @@ export interface SavedConfig {
   readonly affected: readonly string[]
 }
 
-/** Has another catalog opened and used; refused with 412 when it is not any more the one that was seen. */
+/** Sets another catalog; refused with 412 if the configuration has changed since it was read. */
 export async function setConfig(body: SetCatalogConfigRequest, tag: string | null): Promise<SavedConfig> {
   const headers: Record<string, string> = tag === null ? {} : { 'If-Match': tag }
   const answer = await api.send<SetCatalogConfigResult>('PUT', CONFIG_PATH, { body, headers })
@@ -39,12 +39,12 @@ export const tokensQuery = infiniteQueryOptions({
   getNextPageParam: ({ next }) => next,
 })
 
-/** Makes a token; the answer is the only one that has it. */
+/** Creates a token; only this response contains it. */
 export function createToken(request: CreateTokenRequest): Promise<CreatedToken> {
   return api.post('/api/auth/tokens', request)
 }
 
-/** Ends a token at once. */
+/** Revokes a token immediately. */
 export function revokeToken(id: string): Promise<undefined> {
   return api.del(`/api/auth/tokens/${encodeURIComponent(id)}`)
 }
@@ -55,17 +55,17 @@ export const webhooksQuery = queryOptions({
   queryFn: ({ signal }) => api.get<WebhookList>('/api/webhooks', { signal }),
 })
 
-/** Adds a webhook; the answer is the only one that has its secret. */
+/** Creates a webhook; only this response contains its secret. */
 export function createWebhook(request: CreateWebhookRequest): Promise<CreatedWebhook> {
   return api.post('/api/webhooks', request)
 }
 
-/** Ends a webhook and what is on its way. */
+/** Deletes a webhook and its pending deliveries. */
 export function deleteWebhook(id: string): Promise<undefined> {
   return api.del(`/api/webhooks/${encodeURIComponent(id)}`)
 }
 
-/** What was sent to a webhook or is on its way, newest first, page by page. */
+/** Deliveries to a webhook, newest first, page by page. */
 export const deliveriesQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ['webhooks', 'deliveries', id],

@@ -1,21 +1,18 @@
 import { ActionIcon, Button, Text, TextInput } from '@mantine/core'
-import { REDACTED } from '../../../../src/domain/uri-password.ts'
+import type { UseFormReturnType } from '@mantine/form'
+import { REDACTED } from '../../../../src/domain/network/uri-password.ts'
 import { PlusIcon, TrashIcon } from '../../components/icons.tsx'
 import { catalogStrings as strings } from '../../strings/settings.ts'
-import type { PropertyRow } from './catalog-form.ts'
+import type { CatalogForm } from './catalog/form.ts'
 import classes from './settings.module.css'
 
-interface PropertyRowsProps {
-  readonly rows: readonly PropertyRow[]
-  readonly problems: ReadonlyMap<string, string>
-  readonly onChange: (rows: readonly PropertyRow[]) => void
-}
-
-/** The further properties of a catalog as rows that can be changed, added and removed. */
-export function PropertyRows({ rows, problems, onChange }: PropertyRowsProps) {
-  const change = (id: number, part: Partial<PropertyRow>): void =>
-    onChange(rows.map((row) => (row.id === id ? { ...row, ...part } : row)))
-  const add = (): void => onChange([...rows, { id: Math.max(0, ...rows.map(({ id }) => id)) + 1, key: '', value: '' }])
+/** The additional properties of a catalog, as rows that can be changed, added and removed. */
+export function PropertyRows({ form }: { readonly form: UseFormReturnType<CatalogForm> }) {
+  const rows = form.values.properties
+  const add = (): void => {
+    const id = Math.max(0, ...rows.map((row) => row.id)) + 1
+    form.insertListItem('properties', { id, key: '', value: '' })
+  }
   return (
     <fieldset className={classes.fieldset}>
       <legend>{strings.properties}</legend>
@@ -27,27 +24,24 @@ export function PropertyRows({ rows, problems, onChange }: PropertyRowsProps) {
           {strings.noProperties}
         </Text>
       ) : undefined}
-      {rows.map((row) => (
+      {rows.map((row, index) => (
         <div key={row.id} className={classes.property}>
           <TextInput
             aria-label={strings.property}
             placeholder={strings.property}
-            value={row.key}
-            error={problems.get(`property:${row.id}`)}
-            onChange={({ currentTarget }) => change(row.id, { key: currentTarget.value })}
+            {...form.getInputProps(`properties.${index}.key`)}
           />
           <TextInput
             aria-label={`${strings.value}: ${row.key}`}
             placeholder={strings.value}
-            value={row.value}
             description={row.value === REDACTED ? strings.kept : undefined}
             inputWrapperOrder={['label', 'input', 'description', 'error']}
-            onChange={({ currentTarget }) => change(row.id, { value: currentTarget.value })}
+            {...form.getInputProps(`properties.${index}.value`)}
           />
           <ActionIcon
             aria-label={strings.remove(row.key)}
             size={30}
-            onClick={() => onChange(rows.filter(({ id }) => id !== row.id))}
+            onClick={() => form.removeListItem('properties', index)}
           >
             <TrashIcon />
           </ActionIcon>

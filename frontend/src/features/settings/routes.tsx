@@ -27,17 +27,17 @@ export function settingsRoutes(root: Root) {
     createRoute({
       getParentRoute: () => root,
       path: '/settings/catalog',
-      component: lazyRouteComponent(() => import('./catalog-page.tsx'), 'CatalogPage'),
+      component: lazyRouteComponent(() => import('./catalog/page.tsx'), 'CatalogPage'),
     }),
     createRoute({
       getParentRoute: () => root,
       path: '/settings/tokens',
-      component: lazyRouteComponent(() => import('./tokens-page.tsx'), 'TokensPage'),
+      component: lazyRouteComponent(() => import('./tokens/tokens-page.tsx'), 'TokensPage'),
     }),
     createRoute({
       getParentRoute: () => root,
       path: '/settings/webhooks',
-      component: lazyRouteComponent(() => import('./webhooks-page.tsx'), 'WebhooksPage'),
+      component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
     }),
   ] as const
 }

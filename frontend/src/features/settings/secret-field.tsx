@@ -1,7 +1,7 @@
 import { TextInput } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { Notice } from '../../components/notice.tsx'
-import { CopyIconButton } from '../../components/copyable.tsx'
+import { Notice } from '../../components/status/notice.tsx'
+import { CopyIconButton } from '../../components/text/copyable.tsx'
 import classes from './settings.module.css'
 
 interface SecretFieldProps {
@@ -25,7 +25,7 @@ export function SecretField({ label, value, description }: SecretFieldProps) {
   )
 }
 
-/** What to know about a secret that is about to be gone. */
+/** A warning about a secret that is shown only once. */
 export function SecretText({ children }: { readonly children: ReactNode }) {
   return (
     <Notice tone="warn" role="status">

@@ -19,7 +19,7 @@ interface SettingsFrameProps {
   readonly children: ReactNode
 }
 
-/** The frame of all settings: their pages beside each other, and the one that is open. */
+/** The layout of the settings: tabs, and the open page. */
 export function SettingsFrame({ tab, lead, actions, fill = false, children }: SettingsFrameProps) {
   return (
     <Page title={strings.pageTitle(strings.tabs[tab])} fill={fill}>

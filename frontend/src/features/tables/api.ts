@@ -54,7 +54,7 @@ export const snapshotsQuery = (table: string) => listing<SnapshotList>(table, 's
 export const filesQuery = (table: string) => listing<FileList>(table, 'files')
 /** Partitions of the current snapshot, a page at a time. */
 export const partitionsQuery = (table: string) => listing<PartitionList>(table, 'partitions')
-/** When which snapshot was current, newest first, a page at a time. */
+/** The history of the current snapshot, newest first, a page at a time. */
 export const historyQuery = (table: string) => listing<HistoryList>(table, 'history')
 
 /** The latest operations on a table. */
@@ -64,7 +64,7 @@ export const tableOperationsQuery = (table: string) =>
     queryFn: ({ signal }) => api.get<OperationList>('/api/operations', { query: { table, page_size: 5 }, signal }),
   })
 
-/** Reads all of a table again, after something changed it. */
+/** Reloads everything about a table after a change. */
 export async function forgetTable(table: string): Promise<void> {
   await Promise.all([
     queryClient.invalidateQueries({ queryKey: ['table', table] }),
@@ -72,12 +72,12 @@ export async function forgetTable(table: string): Promise<void> {
   ])
 }
 
-/** What an action would do, and the plan under which exactly that can be applied; nothing is changed. */
+/** The preview of an action, with the id of its plan; changes nothing. */
 export function previewAction(endpoint: string, request: Readonly<Record<string, unknown>>): Promise<OperationResult> {
   return api.post<OperationResult>(endpoint, { ...request, dry_run: true })
 }
 
-/** Starts what the same request planned; `PLAN_STALE` when the table has moved since. */
+/** Applies a plan; `PLAN_STALE` if the table has changed since. */
 export function applyPlan(
   endpoint: string,
   request: Readonly<Record<string, unknown>>,

@@ -1,14 +1,14 @@
 import { type ReactNode, useContext } from 'react'
 import type { TableHealth, TableListItem } from '../../api/types.ts'
-import { ScoreBar } from '../../components/score.tsx'
-import { errorText } from '../../components/states.tsx'
-import { formatPlural } from '../../components/units.ts'
+import { ScoreBar } from '../../components/status/score.tsx'
+import { errorText } from '../../components/status/states.tsx'
+import { formatPlural } from '../../components/text/units.ts'
 import { common, operations } from '../../strings/common.ts'
 import { tables as words } from '../../strings/tables.ts'
 import classes from './tables.module.css'
 import { HealthOfRow, useKnownHealth } from './use-health.ts'
 
-/** Asks for the health of a table once for all cells of its row. */
+/** Requests the health of a table once for all cells of its row. */
 export function HealthScope({ row, children }: { readonly row: TableListItem; readonly children: ReactNode }) {
   return <HealthOfRow value={useKnownHealth(row.table)}>{children}</HealthOfRow>
 }
@@ -32,7 +32,7 @@ export function TableScore() {
   )
 }
 
-/** What would help a table most, in few words. */
+/** A short recommendation for a table. */
 export function TableAdvice() {
   const { health, error } = useContext(HealthOfRow)
   if (error !== undefined) return <span className={classes.dim}>{errorText(error)}</span>

@@ -3,29 +3,29 @@ import { queryClient } from '../../api/query-client.ts'
 import type { TableHealth } from '../../api/types.ts'
 import { healthQuery } from './api.ts'
 
-/** What a list knows of a table's health. */
+/** The health of a table in a list. */
 export interface KnownHealth {
   readonly health?: TableHealth
   readonly error?: unknown
 }
 
 const AT_ONCE = 4
-/** As long as rows come into view faster than this, somebody scrolls and most of them only fly by: none is asked for. */
+/** While rows appear faster than this, the user is scrolling, and no health is requested. */
 const SETTLE_MS = 100
-/** A row that stays in view is asked for after so long, whatever else comes. */
+/** The health of a row that stays visible is requested after this time. */
 const PATIENCE_MS = 500
 const FRESH_MS = 60_000
 const NOTHING: KnownHealth = {}
 
 interface Watched {
   watchers: number
-  /** Calls the request off; undefined as long as none was begun. */
+  /** Cancels the request; undefined until one is started. */
   stop?: AbortController
 }
 
 /**
- * Health of tables for lists: asked for while somebody looks, few at a time, and given up when nobody does any more.
- * What was read stays, so that a list can be sorted by it.
+ * Health of tables for lists: requested while a table is subscribed, a few at a time, and cancelled when it no longer
+ * is. Results are kept, so that a list can be sorted by them.
  */
 class HealthStore {
   readonly #known = new Map<string, KnownHealth>()
@@ -33,23 +33,23 @@ class HealthStore {
   readonly #listeners = new Map<string, Set<() => void>>()
   readonly #allListeners = new Set<() => void>()
   readonly #limiter = new Limiter(AT_ONCE)
-  /** When each of the tables that wait for quiet came into view, the longest first. */
+  /** When each table came into view that waits for scrolling to stop; oldest first. */
   readonly #settling = new Map<string, number>()
   #lastCameAt = 0
   #settleTimer: ReturnType<typeof setTimeout> | undefined
   #version = 0
 
-  /** What is known of a table; the same object until something changes. */
+  /** The known health of a table; the same object until it changes. */
   get(table: string): KnownHealth {
     return this.#known.get(table) ?? NOTHING
   }
 
-  /** Grows with everything that becomes known. */
+  /** Increases with every change. */
   get version(): number {
     return this.#version
   }
 
-  /** Listens to one table, and has it asked for as long as anybody listens. */
+  /** Subscribes to one table; its health is requested while it has subscribers. */
   watch(table: string, listener: () => void): () => void {
     const listeners = this.#listeners.get(table) ?? new Set()
     this.#listeners.set(table, listeners.add(listener))
@@ -61,13 +61,13 @@ class HealthStore {
     }
   }
 
-  /** Listens to all that becomes known; asks for nothing. */
+  /** Subscribes to all changes, without requesting anything. */
   watchAll(listener: () => void): () => void {
     this.#allListeners.add(listener)
     return () => this.#allListeners.delete(listener)
   }
 
-  /** Has these tables asked for until it is called off. */
+  /** Requests the health of these tables until the returned function is called. */
   wantAll(tables: readonly string[]): () => void {
     const releases = tables.map((table) => this.#want(table, (watched) => this.#start(table, watched)))
     return () => {
@@ -136,5 +136,5 @@ class HealthStore {
   }
 }
 
-/** The one store of the page. */
+/** The shared store of the page. */
 export const healthStore = new HealthStore()

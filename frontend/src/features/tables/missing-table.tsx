@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { configQuery } from '../../api/catalog-config.ts'
-import { Empty } from '../../components/states.tsx'
+import { Empty } from '../../components/status/states.tsx'
 import { tables as words } from '../../strings/tables.ts'
 
-/** What is shown for a table that the catalog does not have: which catalog that is, as a link may be older than a switch. */
+/** Shown for a table that does not exist, with the name of the catalog, because the link may be from another catalog. */
 export function MissingTable({ table }: { readonly table: string }) {
   const { data } = useQuery(configQuery)
   return (

@@ -6,14 +6,14 @@ import { shell } from '../../strings/shell.ts'
 import { health as words } from '../../strings/tables.ts'
 import { type ActionKind, ACTIONS, isActionKind } from './actions/action-specs.ts'
 import classes from './recommended-actions.module.css'
-import type { TabProps } from './tab-props.ts'
+import type { TabProps } from './tabs/tab-props.ts'
 
 interface RecommendedActionsProps {
   readonly health: TableHealth
   readonly onAction: TabProps['onAction']
 }
 
-/** What would make a table better, each with its gain and one button that previews it. */
+/** The recommended actions for a table, each with its gain and a preview button. */
 export function RecommendedActions({ health, onAction }: RecommendedActionsProps) {
   return (
     <section>

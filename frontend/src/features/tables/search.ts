@@ -13,15 +13,15 @@ export const TABLE_TABS = [
 
 export type TableTab = (typeof TABLE_TABS)[number]
 
-/** What the address of the table list holds. */
+/** The search parameters of the table list. */
 export interface ListSearch {
-  /** Words of the name. */
+  /** Text that the name must contain. */
   readonly q?: string
   readonly namespace?: string
   readonly sort?: string
 }
 
-/** What the address of a table holds. */
+/** The search parameters of a table page. */
 export interface TableSearch {
   readonly tab?: TableTab
   readonly sort?: string
@@ -38,7 +38,7 @@ export interface TableSearch {
 
 type Given = Readonly<Record<string, unknown>>
 
-/** The search of the table list out of what an address holds. */
+/** Parses the search parameters of the table list. */
 export function parseListSearch(given: Given): ListSearch {
   return { ...text(given, 'q'), ...text(given, 'namespace'), ...text(given, 'sort') }
 }

@@ -2,19 +2,19 @@ import { Tabs } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ComponentType, lazy, Suspense } from 'react'
-import { ApiError } from '../../api/api-error.ts'
-import { CopyIconButton } from '../../components/copyable.tsx'
+import { isMissing } from '../../api/api-error.ts'
+import { CopyIconButton } from '../../components/text/copyable.tsx'
 import { Page } from '../../components/page.tsx'
-import { ErrorState, Loading } from '../../components/states.tsx'
+import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { table as words, tables } from '../../strings/tables.ts'
 import { ActionsMenu } from './actions/actions-menu.tsx'
 import { isActionKind } from './actions/action-specs.ts'
 import { overviewQuery } from './api.ts'
 import { MissingTable } from './missing-table.tsx'
-import { OverviewTab } from './overview-tab.tsx'
+import { OverviewTab } from './tabs/overview-tab.tsx'
 import { TABLE_TABS, type TableSearch, type TableTab } from './search.ts'
 import classes from './table-page.module.css'
-import type { TabProps } from './tab-props.ts'
+import type { TabProps } from './tabs/tab-props.ts'
 
 const page = getRouteApi('/tables/$table')
 
@@ -22,32 +22,34 @@ const ActionDrawer = lazy(async () => ({ default: (await import('./actions/actio
 
 const TABS: Readonly<Record<TableTab, ComponentType<TabProps>>> = {
   overview: OverviewTab,
-  schema: lazy(async () => ({ default: (await import('./schema-tab.tsx')).SchemaTab })),
-  health: lazy(async () => ({ default: (await import('./health-tab.tsx')).HealthTab })),
+  schema: lazy(async () => ({ default: (await import('./tabs/schema-tab.tsx')).SchemaTab })),
+  health: lazy(async () => ({ default: (await import('./tabs/health-tab.tsx')).HealthTab })),
   snapshots: lazy(async () => ({ default: (await import('./snapshots/snapshots-tab.tsx')).SnapshotsTab })),
-  files: lazy(async () => ({ default: (await import('./files-tab.tsx')).FilesTab })),
-  partitions: lazy(async () => ({ default: (await import('./partitions-tab.tsx')).PartitionsTab })),
-  refs: lazy(async () => ({ default: (await import('./refs-tab.tsx')).RefsTab })),
-  history: lazy(async () => ({ default: (await import('./history-tab.tsx')).HistoryTab })),
-  properties: lazy(async () => ({ default: (await import('./properties-tab.tsx')).PropertiesTab })),
+  files: lazy(async () => ({ default: (await import('./tabs/files-tab.tsx')).FilesTab })),
+  partitions: lazy(async () => ({ default: (await import('./tabs/partitions-tab.tsx')).PartitionsTab })),
+  refs: lazy(async () => ({ default: (await import('./tabs/refs-tab.tsx')).RefsTab })),
+  history: lazy(async () => ({ default: (await import('./tabs/history-tab.tsx')).HistoryTab })),
+  properties: lazy(async () => ({ default: (await import('./tabs/properties-tab.tsx')).PropertiesTab })),
 }
 
-/** Views that are as long as they are; in the others a list takes the height that is left. */
+/** Tabs that scroll with the page; in the others a list fills the available height. */
 const FLOWING: readonly TableTab[] = ['overview', 'health']
 
 const ACTION_CLOSED = { action: '', recommended: '', target: '', op: '' } as const
+
+/** Changes a part of the search parameters; with `replace`, without a new entry in the history. */
+type ChangeSearch = (part: TableSearch | typeof ACTION_CLOSED, replace?: boolean) => void
 
 /** One table: its views as tabs, and what can be done to it in a drawer at the side. */
 export function TablePage() {
   const { table } = page.useParams()
   const search = page.useSearch()
   const navigate = useNavigate({ from: '/tables/$table' })
-  const change = (part: TableSearch | typeof ACTION_CLOSED, replace = false): void => {
+  const change: ChangeSearch = (part, replace = false) => {
     void navigate({ search: (before) => ({ ...before, ...part }), replace })
   }
   const overview = useQuery(overviewQuery(table))
   const { tab = 'overview', action } = search
-  const Tab = TABS[tab]
   return (
     <Page
       title={table}
@@ -59,32 +61,7 @@ export function TablePage() {
       {overview.isError ? (
         <TableError table={table} error={overview.error} onRetry={() => void overview.refetch()} />
       ) : (
-        <Tabs
-          value={tab}
-          onChange={(next) => next !== null && change(tabSearch(next))}
-          className={classes.panel}
-          keepMounted={false}
-        >
-          <div className={classes.tabs}>
-            <Tabs.List aria-label={words.tabsLabel}>
-              {TABLE_TABS.map((name) => (
-                <Tabs.Tab key={name} value={name}>
-                  {words.tabs[name]}
-                </Tabs.Tab>
-              ))}
-            </Tabs.List>
-          </div>
-          <Tabs.Panel value={tab} className={classes.panel}>
-            <Suspense fallback={<Loading />}>
-              <Tab
-                table={table}
-                search={search}
-                onSearch={(part) => change(part, true)}
-                onAction={(kind, given) => change({ ...ACTION_CLOSED, action: kind, ...given })}
-              />
-            </Suspense>
-          </Tabs.Panel>
-        </Tabs>
+        <TableTabs table={table} search={search} onChange={change} />
       )}
       {isActionKind(action) && !overview.isError && (
         <Suspense fallback={null}>
@@ -102,6 +79,45 @@ export function TablePage() {
   )
 }
 
+interface TableTabsProps {
+  readonly table: string
+  readonly search: TableSearch
+  readonly onChange: ChangeSearch
+}
+
+function TableTabs({ table, search, onChange }: TableTabsProps) {
+  const { tab = 'overview' } = search
+  const Tab = TABS[tab]
+  return (
+    <Tabs
+      value={tab}
+      onChange={(next) => next !== null && onChange(tabSearch(next))}
+      className={classes.panel}
+      keepMounted={false}
+    >
+      <div className={classes.tabs}>
+        <Tabs.List aria-label={words.tabsLabel}>
+          {TABLE_TABS.map((name) => (
+            <Tabs.Tab key={name} value={name}>
+              {words.tabs[name]}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+      </div>
+      <Tabs.Panel value={tab} className={classes.panel}>
+        <Suspense fallback={<Loading />}>
+          <Tab
+            table={table}
+            search={search}
+            onSearch={(part) => onChange(part, true)}
+            onAction={(kind, given) => onChange({ ...ACTION_CLOSED, action: kind, ...given })}
+          />
+        </Suspense>
+      </Tabs.Panel>
+    </Tabs>
+  )
+}
+
 function TableError({
   table,
   error,
@@ -111,8 +127,7 @@ function TableError({
   readonly error: unknown
   readonly onRetry: () => void
 }) {
-  const isMissing = error instanceof ApiError && error.status === 404
-  return isMissing ? <MissingTable table={table} /> : <ErrorState error={error} onRetry={onRetry} />
+  return isMissing(error) ? <MissingTable table={table} /> : <ErrorState error={error} onRetry={onRetry} />
 }
 
 /** Filters and orders belong to the tab that is left. */

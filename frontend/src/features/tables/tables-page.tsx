@@ -5,13 +5,13 @@ import { useCallback, useDeferredValue, useMemo } from 'react'
 import { useCan } from '../../api/session.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { TableListItem } from '../../api/types.ts'
-import { DataTable } from '../../components/data-table.tsx'
+import { DataTable } from '../../components/table/data-table.tsx'
 import { SearchIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { formatSort, parseSort, type Sort } from '../../components/sorting.ts'
-import { Empty, ErrorState, Loading } from '../../components/states.tsx'
-import { formatCount, formatPlural } from '../../components/units.ts'
-import { findByName } from '../../components/find-by-name.ts'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { formatCount, formatPlural } from '../../components/text/units.ts'
+import { findByName } from '../../components/text/find-by-name.ts'
 import { tables as words } from '../../strings/tables.ts'
 import { HealthScope } from './health-cells.tsx'
 import { healthStore } from './health-store.ts'
@@ -22,7 +22,7 @@ import classes from './tables.module.css'
 import { useHealthVersion } from './use-health.ts'
 
 const page = getRouteApi('/tables')
-/** Up to so many tables a list sorted by health reads all of them first. */
+/** A list of at most this many tables reads the health of all of them when it is sorted by health. */
 const MAX_READ_FOR_SORT = 500
 
 /** Every table of the catalog: search, health and last change. */
@@ -52,7 +52,7 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
     void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
   }
   const sort = parseSort(sortText, SORTABLE) ?? { column: 'table', descending: false }
-  const wanted = useDeferredValue(q) // the letter that was typed stands there before thousands of names are looked through
+  const wanted = useDeferredValue(q) // shows typed letters before thousands of names are filtered
   const shown = useMemo(() => {
     const inside = namespace === undefined ? tables : tables.filter((table) => table.namespace === namespace)
     return findByName(inside, wanted, ({ table }) => table)
@@ -104,8 +104,8 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
 const rowKey = ({ table }: TableListItem): string => table
 
 /**
- * The same rows, anew whenever more is known of their health and they are sorted by it; not where only some of them are
- * looked at, for rows must not move away from whoever scrolls.
+ * The rows; a new array when more health is known and the list is sorted by it. Large lists read only visible rows and are
+ * not sorted again, so that rows do not move while the user scrolls.
  */
 function useHealthSorted(shown: readonly TableListItem[], byHealth: boolean): readonly TableListItem[] {
   const readAll = byHealth && shown.length <= MAX_READ_FOR_SORT

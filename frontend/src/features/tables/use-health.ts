@@ -1,10 +1,10 @@
 import { createContext, useCallback, useEffect, useState, useSyncExternalStore } from 'react'
 import { healthStore, type KnownHealth } from './health-store.ts'
 
-/** What is known of the health of the table whose row this is. */
+/** The known health of the table in this row. */
 export const HealthOfRow = createContext<KnownHealth>({})
 
-/** What is known of a table's health; it is asked for while this is shown. */
+/** The known health of a table; it is requested while the component is shown. */
 export function useKnownHealth(table: string): KnownHealth {
   const subscribe = useCallback((listener: () => void) => healthStore.watch(table, listener), [table])
   return useSyncExternalStore(subscribe, () => healthStore.get(table))
@@ -13,8 +13,8 @@ export function useKnownHealth(table: string): KnownHealth {
 const RENEW_MS = 400
 
 /**
- * A number that changes when more becomes known, a few times a second at most, and stands still where nobody is
- * `listening`; while `tables` are given, all of them are asked for.
+ * A number that changes when more health is known, a few times a second at most, and only while `listening`; requests the
+ * health of all `tables`.
  */
 export function useHealthVersion(tables: readonly string[] | undefined, listening: boolean): number {
   const [version, setVersion] = useState(healthStore.version)

@@ -2,7 +2,7 @@ import { Drawer, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useDeferredValue, useRef, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
-import { Forbidden, Loading } from '../../../components/states.tsx'
+import { Forbidden, Loading } from '../../../components/status/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
 import { common, operations } from '../../../strings/common.ts'
 import { about, actions as words } from '../../../strings/table-actions.ts'
@@ -23,7 +23,7 @@ export interface ActionDrawerProps {
   readonly onClose: () => void
 }
 
-/** A form at the side: options, preview, live progress, and what came of it; the address holds where it stands. */
+/** A drawer with options, preview, live progress and result of an action; the URL contains the current step. */
 export function ActionDrawer({ table, kind, search, onChange, onClose }: ActionDrawerProps) {
   const name = operations.names[kind] ?? kind
   const drawer = useRef<HTMLDivElement>(null)
@@ -70,8 +70,7 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
   }
   if (!allowed) return <Forbidden role={spec.minRole} />
   if (wantsRecommended && health.isPending) return <Loading lines={4} />
-  const actions = wantsRecommended ? (health.data?.actions ?? []) : []
-  const recommended = actions.find(({ operation }) => operation === kind)
+  const recommended = wantsRecommended ? health.data?.actions.find(({ operation }) => operation === kind) : undefined
   return (
     <ActionSteps
       drawer={drawer}

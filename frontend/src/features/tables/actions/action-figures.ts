@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatDelta } from '../../../components/units.ts'
+import { formatBytes, formatCount, formatDelta } from '../../../components/text/units.ts'
 import { details as names, digest } from '../../../strings/table-actions.ts'
 import type { ActionKind } from './action-specs.ts'
 
@@ -56,7 +56,7 @@ export function figuresOf(kind: ActionKind, details: Details): readonly NamedFig
   })
 }
 
-/** Whether a preview says that applying it would change nothing. */
+/** Whether applying a preview would change nothing. */
 export function isNothingToDo(kind: ActionKind, details: Details): boolean {
   switch (kind) {
     case 'compact':
@@ -81,7 +81,7 @@ export interface Comparison {
   readonly before: string
   readonly after: string
   readonly delta: string
-  /** Whether the change is one that an operation is run for; undefined for what is neither good nor bad. */
+  /** Whether the change is an improvement; undefined if it is neutral. */
   readonly better: boolean | undefined
   readonly changed: boolean
 }
@@ -108,7 +108,7 @@ export function compareHealth(before: Details, after: Details): readonly Compari
   })
 }
 
-/** Every change adds one of these: that is no harm done by it. */
+/** Every change adds one of these, so an increase is not a warning. */
 const GROWS: ReadonlySet<string> = new Set(['snapshot_count', 'manifest_count'])
 
 function betterOf(name: string, more: boolean): boolean | undefined {

@@ -1,13 +1,14 @@
 import { Autocomplete, Button, Checkbox, Collapse, Select, Stack, Textarea, TextInput } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { ChevronDownIcon, ChevronRightIcon } from '../../../components/icons.tsx'
 import { useZone } from '../../../time/time-settings.ts'
 import { actions as words, fields as texts } from '../../../strings/table-actions.ts'
 import { schemaQuery } from '../api.ts'
 import type { FieldSpec } from './action-specs.ts'
 import type { EffectiveDefaults } from './effective-defaults.ts'
-import { type FormErrors, type FormValues, isAsked } from './form-values.ts'
+import { type FormValues, isAsked } from './form-values.ts'
 
 export interface ActionFormProps {
   readonly table: string
@@ -15,11 +16,12 @@ export interface ActionFormProps {
   /** What holds for fields that are left empty. */
   readonly defaults: EffectiveDefaults
   readonly values: FormValues
-  readonly errors: FormErrors
-  readonly onChange: (values: FormValues) => void
+  /** Messages by field. */
+  readonly errors: Readonly<Record<string, ReactNode>>
+  readonly onChange: (field: string, value: string | boolean) => void
 }
 
-/** The fields of an action; rarely used ones are folded away until they are asked for or hold something. */
+/** The fields of an action; rarely used ones are collapsed unless they have a value. */
 export function ActionForm({ table, fields, defaults, values, errors, onChange }: ActionFormProps) {
   const main = fields.filter((field) => field.advanced !== true)
   const advanced = fields.filter((field) => field.advanced === true)
@@ -34,7 +36,7 @@ export function ActionForm({ table, fields, defaults, values, errors, onChange }
         placeholder={defaults[field.name]}
         value={values[field.name]}
         error={errors[field.name]}
-        onChange={(value) => onChange({ ...values, [field.name]: value })}
+        onChange={(value) => onChange(field.name, value)}
       />
     )
   return (
@@ -70,7 +72,7 @@ interface ActionFieldProps {
   readonly field: FieldSpec
   readonly placeholder: string | undefined
   readonly value: string | boolean | undefined
-  readonly error: string | undefined
+  readonly error: ReactNode
   readonly onChange: (value: string | boolean) => void
 }
 
@@ -154,7 +156,7 @@ function ActionField({ table, field, placeholder, value, error, onChange }: Acti
 interface ColumnSelectProps {
   readonly table: string
   readonly label: string
-  readonly error: string | undefined
+  readonly error: ReactNode
   readonly required: boolean
   readonly value: string
   readonly onChange: (value: string) => void

@@ -34,10 +34,10 @@ export interface FieldSpec {
   readonly label: string
   readonly hint?: string
   readonly required?: boolean
-  /** Stands under "More options". */
+  /** Shown under "More options". */
   readonly advanced?: boolean
   readonly choices?: Readonly<Record<string, string>>
-  /** Only asked for while another field has this value. */
+  /** Only shown while another field has this value. */
   readonly when?: { readonly field: string; readonly is: string }
   /** Not a field of the request: it decides about others. */
   readonly local?: boolean
@@ -46,7 +46,7 @@ export interface FieldSpec {
 export interface ActionSpec {
   readonly endpoint: string
   readonly minRole: Role
-  /** Takes something away that cannot be brought back. */
+  /** Deletes something that cannot be restored. */
   readonly destructive?: boolean
   readonly fields: readonly FieldSpec[]
   /** The field that a column or snapshot of the address fills. */
@@ -117,7 +117,7 @@ const ADD_COLUMN: readonly FieldSpec[] = [
 
 const FORCE: FieldSpec = { name: 'force', type: 'flag', label: words.force, hint: words.forceHint, advanced: true }
 
-/** The one table of actions: where they go, who may, and what they take. */
+/** All actions: endpoint, minimum role and fields. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
   compact: { endpoint: '/api/compact', minRole: 'DataEngineer', fields: COMPACT },
   expire: {

@@ -6,7 +6,7 @@ import { operations } from '../../../strings/common.ts'
 import { table as words } from '../../../strings/tables.ts'
 import { ACTION_KINDS, type ActionKind, ACTIONS } from './action-specs.ts'
 
-/** What the caller's role may do to a table; nothing for those who may only look. */
+/** The menu of actions that the caller's role allows; nothing for roles that can only read. */
 export function ActionsMenu({ onChoose }: { readonly onChoose: (kind: ActionKind) => void }) {
   const me = useMe()
   const offered = ACTION_KINDS.filter((kind) => me !== undefined && hasRole(me.role, ACTIONS[kind].minRole))

@@ -14,7 +14,7 @@ interface KnownColumn {
   readonly type: string
 }
 
-/** Columns afterwards in their order, each dropped one where it stood; told apart by their ids, as Iceberg does. */
+/** The columns after a change, in order, with dropped columns at their old position; columns are matched by field ID. */
 export function describeColumnChanges(before: unknown, after: unknown): readonly ColumnChange[] {
   const old = columnsOf(before)
   const oldById = new Map(old.map((column) => [column.id, column]))

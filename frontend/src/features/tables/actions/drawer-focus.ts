@@ -1,13 +1,13 @@
 import { type RefObject, useEffect } from 'react'
 
-/** Gives the focus to the drawer when a step of it ends and takes what had the focus with it. */
+/** Moves the focus to the drawer when the step with the focused element ends. */
 export function useFocusAtStep(drawer: RefObject<HTMLElement | null>, step: string): void {
   useEffect(() => {
     if (document.activeElement === document.body) drawer.current?.focus()
   }, [drawer, step])
 }
 
-/** Gives the focus back, when the drawer is gone, to what opened it: a button, or the menu that it was chosen from. */
+/** When the drawer closes, returns the focus to the button or menu that opened it. */
 export function useFocusReturned(): void {
   useEffect(() => {
     const opener = openerOf(document.activeElement)

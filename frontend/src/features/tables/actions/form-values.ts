@@ -1,65 +1,50 @@
-import { formatBytes } from '../../../components/units.ts'
+import { numberIn } from '../../../components/form/number-in.ts'
+import { formatBytes } from '../../../components/text/units.ts'
 import { fromTimeInput, toTimeInput, type Zone } from '../../../time/zone.ts'
 import { fieldErrors } from '../../../strings/table-actions.ts'
 import type { ActionSpec, FieldSpec } from './action-specs.ts'
 
-/** What a form holds, by the names of its fields; fields without an entry are empty. */
+/** The values of a form by field; a field without an entry is empty. */
 export type FormValues = Readonly<Record<string, string | boolean>>
-export type FormErrors = Readonly<Record<string, string>>
 
-export interface ReadForm {
-  /** Fields of the request, without the table; empty ones are left out. */
-  readonly request: Readonly<Record<string, unknown>>
-  readonly errors: FormErrors
-}
-
-/** Turns what a form holds into a request, or says what is wrong with it; its times are those of `zone`. */
-export function readForm(spec: ActionSpec, values: FormValues, zone: Zone): ReadForm {
-  const request: Record<string, unknown> = {}
-  const errors: Record<string, string> = {}
-  for (const field of spec.fields) {
-    if (!isAsked(field, values)) continue
-    const read = readField(field, values[field.name], zone)
-    if ('error' in read) errors[field.name] = read.error
-    else if (read.value !== undefined && field.local !== true) request[field.name] = read.value
-  }
-  if (values['position'] === 'first' && spec.fields.some(({ name }) => name === 'position')) request['first'] = true
-  return { request, errors }
-}
-
-/** Whether a field is asked for, given what the others hold. */
+/** Whether the form shows a field, given the values of the others. */
 export function isAsked({ when }: FieldSpec, values: FormValues): boolean {
   return when === undefined || values[when.field] === when.is
 }
 
-/** What a form must hold to make this request; the other way round of {@link readForm}. */
+/** The values of a form that makes this request. */
 export function fillForm(spec: ActionSpec, request: Readonly<Record<string, unknown>>, zone: Zone): FormValues {
   const values: Record<string, string | boolean> = {}
-  for (const { name, type } of spec.fields) {
-    const value = request[name]
-    if (value === undefined || value === null) continue
-    if (typeof value === 'boolean') values[name] = value
-    else if (Array.isArray(value)) values[name] = value.join(', ')
-    else if (type === 'size' && typeof value === 'number') values[name] = exactSize(value)
-    else if (type === 'time' && typeof value === 'string') values[name] = toTimeInput(value, zone)
-    else if (typeof value === 'string' || typeof value === 'number') values[name] = String(value)
+  for (const field of spec.fields) {
+    const value = formValue(field, request[field.name], zone)
+    if (value !== undefined) values[field.name] = value
   }
   if (request['first'] === true) values['position'] = 'first'
   else if (request['after'] !== undefined) values['position'] = 'after'
   return values
 }
 
+/** A value of a request as its field shows it; undefined if the field stays empty. */
+function formValue({ type }: FieldSpec, value: unknown, zone: Zone): string | boolean | undefined {
+  if (typeof value === 'boolean') return value
+  if (Array.isArray(value)) return value.join(', ')
+  if (type === 'size' && typeof value === 'number') return exactSize(value)
+  if (type === 'time' && typeof value === 'string') return toTimeInput(value, zone)
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+/** What a field means for the request: a value, undefined to leave it out, or an error in words. */
 type Read = { readonly value: unknown } | { readonly error: string }
 
-function readField(field: FieldSpec, given: string | boolean | undefined, zone: Zone): Read {
+/** Converts the text of a field; the range of values is left to the schema of the request. */
+export function readField(field: FieldSpec, given: string | boolean | undefined, zone: Zone): Read {
   if (typeof given === 'boolean') return { value: given ? true : undefined }
   const text = given?.trim() ?? ''
-  if (text === '') return field.required === true ? { error: fieldErrors.required } : { value: undefined }
+  if (text === '') return { value: undefined }
   switch (field.type) {
     case 'count':
-      return readCount(text)
     case 'ratio':
-      return readRatio(text)
+      return { value: numberIn(text) }
     case 'size':
       return readSize(text)
     case 'time':
@@ -69,16 +54,6 @@ function readField(field: FieldSpec, given: string | boolean | undefined, zone: 
     default:
       return { value: text }
   }
-}
-
-function readCount(text: string): Read {
-  const value = Number(text.replaceAll(/[,\s]/g, ''))
-  return Number.isSafeInteger(value) && value >= 1 ? { value } : { error: fieldErrors.wholeNumber(1) }
-}
-
-function readRatio(text: string): Read {
-  const value = Number(text)
-  return value > 0 && value <= 1 ? { value } : { error: fieldErrors.ratio }
 }
 
 const UNITS: Readonly<Record<string, number>> = {
@@ -94,7 +69,7 @@ const UNITS: Readonly<Record<string, number>> = {
   tib: 1024 ** 4,
 }
 
-/** Bytes of a size that people write: `512 MiB`, `1.5gib`, `1000000`; undefined when it is none. */
+/** Bytes of a size in text: `512 MiB`, `1.5gib`, `1000000`; undefined for other text. */
 export function parseSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim())
   const factor = UNITS[match?.[2]?.toLowerCase() ?? '?']
@@ -119,6 +94,5 @@ function readTime(text: string, zone: Zone): Read {
 }
 
 function readIds(text: string): Read {
-  const ids = text.split(/[\s,]+/).filter((id) => id !== '')
-  return ids.every((id) => /^\d{1,19}$/.test(id)) ? { value: ids } : { error: fieldErrors.ids }
+  return { value: text.split(/[\s,]+/).filter((id) => id !== '') }
 }

@@ -6,11 +6,11 @@ import { api } from '../../../api/client.ts'
 import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
 import type { Operation } from '../../../api/types.ts'
-import { CompactionAftermath } from '../../../components/compaction-aftermath.tsx'
-import { Notice } from '../../../components/notice.tsx'
-import { OperationProgress } from '../../../components/operation-progress.tsx'
-import { ErrorState, Loading } from '../../../components/states.tsx'
-import { formatDuration } from '../../../components/units.ts'
+import { CompactionNotes } from '../../../components/compaction-notes.tsx'
+import { Notice } from '../../../components/status/notice.tsx'
+import { OperationProgress } from '../../../components/status/operation-progress.tsx'
+import { ErrorState, Loading } from '../../../components/status/states.tsx'
+import { formatDuration } from '../../../components/text/units.ts'
 import { operationStrings } from '../../../strings/operations.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import { forgetTable } from '../api.ts'
@@ -73,7 +73,7 @@ export function OperationOutcome({ drawer, table, operationId, onAgain, onClose 
   )
 }
 
-/** What is known of a table is read again after an operation, also one that ended before it could be watched. */
+/** Reloads everything about a table after an operation, including operations that end before the page follows them. */
 function useForgetAtEnd(table: string, hasEnded: boolean): void {
   useEffect(() => {
     if (!hasEnded) return
@@ -95,7 +95,7 @@ function Outcome({ operation }: { readonly operation: Operation }) {
   return (
     <>
       <OutcomeLine operation={operation} />
-      {kind === 'compact' && <CompactionAftermath table={operation.table} result={operation.result} />}
+      {kind === 'compact' && <CompactionNotes table={operation.table} result={operation.result} />}
       {isDetails(operation.health_before) && isDetails(operation.health_after) && (
         <BeforeAfter before={operation.health_before} after={operation.health_after} />
       )}

@@ -1,5 +1,5 @@
-import { formatCount, formatPlural } from '../../../components/units.ts'
-import { Notice } from '../../../components/notice.tsx'
+import { formatCount, formatPlural } from '../../../components/text/units.ts'
+import { Notice } from '../../../components/status/notice.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
@@ -14,7 +14,7 @@ export interface PreviewViewProps {
   readonly nothing: boolean
 }
 
-/** What a plan would do: its figures, and what exactly would go or change. */
+/** A preview: its figures, and everything that would be removed or changed. */
 export function PreviewView({ kind, details, nothing }: PreviewViewProps) {
   return (
     <>
@@ -79,7 +79,7 @@ function ExpirySpecifics({ details }: { readonly details: Details }) {
   )
 }
 
-/** A pin that keeps no snapshot of this plan says nothing. */
+/** Pins that keep no snapshot of this plan are not shown. */
 function isKeeping(pin: Details): boolean {
   return numberOf(pin, 'kept_snapshots_count') > 0
 }

@@ -1,8 +1,8 @@
 import type { Snapshot } from '../../../api/types.ts'
-import { Copyable } from '../../../components/copyable.tsx'
-import type { ColumnSpec } from '../../../components/data-table.tsx'
+import { Copyable } from '../../../components/text/copyable.tsx'
+import type { ColumnSpec } from '../../../components/table/data-table.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
-import { formatBytes, formatCount, formatDelta } from '../../../components/units.ts'
+import { formatBytes, formatCount, formatDelta } from '../../../components/text/units.ts'
 import { common } from '../../../strings/common.ts'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { RowChangeCell } from './row-change-cell.tsx'
@@ -73,15 +73,18 @@ export function snapshotColumns({
       cell: ({ snapshot_id: id }) => <Copyable text={id} what={words.id} />,
     },
   ]
-  if (onMenu === undefined) return columns
-  const menu: ColumnSpec<Snapshot> = {
+  return onMenu === undefined ? columns : [...columns, menuColumn(current, onMenu)]
+}
+
+/** A button with the actions on a snapshot; the current snapshot has none. */
+function menuColumn(current: string | null | undefined, onMenu: (place: MenuPlace) => void): ColumnSpec<Snapshot> {
+  return {
     id: 'actions',
     header: words.columns.actions,
     headerHidden: true,
     width: '44px',
     cell: ({ snapshot_id: id }) => (id === current ? null : <SnapshotMenuButton id={id} onMenu={onMenu} />),
   }
-  return [...columns, menu]
 }
 
 /** Files or bytes: fewer of them is neither good nor bad, so the change has no colour. */

@@ -4,7 +4,7 @@ import { useCan } from '../../../api/session.ts'
 import { MoreIcon } from '../../../components/icons.tsx'
 import { useRowTabIndex } from '../../../components/row-active.ts'
 import { snapshots as words, table as tableWords } from '../../../strings/tables.ts'
-import type { TabProps } from '../tab-props.ts'
+import type { TabProps } from '../tabs/tab-props.ts'
 import classes from './snapshots-tab.module.css'
 
 /** Which snapshot's menu is open, and where its button is on the screen. */
@@ -41,7 +41,7 @@ interface SnapshotMenuProps {
   readonly onClose: () => void
 }
 
-/** The actions on one snapshot, beside the button that opened them. */
+/** The menu of actions on one snapshot, next to the button that opened it. */
 export function SnapshotMenu({ place: { id, button }, onAction, onClose }: SnapshotMenuProps) {
   const canRollBack = useCan('LeadDataEngineer')
   const { left, top, width, height } = button.getBoundingClientRect()

@@ -2,19 +2,19 @@ import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { useCan } from '../../../api/session.ts'
 import type { Snapshot, SnapshotList } from '../../../api/types.ts'
-import { Note } from '../../../components/note.tsx'
+import { Note } from '../../../components/status/note.tsx'
 import { snapshots as words } from '../../../strings/tables.ts'
 import { overviewQuery, snapshotsQuery } from '../api.ts'
-import { PagedTable } from '../paged-table.tsx'
-import type { TabProps } from '../tab-props.ts'
-import { usePaged } from '../use-paged.ts'
+import { PagedTable } from '../tabs/paged-table.tsx'
+import type { TabProps } from '../tabs/tab-props.ts'
+import { usePaged } from '../tabs/use-paged.ts'
 import { RowsChart } from './rows-chart.tsx'
 import { snapshotColumns } from './snapshot-columns.tsx'
 import { type MenuPlace, SnapshotMenu } from './snapshot-menu.tsx'
 
 const snapshotsOf = (page: SnapshotList): readonly Snapshot[] => page.snapshots
 
-/** Snapshots as a timeline, newest first: what each changed, which refs point at it, and actions on it. */
+/** Snapshots as a timeline, newest first, with their changes, refs and actions. */
 export function SnapshotsTab({ table, search, onSearch, onAction }: TabProps) {
   const paged = usePaged(snapshotsQuery(table), snapshotsOf)
   const current = useQuery(overviewQuery(table)).data?.current_snapshot_id

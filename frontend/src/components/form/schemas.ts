@@ -1,0 +1,20 @@
+// The only file of the page that imports the schemas of the service at run time, so that they load with forms only.
+import './zod-setup.ts'
+
+export { createTokenRequest } from '../../../../src/schemas/auth.ts'
+export { setCatalogConfigRequest } from '../../../../src/schemas/catalog-config.ts'
+export { createDefinitionRequest } from '../../../../src/schemas/definitions.ts'
+export { setEnvironmentRequest } from '../../../../src/schemas/environments.ts'
+export {
+  addColumnFields,
+  compactRequest,
+  dropColumnFields,
+  expireRequest,
+  removeOrphansRequest,
+  renameColumnFields,
+  rewriteManifestsRequest,
+  rollbackRequest,
+} from '../../../../src/schemas/maintenance.ts'
+export { startPipelineRequest } from '../../../../src/schemas/pipelines.ts'
+export { registerRequest } from '../../../../src/schemas/tables.ts'
+export { createWebhookRequest } from '../../../../src/schemas/webhooks.ts'

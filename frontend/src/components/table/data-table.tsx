@@ -1,0 +1,149 @@
+import { useMediaQuery } from '@mantine/hooks'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import {
+  type ComponentType,
+  type CSSProperties,
+  type ReactNode,
+  useCallback,
+  useDeferredValue,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
+import { DataTableHead } from './data-table-head.tsx'
+import { DataTableRow } from './data-table-row.tsx'
+import { useRowKeys } from './data-table-keys.ts'
+import classes from './data-table.module.css'
+import { textScale } from '../text/text-scale.ts'
+import type { Sort, SortValue } from '../sorting.ts'
+import { useTableModel } from './model.ts'
+
+export interface ColumnSpec<Row> {
+  readonly id: string
+  readonly header: string
+  /** A track of the grid, such as `minmax(160px, 2fr)` or `96px`; px at a text size of 16 px. */
+  readonly width: string
+  readonly cell: (row: Row) => ReactNode
+  /** Aligns the column; numbers are aligned to the end. */
+  readonly align?: 'start' | 'end'
+  /** Makes the column sortable. */
+  readonly sortValue?: (row: Row) => SortValue
+  /** Whether the first click sorts from high to low; for figures and times. */
+  readonly highFirst?: boolean
+  /** Header for screen readers only, for columns such as buttons. */
+  readonly headerHidden?: boolean
+  /** Hidden on phones. */
+  readonly hideOnPhone?: boolean
+  /** Also hidden in windows of at most 75 em. */
+  readonly hideOnNarrow?: boolean
+}
+
+/** Wraps the cells of a row and provides what they share, so that it is computed once. */
+export type RowScope<Row> = ComponentType<{ readonly row: Row; readonly children: ReactNode }>
+
+export interface DataTableProps<Row extends object> {
+  /** Label of the table, for screen readers. */
+  readonly label: string
+  readonly rows: readonly Row[]
+  readonly rowKey: (row: Row) => string
+  readonly columns: readonly ColumnSpec<Row>[]
+  readonly rowScope?: RowScope<Row>
+  readonly sort?: Sort | undefined
+  readonly onSort?: ((sort: Sort) => void) | undefined
+  /** Opens a row, by a click or by Enter; where it has a link, the link is followed instead. */
+  readonly onOpen?: ((row: Row) => void) | undefined
+  readonly selectedKey?: string | undefined
+  /** px at a text size of 16 px; default 36. */
+  readonly rowHeight?: number
+  /** On a phone, where cells may have two lines; default as `rowHeight`. */
+  readonly phoneRowHeight?: number
+  /** Maximum height in px; default: the available height. */
+  readonly maxHeight?: number
+}
+
+const OVERSCAN = 6
+const NO_ROWS: readonly never[] = []
+/** Height of the head with its border, px at a text size of 16 px. */
+const HEAD_PX = 33
+const PHONE = '(max-width: 48em)'
+const NARROW = '(max-width: 75em)'
+
+/**
+ * A list of any length: only rows in view are in the document. Arrow keys, Page Up and Down, Home and End move between
+ * rows, Enter opens one. Rows come sorted by `sort`.
+ */
+export function DataTable<Row extends object>(props: DataTableProps<Row>) {
+  const { label, sort, onSort, rowKey, maxHeight, onOpen, selectedKey } = props
+  const [scale] = useState(textScale)
+  const phone = useMediaQuery(PHONE, globalThis.matchMedia(PHONE).matches)
+  const rowHeight = ((phone ? props.phoneRowHeight : undefined) ?? props.rowHeight ?? 36) * scale
+  // Rows are rendered with low priority, in slices, so that a new list does not block the page.
+  const rows = useDeferredValue(props.rows, NO_ROWS)
+  const fits = useFits(phone)
+  const { rows: sorted, columns, heads } = useTableModel({ rows, columns: props.columns, sort, onSort, fits })
+  const scroller = useRef<HTMLDivElement>(null)
+  const virtualizer = useVirtualizer({
+    count: sorted.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => rowHeight,
+    overscan: OVERSCAN,
+    scrollPaddingStart: HEAD_PX * scale,
+  })
+  const keys = useRowKeys({ count: sorted.length, scroller, scrollTo: (index) => virtualizer.scrollToIndex(index) })
+  const grid = useMemo<CSSProperties>(
+    () => ({ gridTemplateColumns: columns.map(({ width }) => inRem(width)).join(' ') }),
+    [columns],
+  )
+  return (
+    <div
+      ref={scroller}
+      className={maxHeight === undefined ? `${classes.wrap} ${classes.fill}` : classes.wrap}
+      style={maxHeight === undefined ? undefined : { maxHeight }}
+      role="grid"
+      aria-label={label}
+      aria-rowcount={sorted.length + 1}
+      aria-colcount={columns.length}
+      tabIndex={-1}
+      onKeyDown={keys.onKeyDown}
+      onFocus={keys.onFocus}
+    >
+      <DataTableHead heads={heads} grid={grid} />
+      <div className={classes.body} role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>
+        {virtualizer.getVirtualItems().map(({ index, start }) => {
+          const row = sorted[index]?.original
+          if (row === undefined) return null
+          const key = rowKey(row)
+          return (
+            <DataTableRow
+              key={key}
+              row={row}
+              index={index}
+              top={start}
+              height={rowHeight}
+              columns={columns}
+              scope={props.rowScope}
+              grid={grid}
+              focusable={index === keys.active}
+              selected={selectedKey === undefined ? undefined : key === selectedKey}
+              onOpen={onOpen}
+            />
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** The columns that fit into the window. */
+function useFits(phone: boolean): (column: Pick<ColumnSpec<object>, 'hideOnPhone' | 'hideOnNarrow'>) => boolean {
+  const narrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
+  return useCallback(
+    ({ hideOnPhone, hideOnNarrow }) => !(phone && hideOnPhone === true) && !(narrow && hideOnNarrow === true),
+    [phone, narrow],
+  )
+}
+
+/** A track with its px as rem, so that columns grow with the text in them. */
+function inRem(track: string): string {
+  return track.replaceAll(/(\d+)px/g, (_match, px: string) => `${Number(px) / 16}rem`)
+}

@@ -1,0 +1,181 @@
+import { ActionIcon, Button, NativeSelect, Tooltip } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { RUN_ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
+import type { Version } from '../../../api/types.ts'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { ArrangeIcon, CheckIcon, DownloadIcon, PlayIcon, RedoIcon, UndoIcon } from '../../../components/icons.tsx'
+import { errorText } from '../../../components/status/states.tsx'
+import { designerStrings } from '../../../strings/designer.ts'
+import { environments } from '../../../strings/environments.ts'
+import { useSaveVersion } from '../api.ts'
+import { downloadVersion } from '../versions/download-version.ts'
+import type { Validation } from './graph-editor.tsx'
+import type { GraphEditor } from './use-graph-editor.ts'
+import classes from '../designer.module.css'
+
+interface ToolbarProps {
+  readonly version: Version
+  readonly editor: GraphEditor
+  readonly check: Validation
+  readonly readOnly: boolean
+  /** Shown before the tools. */
+  readonly children: ReactNode
+}
+
+/** Actions on the whole graph. */
+export function EditorToolbar({ version, editor, check, readOnly, children }: ToolbarProps) {
+  const words = designerStrings
+  const [isDiscarding, setDiscarding] = useState(false)
+  const exportVersion = (): void => {
+    downloadVersion(version).catch((error: unknown) => notifications.show({ color: 'red', message: errorText(error) }))
+  }
+  return (
+    <div className={classes.toolbar}>
+      {children}
+      {!readOnly && <EditTools editor={editor} />}
+      <ValidateTool check={check} />
+      <ToolButton label={words.export} onClick={exportVersion} icon={<DownloadIcon />} />
+      <span className={classes.spring} />
+      {readOnly && <span className={classes.hint}>{words.readOnly}</span>}
+      {editor.isDirty && (
+        <>
+          <span className={classes.unsaved} role="status">
+            {words.unsaved}
+          </span>
+          <Button variant="default" onClick={() => setDiscarding(true)}>
+            {words.discard}
+          </Button>
+        </>
+      )}
+      {!readOnly && !editor.isDirty && editor.graph.nodes.length > 0 && <RunButton version={version} />}
+      {!readOnly && <SaveButton version={version} editor={editor} check={check} />}
+      <ConfirmDialog
+        opened={isDiscarding}
+        onClose={() => setDiscarding(false)}
+        title={words.discardTitle}
+        consequences={[words.discardText(version.version)]}
+        confirmLabel={words.discard}
+        destructive
+        onConfirm={() => {
+          editor.discard()
+          setDiscarding(false)
+        }}
+      />
+    </div>
+  )
+}
+
+function EditTools({ editor }: Pick<ToolbarProps, 'editor'>) {
+  const words = designerStrings
+  const arrange = (): void => {
+    editor.arrange().catch((error: unknown) => notifications.show({ color: 'red', message: errorText(error) }))
+  }
+  return (
+    <>
+      <ToolButton label={words.undo} disabled={!editor.canUndo} onClick={editor.undo} icon={<UndoIcon />} />
+      <ToolButton label={words.redo} disabled={!editor.canRedo} onClick={editor.redo} icon={<RedoIcon />} />
+      <ToolButton
+        label={words.arrange}
+        disabled={editor.graph.nodes.length === 0}
+        onClick={arrange}
+        icon={<ArrangeIcon />}
+      />
+    </>
+  )
+}
+
+/** Validates with the parameters of an environment. */
+function ValidateTool({ check }: Pick<ToolbarProps, 'check'>) {
+  const { environment, setEnvironment, isPending, run } = check
+  return (
+    <>
+      <Button variant="default" leftSection={<CheckIcon size={14} />} loading={isPending} onClick={run}>
+        {designerStrings.validate}
+      </Button>
+      <NativeSelect
+        aria-label={designerStrings.validateFor}
+        title={designerStrings.validateFor}
+        data={RUN_ENVIRONMENTS.map((value) => ({ value, label: environments[value] }))}
+        value={environment}
+        onChange={({ currentTarget: { value } }) => {
+          const chosen = RUN_ENVIRONMENTS.find((one) => one === value)
+          if (chosen) setEnvironment(chosen)
+        }}
+      />
+    </>
+  )
+}
+
+/** Opens the form that starts a pipeline with this version. */
+function RunButton({ version }: Pick<ToolbarProps, 'version'>) {
+  return (
+    <Button
+      variant="default"
+      leftSection={<PlayIcon size={14} />}
+      renderRoot={(props) => (
+        <Link {...props} to="/pipelines/new" search={{ definition: version.definition_id, version: version.id }} />
+      )}
+    >
+      {designerStrings.run}
+    </Button>
+  )
+}
+
+function SaveButton({ version, editor, check }: Omit<ToolbarProps, 'readOnly' | 'children'>) {
+  const words = designerStrings
+  const [isAsking, setAsking] = useState(false)
+  const save = useSaveVersion(version.definition_id)
+  const navigate = useNavigate()
+  const { validated } = check
+  const errors =
+    validated?.graph === editor.graph
+      ? validated.answer.problems.filter(({ severity }) => severity === 'error').length
+      : 0
+  const confirm = (): void =>
+    save.mutate(editor.graph, {
+      onSuccess: (made) => {
+        editor.reset(editor.graph)
+        setAsking(false)
+        notifications.show({ message: words.saved(made.version) })
+        const search = (before: object): never => ({ ...before, version: made.id }) as never
+        // The graph is saved, but the guard of unsaved changes gets to know it only with the next render.
+        void navigate({ to: '.', search, replace: true, ignoreBlocker: true })
+      },
+    })
+  return (
+    <>
+      <Button disabled={!editor.isDirty} onClick={() => setAsking(true)}>
+        {words.save}
+      </Button>
+      <ConfirmDialog
+        opened={isAsking}
+        onClose={() => setAsking(false)}
+        title={words.saveDialog.title}
+        consequences={[words.saveDialog.text, ...(errors > 0 ? [words.saveDialog.withProblems(errors)] : [])]}
+        confirmLabel={words.save}
+        busy={save.isPending}
+        error={save.error}
+        onConfirm={confirm}
+      />
+    </>
+  )
+}
+
+interface ToolButtonProps {
+  readonly label: string
+  readonly icon: ReactNode
+  readonly disabled?: boolean
+  readonly onClick: () => void
+}
+
+function ToolButton({ label, icon, disabled = false, onClick }: ToolButtonProps) {
+  return (
+    <Tooltip label={label}>
+      <ActionIcon variant="default" size={30} aria-label={label} disabled={disabled} onClick={onClick}>
+        {icon}
+      </ActionIcon>
+    </Tooltip>
+  )
+}

@@ -1,0 +1,110 @@
+import type { NodeTypeInfo } from '../../../components/graph/graph.ts'
+
+/** How one property of a node's config is edited. */
+export type ConfigField = {
+  readonly name: string
+  readonly label: string
+  readonly description: string | undefined
+  readonly example: string | undefined
+  readonly isRequired: boolean
+} & ConfigInput
+
+export type ConfigInput =
+  | { readonly kind: 'text' }
+  | { readonly kind: 'table' }
+  | { readonly kind: 'sql' }
+  | { readonly kind: 'choice'; readonly options: readonly string[]; readonly fallback: string | undefined }
+  | { readonly kind: 'flag' }
+  | { readonly kind: 'number'; readonly isWhole: boolean }
+  | { readonly kind: 'rows'; readonly fields: readonly ConfigField[] }
+  | { readonly kind: 'names'; readonly namePattern: string | undefined }
+  /** Anything else: edited as JSON. */
+  | { readonly kind: 'json' }
+
+type Schema = Readonly<Record<string, unknown>>
+
+/** Longer texts get a field of several lines. */
+const ONE_LINE = 1000
+
+/** The fields of a form for a type's config, from its JSON Schema, in its order. */
+export function configFields({ config_schema: schema }: Pick<NodeTypeInfo, 'config_schema'>): ConfigField[] {
+  return fieldsOf(schema)
+}
+
+function fieldsOf(schema: Schema): ConfigField[] {
+  const required = Array.isArray(schema['required']) ? schema['required'] : []
+  return Object.entries(asObject(schema['properties'])).map(([name, property]) => {
+    const { description, example } = asObject(property)
+    return {
+      name,
+      label: toLabel(name),
+      description: typeof description === 'string' ? description : undefined,
+      example: typeof example === 'string' ? example : undefined,
+      isRequired: required.includes(name),
+      ...inputOf(name, asObject(property)),
+    }
+  })
+}
+
+function inputOf(name: string, schema: Schema): ConfigInput {
+  const options = schema['enum']
+  if (Array.isArray(options) && options.every((option) => typeof option === 'string')) {
+    const fallback = schema['default']
+    return { kind: 'choice', options, fallback: typeof fallback === 'string' ? fallback : undefined }
+  }
+  switch (schema['type']) {
+    case 'string':
+      return { kind: textKind(name, schema) }
+    case 'boolean':
+      return { kind: 'flag' }
+    case 'number':
+    case 'integer':
+      return { kind: 'number', isWhole: schema['type'] === 'integer' }
+    case 'array':
+      return rowsOf(asObject(schema['items']))
+    case 'object':
+      return namesOf(schema)
+    default:
+      return { kind: 'json' }
+  }
+}
+
+function textKind(name: string, { maxLength }: Schema): 'text' | 'table' | 'sql' {
+  if (name === 'table' || name.endsWith('_table')) return 'table'
+  return typeof maxLength === 'number' && maxLength > ONE_LINE ? 'sql' : 'text'
+}
+
+/** A list of objects whose fields are texts. */
+function rowsOf(items: Schema): ConfigInput {
+  const fields = fieldsOf(items)
+  const areTexts = fields.length > 0 && fields.every(({ kind }) => kind === 'text' || kind === 'sql')
+  return items['type'] === 'object' && areTexts ? { kind: 'rows', fields } : { kind: 'json' }
+}
+
+/** A record from names to texts. */
+function namesOf(schema: Schema): ConfigInput {
+  const values = asObject(schema['additionalProperties'])
+  if (schema['properties'] !== undefined || values['type'] !== 'string') return { kind: 'json' }
+  const { pattern } = asObject(schema['propertyNames'])
+  return { kind: 'names', namePattern: typeof pattern === 'string' ? pattern : undefined }
+}
+
+/** `missing_columns` → `Missing columns`. */
+function toLabel(name: string): string {
+  const words = name.replaceAll('_', ' ')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
+function asObject(value: unknown): Schema {
+  return typeof value === 'object' && value !== null ? (value as Schema) : {}
+}
+
+/** A config with another value of a property; undefined and empty texts leave it out. */
+export function withValue(
+  config: Readonly<Record<string, unknown>>,
+  name: string,
+  value: unknown,
+): Readonly<Record<string, unknown>> {
+  const { [name]: _, ...rest } = config
+  return value === undefined || value === '' ? rest : { ...config, [name]: value }
+}

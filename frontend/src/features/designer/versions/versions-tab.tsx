@@ -1,0 +1,135 @@
+import { ActionIcon, Tooltip } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import type { VersionSummary } from '../../../api/types.ts'
+import { type ColumnSpec, DataTable } from '../../../components/table/data-table.tsx'
+import { DownloadIcon } from '../../../components/icons.tsx'
+import { RelativeTime } from '../../../time/relative-time.tsx'
+import { errorText } from '../../../components/status/states.tsx'
+import { formatCount } from '../../../components/text/units.ts'
+import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
+import { downloadVersion } from './download-version.ts'
+import classes from '../editor/board.module.css'
+
+const words = definitionPageStrings.versions
+
+interface VersionsProps {
+  readonly definitionId: string
+  /** Newest first. */
+  readonly versions: readonly VersionSummary[]
+}
+
+/** All versions, each with what it changed and its document. */
+export function VersionsTab({ definitionId, versions }: VersionsProps) {
+  const navigate = useNavigate()
+  const columns = useMemo(() => columnsOf(versions), [versions])
+  return (
+    <DataTable
+      label={words.label}
+      rows={versions}
+      rowKey={({ id }) => id}
+      columns={columns}
+      onOpen={({ id }) =>
+        void navigate({ to: '/definitions/$id', params: { id: definitionId }, search: { version: id } as never })
+      }
+    />
+  )
+}
+
+function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<VersionSummary>[] {
+  const byNumber = new Map(versions.map((version) => [version.version, version]))
+  return [
+    {
+      id: 'version',
+      header: words.columns.version,
+      width: '80px',
+      cell: ({ id, definition_id: definitionId, version }) => (
+        <Link to="/definitions/$id" params={{ id: definitionId }} search={{ version: id }} className={classes.name}>
+          {definitionStrings.version(version)}
+        </Link>
+      ),
+    },
+    {
+      id: 'environment',
+      header: words.columns.environment,
+      width: 'minmax(96px, 1fr)',
+      cell: ({ environment }) => definitionStrings.environments[environment],
+    },
+    countColumn('nodes', ({ node_count: count }) => count),
+    countColumn('edges', ({ edge_count: count }) => count),
+    {
+      id: 'by',
+      header: words.columns.by,
+      width: 'minmax(90px, 1fr)',
+      cell: ({ created_by: who }) => <span>{who}</span>,
+      hideOnPhone: true,
+    },
+    {
+      id: 'made',
+      header: words.columns.made,
+      width: '110px',
+      cell: ({ created_at: at }) => <RelativeTime at={at} />,
+      hideOnPhone: true,
+    },
+    {
+      id: 'hash',
+      header: words.columns.hash,
+      width: '130px',
+      cell: ({ content_hash: hash }) => (
+        <code className={classes.hash} title={hash}>
+          {hash.slice(0, 12)}
+        </code>
+      ),
+      hideOnPhone: true,
+    },
+    {
+      id: 'actions',
+      header: words.columns.actions,
+      width: '130px',
+      cell: (version) => <RowActions version={version} before={byNumber.get(version.version - 1)} />,
+    },
+  ]
+}
+
+function countColumn(id: 'nodes' | 'edges', countOf: (version: VersionSummary) => number): ColumnSpec<VersionSummary> {
+  return {
+    id,
+    header: words.columns[id],
+    width: '70px',
+    align: 'end',
+    cell: (version) => formatCount(countOf(version)),
+    hideOnPhone: true,
+  }
+}
+
+interface RowActionsProps {
+  readonly version: VersionSummary
+  readonly before: VersionSummary | undefined
+}
+
+function RowActions({ version, before }: RowActionsProps) {
+  const label = words.export(version.version)
+  const save = (): void => {
+    downloadVersion(version).catch((error: unknown) => notifications.show({ color: 'red', message: errorText(error) }))
+  }
+  return (
+    <div className={classes.rowActions}>
+      <Tooltip label={label}>
+        <ActionIcon size={24} aria-label={label} onClick={save}>
+          <DownloadIcon size={14} />
+        </ActionIcon>
+      </Tooltip>
+      {before && (
+        <Link
+          to="/definitions/$id"
+          params={{ id: version.definition_id }}
+          search={{ version: version.id, compare: before.id }}
+          aria-label={words.changesOf(version.version, before.version)}
+        >
+          {words.changes}
+        </Link>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { catalogStrings } from '../../../strings/settings.ts'
+import type { CatalogChange } from './form.ts'
+import classes from '../settings.module.css'
+
+const strings = catalogStrings.confirm
+
+interface CatalogConfirmProps {
+  readonly changes: readonly CatalogChange[]
+  readonly opened: boolean
+  readonly busy: boolean
+  readonly onClose: () => void
+  readonly onConfirm: () => void
+}
+
+/** Confirms a change of the catalog: its consequences, and each changed field. */
+export function CatalogConfirm({ changes, ...dialog }: CatalogConfirmProps) {
+  return (
+    <ConfirmDialog
+      {...dialog}
+      title={strings.title}
+      consequences={[strings.text, ...strings.consequences]}
+      confirmLabel={strings.action}
+      destructive
+    >
+      <table className={classes.changes}>
+        <thead>
+          <tr>
+            <th scope="col">{strings.field}</th>
+            <th scope="col">{strings.from}</th>
+            <th scope="col">{strings.to}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {changes.map(({ field, from, to }) => (
+            <tr key={field}>
+              <th scope="row">{field}</th>
+              <td>{from ?? strings.nothing}</td>
+              <td>{to ?? strings.nothing}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ConfirmDialog>
+  )
+}

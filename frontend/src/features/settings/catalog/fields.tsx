@@ -1,0 +1,42 @@
+import { Checkbox, NativeSelect, TextInput } from '@mantine/core'
+import type { UseFormReturnType } from '@mantine/form'
+import { catalogStrings as strings } from '../../../strings/settings.ts'
+import { CATALOG_TYPES, type CatalogForm, isSqlite } from './form.ts'
+import { PropertyRows } from '../property-rows.tsx'
+import classes from '../settings.module.css'
+
+/** The fields of the catalog form. */
+export function CatalogFields({ form }: { readonly form: UseFormReturnType<CatalogForm> }) {
+  const { catalog_type: type } = form.values
+  return (
+    <div className={classes.fields}>
+      <NativeSelect
+        label={strings.type}
+        description={strings.typeHelp[type]}
+        data={CATALOG_TYPES.map((value) => ({ value, label: strings.types[value] }))}
+        {...form.getInputProps('catalog_type')}
+      />
+      <TextInput label={strings.name} description={strings.nameHelp} required {...form.getInputProps('catalog_name')} />
+      <TextInput
+        label={strings.uri}
+        description={strings.uriHelp[type]}
+        required={type !== 'hadoop'}
+        {...form.getInputProps('uri')}
+      />
+      {isSqlite(form.values) && (
+        <Checkbox
+          label={strings.create}
+          description={strings.createHelp}
+          {...form.getInputProps('create', { type: 'checkbox' })}
+        />
+      )}
+      <TextInput
+        label={strings.warehouse}
+        description={strings.warehouseHelp}
+        required
+        {...form.getInputProps('warehouse')}
+      />
+      <PropertyRows form={form} />
+    </div>
+  )
+}

@@ -1,0 +1,144 @@
+import { Button } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import { useMe } from '../../../api/session.ts'
+import type { Token } from '../../../api/types.ts'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { type ColumnSpec, DataTable } from '../../../components/table/data-table.tsx'
+import { RelativeTime } from '../../../time/relative-time.tsx'
+import { StatusDot, type StatusTone } from '../../../components/status/status-dot.tsx'
+import { tokenStrings as strings } from '../../../strings/settings.ts'
+import { roleName } from '../../../strings/shell.ts'
+import { revokeToken, tokensQuery } from '../api.ts'
+import { tokenState, type TokenState } from './token-state.ts'
+
+const TONES: Readonly<Record<TokenState, StatusTone>> = { active: 'ok', expired: 'idle', revoked: 'idle' }
+
+interface TokenTableProps {
+  readonly tokens: readonly Token[]
+  readonly now: Date
+}
+
+/** Tokens, each with a revoke button. */
+export function TokenTable({ tokens, now }: TokenTableProps) {
+  const [chosen, choose] = useState<Token>()
+  const columns = useMemo(() => columnsAt(now, choose), [now])
+  return (
+    <>
+      <DataTable label={strings.title} rows={tokens} rowKey={({ id }) => id} columns={columns} />
+      <RevokeDialog token={chosen} onClose={() => choose(undefined)} />
+    </>
+  )
+}
+
+function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly ColumnSpec<Token>[] {
+  const { columns } = strings
+  return [
+    {
+      id: 'name',
+      header: columns.name,
+      width: 'minmax(88px, 1.5fr)',
+      cell: ({ name }) => <span title={name}>{name}</span>,
+    },
+    {
+      id: 'user',
+      header: columns.user,
+      width: 'minmax(72px, 1fr)',
+      cell: ({ user }) => <span title={user}>{user}</span>,
+    },
+    {
+      id: 'role',
+      header: columns.role,
+      width: 'minmax(120px, 1fr)',
+      cell: ({ role }) => <span>{roleName(role)}</span>,
+      hideOnPhone: true,
+    },
+    {
+      id: 'state',
+      header: columns.state,
+      width: '92px',
+      cell: (token) => {
+        const state = tokenState(token, now)
+        return <StatusDot tone={TONES[state]} label={strings.states[state]} />
+      },
+    },
+    {
+      id: 'created',
+      header: columns.created,
+      width: '112px',
+      cell: ({ created_at: at }) => <RelativeTime at={at} />,
+      hideOnPhone: true,
+    },
+    {
+      id: 'expires',
+      header: columns.expires,
+      width: '112px',
+      cell: ({ expires_at: at }) => (at === null ? strings.never : <RelativeTime at={at} />),
+      hideOnPhone: true,
+    },
+    {
+      id: 'actions',
+      header: columns.actions,
+      width: '92px',
+      cell: (token) =>
+        tokenState(token, now) === 'active' ? <RevokeButton token={token} onRevoke={onRevoke} /> : undefined,
+    },
+  ]
+}
+
+interface RevokeButtonProps {
+  readonly token: Token
+  readonly onRevoke: (token: Token) => void
+}
+
+function RevokeButton({ token, onRevoke }: RevokeButtonProps) {
+  return (
+    <Button
+      variant="default"
+      size="compact-xs"
+      aria-label={strings.revoke.label(token.name, token.user)}
+      onClick={() => onRevoke(token)}
+    >
+      {strings.revoke.action}
+    </Button>
+  )
+}
+
+interface RevokeDialogProps {
+  readonly token: Token | undefined
+  readonly onClose: () => void
+}
+
+function RevokeDialog({ token, onClose }: RevokeDialogProps) {
+  const client = useQueryClient()
+  const me = useMe()
+  const revoke = useMutation({
+    mutationFn: (id: string) => revokeToken(id),
+    onSuccess: () => {
+      onClose()
+      notifications.show({ message: strings.revoke.done })
+      return client.invalidateQueries({ queryKey: tokensQuery.queryKey })
+    },
+  })
+  const close = (): void => {
+    revoke.reset()
+    onClose()
+  }
+  const own = token?.user === me?.user ? [strings.revoke.own] : []
+  return (
+    <ConfirmDialog
+      opened={token !== undefined}
+      onClose={close}
+      title={token ? strings.revoke.title(token.name, token.user) : ''}
+      consequences={[...strings.revoke.consequences, ...own]}
+      confirmLabel={strings.revoke.action}
+      destructive
+      busy={revoke.isPending}
+      error={revoke.error}
+      onConfirm={() => {
+        if (token) revoke.mutate(token.id)
+      }}
+    />
+  )
+}

@@ -1,0 +1,4 @@
+import { createSpotlight } from '@mantine/spotlight'
+
+/** The state of the quick search, and what opens it; apart from the search, which is loaded when it is first asked for. */
+export const [searchStore, quickSearch] = createSpotlight()
