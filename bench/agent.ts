@@ -1,6 +1,6 @@
-// What the agent adds to its model: time of ours per step with a provider that answers at once, against a bare round
-// trip of the same bytes; and what 100 providers that never answer do to everybody else. The service, the provider and
-// the client are processes of their own.
+// The overhead of the agent per step, with a provider that answers immediately, compared with a bare round trip of the same
+// bytes; and the effect of 100 providers that never answer on other requests. The service, the provider and the client are
+// separate processes.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -81,7 +81,7 @@ async function measureHanging({ port, child }: Started): Promise<void> {
   await Promise.all(hanging)
   printTable(
     `Answers to a health probe every ${PROBE_MS} ms for ${HANG_SECONDS} s, while runs wait for a provider that never answers`,
-    ['runs that wait', 'median', 'p99', 'slowest', 'processor time of the service'],
+    ['waiting runs', 'median', 'p99', 'slowest', 'processor time of the service'],
     [
       row('none', quiet, quietUntil - startedAt),
       row(`${HANGING}, the first second`, opening, openUntil - quietUntil),
@@ -94,7 +94,7 @@ function row(title: string, times: readonly number[], cpuSeconds: number): strin
   return [title, ms(times, 0.5), ms(times, 0.99), ms(times, 1), `${cpuSeconds.toFixed(2)} s`]
 }
 
-/** Times of answers, ms; what asks does nothing else, so a slow answer is the server's. */
+/** Response times, ms; the client does nothing else, so a slow response is caused by the server. */
 async function probe(port: number, forMs: number): Promise<number[]> {
   const times: number[] = []
   for (const end = performance.now() + forMs; performance.now() < end;) {
@@ -139,7 +139,7 @@ function ms(values: readonly number[], share: number): string {
   return `${(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(2)} ms`
 }
 
-/** A provider that calls a tool for all steps but the last, at once, or never answers. */
+/** A provider that calls a tool in all steps but the last, answering immediately, or never answers. */
 function serveProvider(): void {
   let bodies: string[] = []
   const server = createServer((request, response) => {
@@ -179,7 +179,7 @@ interface Started {
   readonly child: ChildProcess
 }
 
-/** Starts a process that says on which port it listens. */
+/** Starts a process that prints the port on which it listens. */
 async function start(
   args: readonly string[],
   env: Readonly<Record<string, string>>,

@@ -1,12 +1,12 @@
-// Compaction of 1,000 Parquet files of about 1 MB through the real service, with its values verified and not, against
-// DuckDB's bare COPY of the same files, as it is and with the same codec (zstd level 1),
-// and against Spark's rewrite_data_files on the same table. Rounds are run side by side and compared pair by pair.
+// Compaction of 1,000 Parquet files of about 1 MB through the real service, with and without verification of values,
+// compared with DuckDB's bare COPY of the same files, with default settings and with the same codec (zstd level 1),
+// and with Spark's rewrite_data_files on the same table. Rounds are run side by side and compared pair by pair.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { commitTable } from '../src/catalog/commit-table.ts'
-import type { DataFile } from '../src/iceberg/manifest.ts'
-import { stageAppend } from '../src/iceberg/update/stage-append.ts'
+import type { DataFile } from '../src/iceberg/manifest/manifest.ts'
+import { stageAppend } from '../src/iceberg/update/stage/stage-append.ts'
 import { PYTHON, SPARK_JAR, SQLITE_JDBC_JAR } from '../test/interop/harness/environment.ts'
 import { openLakehouse, type Lakehouse } from '../test/interop/harness/lakehouse.ts'
 import { Service } from '../test/interop/harness/service.ts'

@@ -1,4 +1,4 @@
-// Expiry over 1,000 and 10,000 snapshots, every file of which really is there: how its time grows.
+// How the time of an expiry grows from 1,000 to 10,000 snapshots, all of whose files exist.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync } from 'node:fs'
 import { openLakehouse } from '../test/interop/harness/lakehouse.ts'
@@ -26,7 +26,7 @@ await withWorkFolder('expire', async (folder) => {
   ])
   const histories = new Map<number, string>()
   for (const size of runs.keys()) {
-    note(`making a table of ${size} snapshots`)
+    note(`creating a table with ${size} snapshots`)
     const live = `${folder}/warehouse/bench/history_${size}`
     histories.set(size, await makeHistory(`file://${live}`, size))
     mkdirSync(`${folder}/masters`, { recursive: true })
@@ -36,7 +36,7 @@ await withWorkFolder('expire', async (folder) => {
     for (const [size, list] of runs) {
       const live = `${folder}/warehouse/bench/history_${size}`
       rmSync(live, { recursive: true, force: true })
-      execFileSync('cp', ['-al', `${folder}/masters/${size}`, live]) // links: the files themselves stay with the master
+      execFileSync('cp', ['-al', `${folder}/masters/${size}`, live]) // hard links: the master keeps its files
       const service = await Service.start({ home: `${folder}/home-${size}-${round}` })
       await service.configure(house.settings)
       const name = `history_${size}_${round}`

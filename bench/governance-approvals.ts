@@ -5,13 +5,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { Kysely } from 'kysely'
 import { createApp } from '../src/app.ts'
 import { parseConfig } from '../src/config/config.ts'
-import { createContext } from '../src/context.ts'
+import { createContext } from '../src/context/create-context.ts'
 import { createIdSource } from '../src/domain/ids.ts'
-import { prepareHome } from '../src/runtime/home.ts'
-import { detectRuntime } from '../src/runtime/runtime.ts'
-import { sqliteDialect } from '../src/runtime/sqlite.ts'
+import { prepareHome } from '../src/server/home.ts'
+import { detectRuntime } from '../src/server/detect-runtime.ts'
+import { sqliteDialect } from '../src/storage/dialects/sqlite.ts'
 import { createLogger } from '../src/services/logger.ts'
-import { createLifecycleStores } from '../src/storage/lifecycle-stores.ts'
+import { createLifecycleStores } from '../src/storage/stores/lifecycle-stores.ts'
 import type { StateTables } from '../src/storage/schema.ts'
 import { median, note, printTable } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
@@ -19,7 +19,7 @@ import { withWorkFolder } from './support/work-folder.ts'
 const PAIRS = Number(process.env['BENCH_PAIRS'] ?? 2000)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 100_000)
 const ROUNDS = Number(process.env['BENCH_RUNS'] ?? 5)
-/** Clients that each wait for the answer before they ask again. */
+/** Clients that each wait for the response before they send the next request. */
 const CLIENTS = Number(process.env['BENCH_CLIENTS'] ?? 32)
 const PAGE_SIZE = 100
 const PAGE_READS = 200
@@ -69,7 +69,7 @@ await withWorkFolder('approvals', async (folder) => {
     ['', 'pairs per second', 'slowest round', 'per second of processor time'],
     [
       ['Lockhouse: both requests, from `fetch` to the answer', ...columns(rates)],
-      ['SQLite alone: two commits of one row each, one after the other, same disk, same rounds', ...columns(bare)],
+      ['SQLite alone: two commits of one row each, in sequence, same disk, same rounds', ...columns(bare)],
     ],
   )
   await measurePages(service, folder)
@@ -96,7 +96,7 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
   )
 }
 
-/** What the disk allows at that moment: as many durable commits as the pairs of requests make. */
+/** The limit of the disk at that moment: as many durable commits as the pairs of requests need. */
 async function bareCommits(path: string): Promise<void> {
   const db = new DatabaseSync(path)
   db.exec(
@@ -120,7 +120,7 @@ type Service = Awaited<ReturnType<typeof open>>
 
 /** Pages at the start, in the middle and at the end of the list of all requests, and of the pending ones. */
 async function measurePages(service: Service, folder: string): Promise<void> {
-  note(`making ${REQUESTS} approval requests`)
+  note(`creating ${REQUESTS} approval requests`)
   await makeRequests(folder)
   const rows: string[][] = []
   for (const filter of ['', '&status=pending']) {
@@ -166,7 +166,7 @@ async function walk(service: Service, start: string): Promise<string[]> {
   return pages
 }
 
-/** Straight into the database: a definition with as many versions as requests, half of them pending. */
+/** Inserts directly into the database: a definition with as many versions as requests, half of them pending. */
 async function makeRequests(folder: string): Promise<void> {
   const db = new Kysely<StateTables>({ dialect: sqliteDialect(join(folder, 'state.db')) })
   const newId = createIdSource(Date.now, (length) => crypto.getRandomValues(new Uint8Array(length)))
@@ -192,7 +192,7 @@ async function makeRequests(folder: string): Promise<void> {
         graph: GRAPH,
       } as const
       const snapshot = await versions.insert({ ...given, createdBy: 'a', createdAt: now })
-      await approvals.insert({
+      const pending = {
         id: newId('pr'),
         definitionId: definition.id,
         definitionName: definition.name,
@@ -200,13 +200,15 @@ async function makeRequests(folder: string): Promise<void> {
         version: snapshot.version,
         fromEnvironment: 'qa',
         toEnvironment: 'uat',
-        status: i % 2 === 0 ? 'pending' : 'rejected',
+        status: 'pending',
         requestedBy: 'a',
         requestedAt: now,
-        ...(i % 2 === 0 ? {} : { decidedBy: 'b', decidedAt: now, reason: 'no' }),
         contentHash: snapshot.contentHash,
         snapshot,
-      })
+      } as const
+      await approvals.insert(pending)
+      const decision = { status: 'rejected', decidedBy: 'b', decidedAt: now, reason: 'no' } as const
+      if (i % 2 !== 0) await approvals.decide({ ...pending, ...decision })
     }
   })
   await db.destroy()
@@ -217,13 +219,13 @@ async function open(folder: string) {
   const config = parseConfig(env)
   const log = createLogger('silent', () => undefined)
   const home = await prepareHome(config.home)
-  const context = await createContext({ config, env, home, log, runtime: await detectRuntime() })
+  const context = await createContext({ config, env, home, log, openStateFile: (await detectRuntime()).openStateFile })
   const app = createApp({ ...context.app, staticFiles: async () => undefined })
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
   return {
     app,
     headers,
-    // oxlint-disable-next-line typescript/no-explicit-any -- a look into any answer
+    // oxlint-disable-next-line typescript/no-explicit-any -- reads any response
     async call(method: string, path: string, body: object = {}): Promise<any> {
       const content = method === 'GET' ? {} : { body: JSON.stringify(body) }
       const response = await app.request(path, { method, headers, ...content })

@@ -1,5 +1,5 @@
-// Reading a version of a pipeline definition by id, as the service does it (identity, role, checks, headers, log)
-// against a bare Hono route that does the same read. Both in a process of their own, over HTTP, in turns.
+// Reading a version of a pipeline definition by id in the service (identity, role, checks, headers, log), compared with a
+// bare Hono route that does the same read. Each runs in a separate process, over HTTP, in turn.
 import { spawn, type ChildProcess } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -7,7 +7,7 @@ import { type Load, requestsPerSecond } from './support/http-load.ts'
 import { processCpuSeconds } from './support/process-cpu.ts'
 import { median, note, printTable } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
-import { freePort } from '../test/support/free-port.ts'
+import { freePort } from '../test/support/network/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BUN = `${ROOT}node_modules/.bin/bun`
@@ -50,7 +50,7 @@ await withWorkFolder('governance-reads', async (home) => {
     spread(rounds.map((pair) => pair[1].cpuMicros / pair[at].cpuMicros)),
   ]
   printTable(
-    `Read a version by id, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turns, one process each`,
+    `Read a version by id, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn, one process each`,
     [
       '',
       'requests per second',
@@ -102,12 +102,12 @@ async function start(args: readonly string[], probe: string, env: Readonly<Recor
     const answer = await fetch(`http://127.0.0.1:${port}${probe}`).catch(() => undefined)
     if (answer?.status === 200) return { port, child }
     if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended at start`)
-    if (Date.now() > deadline) throw new Error(`${args.join(' ')} does not answer: ${answer?.status}`)
+    if (Date.now() > deadline) throw new Error(`${args.join(' ')} does not respond: ${answer?.status}`)
     await sleep(20)
   }
 }
 
-/** Makes definitions of ten nodes each and answers the ids of one and of its version. */
+/** Creates definitions of ten nodes each and returns the ids of one and of its version. */
 async function makeDefinitions(port: number): Promise<readonly [string, string]> {
   const nodes = Array.from({ length: 10 }, (_, i) => ({
     id: `n${i}`,

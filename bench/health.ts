@@ -1,9 +1,9 @@
-// Health report of a table with 100,000 data files: the first one of a new process, against PyIceberg's inspect.files(),
-// and the ones after it.
+// Health report of a table with 100,000 data files: the first one of a new process, compared with PyIceberg's inspect.files(),
+// and later ones.
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { commitTable } from '../src/catalog/commit-table.ts'
-import { stageAppend } from '../src/iceberg/update/stage-append.ts'
+import { stageAppend } from '../src/iceberg/update/stage/stage-append.ts'
 import type { Health } from '../test/interop/harness/answers.ts'
 import { PYTHON } from '../test/interop/harness/environment.ts'
 import { openLakehouse, type Lakehouse } from '../test/interop/harness/lakehouse.ts'
@@ -23,7 +23,7 @@ const PYTHON_SCRIPT = fileURLToPath(new URL('support/pyiceberg_files.py', import
 
 await withWorkFolder('health', async (folder) => {
   const house = await openLakehouse(folder)
-  note(`making a table of ${FILES} data files`)
+  note(`creating a table with ${FILES} data files`)
   await makeTable(house)
   await house.close()
 
@@ -52,7 +52,7 @@ await withWorkFolder('health', async (folder) => {
     [
       [`Lockhouse, first report of a new process (peak memory ${megabytes(peak)})`, seconds(cold), '1'],
       ...(PYTHON ? [['PyIceberg `inspect.files()`, warm process', seconds(python), ratio(cold, python)]] : []),
-      [`Lockhouse, reports after it (${WARM_REQUESTS} per round)`, seconds(warm), ratio(cold, warm)],
+      [`Lockhouse, later reports (${WARM_REQUESTS} per round)`, seconds(warm), ratio(cold, warm)],
     ],
   )
 })

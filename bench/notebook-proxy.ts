@@ -1,5 +1,5 @@
-// The way to a notebook through the proxy against a direct connection to the same server, in turns: 200 MB down and up,
-// small requests, and messages over a WebSocket; on both runtimes, each in a process of its own, as is the server.
+// Requests to a notebook through the proxy, compared with a direct connection to the same server, in turn: 200 MB down and
+// up, small requests, and WebSocket messages; on both runtimes. The service and the server are separate processes.
 // `npm run bench -- notebook-proxy [bun] [node]`; without names, both.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,7 +23,7 @@ const PATH = '/notebook/ana'
 if (process.argv[2] === 'origin') await serveOrigin()
 else await run(process.argv.slice(2))
 
-/** Where requests go, and with what. */
+/** The target of requests, and their headers. */
 interface Way {
   readonly port: number
   readonly headers: Readonly<Record<string, string>>
@@ -56,7 +56,7 @@ async function measure(runtime: RuntimeName, port: number): Promise<string[][]> 
       ['200 MB down', download, (taken) => `${rate(taken)} MB/s`],
       ['200 MB up', upload, (taken) => `${rate(taken)} MB/s`],
       [`a small request, of ${REQUESTS}`, (way) => smallRequests(way).then((taken) => taken / REQUESTS), each],
-      [`a message there and back, of ${TURNS}`, (way) => pingPong(way).then((taken) => taken / TURNS), each],
+      [`a WebSocket round trip, of ${TURNS}`, (way) => pingPong(way).then((taken) => taken / TURNS), each],
       [`a message of a burst of ${BURST}`, (way) => burst(way).then((taken) => taken / BURST), each],
     ]
     for (const [name, work, show] of kinds) {
@@ -96,7 +96,7 @@ function each(taken: number): string {
   return `${(taken * 1e3).toFixed(0)} µs`
 }
 
-/** Each answers the milliseconds that it took. */
+/** Each function returns its duration in milliseconds. */
 async function download(way: Way): Promise<number> {
   const before = performance.now()
   await exchange(way, 'GET', '/down')
@@ -115,7 +115,7 @@ async function smallRequests(way: Way): Promise<number> {
   return performance.now() - before
 }
 
-/** A request on a connection of its own, whose answer is counted and thrown away. */
+/** A request on a new connection; the bytes of the response are counted and discarded. */
 async function exchange({ port, headers }: Way, method: string, path: string): Promise<void> {
   const socket = connect(port, '127.0.0.1')
   const length = method === 'PUT' ? `Content-Length: ${BYTES}\r\n` : ''
@@ -129,7 +129,7 @@ async function exchange({ port, headers }: Way, method: string, path: string): P
     }
   }
   await once(socket, 'close')
-  if (received < (path === '/down' ? BYTES : 1)) throw new Error(`${method} ${path}: only ${received} bytes came`)
+  if (received < (path === '/down' ? BYTES : 1)) throw new Error(`${method} ${path}: only ${received} bytes received`)
 }
 
 async function openSocket({ port, headers }: Way): Promise<WebSocket> {
@@ -153,7 +153,7 @@ async function pingPong(way: Way): Promise<number> {
   return taken
 }
 
-/** Many messages at once, as a kernel that prints sends them. */
+/** Many messages at once, as a kernel sends when code prints. */
 async function burst(way: Way): Promise<number> {
   const socket = await openSocket(way)
   const before = performance.now()
@@ -179,7 +179,7 @@ async function startOrigin(): Promise<{ child: ChildProcess; port: number }> {
   return { child, port: Number(line) }
 }
 
-/** The server on the far side. */
+/** The notebook server. */
 async function serveOrigin(): Promise<void> {
   const server = createServer(answer)
   const sockets = new WebSocketServer({ server })

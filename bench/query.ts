@@ -1,15 +1,15 @@
-// What it costs that SQL of users runs in a process of its own: the same small query over a table of 10,000 rows in this
-// process, in a warm process, and in a new one; and how far a process gets over its memory limit before it is killed.
+// The cost of running user SQL in a child process: the same small query over a table of 10,000 rows in this process, in a
+// warm child process, and in a new one; and by how much a process exceeds its memory limit before it is killed.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDuckDbEngine } from '../src/engines/duckdb/duckdb-engine.ts'
-import { createDuckDbSandbox } from '../src/engines/duckdb/duckdb-sandbox.ts'
-import { openRunAlone } from '../src/engines/duckdb/duckdb-session.ts'
-import { createLocalSandbox } from '../src/engines/duckdb/local-sandbox.ts'
-import { queryRows } from '../src/engines/duckdb/query-rows.ts'
+import { createDuckDbSandbox } from '../src/engines/duckdb/sandbox/sandbox.ts'
+import { openRunAlone } from '../src/engines/duckdb/session/session.ts'
+import { createLocalSandbox } from '../src/engines/duckdb/sandbox/local-sandbox.ts'
+import { queryRows } from '../src/engines/duckdb/sandbox/query-rows.ts'
 import type { QueryTask } from '../src/engines/engine.ts'
-import { field, Lake, schemaOf, tableMetadata } from '../test/engines/harness/lake.ts'
+import { field, Lake, schemaOf, tableMetadata } from '../test/engines/duckdb/harness/lake.ts'
 import { WorkerWatch } from '../test/support/query-workers.ts'
 import { megabytes, note, printTable, ratio, seconds } from './support/report.ts'
 
@@ -45,7 +45,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - before
 }
 
-/** Times the ways in turn, so that a busy moment of the machine hits them alike. */
+/** Measures the variants in turn, so that a busy moment of the machine affects all of them. */
 async function inTurn(runs: number, ways: readonly (() => Promise<unknown>)[]): Promise<number[][]> {
   const times: number[][] = ways.map(() => [])
   for (let run = 0; run < runs; run += 1) for (const [at, way] of ways.entries()) times[at]?.push(await timed(way))
@@ -98,7 +98,7 @@ printTable(
   `A query that takes all memory, limit ${megabytes(MEMORY)}, killed at ${megabytes(MEMORY + 192 * MIB)}`,
   ['', ''],
   [
-    ['largest process that was seen', megabytes(most)],
+    ['largest process observed', megabytes(most)],
     ['time until its error', seconds(answers)],
   ],
 )

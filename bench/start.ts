@@ -1,4 +1,4 @@
-// Start of the service: from spawn to the first 200, and memory at rest.
+// Start of the service: from spawn to the first 200, and idle memory.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { median, megabytes, note, printTable, ratio, seconds } from './support/report.ts'
 import { processMemory } from './support/process-memory.ts'
 import { withWorkFolder } from './support/work-folder.ts'
-import { freePort } from '../test/support/free-port.ts'
+import { freePort } from '../test/support/network/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BUN = `${ROOT}node_modules/.bin/bun`

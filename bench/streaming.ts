@@ -1,5 +1,5 @@
-// Streaming pipelines through the real service: rows per second against Spark Structured Streaming (local[2]) on the same
-// source, time from a commit in the source to its rows in the sink, and what pipelines cost that have nothing to do.
+// Streaming pipelines through the real service: rows per second compared with Spark Structured Streaming (local[2]) on the
+// same source, time from a commit in the source to its rows in the sink, and the cost of pipelines without new data.
 // `npm run bench -- streaming [throughput] [latency] [idle]`; without names, all of them.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { PYTHON, SPARK_JAR } from '../test/interop/harness/environment.ts'
@@ -103,7 +103,7 @@ async function runHere(lab: StreamingLab, name: string, total: number): Promise<
   return ms
 }
 
-/** Spark in one process, warm, with the sink made already: until all is read (`Trigger.AvailableNow`). */
+/** Spark in one warm process, with an existing sink, until everything is read (`Trigger.AvailableNow`). */
 async function runSpark(
   lab: StreamingLab,
   spark: SparkSession,
@@ -126,7 +126,7 @@ async function latency(lab: StreamingLab): Promise<string[][]> {
   await append(lab, 'live', { first: 0, files: 1, rows: 100 })
   const id = await startPipeline(lab, { source: 'live', sink: 'live_sink', trigger: '1 s', files: FILES_PER_BATCH })
   await untilRows(lab, 'live_sink', 100)
-  note(`${APPENDS} commits, each when the one before has arrived, or up to half a second later`)
+  note(`${APPENDS} commits, each sent when the previous one has arrived, or up to half a second later`)
   const times: number[] = []
   let rows = 100
   for (let at = 0; at < APPENDS; at += 1) {
@@ -165,7 +165,7 @@ async function idle(lab: StreamingLab, where: string): Promise<string[][]> {
   const perTrigger = (share * 1000) / IDLE_PIPELINES
   return [
     [
-      `${IDLE_PIPELINES} pipelines with nothing to do, trigger 1 s, ${where}: share of a core`,
+      `${IDLE_PIPELINES} pipelines without new data, trigger 1 s, ${where}: share of a core`,
       `${(share * 100).toFixed(1)} %`,
       '-',
       'goal: under 5 %',

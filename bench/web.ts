@@ -1,11 +1,11 @@
 // The web page in Chromium, against the real service: script of the first load, frames while lists of 10,000 tables and of
-// 200 running pipelines are scrolled, the time from a keystroke or click to the frame that shows what came of it, and for
-// how long each page is blocked while it loads (`npm run bench -- web blocking [part of a page's name]`: only that).
+// 200 running pipelines are scrolled, the time from a keystroke or click to the frame that shows the result, and how long
+// each page is blocked while it loads (`npm run bench -- web blocking [part of a page's name]` measures only that).
 import { cpus, loadavg } from 'node:os'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout } from 'node:timers/promises'
 import type { Browser, Page } from 'playwright-core'
-import { parseSchema } from '../src/iceberg/schema.ts'
+import { parseSchema } from '../src/iceberg/schema/schema.ts'
 import { type Lakehouse, openLakehouse } from '../test/interop/harness/lakehouse.ts'
 import { openBrowser, visit } from '../test/web/support/browser.ts'
 import { type House, startHouse } from '../test/web/support/house.ts'
@@ -20,12 +20,12 @@ import { withWorkFolder } from './support/work-folder.ts'
 const TABLES = Number(process.env['BENCH_TABLES'] ?? 10_000)
 const PIPELINES = Number(process.env['BENCH_PIPELINES'] ?? 200)
 const SCROLL_MS = Number(process.env['BENCH_MS'] ?? 5000)
-/** A frame of a display with 60 Hz that came no later than this missed none, ms: 16.7 and room for the clock's rounding. */
+/** At 60 Hz, a frame is in time if it takes at most this long, ms: 16.7 plus a margin for the clock's rounding. */
 const FRAME_MS = 17.5
 const SOURCE = { namespace: ['bench'], name: 'source' }
-/** How much slower than this machine the one is that blocking times are for. */
+/** CPU slowdown for the blocking times, relative to this machine. */
 const SLOWDOWN = 4
-/** The most that a page may be blocked while it loads, ms. */
+/** Maximum time that a page may be blocked while it loads, ms. */
 const BLOCKING_GOAL_MS = 150
 const BLOCKING_LOADS = Number(process.env['BENCH_LOADS'] ?? 3)
 const SNAPSHOTS = 5000
@@ -34,7 +34,7 @@ const NODES = 80
 interface Measured {
   readonly name: string
   readonly frames?: FrameReport
-  /** ms from each input to the frame after it; those under 16 ms are not told. */
+  /** ms from each input to the frame after it; those under 16 ms are not reported. */
   readonly inputs?: readonly number[]
 }
 
@@ -60,7 +60,7 @@ async function measureFrames(folder: string): Promise<void> {
   }
 }
 
-/** Blocking time of every page of the demo lakehouse, and of pages with much on them. */
+/** Blocking time of every page of the demo lakehouse, and of pages with much content. */
 async function measureBlocking(folder: string): Promise<void> {
   const lakehouse = await makeLakehouse(folder, 0)
   multiplySnapshots(folder, SOURCE.name, SNAPSHOTS)
@@ -88,10 +88,10 @@ async function measureBlocking(folder: string): Promise<void> {
       )),
     ]
     printTable(
-      `Total blocking time of the loads of pages at ${SLOWDOWN}× CPU slowdown, median (most) of ${BLOCKING_LOADS} loads; ` +
+      `Total blocking time of the loads of pages at ${SLOWDOWN}× CPU slowdown, median (maximum) of ${BLOCKING_LOADS} loads; ` +
         `goal: under ${BLOCKING_GOAL_MS} ms after the first paint; ${cpus().length} processors, ` +
         `load average ${loadavg()[0]?.toFixed(1)}`,
-      ['page', 'blocked', 'with all before the first paint', 'by processor time', 'goal'],
+      ['page', 'blocked', 'including before the first paint', 'by processor time', 'goal'],
       rows,
     )
   } finally {
@@ -138,7 +138,7 @@ async function blockingRows(
   return rows
 }
 
-/** A small table, and its metadata file under `count` more names. */
+/** A small table whose metadata file is also registered under `count` more names. */
 async function makeLakehouse(folder: string, count = TABLES): Promise<Lakehouse> {
   note(`making ${count} tables`)
   const lakehouse = await openLakehouse(folder)
@@ -177,7 +177,7 @@ async function firstLoad(browser: Browser, house: House): Promise<number> {
   return bytes
 }
 
-/** What this machine's Chromium draws when nothing is asked of it: no page can be better. */
+/** The frame times of this machine's Chromium on an idle page: no page can be better. */
 async function blank(page: Page): Promise<Measured> {
   await page.getByRole('grid').waitFor()
   await page.waitForTimeout(2000)
@@ -243,7 +243,7 @@ function report(bytes: number, measured: readonly Measured[]): void {
       'frames in time',
       'long tasks',
       'main thread per frame',
-      'input to frame, median (most)',
+      'input to frame, median (maximum)',
     ],
     measured.map(({ name, frames, inputs }) => [
       name,

@@ -1,4 +1,4 @@
-// Builds the web page into frontend/dist, when it is not there or older than what it is made of. Runs on any Node from 20.19 on.
+// Builds the web page into frontend/dist if it is missing or older than its sources. Runs on Node 20.19 or newer.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -8,10 +8,10 @@ import { root } from './ensure-installed.mjs'
 const frontend = join(root, 'frontend')
 const dist = join(frontend, 'dist')
 const stamp = join(dist, '.built-from')
-/** Besides its own folder: rules that it shares with the service, and the versions of its parts. */
+/** Besides its own folder: code shared with the service, and the versions of its dependencies. */
 const ALSO = [join(root, 'src', 'domain'), join(root, 'package-lock.json')]
 
-/** Builds the web page when it must be; answers whether there is one that fits its sources. */
+/** Builds the web page if necessary; returns whether an up-to-date build exists. */
 export function ensureFrontend() {
   const sources = hashSources()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === sources) return true
@@ -21,7 +21,7 @@ export function ensureFrontend() {
   return true
 }
 
-/** Builds the web page in any case; answers whether it worked. */
+/** Always builds the web page; returns whether that succeeded. */
 export function buildFrontend() {
   if (!runBuild('info')) return false
   writeFileSync(stamp, hashSources())

@@ -1,4 +1,4 @@
-// `npm run build`: the web page, into frontend/dist; with `--if-needed` only when it is older than what it is made of.
+// `npm run build`: builds the web page into frontend/dist; with `--if-needed` only if it is missing or older than its sources.
 import { buildFrontend, ensureFrontend } from './build-frontend.mjs'
 import { ensureInstalled } from './ensure-installed.mjs'
 

@@ -1,4 +1,4 @@
-// `npm run check`: types, lint, formatting and unused code, the same words in CI.
+// `npm run check`: types, lint, formatting, unused code, layers, references and generated documents. CI runs the same.
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { ensureInstalled, root } from './ensure-installed.mjs'
@@ -10,6 +10,10 @@ const steps = [
   ['oxlint', '--type-aware', '--deny-warnings'],
   ['oxfmt', '--check', 'src', 'test', 'scripts', 'bench', 'frontend'],
   ['knip'],
+  ['bun', 'scripts/checks/unused-members.ts'],
+  ['bun', 'scripts/checks/check-layers.ts'],
+  ['bun', 'scripts/checks/check-references.ts'],
+  ['bun', 'scripts/checks/api-docs.ts', '--check'],
 ]
 for (const [tool, ...args] of steps) {
   console.log(`# ${tool} ${args.join(' ')}`)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what judges the OpenAPI document: a validator, schemathesis and the Python client generator in a virtual
-# environment; the TypeScript client generator with the compiler that it needs in a folder of its own. Needs Python 3.11
+# Installs the tools that check the OpenAPI document: a validator, schemathesis and the Python client generator in a virtual
+# environment; the TypeScript client generator with the compiler that it needs in a separate folder. Needs Python 3.11
 # and npm. Prints the environment on standard output:
 #   eval "$(scripts/clients-setup.sh)"
 set -euo pipefail
@@ -23,7 +23,7 @@ fi
 if ! cmp -s "$packages" "$cache/npm-packages.installed"; then
   rm -rf "$cache/npm"
   mkdir -p "$cache/npm"
-  # shellcheck disable=SC2046 -- one package a line
+  # shellcheck disable=SC2046 -- one package per line
   npm install --silent --no-audit --no-fund --prefix "$cache/npm" $(cat "$packages") >&2
   cp "$packages" "$cache/npm-packages.installed"
 fi

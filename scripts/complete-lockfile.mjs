@@ -1,4 +1,4 @@
-// After a change of dependencies: adds to package-lock.json the packages for other platforms that its packages name as
+// Run after a change of dependencies. Adds to package-lock.json the packages for other platforms that its packages name as
 // optional but that npm left out because the registry in use does not offer them (yet). `npm ci` refuses a lockfile
 // without them on every platform.
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ lock.packages = Object.fromEntries(sorted)
 writeFileSync(path, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${added} platform packages added`)
 
-/** Operating system and processor of a platform package, from its name; undefined when the name does not tell. */
+/** Operating system and processor of a platform package, from its name; undefined when the name has none. */
 function platformOf(name) {
   const words = name.split(/[/-]/)
   const os = OS.find((candidate) => words.includes(candidate))

@@ -1,4 +1,4 @@
-// `npm run dev:web`: the web page on port 5173, changed as it is edited; the service must run beside it (`npm start`).
+// `npm run dev:web`: serves the web page on port 5173 with live reload; the service must also be running (`npm start`).
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { ensureInstalled, root } from './ensure-installed.mjs'

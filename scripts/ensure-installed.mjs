@@ -1,4 +1,4 @@
-// Installs the locked dependencies when they are missing or older than the lockfile. Runs on any Node from 20 on.
+// Installs the locked dependencies when they are missing or older than the lockfile. Runs on Node 20 or newer.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export function runtimePath(name) {
   return existsSync(bundled) ? bundled : undefined
 }
 
-/** Runs `npm ci` when the installed packages are not those of the lockfile. */
+/** Runs `npm ci` if the installed packages differ from the lockfile. */
 export function ensureInstalled() {
   const lock = createHash('sha256')
     .update(readFileSync(join(root, 'package-lock.json')))
@@ -32,7 +32,7 @@ export function ensureInstalled() {
     stdio: ['ignore', 2, 2],
   })
   if (status !== 0) {
-    console.error('npm ci failed; see the lines above.')
+    console.error('npm ci failed; see the output above.')
     process.exit(status ?? 1)
   }
   writeFileSync(stamp, lock)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the interop tests and benches compare us with: PyIceberg and PySpark (4 and 3.5) in virtual environments, the
+# Installs the software that interop tests and benchmarks compare Lockhouse with: PyIceberg and PySpark (4 and 3.5) in virtual environments, the
 # Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, and Iceberg's own REST catalog server. Needs Python
-# 3.11, a JDK 17 and Maven, and uses the package registries that pip and Maven are configured with. Prints the
+# 3.11, a JDK 17 and Maven, and uses the package registries configured for pip and Maven. Prints the
 # environment on standard output:
 #   eval "$(scripts/interop-setup.sh)"
 set -euo pipefail
@@ -25,14 +25,14 @@ if ! cmp -s "$requirements" "$cache/requirements.installed"; then
   cp "$requirements" "$cache/requirements.installed"
 fi
 
-# Spark 3.5 next to Spark 4: many lakehouses still run it.
+# Spark 3.5 in addition to Spark 4: many lakehouses still use it.
 if [ "$(cat "$cache/spark35.installed" 2>/dev/null)" != "$spark35_version" ]; then
   "$python" -m venv --clear "$cache/spark35" >&2
   "$cache/spark35/bin/pip" install --quiet "pyspark==$spark35_version" >&2
   echo "$spark35_version" >"$cache/spark35.installed"
 fi
 
-# Copies an artifact out of Maven's own store, fetching it when it is not there yet.
+# Copies an artifact from Maven's local repository, and downloads it first if it is missing.
 jar() {
   local coordinates="$1" target="$2"
   if [ ! -s "$target" ]; then
@@ -47,7 +47,7 @@ jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_ver
 jar "org.apache.iceberg:$spark35_runtime:$iceberg_version" "$cache/$spark35_runtime-$iceberg_version.jar"
 jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
 
-# The jars that a pom names, with all that they need.
+# The jars that a pom names, with all their dependencies.
 rest_pom="test/interop/rest-server/pom.xml"
 rest_jars="$cache/rest-server"
 if ! cmp -s "$rest_pom" "$rest_jars/pom.installed"; then

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests of the notebook proxy put behind it: a Jupyter server with JupyterLab and a Python kernel, in a
-# virtual environment. Needs Python 3.10 or newer and the package registry that pip is configured with. Prints the
+# Installs the notebook server for the tests of the notebook proxy: a Jupyter server with JupyterLab and a Python kernel, in a
+# virtual environment. Needs Python 3.10 or newer and the package registry configured for pip. Prints the
 # environment on standard output:
 #   eval "$(scripts/jupyter-setup.sh)"
 set -euo pipefail

@@ -1,4 +1,4 @@
-// `npm start`: installs what is missing, builds the web page when it must be, then runs the service under Bun, with a demo
+// `npm start`: installs what is missing, builds the web page if necessary, then runs the service under Bun, with a demo
 // lakehouse on the very first start.
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -6,9 +6,11 @@ import { ensureFrontend } from './build-frontend.mjs'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
 
 ensureInstalled()
-// Whoever names a folder has built it, or wants none.
+// If a folder is configured, it is already built or no page is wanted.
 if (process.env.FRONTEND_DIR === undefined && !ensureFrontend()) {
-  console.error('The web page could not be built; see the lines above. The service starts with a short page instead.')
+  console.error(
+    'The web page could not be built; see the output above. The service starts with a minimal page instead.',
+  )
 }
 const service = spawn(runtimePath('bun'), [join(root, 'src', 'main.ts'), ...process.argv.slice(2)], {
   stdio: 'inherit',

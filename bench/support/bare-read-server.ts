@@ -2,12 +2,12 @@
 // driver, no guard, no log, no checks. Arguments: port, database.
 import { Hono } from 'hono'
 import { Kysely } from 'kysely'
-import { detectRuntime } from '../../src/runtime/runtime.ts'
+import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 
 const [, , port, path] = process.argv
 const runtime = await detectRuntime()
-const db = new Kysely<StateTables>({ dialect: runtime.openSqlite(path ?? '') })
+const db = new Kysely<StateTables>({ dialect: runtime.openStateFile(path ?? '') })
 const app = new Hono()
 app.get('/versions/:id', async (c) => {
   const row = await db

@@ -49,7 +49,10 @@ export function multiplySnapshots(folder: string, table: string, count: number):
   database.close()
 }
 
-/** Makes a definition with `count` nodes in rows of ten, and a second version: its designer and their comparison. */
+/**
+ * Makes a definition with `count` nodes in rows of ten and a second version, and one without positions: their designers,
+ * and the comparison of the versions.
+ */
 export async function makeLargeDefinition({ call }: House, count: number): Promise<readonly MeasuredPage[]> {
   const graph = (condition: string) => ({
     nodes: Array.from({ length: count }, (_, at) => ({
@@ -63,12 +66,24 @@ export async function makeLargeDefinition({ call }: House, count: number): Promi
   const made = await call('POST', '/api/pipeline-defs', { name: 'Large', description: '', ...graph('id > 1') })
   const page = `/definitions/${made.definition.id}`
   const second = await call('POST', `/api/pipeline-defs/${made.definition.id}/versions`, graph('id > 2'))
+  const flat = graph('id > 1')
+  const unplaced = await call('POST', '/api/pipeline-defs', {
+    name: 'Without positions',
+    description: '',
+    edges: flat.edges,
+    nodes: flat.nodes.map((node) => ({ ...node, position: { x: 0, y: 0 } })),
+  })
   return [
+    {
+      name: `designer of ${count} nodes without positions`,
+      path: `/definitions/${unplaced.definition.id}`,
+      text: 'Add a node',
+    },
     { name: `designer of ${count} nodes`, path: page, text: 'Add a node' },
     {
       name: `comparison of ${count} nodes`,
       path: `${page}?version=${second.id}&compare=${made.version.id}`,
-      text: 'From v1 to v2',
+      text: 'Changes from v1 to v2',
     },
   ]
 }

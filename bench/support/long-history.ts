@@ -2,13 +2,17 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import type { JsonObject } from '../../src/iceberg/json/lossless-json.ts'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { createTableMetadata } from '../../src/iceberg/metadata-builder.ts'
-import { serializeTableMetadata, tableMetadataFromJson, type TableMetadata } from '../../src/iceberg/metadata.ts'
-import type { Table } from '../../src/iceberg/table.ts'
-import { applyUpdates } from '../../src/iceberg/update/apply-updates.ts'
-import { stageAppend } from '../../src/iceberg/update/stage-append.ts'
-import { stageRewrite } from '../../src/iceberg/update/stage-rewrite.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { createTableMetadata } from '../../src/iceberg/metadata/builder.ts'
+import {
+  serializeTableMetadata,
+  tableMetadataFromJson,
+  type TableMetadata,
+} from '../../src/iceberg/metadata/metadata.ts'
+import type { Table } from '../../src/iceberg/metadata/table.ts'
+import { applyUpdates } from '../../src/iceberg/update/apply/apply-updates.ts'
+import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
+import { stageRewrite } from '../../src/iceberg/update/stage/stage-rewrite.ts'
 import { WIDE_SCHEMA } from './metadata-only-files.ts'
 
 /** Appends between two rewrites of all live files into one. */

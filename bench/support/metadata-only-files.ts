@@ -1,7 +1,7 @@
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { parseSchema, type Schema } from '../../src/iceberg/schema.ts'
-import type { PrimitiveType, Value } from '../../src/iceberg/types.ts'
-import { valueToBytes } from '../../src/iceberg/values-binary.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { parseSchema, type Schema } from '../../src/iceberg/schema/schema.ts'
+import type { PrimitiveType, Value } from '../../src/iceberg/schema/types.ts'
+import { valueToBytes } from '../../src/iceberg/values/binary.ts'
 
 const TYPES = ['long', 'string', 'double', 'timestamp', 'int', 'date', 'decimal(12, 2)', 'string', 'float', 'boolean']
 

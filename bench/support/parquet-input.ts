@@ -1,7 +1,7 @@
 import { mkdirSync, statSync, writeFileSync } from 'node:fs'
 import { DuckDBInstance } from '@duckdb/node-api'
-import type { DataFile } from '../../src/iceberg/manifest.ts'
-import { parseSchema } from '../../src/iceberg/schema.ts'
+import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
+import { parseSchema } from '../../src/iceberg/schema/schema.ts'
 
 /** Eight columns of the usual kinds. */
 export const EVENT_SCHEMA = parseSchema({
