@@ -24,13 +24,13 @@ const parameterName = z
   .string()
   .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'must be a letter or _, then letters, digits or _, at most 63 characters')
 
+// oxlint-disable-next-line no-control-regex -- NUL is what it refuses
+const PARAMETER_TEXT = /^(?!env:)[^\u0000]*$|^env:[A-Za-z_][A-Za-z0-9_]{0,254}$/
+
 const parameterText = z
   .string()
   .max(2000)
-  .regex(
-    /^(?!env:)[^\u0000]*$|^env:[A-Za-z_][A-Za-z0-9_]{0,254}$/,
-    'must not contain NUL, and env: must be followed by the name of a variable',
-  )
+  .regex(PARAMETER_TEXT, 'must not contain NUL, and env: must be followed by the name of a variable')
   .refine((text) => text.isWellFormed(), 'must be valid text')
 
 const parameters = z
