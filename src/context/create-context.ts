@@ -268,6 +268,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     graphs: services.graphs,
     environments: services.environments,
     deployments: services.deployments,
+    approvedDeployments: services.approvedDeployments,
     notebooks: notebooks.notebooks,
     notebookProxy: {
       targets: notebooks.notebooks,

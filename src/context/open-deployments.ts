@@ -3,6 +3,7 @@ import type { RunEnvironment } from '../domain/environments.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import { type ArrivalFollower, createArrivalFollower } from '../services/deployments/arrivals.ts'
+import { type ApprovedDeployments, createApprovedDeployments } from '../services/deployments/approved-deployment.ts'
 import { compileForEnvironment } from '../services/deployments/compile-version.ts'
 import type { DeploymentSettings, PlanDeps, WatchTimes } from '../services/deployments/deployment-deps.ts'
 import { createDeploymentService, type DeploymentService } from '../services/deployments/deployment-service.ts'
@@ -47,6 +48,7 @@ const WATCH: WatchTimes = { idleMs: 10_000, startMs: 60_000 }
 /** Deployments, and what carries them out from `start` to `close`. */
 export interface Deployments {
   readonly deployments: DeploymentService
+  readonly approvedDeployments: ApprovedDeployments
   readonly rollouts: { start(): void; close(): Promise<void> }
 }
 
@@ -88,6 +90,7 @@ export function openDeployments(given: DeploymentParts): Deployments {
   const arrivals: ArrivalFollower = createArrivalFollower({ ...common, feed, wakeWorker })
   return {
     deployments: createDeploymentService({ ...common, plans: createPlanStore(db), wakeWorker }),
+    approvedDeployments: createApprovedDeployments({ ...plan, graphs, environments }),
     rollouts: {
       start() {
         worker.start()

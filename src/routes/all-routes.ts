@@ -1,6 +1,7 @@
 import type { AuditLog } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../services/environments/environment-service.ts'
+import type { ApprovedDeployments } from '../services/deployments/approved-deployment.ts'
 import type { DeploymentService } from '../services/deployments/deployment-service.ts'
 import type { EventFeed } from '../services/events/event-feed.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
@@ -68,6 +69,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly promotions: PromotionService
   readonly approvals: ApprovalService
   readonly rehearsals: RehearsalService
+  readonly approvedDeployments: ApprovedDeployments
   readonly comments: CommentService
   readonly notebooks: NotebookService
   readonly board: BoardService

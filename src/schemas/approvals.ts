@@ -2,6 +2,9 @@ import { z } from 'zod'
 import { APPROVAL_STATUSES } from '../domain/approvals.ts'
 import { bytes, count, pageQuery, snapshotId, timestamp } from './common.ts'
 import { environment, resourceId, version, versionDiff, words } from './definitions.ts'
+import { deploymentPlan } from './deployments.ts'
+import { deployMode, runEnvironment } from './environments.ts'
+import { versionValidation } from './node-types.ts'
 
 const approvalFields = {
   id: z.string().meta({ example: 'pr-01k9…' }),
@@ -24,6 +27,37 @@ const approvalFields = {
 
 export const approval = z.object(approvalFields).meta({ id: 'ApprovalRequest' })
 
+const affectedColumn = z.object({
+  name: z.string(),
+  type: z
+    .string()
+    .nullable()
+    .meta({ description: 'In the sink; of the result when the sink has no such column; null: no table can have it' }),
+  in_sink: z.boolean(),
+  written_now: z.boolean().meta({ description: 'By the version that runs there now' }),
+  would_write: z.boolean().meta({ description: 'By the requested version' }),
+})
+
+/** What a deployment of a requested version would change in its target environment (docs/api.md#approvals). */
+export const approvedDeployment = z
+  .object({
+    environment: runEnvironment,
+    deploy: deployMode,
+    plan: deploymentPlan,
+    graph: version.pick({ nodes: true, edges: true }).meta({
+      description: "With the environment's parameters in their places; secrets as `env:NAME`",
+    }),
+    diff: versionDiff.nullable().meta({ description: 'From the version that runs there; null: none does' }),
+    validation: versionValidation.meta({ description: "Against the environment's tables" }),
+    sink: z
+      .object({ table: z.string(), exists: z.boolean(), columns: z.array(affectedColumn) })
+      .nullable()
+      .meta({
+        description: 'Columns that rows would fill, or no longer fill; null if problems prevent determining them',
+      }),
+  })
+  .meta({ id: 'ApprovedDeployment' })
+
 export const approvalDetail = z
   .object({
     ...approvalFields,
@@ -31,6 +65,12 @@ export const approvalDetail = z
     diff: versionDiff.meta({
       description:
         'Compared with the newest version in the target environment; once decided, with the newest at that time',
+    }),
+    deploys: approvedDeployment
+      .nullable()
+      .meta({ description: 'What a deployment would change there; null when decided, and when it cannot be said now' }),
+    deploys_unavailable: z.string().nullable().meta({
+      description: 'Why `deploys` of a pending request cannot be said now, such as a catalog that is not available',
     }),
   })
   .meta({ id: 'ApprovalRequestDetail' })

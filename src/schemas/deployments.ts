@@ -81,7 +81,8 @@ const deploymentProblem = z
   })
   .meta({ id: 'DeploymentProblem' })
 
-const deploymentPlan = z
+/** What a change of a deployment would do. */
+export const deploymentPlan = z
   .object({
     action: z.enum(DEPLOYMENT_ACTIONS),
     runs: runningVersion.nullable().meta({ description: 'What runs now' }),

@@ -52,7 +52,8 @@ const writes = z
     example: ['sales.*'],
   })
 
-const deploy = z.enum(['manual', 'on_arrival']).meta({
+/** When a version that arrives in an environment is deployed. */
+export const deployMode = z.enum(['manual', 'on_arrival']).meta({
   description: 'Whether a version that arrives is deployed at once',
 })
 
@@ -80,7 +81,7 @@ const defaultFields = {
 
 const defaults = z.strictObject(defaultFields).meta({ description: 'Options of deployed pipelines' })
 
-const settingFields = { parameters, writes, deploy, defaults }
+const settingFields = { parameters, writes, deploy: deployMode, defaults }
 
 /** Settings of an environment. */
 const environmentSettings = z.strictObject(settingFields)

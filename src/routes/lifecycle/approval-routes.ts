@@ -9,6 +9,7 @@ import {
   rehearseRequest,
   rejectRequest,
 } from '../../schemas/approvals.ts'
+import type { ApprovedDeployments } from '../../services/deployments/approved-deployment.ts'
 import type { Verdict } from '../../services/lifecycle/approval-decision.ts'
 import type { ApprovalService } from '../../services/lifecycle/approval-service.ts'
 import type { RehearsalService } from '../../services/lifecycle/rehearsal-service.ts'
@@ -23,14 +24,16 @@ const DECISION = { 200: { description: 'The request, decided', schema: approval 
 export interface ApprovalRouteDeps {
   readonly approvals: ApprovalService
   readonly rehearsals: RehearsalService
+  readonly approvedDeployments: ApprovedDeployments
 }
 
 /** Approval requests (docs/api.md#approvals); `promote` creates them. */
-export function approvalRoutes({ approvals, rehearsals }: ApprovalRouteDeps): Route[] {
-  return [...readRoutes(approvals), rehearsalRoute(rehearsals), ...decisionRoutes(approvals)]
+export function approvalRoutes(deps: ApprovalRouteDeps): Route[] {
+  const { approvals, rehearsals } = deps
+  return [...readRoutes(deps), rehearsalRoute(rehearsals), ...decisionRoutes(approvals)]
 }
 
-function readRoutes(approvals: ApprovalService): Route[] {
+function readRoutes({ approvals, approvedDeployments }: ApprovalRouteDeps): Route[] {
   return [
     route({
       method: 'get',
@@ -48,13 +51,14 @@ function readRoutes(approvals: ApprovalService): Route[] {
       method: 'get',
       path: `${BASE}/{req_id}`,
       operationId: 'getApproval',
-      summary: 'An approval request with its version, and the changes in the target environment',
+      summary: 'An approval request with its version, and what it would change and deploy in the target environment',
       minRole: 'LeadDataEngineer',
       params: approvalParams,
       responses: { 200: { description: 'The request', schema: approvalDetail } },
-    }).handle(async ({ params }) => {
-      const { value, tag } = await approvals.get(params.req_id)
-      return { status: 200, body: value, headers: entityTag(tag) }
+    }).handle(async (input) => {
+      const { value, tag } = await approvals.get(input.params.req_id)
+      const preview = await approvedDeployments.preview(value.id, requestContext(input))
+      return { status: 200, body: { ...value, ...preview }, headers: entityTag(tag) }
     }),
   ]
 }

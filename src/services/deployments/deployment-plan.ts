@@ -35,6 +35,8 @@ export interface PlanRequest {
   readonly rolloutId: string
   /** Whether the rollout itself plans it: the state that it recorded is no change. */
   readonly isRollingOut?: true
+  /** Whether the version is to be moved to the environment first, so that it need not be there yet. */
+  readonly isArriving?: true
 }
 
 /** What a deployment would do. */
@@ -96,7 +98,7 @@ async function versionOf(
   }
   const id = await wantedVersion(deps, request, deployment)
   const version = await deps.stores.versions.find(definitionId, id)
-  if (version && mayRunIn(version, environment)) return version
+  if (version && (request.isArriving === true || mayRunIn(version, environment))) return version
   const where = version ? `version ${version.version} is in ${version.environment}` : 'the version no longer exists'
   throw new DomainError('CONFLICT', `${where}, so it cannot run in ${environment}`)
 }

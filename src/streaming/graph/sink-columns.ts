@@ -26,16 +26,14 @@ export interface SinkColumns {
  */
 export function sinkColumns(columns: readonly ResultColumn[], sink: Schema, sandbox: SqlSandbox): SinkColumns {
   const problems: SinkProblem[] = []
-  const free = new Set(columns)
-  const select = sink.fields.map((field) => {
-    const partner = partnerOf(field, sink, free)
+  const { pairs, others } = pairColumns(columns, sink)
+  const select = pairs.map(({ field, partner }) => {
     if (partner === undefined) return absent(field, sandbox, problems)
-    free.delete(partner)
     const why = partner.type === undefined ? notStorable(partner) : mismatch(partner.type, field.type, field.name)
     if (why !== undefined) problems.push({ code: 'TYPE_MISMATCH', message: why })
     return `${quoted(partner.name)} AS c${field.id}`
   })
-  for (const { name } of free) {
+  for (const { name } of others) {
     problems.push({
       code: 'COLUMN_MISMATCH',
       message: `the sink has no column ${name}: add it to the sink, or remove it from the query`,
@@ -44,7 +42,31 @@ export function sinkColumns(columns: readonly ResultColumn[], sink: Schema, sand
   return { select, problems }
 }
 
-function partnerOf(field: NestedField, sink: Schema, free: ReadonlySet<ResultColumn>): ResultColumn | undefined {
+/** A column of a sink, and the column of a result that fills it; undefined: none does. */
+export interface ColumnPair<Column> {
+  readonly field: NestedField
+  readonly partner: Column | undefined
+}
+
+/** Matches columns of a result with those of a sink by name; `others` have no column in the sink. */
+export function pairColumns<Column extends { readonly name: string }>(
+  columns: readonly Column[],
+  sink: Schema,
+): { readonly pairs: readonly ColumnPair<Column>[]; readonly others: readonly Column[] } {
+  const free = new Set(columns)
+  const pairs = sink.fields.map((field) => {
+    const partner = partnerOf(field, sink, free)
+    if (partner !== undefined) free.delete(partner)
+    return { field, partner }
+  })
+  return { pairs, others: [...free] }
+}
+
+function partnerOf<Column extends { readonly name: string }>(
+  field: NestedField,
+  sink: Schema,
+  free: ReadonlySet<Column>,
+): Column | undefined {
   const exact = [...free].find(({ name }) => name === field.name)
   if (exact) return exact
   const isAlike = (name: string): boolean => name.toLowerCase() === field.name.toLowerCase()
