@@ -12,6 +12,7 @@ import {
   type RehearsalService,
 } from '../services/lifecycle/rehearsal-service.ts'
 import { createVersionService, type VersionService } from '../services/lifecycle/version-service.ts'
+import { createDeploymentStore } from '../storage/stores/deployments/deployment-store.ts'
 import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
 import type { State } from './open-state.ts'
 
@@ -42,7 +43,7 @@ export function openLifecycle(config: Pick<Config, 'approvalsForbidSelf'>, parts
     versions: createVersionService(deps),
     promotions: createPromotionService(deps),
     approvals: createApprovalService({ ...deps, forbidSelf: config.approvalsForbidSelf }),
-    rehearsals: createRehearsalService({ ...parts, ...deps }),
+    rehearsals: createRehearsalService({ ...parts, ...deps, deployments: createDeploymentStore(db) }),
     comments: createCommentService(deps),
     board: createBoardService(deps),
   }

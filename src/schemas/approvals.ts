@@ -139,6 +139,7 @@ export const rehearsal = z
       .object({
         version_id: z.string(),
         version: z.int().min(1),
+        is_running: z.boolean().meta({ description: 'Whether it runs there; false: nothing does' }),
         rows: count.nullable(),
         columns: z.array(rehearsalColumn).nullable(),
         problem: z
@@ -147,7 +148,10 @@ export const rehearsal = z
           .meta({ description: 'Why it cannot run; the candidate is then compared with nothing' }),
       })
       .nullable()
-      .meta({ description: 'The newest version in the target environment; null: there is none' }),
+      .meta({
+        description:
+          'The version that runs in the target environment, or the newest there if none does; null: there is none',
+      }),
     inputs: z
       .array(
         z.object({

@@ -1,6 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { DeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import type { GraphRows } from '../../streaming/graph/graph-query.ts'
@@ -14,6 +15,8 @@ export type CompileVersion = (versionId: string) => Promise<CompiledVersion>
 /** The version in the target environment, and either what it is compiled to or why it cannot run. */
 export interface RehearsalBase<Compiled> {
   readonly version: VersionSummary
+  /** Whether it runs there; otherwise nothing does, and it is the newest there. */
+  readonly isRunning: boolean
   readonly compiled?: Compiled
   readonly problem?: string
 }
@@ -25,22 +28,39 @@ export interface RehearsalPair<Compiled> {
   readonly base: RehearsalBase<Compiled> | undefined
 }
 
+export interface PairDeps {
+  readonly stores: LifecycleStores
+  readonly deployments: Pick<DeploymentStore, 'find'>
+}
+
 /** Compiles both versions. Throws `UNPROCESSABLE` when the requested one cannot run. */
 export async function compilePair(
-  stores: LifecycleStores,
+  deps: PairDeps,
   approval: ApprovalSummary,
   compile: CompileVersion,
 ): Promise<RehearsalPair<CompiledVersion>> {
   const candidate = await compile(approval.versionId)
-  const id = await baseOf(stores, approval)
-  const version = id === undefined ? undefined : await stores.versions.find(approval.definitionId, id)
-  if (version === undefined) return { candidate, base: undefined }
+  const base = await baseVersion(deps, approval)
+  if (base === undefined) return { candidate, base }
   try {
-    return { candidate, base: { version, compiled: await compile(version.id) } }
+    return { candidate, base: { ...base, compiled: await compile(base.version.id) } }
   } catch (error) {
     if (!(error instanceof DomainError) || error.code !== 'UNPROCESSABLE') throw error
-    return { candidate, base: { version, problem: error.message } }
+    return { candidate, base: { ...base, problem: error.message } }
   }
+}
+
+/** The version that runs in the target environment; the newest there if none does. */
+async function baseVersion(
+  { stores, deployments }: PairDeps,
+  approval: ApprovalSummary,
+): Promise<Pick<RehearsalBase<never>, 'version' | 'isRunning'> | undefined> {
+  const { definitionId, toEnvironment: environment } = approval
+  const deployment = environment === 'retired' ? undefined : await deployments.find({ definitionId, environment })
+  const running = deployment?.runningVersionId
+  const id = running ?? (await baseOf(stores, approval))
+  const version = id === undefined ? undefined : await stores.versions.find(definitionId, id)
+  return version && { version, isRunning: id === running }
 }
 
 /** The queries of both versions over the same tables. Throws `UNPROCESSABLE` when the requested one cannot run. */
@@ -54,11 +74,11 @@ export async function queryPair(
   const [problem] = rows.problems
   if (problem !== undefined) throw cannotRun(approval, problem)
   if (base === undefined) return { candidate: rows, base }
-  const { version, compiled, problem: known } = base
+  const { compiled, problem: known, ...version } = base
   const baseRows = await compiled?.query.rowsOver(tables)
   const why = known ?? baseRows?.problems[0]
-  if (baseRows === undefined || why !== undefined) return { candidate: rows, base: { version, problem: why ?? '' } }
-  return { candidate: rows, base: { version, compiled: baseRows } }
+  if (baseRows === undefined || why !== undefined) return { candidate: rows, base: { ...version, problem: why ?? '' } }
+  return { candidate: rows, base: { ...version, compiled: baseRows } }
 }
 
 /** The error for a requested version that cannot run. */

@@ -6,6 +6,7 @@ import type { ComparedQuery, QueryComparison } from '../../engines/query-compari
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
+import type { DeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { GraphRows } from '../../streaming/graph/graph-query.ts'
@@ -21,6 +22,7 @@ import { type RehearsalView, rehearsalView, withoutSecretValues } from './rehear
 
 export interface RehearsalDeps {
   readonly stores: LifecycleStores
+  readonly deployments: Pick<DeploymentStore, 'find'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly catalog: CatalogService
@@ -40,11 +42,11 @@ export interface RehearsalRequest {
 /** Runs requested versions over real rows without writing to any table (docs/api.md#approvals). */
 export interface RehearsalService {
   /**
-   * Compares the rows of the requested version with those of the newest version in the target environment, over the same
-   * newest rows of their sources, both with the parameters of that environment. Nothing remains of either. Throws
-   * `NOT_FOUND`; `FORBIDDEN` for a caller who is neither a lead nor the requester, or a requester whose version uses secrets;
-   * `APPROVAL_NOT_PENDING`; `UNPROCESSABLE` when the version cannot run or fails on a value;
-   * `LIMIT_EXCEEDED`, `CANCELLED` and the refusals of `Engine.compareQueries`.
+   * Compares the rows of the requested version with those of the version that runs in the target environment, or of the
+   * newest there if none runs, over the same newest rows of their sources, both with the parameters of that environment.
+   * Nothing remains of either. Throws `NOT_FOUND`; `FORBIDDEN` for a caller who is neither a lead nor the requester, or a
+   * requester whose version uses secrets; `APPROVAL_NOT_PENDING`; `UNPROCESSABLE` when the version cannot run or fails on a
+   * value; `LIMIT_EXCEEDED`, `CANCELLED` and the refusals of `Engine.compareQueries`.
    */
   rehearse(requestId: string, request: RehearsalRequest): Promise<RehearsalView>
 }
@@ -68,7 +70,7 @@ export function createRehearsalService(deps: RehearsalDeps): RehearsalService {
       const bounds = { ...PER_TABLE, batches: request.batches }
       const approval = await findPending(stores, requestId, context.caller)
       const target = approval.toEnvironment === 'retired' ? undefined : approval.toEnvironment
-      const pair = await compilePair(stores, approval, (versionId) => graphs.compileVersion(versionId, user, target))
+      const pair = await compilePair(deps, approval, (versionId) => graphs.compileVersion(versionId, user, target))
       const hide = requireMaySee(pair, context.caller)
       throwIfCancelled(signal, 'the rehearsal')
       const names = new Set([...pair.candidate.sources, ...(pair.base?.compiled?.sources ?? [])])

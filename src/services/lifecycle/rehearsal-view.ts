@@ -94,8 +94,8 @@ function typeText({ type, engineType }: ResultColumn): string {
 
 function baseView({ queries, comparison }: RehearsalResult, columns: readonly ResultColumn[]): RehearsalView['base'] {
   if (queries.base === undefined) return null
-  const { version, problem } = queries.base
-  const known = { version_id: version.id, version: version.version }
+  const { version, isRunning, problem } = queries.base
+  const known = { version_id: version.id, version: version.version, is_running: isRunning }
   if (comparison.base === undefined) {
     return { ...known, rows: null, columns: null, problem: problem ?? comparison.baseProblem ?? null }
   }
