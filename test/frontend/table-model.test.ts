@@ -2,7 +2,7 @@ import { createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, test } from 'vitest'
 import { DataTableHead } from '../../frontend/src/components/table/data-table-head.tsx'
-import type { ColumnSpec } from '../../frontend/src/components/table/data-table.tsx'
+import type { ColumnSpec } from '../../frontend/src/components/table/columns.ts'
 import type { Sort } from '../../frontend/src/components/sorting.ts'
 import { useTableModel } from '../../frontend/src/components/table/model.ts'
 

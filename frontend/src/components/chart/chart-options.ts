@@ -1,7 +1,7 @@
 import UPlot from 'uplot'
 import { formatAxisTime, type Zone } from '../../time/zone.ts'
 import { textScale } from '../text/text-scale.ts'
-import type { ChartProps, ChartSeries } from './chart.tsx'
+import type { ChartProps, ChartSeries } from './chart-props.ts'
 import { tooltipPlugin } from './chart-tooltip.ts'
 
 export interface ChartFrame {

@@ -1,6 +1,6 @@
 import { type CSSProperties, memo, type MouseEvent } from 'react'
 import { RowActive } from '../row-active.ts'
-import type { ColumnSpec, RowScope } from './data-table.tsx'
+import type { ColumnSpec, RowScope } from './columns.ts'
 import classes from './data-table.module.css'
 
 interface RowProps<Row> {

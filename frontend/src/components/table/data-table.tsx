@@ -1,45 +1,14 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { useVirtualizer } from '@tanstack/react-virtual'
-import {
-  type ComponentType,
-  type CSSProperties,
-  type ReactNode,
-  useCallback,
-  useDeferredValue,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { type CSSProperties, useCallback, useDeferredValue, useMemo, useRef, useState } from 'react'
+import type { ColumnSpec, RowScope } from './columns.ts'
 import { DataTableHead } from './data-table-head.tsx'
 import { DataTableRow } from './data-table-row.tsx'
 import { useRowKeys } from './data-table-keys.ts'
 import classes from './data-table.module.css'
 import { textScale } from '../text/text-scale.ts'
-import type { Sort, SortValue } from '../sorting.ts'
+import type { Sort } from '../sorting.ts'
 import { useTableModel } from './model.ts'
-
-export interface ColumnSpec<Row> {
-  readonly id: string
-  readonly header: string
-  /** A track of the grid, such as `minmax(160px, 2fr)` or `96px`; px at a text size of 16 px. */
-  readonly width: string
-  readonly cell: (row: Row) => ReactNode
-  /** Aligns the column; numbers are aligned to the end. */
-  readonly align?: 'start' | 'end'
-  /** Makes the column sortable. */
-  readonly sortValue?: (row: Row) => SortValue
-  /** Whether the first click sorts from high to low; for figures and times. */
-  readonly highFirst?: boolean
-  /** Header for screen readers only, for columns such as buttons. */
-  readonly headerHidden?: boolean
-  /** Hidden on phones. */
-  readonly hideOnPhone?: boolean
-  /** Also hidden in windows of at most 75 em. */
-  readonly hideOnNarrow?: boolean
-}
-
-/** Wraps the cells of a row and provides what they share, so that it is computed once. */
-export type RowScope<Row> = ComponentType<{ readonly row: Row; readonly children: ReactNode }>
 
 export interface DataTableProps<Row extends object> {
   /** Label of the table, for screen readers. */

@@ -8,7 +8,7 @@ import {
   useTable,
 } from '@tanstack/react-table'
 import { useMemo } from 'react'
-import type { ColumnSpec } from './data-table.tsx'
+import type { ColumnSpec } from './columns.ts'
 import type { Sort, SortValue } from '../sorting.ts'
 
 const features = tableFeatures({

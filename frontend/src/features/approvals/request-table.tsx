@@ -1,5 +1,6 @@
 import { Link, useNavigate } from '@tanstack/react-router'
-import { type ColumnSpec, DataTable } from '../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../components/table/columns.ts'
+import { DataTable } from '../../components/table/data-table.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { approvalStrings as strings } from '../../strings/approvals.ts'
 import type { KnownRequest } from './known-requests.ts'

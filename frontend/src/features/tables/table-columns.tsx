@@ -1,5 +1,5 @@
 import type { TableListItem } from '../../api/types.ts'
-import type { ColumnSpec } from '../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../components/table/columns.ts'
 import { HealthCell, TableAdvice, TableScore } from './health-cells.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { RowLink } from '../../components/row-link.tsx'

@@ -1,13 +1,11 @@
 import { useHotkeys } from '@mantine/hooks'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type ReactNode, useCallback, useDeferredValue, useEffect, useRef, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useDeferredValue, useRef } from 'react'
 import { Note } from '../../../components/status/note.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
-import type { RunEnvironment } from '../../../../../src/domain/environments.ts'
 import type { Version } from '../../../api/types.ts'
 import { designerStrings } from '../../../strings/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
-import { validate } from '../api.ts'
 import { arrangedQuery } from '../../../components/graph/arrange.ts'
 import type { GraphViewport } from '../../../components/graph/view.tsx'
 import { EditorToolbar } from './toolbar.tsx'
@@ -16,7 +14,7 @@ import { LeaveGuard } from './leave-guard.tsx'
 import { ProblemsPanel } from './problems-panel.tsx'
 import { SinkTableOffer } from './sink-table-offer.tsx'
 import { type GraphEditor, useGraphEditor } from './use-graph-editor.ts'
-import type { Validated } from './validation.ts'
+import { useValidation } from './use-validation.ts'
 import { Workbench } from './workbench.tsx'
 import classes from '../designer.module.css'
 
@@ -101,44 +99,4 @@ function useUndoKeys({ undo, redo }: GraphEditor, readOnly: boolean): void {
           ['mod+shift+Z', redo],
         ],
   )
-}
-
-export interface Validation {
-  readonly validated: Validated | undefined
-  readonly error: unknown
-  readonly isPending: boolean
-  /** Whose parameters the next validation uses. */
-  readonly environment: RunEnvironment
-  readonly setEnvironment: (environment: RunEnvironment) => void
-  readonly run: () => void
-  /** Forgets the answer. */
-  readonly clear: () => void
-}
-
-interface Choice {
-  readonly versionId: string
-  readonly environment: RunEnvironment
-}
-
-/** Validates for the environment of the version (production for a retired one) until another is chosen. */
-function useValidation(graph: Graph, version: Version, asDrawn: boolean): Validation {
-  const [validated, setValidated] = useState<Validated>()
-  const own = version.environment === 'retired' ? 'production' : version.environment
-  const [chosen, setChosen] = useState<Choice>()
-  const environment = chosen?.versionId === version.id ? chosen.environment : own
-  const { mutate, error, isPending, reset } = useMutation({
-    mutationFn: async (what: Graph): Promise<Validated> => ({
-      graph: what,
-      environment,
-      answer: await validate({ graph: what, saved: asDrawn ? undefined : version, environment }),
-    }),
-    onSuccess: setValidated,
-  })
-  const clear = useCallback(() => {
-    setValidated(undefined)
-    reset()
-  }, [reset])
-  useEffect(clear, [version.id, clear])
-  const setEnvironment = (next: RunEnvironment): void => setChosen({ versionId: version.id, environment: next })
-  return { validated, error, isPending, environment, setEnvironment, run: () => mutate(graph), clear }
 }

@@ -11,7 +11,7 @@ import { designerStrings } from '../../../strings/designer.ts'
 import { environments } from '../../../strings/environments.ts'
 import { useSaveVersion } from '../api.ts'
 import { downloadVersion } from '../versions/download-version.ts'
-import type { Validation } from './graph-editor.tsx'
+import type { Validation } from './use-validation.ts'
 import type { GraphEditor } from './use-graph-editor.ts'
 import classes from '../designer.module.css'
 

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { tableNamesQuery } from '../../../api/tables.ts'
 import { designerStrings } from '../../../strings/designer.ts'
 import { type ConfigField, configFields, withValue } from './config-fields.ts'
+import type { ConfigInputProps } from './config-input-props.ts'
 import type { Node, NodeTypeInfo } from '../../../components/graph/graph.ts'
 import { NamesField } from './names-field.tsx'
 import { RowsField } from './rows-field.tsx'
@@ -33,14 +34,6 @@ export function ConfigForm({ node, info, inputs, readOnly, onChange }: ConfigFor
       onChange={(value) => onChange(withValue(node.config, field.name, value), field.name)}
     />
   ))
-}
-
-export interface ConfigInputProps {
-  readonly field: ConfigField
-  readonly value: unknown
-  readonly inputs: readonly string[]
-  readonly readOnly: boolean
-  readonly onChange: (value: unknown) => void
 }
 
 function ConfigInput(props: ConfigInputProps) {

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Input, NativeSelect, TextInput } from '@mantine/core'
 import { CloseIcon, PlusIcon } from '../../../components/icons.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
-import type { ConfigInputProps } from './config-form.tsx'
+import type { ConfigInputProps } from './config-input-props.ts'
 import { freeId } from '../editor/graph-edits.ts'
 import classes from '../designer.module.css'
 

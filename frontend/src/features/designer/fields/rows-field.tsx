@@ -2,7 +2,7 @@ import { ActionIcon, Button, Input, TextInput } from '@mantine/core'
 import { ArrowDownIcon, ArrowUpIcon, CloseIcon, PlusIcon } from '../../../components/icons.tsx'
 import { designerStrings } from '../../../strings/designer.ts'
 import { type ConfigField, withValue } from './config-fields.ts'
-import type { ConfigInputProps } from './config-form.tsx'
+import type { ConfigInputProps } from './config-input-props.ts'
 import classes from '../designer.module.css'
 
 const words = designerStrings.form

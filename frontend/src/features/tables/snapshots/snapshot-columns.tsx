@@ -1,6 +1,6 @@
 import type { Snapshot } from '../../../api/types.ts'
 import { Copyable } from '../../../components/text/copyable.tsx'
-import type { ColumnSpec } from '../../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { formatBytes, formatCount, formatDelta } from '../../../components/text/units.ts'
 import { common } from '../../../strings/common.ts'

@@ -1,6 +1,6 @@
 import type { HistoryEntry, HistoryList } from '../../../api/types.ts'
 import { Copyable } from '../../../components/text/copyable.tsx'
-import type { ColumnSpec } from '../../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { RelativeTime } from '../../../time/relative-time.tsx'
 import { common } from '../../../strings/common.ts'
 import { history as words, snapshots } from '../../../strings/tables.ts'

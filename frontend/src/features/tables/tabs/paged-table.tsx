@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core'
-import { type ColumnSpec, DataTable } from '../../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../../components/table/columns.ts'
+import { DataTable } from '../../../components/table/data-table.tsx'
 import { formatSort, parseSort } from '../../../components/sorting.ts'
 import { Empty, ErrorState, Loading } from '../../../components/status/states.tsx'
 import { formatCount } from '../../../components/text/units.ts'

@@ -1,5 +1,5 @@
 import type { Partition, PartitionList } from '../../../api/types.ts'
-import type { ColumnSpec } from '../../../components/table/data-table.tsx'
+import type { ColumnSpec } from '../../../components/table/columns.ts'
 import { formatBytes, formatCount } from '../../../components/text/units.ts'
 import { partitions as words } from '../../../strings/tables.ts'
 import { partitionsQuery } from '../api.ts'

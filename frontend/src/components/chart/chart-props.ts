@@ -1,0 +1,28 @@
+/** A line of a chart. */
+export interface ChartSeries {
+  readonly label: string
+  /** One value for each `x`; null where there is none. */
+  readonly values: readonly (number | null)[]
+  /** A colour or custom property of the page; default the accent. */
+  readonly color?: string
+  readonly fill?: boolean
+  /** `line` (default); `steps`: a value holds until the next one. */
+  readonly kind?: 'line' | 'steps'
+}
+
+/** What a chart shows. */
+export interface ChartProps {
+  /** Seconds since 1970, ascending. */
+  readonly x: readonly number[]
+  readonly series: readonly ChartSeries[]
+  /** A value of the vertical axis with its unit. */
+  readonly format: (value: number) => string
+  /** Values are counts: no mark of the vertical axis is a fraction. */
+  readonly whole?: boolean
+  /** Summary for screen readers: title, latest and maximum value. */
+  readonly summary: string
+  /** px; default 160. */
+  readonly height?: number
+  /** Charts with the same key show their values at the same time together. */
+  readonly syncKey?: string
+}
