@@ -1,21 +1,17 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { isIcebergError } from '../../iceberg/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
 import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { createOperationStore } from '../../storage/stores/operation-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
-import { readSinkState } from '../../streaming/sink/progress.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
 import { stampOf } from '../../streaming/checkpoint/recover.ts'
 import { abandonedRollbacks, requireNoRollback, runningRollbacks } from '../pipelines/running-rollbacks.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
-import { readOldProgress } from './old-progress.ts'
+import { carryOffsets, hasRowsInSink } from './handover.ts'
 import { endRollout, type RollingOut, saveHeld } from './rollout-end.ts'
 
 /** What to do after a step: the next one at once, the same one again later, or nothing more. */
@@ -164,7 +160,7 @@ async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResu
 async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: PlannedRun): Promise<PipelineRecord> {
   const { previous } = rollout
   const { pipeline, isSameCheckpoint } = planned
-  if (!isSameCheckpoint && previous) await carryOffsets(deps, previous, planned)
+  if (!isSameCheckpoint && previous) await carryOffsets(deps, previous, rollout)
   const checked = await checkPlanned(deps, planned)
   const stored = await deps.pipelines.find(pipeline.id)
   return {
@@ -173,21 +169,6 @@ async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: Pla
     positions: stored?.positions ?? toStoredPositions(pipeline.sources, checked.positions),
     ...(stored?.progress === undefined ? {} : { progress: stored.progress }),
     warnings: stored?.warnings ?? pipeline.warnings,
-  }
-}
-
-/** Creates the new checkpoint with the offsets of the sources that remain. Repeating it writes the same. */
-async function carryOffsets(deps: RolloutDeps, previous: PipelineRecord, planned: PlannedRun): Promise<void> {
-  if (planned.sources.every(({ carriedFrom }) => carriedFrom === undefined)) return
-  const old = await readOldProgress(deps, previous)
-  const checkpoint = new Checkpoint(deps.checkpointIo, planned.pipeline.checkpointLocation)
-  for (const [at, { carriedFrom, uuid, table }] of planned.sources.entries()) {
-    if (carriedFrom === undefined) continue
-    const offset = old.offsets[carriedFrom]
-    if (old.sourceUuids[carriedFrom] !== uuid || offset === undefined) {
-      throw new DomainError('CONFLICT', `the checkpoint of ${table} has changed during the rollout`)
-    }
-    await checkpoint.writeInitial(at, offset)
   }
 }
 
@@ -311,7 +292,9 @@ async function withdrawNew(deps: RolloutDeps, record: RollingOut): Promise<StepR
     await requestStop(deps, record, pipeline)
     return 'wait'
   }
-  if (!planned.isSameCheckpoint && (await hasRowsInSink(deps, planned))) return keepNew(deps, record, pipeline)
+  if (!planned.isSameCheckpoint && (await hasRowsInSink(deps, record.rollout.id, planned))) {
+    return keepNew(deps, record, pipeline)
+  }
   await toPhase(deps, record, 'restoring')
   return 'next'
 }
@@ -343,16 +326,6 @@ async function requestStop(deps: RolloutDeps, record: RollingOut, pipeline: Pipe
     const { definitionId: definition_id, environment } = record
     deps.log.warn('a pipeline could not be stopped yet', { definition_id, environment, error })
   })
-}
-
-async function hasRowsInSink({ catalog }: RolloutDeps, { pipeline, sinkUuid }: PlannedRun): Promise<boolean> {
-  try {
-    const { metadata } = await catalog.current().loadTable(parseIdentifier(pipeline.sinkTable))
-    return metadata.tableUuid === sinkUuid && readSinkState(metadata, pipeline.queryId).lastBatch >= 0
-  } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return false
-    throw error
-  }
 }
 
 /** Starts the old pipeline again as it was; if it did not run before, it stays stopped. */
