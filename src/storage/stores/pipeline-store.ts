@@ -80,6 +80,13 @@ export interface Lease {
   readonly untilMs: number
 }
 
+/** When a pipeline is settled. */
+export interface SettledAt {
+  readonly ms: number
+  readonly iso: string
+  readonly dead?: number
+}
+
 /** Streaming pipelines. A pipeline is live in all states but `stopped` and `failed`. */
 export interface PipelineStore {
   /** Throws `DatabaseError` `UNIQUE_VIOLATION` when the sink or the checkpoint has a live pipeline. */
@@ -96,8 +103,11 @@ export interface PipelineStore {
   requestStop(id: string): Promise<boolean>
   /** Writes reported values; false when `owner` does not hold the lease. */
   update(id: string, owner: number, update: PipelineUpdate): Promise<boolean>
-  /** Ends a pipeline that should stop and that no process runs; false when one does, or it was started again. */
-  settle(id: string, state: 'stopped' | 'failed', now: { readonly ms: number; readonly iso: string }): Promise<boolean>
+  /**
+   * Ends a pipeline that should stop and that no process runs, or only `dead`, which has certainly ended; false when one
+   * does, or it was started again.
+   */
+  settle(id: string, state: 'stopped' | 'failed', end: SettledAt): Promise<boolean>
   /** Pipelines that should run, or have not stopped yet. */
   listLive(): Promise<readonly PipelineRecord[]>
   /** Pipelines that run in other processes than `owner`. */
@@ -181,7 +191,7 @@ async function requestStop(db: Kysely<StateTables>, id: string): Promise<boolean
 
 interface End {
   readonly state: 'stopped' | 'failed'
-  readonly now: { readonly ms: number; readonly iso: string }
+  readonly now: SettledAt
 }
 
 async function settle(db: Kysely<StateTables>, id: string, { state, now }: End): Promise<boolean> {
@@ -189,7 +199,13 @@ async function settle(db: Kysely<StateTables>, id: string, { state, now }: End):
   const query = db.updateTable('streaming_pipelines').set(ended).where('id', '=', id).where('state', 'in', LIVE)
   const free = query
     .where('desired_state', '=', 'stopped')
-    .where((where) => where.or([where('lease_owner', 'is', null), where('lease_until_ms', '<=', now.ms)]))
+    .where((where) =>
+      where.or([
+        where('lease_owner', 'is', null),
+        where('lease_until_ms', '<=', now.ms),
+        ...(now.dead === undefined ? [] : [where('lease_owner', '=', now.dead)]),
+      ]),
+    )
   return (await free.executeTakeFirst()).numUpdatedRows === 1n
 }
 

@@ -29,7 +29,7 @@ export interface SupervisorDeps {
   readonly slots: BatchSlots
   readonly hub: MetricsHub
   /** This process, among those that share the state database. */
-  readonly instance: { readonly id: number; alive(): Promise<ReadonlySet<number>> }
+  readonly instance: { readonly id: number; readonly isShared: boolean; alive(): Promise<ReadonlySet<number>> }
   readonly log: SupervisorLog
   /** Prevents other engines from expiring unread snapshots. */
   readonly pins?: PinKeeper
@@ -170,7 +170,7 @@ class ProcessSupervisor implements Supervisor {
     if (!isOwn && !isFree) this.#share.forget(id)
     else if (record.desiredState === 'stopped') {
       if (isOwn) await this.#deps.store.release(id, this.#deps.instance.id)
-      await this.#settle(id)
+      await this.#settle(id, dead)
     } else if (isOwn || this.#share.mayTake(id, this.#running.size)) await this.#take(record, dead)
   }
 
@@ -240,10 +240,15 @@ class ProcessSupervisor implements Supervisor {
     } else await store.release(id, instance.id) // the process stops, the pipeline does not
   }
 
-  /** Ends a pipeline that should stop and has no running process. */
-  async #settle(id: string): Promise<void> {
-    const now = this.#deps.session.now()
-    const settled = await this.#deps.store.settle(id, 'stopped', { ms: now.getTime(), iso: now.toISOString() })
+  /**
+   * Ends a pipeline that should stop and has no running process. A process of a shared database that seems to have ended may
+   * only have lost its connection: its lease must expire, so that it commits nothing more.
+   */
+  async #settle(id: string, dead?: number): Promise<void> {
+    const { session, store, instance } = this.#deps
+    const now = session.now()
+    const ended = dead === undefined || instance.isShared ? {} : { dead }
+    const settled = await store.settle(id, 'stopped', { ms: now.getTime(), iso: now.toISOString(), ...ended })
     const record = settled ? await this.#deps.store.find(id) : undefined
     if (record === undefined) return
     await pinIdle(this.#deps.pins, record)
