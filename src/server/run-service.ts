@@ -3,7 +3,7 @@ import { createApp } from '../app.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
-import { createContext } from '../context/create-context.ts'
+import { type ContextOptions, createContext } from '../context/create-context.ts'
 import { createLogger } from '../services/logger.ts'
 import { prepareHome } from './home.ts'
 import { createLineWriter } from './line-writer.ts'
@@ -15,6 +15,8 @@ export interface RunServiceOptions {
   readonly config: Config
   readonly env: Env
   readonly runtime: Runtime
+  /** Replaces parts in tests. */
+  readonly overrides?: NonNullable<ContextOptions['overrides']>
 }
 
 /** Kernel messages may contain images or tables; other sockets have much lower limits of their own. */
@@ -23,7 +25,7 @@ const MAX_SOCKET_MESSAGE_BYTES = 64 * 2 ** 20
 const SHUTDOWN_LIMIT_MS = 20_000
 
 /** Runs the service until SIGTERM or SIGINT; a second signal exits immediately. Resolves when it listens. */
-export async function runService({ config, env, runtime }: RunServiceOptions): Promise<void> {
+export async function runService({ config, env, runtime, overrides = {} }: RunServiceOptions): Promise<void> {
   const log = createLogger(config.logLevel, createLineWriter())
   const context = await createContext({
     config,
@@ -31,6 +33,7 @@ export async function runService({ config, env, runtime }: RunServiceOptions): P
     log,
     openStateFile: runtime.openStateFile,
     home: await prepareHome(config.home),
+    overrides,
   })
   await context.reconcile()
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })

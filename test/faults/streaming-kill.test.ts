@@ -1,18 +1,18 @@
-import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
 import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
-import { PYTHON, pyicebergAvailable, REPOSITORY } from '../interop/harness/environment.ts'
+import { pyicebergAvailable } from '../interop/harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { runPython } from '../interop/harness/python.ts'
 import type { Rows } from '../interop/harness/rows.ts'
 import { Service } from '../interop/harness/service.ts'
 import { sleep, until } from '../support/waiting.ts'
+import { PythonWriter } from './harness/python-writer.ts'
+import { randomNumbers } from './harness/random-numbers.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
@@ -64,7 +64,8 @@ describe('a pipeline whose process is killed during writes', { timeout: 120_000 
         ],
       },
     })
-    if (pyicebergAvailable('a writer that is PyIceberg; our own writes instead')) writer = new PythonWriter(lake)
+    if (pyicebergAvailable('a writer that is PyIceberg; our own writes instead'))
+      writer = new PythonWriter(lake, 'faults.source')
     process.stdout.write(`\nstreaming kill -9: ${ROUNDS} rounds, KILL_SEED=${SEED}\n`)
   })
 
@@ -220,41 +221,3 @@ describe('a pipeline whose process is killed during writes', { timeout: 120_000 
     expect(seen['faults.sink']?.hash).toBe(seen['faults.source']?.hash)
   }
 })
-
-/** A small generator of numbers in [0, 1), the same for the same seed (mulberry32). */
-function randomNumbers(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296
-  }
-}
-
-/** PyIceberg in a separate process, which keeps running when the service ends. */
-class PythonWriter {
-  readonly #child
-  readonly #answers: AsyncIterator<string>
-
-  constructor({ settings }: Lakehouse) {
-    const options = {
-      uri: settings.uri,
-      warehouse: settings.warehouse,
-      name: settings.catalog_name,
-      table: 'faults.source',
-    }
-    const script = `${REPOSITORY}/test/interop/python/pyiceberg_writer.py`
-    this.#child = spawn(PYTHON ?? 'python3', [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
-    this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
-  }
-
-  async append(first: number, count: number): Promise<void> {
-    this.#child.stdin.write(`${JSON.stringify({ first, count })}\n`)
-    if ((await this.#answers.next()).done === true) throw new Error('the writer ended')
-  }
-
-  stop(): void {
-    this.#child.stdin.end()
-  }
-}

@@ -15,6 +15,8 @@ export interface ServiceOptions {
   readonly env?: Readonly<Record<string, string>>
   /** Default: Bun; `this`: the runtime of the test. */
   readonly runtime?: 'bun' | 'this'
+  /** What starts it; default: `src/main.ts`. */
+  readonly entry?: string
 }
 
 /** An answer of the service; `body` is parsed JSON, or `{text}` when it is not JSON. */
@@ -50,7 +52,7 @@ export class Service {
   static async start(options: ServiceOptions): Promise<Service> {
     const port = await freePort()
     const bun = `${REPOSITORY}/node_modules/.bin/bun`
-    const child = spawn(options.runtime === 'this' ? process.execPath : bun, ['src/main.ts'], {
+    const child = spawn(options.runtime === 'this' ? process.execPath : bun, [options.entry ?? 'src/main.ts'], {
       cwd: REPOSITORY,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -1,7 +1,7 @@
 """Appends to a table on command, like a writer that does not use the service.
 
-Argument: {"uri", "warehouse", "name", "table"}. Each line of standard input is {"first": id, "count": rows}; rows have
-`id` and `part` = id modulo 3. Each is answered with {"snapshots": number} when it is committed; conflicts are retried.
+Argument: {"uri", "warehouse", "name", "table"}. Each line of standard input is {"first": id, "count": rows}, with
+"table" for another table; rows have `id` and `part` = id modulo 3. Each is answered with {"snapshots": number} when it is committed; conflicts are retried.
 """
 
 import json
@@ -34,7 +34,7 @@ def main():
         rows = pa.table(
             {"id": pa.array(ids, pa.int64()), "part": pa.array([i % 3 for i in ids], pa.int32())},
         )
-        print(json.dumps({"snapshots": append(house, options["table"], rows)}), flush=True)
+        print(json.dumps({"snapshots": append(house, wanted.get("table", options["table"]), rows)}), flush=True)
 
 
 main()
