@@ -200,8 +200,9 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
   await notebooks.firstProbe()
   const lifecycle = openLifecycle(config, { ...common, graphs, engine })
   const { pipelines } = streaming
+  const { deployments } = deploying
   const agent = openAgent(
-    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines },
+    { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments },
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()

@@ -101,12 +101,14 @@ function toolServices({
   pipelines,
   definitions,
   environments,
+  deployments,
   versions,
   operations,
   approvals,
   log,
 }: AgentParts): CalledServices & Pick<ToolServices, 'log'> {
-  return { tables, maintenance, pipelines, definitions, environments, versions, operations, approvals, log }
+  const lifecycle = { definitions, environments, deployments, versions, approvals }
+  return { ...lifecycle, tables, maintenance, pipelines, operations, log }
 }
 
 function openModels({ config, now }: AgentParts, redact: (text: string) => string): ModelChoice {

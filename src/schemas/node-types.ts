@@ -145,6 +145,7 @@ export const PROBLEM_CODES = [
   'UNKNOWN_PARAMETER',
   'INVALID_PARAMETER',
   'MISSING_SECRET',
+  'SINK_NOT_ALLOWED',
 ] as const
 
 const sinkColumn = z.object({

@@ -171,6 +171,42 @@ describe('a pipeline of a version', () => {
   })
 })
 
+describe('a sink that the environment may not write', () => {
+  const problem = {
+    node_id: 'out',
+    code: 'SINK_NOT_ALLOWED',
+    message: 'qa may write only tables that match qa.*, not uat.orders',
+    severity: 'error',
+  }
+
+  it('is a problem of its node when a version or a graph is validated for that environment', async () => {
+    const place = await versionIn('development', 'uat.orders')
+    const elsewhere = await life.auditor.call('POST', `${place.version}/validate?environment=uat`, {})
+    const own = await life.auditor.call('POST', `${place.version}/validate?environment=qa`, {})
+    expect(own.status).toBe(200)
+    expect(elsewhere.status).toBe(200)
+    expect(elsewhere.body.problems).not.toContainEqual(expect.objectContaining({ code: problem.code }))
+    expect(own.body).toMatchObject({ runnable: false, problems: [problem] })
+    const { nodes, edges } = (await life.engineer.call('GET', place.version)).body
+    const drafted = await life.engineer.call('POST', '/api/pipeline-defs/validate?environment=qa', { nodes, edges })
+    expect(drafted.body, JSON.stringify(drafted.body)).toMatchObject({ runnable: false, problems: [problem] })
+  })
+
+  it('is the problem of a deployment with its node, and refused at a start as before', async () => {
+    const place = await versionIn('qa', 'uat.orders')
+    const { body } = await life.engineer.call('POST', `${place.definition}/deploy`, {
+      environment: 'qa',
+      dry_run: true,
+    })
+    expect(body.plan.problems).toEqual([
+      { node_id: 'out', parameter: null, code: problem.code, message: problem.message },
+    ])
+    const deployed = await life.engineer.call('POST', `${place.definition}/deploy`, { environment: 'qa' })
+    expect({ status: deployed.status, path: deployed.body.errors[0].path }).toEqual({ status: 422, path: 'nodes.out' })
+    expect((await start(life.engineer, place.versionId)).body.code).toBe('FORBIDDEN')
+  })
+})
+
 describe('a table with two names', () => {
   it('is closed under both of them', async () => {
     await lab.createTable('production.ledger', COLUMNS)

@@ -272,7 +272,8 @@ interface Recorded {
 async function record({ audit, events }: ActionServiceDeps, tx: Tx, recorded: Recorded): Promise<void> {
   const { action, verb, event, context, outcome, code } = recorded
   const { id, tool, user, chatId } = action
-  const subject = action.arguments['table'] ?? action.arguments['pipeline_id'] ?? null
+  const { arguments: given } = action
+  const subject = given['table'] ?? given['pipeline_id'] ?? given['definition_id'] ?? null
   const details = {
     tool,
     subject,

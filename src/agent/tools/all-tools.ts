@@ -1,5 +1,6 @@
 import { maintenanceTools, planTools } from './change-tools.ts'
 import { definitionTools } from './definition-tools.ts'
+import { deploymentChangeTools, deploymentTools } from './deployment-tools.ts'
 import { operationTools } from './operation-tools.ts'
 import { pipelineChangeTools } from './pipeline-change-tools.ts'
 import { pipelineTools } from './pipeline-tools.ts'
@@ -13,10 +14,12 @@ export const allTools: readonly AgentTool[] = [
   ...planTools,
   ...pipelineTools,
   ...definitionTools,
+  ...deploymentTools,
   ...operationTools,
   queryTool,
   ...maintenanceTools,
   ...pipelineChangeTools,
+  ...deploymentChangeTools,
 ]
 
 /** The change tool of this name; undefined when this release has none. */

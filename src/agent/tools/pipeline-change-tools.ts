@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interval.ts'
 import { type StartPipelineRequest, startPipelineRequest } from '../../schemas/pipelines.ts'
+import { requireRoleIn } from '../../services/environments/write-rules.ts'
 import { contextOf } from './change-tools.ts'
 import { visible } from './plan-text.ts'
 import { toStoredJson } from './stored-value.ts'
@@ -35,8 +36,9 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     risk: 'change',
     minRole: 'DataEngineer',
     input: stopInput,
-    async plan({ pipeline_id, mode }, { services }): Promise<ToolPlan> {
-      const { state, source_tables, sink_table } = await services.pipelines.status(pipeline_id)
+    async plan({ pipeline_id, mode }, { services, caller }): Promise<ToolPlan> {
+      const { state, source_tables, sink_table, environment } = await services.pipelines.status(pipeline_id)
+      if (environment !== null) requireRoleIn(environment, caller)
       const plan = toStoredJson({ state, source_tables, sink_table, mode })
       const what = visible(`pipeline ${pipeline_id} from ${source_tables.join(', ')} into ${sink_table}`)
       if (state === 'stopped' || state === 'failed') {

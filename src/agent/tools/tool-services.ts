@@ -1,3 +1,4 @@
+import type { DeploymentService } from '../../services/deployments/deployment-service.ts'
 import type { EnvironmentService } from '../../services/environments/environment-service.ts'
 import type { Logger } from '../../services/logger.ts'
 import type { ApprovalService } from '../../services/lifecycle/approval-service.ts'
@@ -22,6 +23,7 @@ export interface ToolServices extends SecretRedactor {
   readonly pipelines: Pick<PipelineService, 'list' | 'status' | 'start' | 'stop'>
   readonly definitions: Pick<DefinitionService, 'list'>
   readonly environments: Pick<EnvironmentService, 'list'>
+  readonly deployments: Pick<DeploymentService, 'list' | 'change'>
   readonly versions: Pick<VersionService, 'list' | 'get' | 'diff'>
   readonly operations: Pick<OperationService, 'list'>
   readonly approvals: Pick<ApprovalService, 'pending'>

@@ -15,6 +15,8 @@ export interface WrittenTable {
   readonly table: string
 }
 
+type WriteRules = Pick<EnvironmentView, 'environment' | 'writes'>
+
 /** Environments whose listed tables are closed to pipelines without a version. */
 const PROTECTED: readonly RunEnvironment[] = ['uat', 'production']
 
@@ -25,27 +27,36 @@ export function requireRoleIn(environment: RunEnvironment, { user, role }: Calle
   throw new DomainError('FORBIDDEN', `versions in ${environment} need the role ${minimum}; ${user} is ${role}`)
 }
 
+/** The same for a pipeline, which may have no environment. */
+export function requireRoleOn({ environment }: { readonly environment?: RunEnvironment }, caller: Caller): void {
+  if (environment !== undefined) requireRoleIn(environment, caller)
+}
+
 /** Throws `FORBIDDEN` unless the environment's `writes` match the table under every name that the catalog has for it. */
-export async function requireWritesMatch(
-  { environment, writes }: Pick<EnvironmentView, 'environment' | 'writes'>,
+export async function requireWritesMatch(view: WriteRules, written: WrittenTable): Promise<void> {
+  const problem = await writesProblem(view, written)
+  if (problem !== undefined) throw forbidden(problem)
+}
+
+/** Why the environment must not write the table; undefined when it may. */
+export async function writesProblem(
+  { environment, writes }: WriteRules,
   written: WrittenTable,
-): Promise<void> {
-  if (writes.includes('*')) return
+): Promise<string | undefined> {
+  if (writes.includes('*')) return undefined
   for (const name of await namesOf(written)) {
     if (writes.some((pattern) => matchesGlob(pattern, name))) continue
     const rule = writes.length === 0 ? 'nothing' : `only tables that match ${writes.join(', ')}`
-    throw forbidden(`${environment} may write ${rule}, not ${described(written, name)}`)
+    return `${environment} may write ${rule}, not ${described(written, name)}`
   }
+  return undefined
 }
 
 /**
  * Throws `FORBIDDEN` when uat or production lists the table in its `writes`, under any name and in any case. Patterns
  * of only `*` and `.` list nothing.
  */
-export async function requireUnlisted(
-  environments: readonly Pick<EnvironmentView, 'environment' | 'writes'>[],
-  written: WrittenTable,
-): Promise<void> {
+export async function requireUnlisted(environments: readonly WriteRules[], written: WrittenTable): Promise<void> {
   const listing = environments
     .filter(({ environment }) => PROTECTED.includes(environment))
     .flatMap(({ environment, writes }) => writes.filter(isExplicit).map((pattern) => ({ environment, pattern })))

@@ -11,7 +11,9 @@ import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
 import { sinkColumns } from '../../streaming/graph/sink-columns.ts'
 import { typeGraph } from '../../streaming/graph/type-graph.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { EnvironmentView } from '../../schemas/environments.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
+import { writesProblem } from '../environments/write-rules.ts'
 
 export interface GraphCheckDeps {
   readonly catalog: CatalogService
@@ -44,6 +46,20 @@ export async function checkRunnable(
   } catch (error) {
     throw withoutSecrets(error, hide)
   }
+}
+
+/** The same, and whether the environment may write the sink. */
+export async function checkAllowed(
+  deps: GraphCheckDeps,
+  raw: PipelineGraph,
+  view: EnvironmentView,
+): Promise<CheckedGraph> {
+  const checked = await checkRunnable(deps, raw, view.parameters)
+  const { plan, problems } = checked
+  if (plan === undefined) return checked
+  const message = await writesProblem(view, { catalog: deps.catalog.current(), table: plan.sink })
+  if (message === undefined) return checked
+  return { ...checked, problems: [...problems, graphError(sinkNodeOf(plan), 'SINK_NOT_ALLOWED', message)] }
 }
 
 /** Resolves and plans a graph without looking at tables. */

@@ -25,7 +25,7 @@ import {
   sinkColumnViews,
   type SinkTableDeps,
 } from '../pipelines/create-sink-table.ts'
-import { type CheckedGraph, checkRunnable, loadSchema, planResolved, sinkNodeOf } from './check-graph.ts'
+import { checkAllowed, type CheckedGraph, checkRunnable, loadSchema, planResolved, sinkNodeOf } from './check-graph.ts'
 import { requireGraph } from './require-graph.ts'
 import { versionsUsing } from './versions-using.ts'
 import { requireRoleIn, requireWritesMatch } from '../environments/write-rules.ts'
@@ -125,13 +125,13 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
     nodeTypes: () => NODE_TYPES.map(describeNodeType),
     async validate(place, { caller }) {
       const { version, view } = await findPlace(deps, place)
-      const validation = validationView(await checkRunnable(depsOf(deps, caller.user), version.graph, view.parameters))
+      const validation = validationView(await checkAllowed(depsOf(deps, caller.user), version.graph, view))
       return { ...validation, definition_id: version.definitionId, version_id: version.id }
     },
     async validateGraph(graph, environment = 'development', { caller }) {
       requireGraph(graph)
-      const { parameters } = (await deps.environments.get(environment)).value
-      return validationView(await checkRunnable(depsOf(deps, caller.user), graph, parameters))
+      const { value: view } = await deps.environments.get(environment)
+      return validationView(await checkAllowed(depsOf(deps, caller.user), graph, view))
     },
     async createSink(place, context) {
       const { version, view } = await findPlace(deps, place)

@@ -1,8 +1,9 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { ListPipelinesQuery, StartPipelineRequest } from '../../schemas/pipelines.ts'
-import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
+import { requireRoleOn } from '../environments/write-rules.ts'
 import { type ListPage, pageOfList } from '../paging.ts'
 import { type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import type { PipelineHistoryView } from './pipeline-history.ts'
@@ -12,7 +13,7 @@ import { startPipeline } from './start-pipeline.ts'
 export interface PipelineService {
   /** Validates the request, records the pipeline and starts it; errors name the field. */
   start(request: StartPipelineRequest, context: RequestContext): Promise<PipelineView>
-  /** Stops a pipeline; one that is not live stays unchanged. Throws `NOT_FOUND`. */
+  /** Stops a pipeline; one that is not live stays unchanged. Throws `NOT_FOUND`, `FORBIDDEN` for its environment's role. */
   stop(id: string, mode: 'graceful' | 'immediate', context: RequestContext): Promise<PipelineView>
   /** Throws `NOT_FOUND`. */
   status(id: string): Promise<PipelineView>
@@ -20,7 +21,7 @@ export interface PipelineService {
   history(id: string): Promise<PipelineHistoryView>
   /** Newest first. */
   list(query: ListPipelinesQuery): Promise<ListPage<PipelineView>>
-  /** Deletes a pipeline that is not live. Throws `NOT_FOUND`, `CONFLICT`. */
+  /** Deletes a pipeline that is not live. Throws `NOT_FOUND`, `CONFLICT`, `FORBIDDEN` for its environment's role. */
   forget(id: string, context: RequestContext): Promise<void>
   /** All pipelines, or one, for the first message of a monitor. Throws `NOT_FOUND`. */
   describeAll(id?: string): Promise<readonly PipelineView[]>
@@ -38,8 +39,10 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
     async stop(id, mode, context) {
       await find(id)
       await deps.inTransaction(async (tx) => {
+        const store = createPipelineStore(tx)
+        await requireRole(store, id, context)
         await deps.owners?.requireStoppable(tx, id)
-        if (!(await createPipelineStore(tx).requestStop(id))) return
+        if (!(await store.requestStop(id))) return
         await recordPipelineChange(deps, tx, {
           action: 'pipeline.stop',
           event: 'pipeline.stopping',
@@ -62,8 +65,10 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
     async forget(id, context) {
       const pipeline = await find(id)
       await deps.inTransaction(async (tx) => {
+        const store = createPipelineStore(tx)
+        await requireRole(store, id, context)
         await deps.owners?.requireDeletable(tx, id)
-        if (!(await createPipelineStore(tx).delete(id))) {
+        if (!(await store.delete(id))) {
           throw new DomainError('CONFLICT', `pipeline ${id} is ${pipeline.state}: stop it first`)
         }
         await recordPipelineChange(deps, tx, { action: 'pipeline.delete', event: 'pipeline.deleted', id, context })
@@ -73,4 +78,9 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
     },
     describeAll: async (id) => (id === undefined ? await deps.store.list() : [await find(id)]).map(describePipeline),
   }
+}
+
+/** Stopping or deleting what runs in an environment needs the role that deploys there. */
+async function requireRole(store: Pick<PipelineStore, 'find'>, id: string, { caller }: RequestContext): Promise<void> {
+  requireRoleOn((await store.find(id)) ?? {}, caller)
 }

@@ -11,7 +11,7 @@ import { copyQuery } from '../../streaming/sink/batch-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { checkStart, createSink, refuse } from '../../streaming/supervision/start-checks.ts'
-import { requireRoleIn, requireUnlisted } from '../environments/write-rules.ts'
+import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/write-rules.ts'
 import { newRecord } from './new-record.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import { abandonedRollbacks, requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
@@ -134,6 +134,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       const store = createPipelineStore(tx)
       requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
       await requireUnmoved(tx, pipeline)
+      if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)
       else if (!(await store.revive(pipeline))) throw refuse('CONFLICT', 'checkpoint_location', taken)
       const details = {

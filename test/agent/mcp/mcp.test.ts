@@ -2,7 +2,9 @@ import type { Client } from '@modelcontextprotocol/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allTools } from '../../../src/agent/tools/all-tools.ts'
 import { hasRole, type Role, ROLES } from '../../../src/domain/roles.ts'
+import { QUICK } from '../../services/deployments/deploy-lab.ts'
 import { GRAPH } from '../../support/lifecycle.ts'
+import { until } from '../../support/waiting.ts'
 import { type ServedService, startServedService } from '../../support/served.ts'
 import { callMcp, connectMcp, type Era, ERAS, tokenFor } from './mcp-client.ts'
 
@@ -16,7 +18,10 @@ let served: ServedService
 let tokens: Readonly<Record<Role, string>>
 let samples: Readonly<Record<string, Record<string, unknown>>>
 beforeAll(async () => {
-  served = await startServedService({ events: { commits: 4, filesPerCommit: 3, rowsPerFile: 50 } })
+  served = await startServedService({
+    events: { commits: 4, filesPerCommit: 3, rowsPerFile: 50 },
+    overrides: { deployments: QUICK },
+  })
   const { service } = served
   tokens = {
     Auditor: await tokenFor(service, 'aud', 'Auditor'),
@@ -30,11 +35,11 @@ beforeAll(async () => {
     type: { kind: 'string' as const },
   }))
   const schema = { schemaId: 0, identifierFieldIds: [], fields }
-  for (const name of ['spare', 'piped']) {
+  for (const name of ['spare', 'piped', 'sink_1', 'sink_2']) {
     await service.context.app.catalog.current().createTable({ namespace: ['demo'], name }, { schema })
   }
   samples = await sampleArguments()
-})
+}, 60_000)
 afterAll(() => served.stop(false))
 
 async function sampleArguments(): Promise<typeof samples> {
@@ -51,6 +56,7 @@ async function sampleArguments(): Promise<typeof samples> {
   }
   const started = await service.post('/api/pipeline/start', start)
   const pipeline_id = started.body.pipeline.id
+  const deployed = await twiceDeployed()
   const versions = { from_version_id: created.body.version.id, to_version_id: second.body.id }
   return {
     list_tables: {},
@@ -69,6 +75,8 @@ async function sampleArguments(): Promise<typeof samples> {
     get_version: { definition_id, version_id: second.body.id },
     diff_versions: { definition_id, ...versions },
     list_environments: {},
+    list_deployments: {},
+    plan_deployment: deployed,
     pending_approvals: {},
     compact: { table: TABLE },
     expire_snapshots: { table: TABLE, retain_last: 1, older_than: '2100-01-01T00:00:00Z' },
@@ -78,7 +86,46 @@ async function sampleArguments(): Promise<typeof samples> {
     drop_column: { table: SPARE, name: 'dropped' },
     start_pipeline: { ...start, sink_table: 'demo.other', checkpoint_location: 'checkpoints/other' },
     stop_pipeline: { pipeline_id },
+    deploy_pipeline: { definition_id: await defineCopy('demo.sink_2'), environment: 'development' },
+    undeploy_pipeline: deployed,
+    rollback_deployment: deployed,
   }
+}
+
+const graphInto = (sink: string, condition = 'true') => ({
+  nodes: [
+    { id: 'in', type: 'iceberg-source', config: { table: PIPED } },
+    { id: 'keep', type: 'filter', config: { condition } },
+    { id: 'out', type: 'iceberg-sink', config: { table: sink } },
+  ],
+  edges: [
+    { id: 'a', source: 'in', target: 'keep' },
+    { id: 'b', source: 'keep', target: 'out' },
+  ],
+})
+
+async function defineCopy(sink: string): Promise<string> {
+  const { body } = await served.service.post('/api/pipeline-defs', {
+    name: sink,
+    description: 'x',
+    ...graphInto(sink),
+  })
+  return body.definition.id
+}
+
+/** A definition of which two versions ran in development, one after the other. */
+async function twiceDeployed(): Promise<Record<string, unknown>> {
+  const definition_id = await defineCopy('demo.sink_1')
+  const path = `/api/pipeline-defs/${definition_id}`
+  const isInSync = async () =>
+    (await served.service.get(`/api/deployments?definition_id=${definition_id}`)).body[0].state === 'in_sync'
+  for (const condition of [undefined, 'kept IS NOT NULL']) {
+    if (condition !== undefined) await served.service.post(`${path}/versions`, graphInto('demo.sink_1', condition))
+    const { status, body } = await served.service.post(`${path}/deploy`, { environment: 'development' })
+    expect(status, JSON.stringify(body)).toBe(200)
+    await until(isInSync)
+  }
+  return { definition_id, environment: 'development' }
 }
 
 const metadataOf = async (table: string): Promise<string> => {

@@ -112,6 +112,9 @@ describe('tools as models see them', () => {
       'drop_column destructive',
       'start_pipeline change',
       'stop_pipeline change',
+      'deploy_pipeline change',
+      'undeploy_pipeline change',
+      'rollback_deployment change',
     ])
   })
 })

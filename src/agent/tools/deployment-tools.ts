@@ -1,0 +1,157 @@
+import { z } from 'zod'
+import { DEPLOYMENT_ACTIONS, type DeploymentAction } from '../../domain/deployments.ts'
+import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
+import { DomainError } from '../../domain/errors.ts'
+import type { DeploymentAnswer } from '../../services/deployments/deployment-views.ts'
+import { requireRoleIn } from '../../services/environments/write-rules.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import { contextOf } from './change-tools.ts'
+import { describeDeployment, describeProblems } from './deployment-text.ts'
+import { pageToken } from './paging.ts'
+import { toStoredJson } from './stored-value.ts'
+import { type AgentTool, changeTool, readTool, type ToolPlan, type ToolRun } from './tool.ts'
+
+const PAGE = 50
+
+const definitionId = z.string().min(1).max(200).describe('Such as def-…, from list_definitions')
+const environment = z.enum(RUN_ENVIRONMENTS)
+const checkpoint = z
+  .enum(['continue', 'fresh'])
+  .optional()
+  .describe('continue (default): read on where the running pipeline stands; fresh: read all sources from the beginning')
+
+const changeInput = z.strictObject({ definition_id: definitionId, environment })
+const deployInput = changeInput.extend({ checkpoint })
+const planInput = deployInput.extend({ action: z.enum(DEPLOYMENT_ACTIONS).default('deploy') })
+/** The arguments of a proposed change: exactly this plan, or nothing. */
+const confirmedInput = deployInput.extend({ plan_id: z.string() })
+
+const PLANS_ONLY =
+  'Needs DataEngineer in development and qa, LeadDataEngineer in uat and production. Only plans: the user has to confirm ' +
+  'before anything is started or stopped.'
+
+/** Tools that read deployments, and that plan one without proposing it. */
+export const deploymentTools: readonly AgentTool[] = [
+  readTool({
+    name: 'list_deployments',
+    title: 'List deployments',
+    description:
+      'Lists what runs of each pipeline definition in each environment, what a deployment would run, and the state with its reason.',
+    minRole: 'Auditor',
+    input: z.strictObject({
+      environment: environment.optional(),
+      definition_id: definitionId.optional(),
+      page_token: pageToken,
+    }),
+    async run(query, { services }) {
+      const page = await services.deployments.list({ ...query, page_size: PAGE })
+      return { deployments: page.items, next_page_token: page.next_page_token }
+    },
+  }),
+  readTool({
+    name: 'plan_deployment',
+    title: 'Plan a deployment',
+    description:
+      'Shows what a deploy, undeploy or rollback would do: what runs, what would run, where each source starts, problems, ' +
+      'and what is lost or repeated. Changes nothing.',
+    minRole: 'DataEngineer',
+    input: planInput,
+    async run(asked, run) {
+      const answer = await preview(asked, run)
+      return { ...answer, summary: describeDeployment(answer) ?? describeProblems(answer), changed: false }
+    },
+  }),
+]
+
+/** Tools that propose to change what runs in an environment. */
+export const deploymentChangeTools: readonly AgentTool[] = [
+  deploymentTool('deploy', {
+    name: 'deploy_pipeline',
+    title: 'Deploy a pipeline',
+    description: `Proposes to run the newest version of a definition in an environment instead of what runs there. ${PLANS_ONLY}`,
+    input: deployInput,
+  }),
+  deploymentTool('undeploy', {
+    name: 'undeploy_pipeline',
+    title: 'Undeploy a pipeline',
+    description: `Proposes to stop what runs of a definition in an environment; its checkpoint is kept. ${PLANS_ONLY}`,
+    input: changeInput,
+  }),
+  deploymentTool('rollback', {
+    name: 'rollback_deployment',
+    title: 'Roll a deployment back',
+    description: `Proposes to run the version again that ran before in an environment. ${PLANS_ONLY}`,
+    input: changeInput,
+  }),
+]
+
+interface DeploymentTool {
+  readonly name: string
+  readonly title: string
+  readonly description: string
+  readonly input: typeof changeInput | typeof deployInput
+}
+
+/** The environment's role is checked now and again at the confirmation, which runs the plan made now by its id. */
+function deploymentTool(action: DeploymentAction, tool: DeploymentTool): AgentTool {
+  return changeTool({
+    ...tool,
+    risk: 'change',
+    minRole: 'DataEngineer',
+    async plan(args, run): Promise<ToolPlan> {
+      requireRoleIn(args.environment, run.caller)
+      const answer = await preview({ ...args, action }, run)
+      const plan = toStoredJson(answer.plan)
+      if (isInPlace(answer, args)) {
+        const summary = `Nothing to deploy: the newest version already runs in ${args.environment} with its settings`
+        return { plan, summary, action: undefined }
+      }
+      const summary = describeDeployment(answer)
+      if (summary === undefined || answer.plan_id === undefined) throw refused(answer)
+      return { plan, summary, action: { arguments: confirmedArguments(args, answer.plan_id) } }
+    },
+    apply(args, run) {
+      const { definition_id: id, ...request } = confirmedInput.parse(args)
+      return run.services.deployments.change(action, { definitionId: id, request }, contextOf(run))
+    },
+  })
+}
+
+interface Asked {
+  readonly definition_id: string
+  readonly environment: RunEnvironment
+  readonly checkpoint?: 'continue' | 'fresh' | undefined
+}
+
+function preview(
+  { action, definition_id: id, environment: place, checkpoint: from }: Asked & { readonly action: DeploymentAction },
+  run: ToolRun,
+): Promise<DeploymentAnswer> {
+  const isFresh = action === 'deploy' && from !== undefined
+  const request = { environment: place, dry_run: true, ...(isFresh ? { checkpoint: from } : {}) }
+  return run.services.deployments.change(action, { definitionId: id, request }, contextOf(run))
+}
+
+function confirmedArguments({ definition_id, environment: place, checkpoint: from }: Asked, planId: string) {
+  const given: Record<string, StoredJson> = { definition_id, environment: place }
+  return { ...given, ...(from === undefined ? {} : { checkpoint: from }), plan_id: planId }
+}
+
+/** Whether the deployment would change nothing, as the service decides it. */
+function isInPlace(
+  { plan, state, running_version_id: running }: DeploymentAnswer,
+  { checkpoint: from }: Asked,
+): boolean {
+  return from !== 'fresh' && state === 'in_sync' && plan?.would_run?.version_id === running
+}
+
+function refused(answer: DeploymentAnswer): DomainError {
+  const fields = (answer.plan?.problems ?? []).map(({ node_id: node, parameter, message }) => ({
+    path: [
+      node === null ? 'deployment' : `nodes.${node}`,
+      ...(parameter === null ? [] : [`parameters.${parameter}`]),
+    ].join('.'),
+    message,
+  }))
+  return new DomainError('UNPROCESSABLE', describeProblems(answer), { fields })
+}
