@@ -1,5 +1,6 @@
 import { isRunEnvironment } from '../../domain/deployments.ts'
 import { type Environment, ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
+import { sleep } from '../../iceberg/sleep.ts'
 import {
   createDeploymentStore,
   type DeploymentKey,
@@ -50,7 +51,7 @@ export function createArrivalFollower(deps: ArrivalDeps): ArrivalFollower {
         await follow()
       } catch (error) {
         deps.log.warn('versions that arrived could not be deployed yet', { error })
-        await pause(RETRY_MS, stop.signal)
+        await sleep(RETRY_MS, stop.signal)
       }
     }
   }
@@ -64,17 +65,6 @@ export function createArrivalFollower(deps: ArrivalDeps): ArrivalFollower {
       await running
     },
   }
-}
-
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  const stopped = (): void => resolve()
-  signal.addEventListener('abort', stopped, { once: true })
-  if (signal.aborted) resolve()
-  await promise
-  clearTimeout(timer)
-  signal.removeEventListener('abort', stopped)
 }
 
 /** The stored cursor; the first start begins with what happens from then on. */

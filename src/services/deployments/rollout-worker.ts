@@ -1,3 +1,4 @@
+import { sleep } from '../../iceberg/sleep.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import {
   type DeploymentKey,
@@ -43,7 +44,7 @@ class Worker implements RolloutWorker {
   readonly #active = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
   #loop: Promise<void> | undefined
-  #wakeUp: () => void = () => undefined
+  #woken = new AbortController()
 
   constructor(deps: RolloutWorkerDeps) {
     this.#deps = deps
@@ -56,7 +57,7 @@ class Worker implements RolloutWorker {
   }
 
   wake(): void {
-    this.#wakeUp()
+    this.#woken.abort()
   }
 
   async close(): Promise<void> {
@@ -68,15 +69,13 @@ class Worker implements RolloutWorker {
 
   async #run(): Promise<void> {
     while (!this.#stopping.signal.aborted) {
-      const woken = new Promise<void>((resolve) => {
-        this.#wakeUp = resolve
-      })
+      this.#woken = new AbortController()
       try {
         await this.#tick()
       } catch (error) {
         this.#deps.log.error('rollouts could not be checked', { error })
       }
-      await this.#pause(this.#lease.tickMs, woken)
+      await sleep(this.#lease.tickMs, AbortSignal.any([this.#stopping.signal, this.#woken.signal]))
     }
   }
 
@@ -110,27 +109,14 @@ class Worker implements RolloutWorker {
         if (!isHeld(record, this.#deps.instance.id)) return
         const result = await takeStep(this.#stepDeps, record)
         failures = 0
-        if (result === 'wait') await this.#pause(this.#deps.pollMs ?? POLL_MS)
+        if (result === 'wait') await sleep(this.#deps.pollMs ?? POLL_MS, this.#stopping.signal)
       } catch (error) {
         if (error instanceof Superseded) continue
         this.#deps.log.warn('a step of a rollout failed and is repeated', { ...key, error })
         failures += 1
-        await this.#pause(Math.min(RETRY_MS.last, RETRY_MS.first * 2 ** (failures - 1)))
+        await sleep(Math.min(RETRY_MS.last, RETRY_MS.first * 2 ** (failures - 1)), this.#stopping.signal)
       }
     }
-  }
-
-  /** Waits, until the worker is closed or, for the loop, woken. */
-  async #pause(ms: number, woken?: Promise<void>): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    const { signal } = this.#stopping
-    const stopped = (): void => resolve()
-    signal.addEventListener('abort', stopped, { once: true })
-    if (signal.aborted) resolve()
-    await Promise.race(woken ? [promise, woken] : [promise])
-    clearTimeout(timer)
-    signal.removeEventListener('abort', stopped)
   }
 }
 
