@@ -11,7 +11,7 @@ import type { TableService } from '../../services/tables/table-service.ts'
 import type { ActionContext, PendingActionView, ProposedAction } from '../actions/proposed-action.ts'
 import type { RecordToolCalls } from './record-tool-calls.ts'
 import type { SecretRedactor } from '../redaction/secret-redactor.ts'
-import type { QueryRows } from './table-rows.ts'
+import type { QueryRows } from './query/table-rows.ts'
 
 /**
  * Services that tools use: those that the routes call, with the caller's role, and the agent's own. All throw

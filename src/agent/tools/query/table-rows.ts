@@ -1,10 +1,10 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
-import { DomainError } from '../../domain/errors.ts'
-import type { Engine } from '../../engines/engine.ts'
-import type { SqlSandbox } from '../../engines/sql-sandbox.ts'
-import { currentSchema } from '../../iceberg/metadata/metadata.ts'
-import { planFiles } from '../../iceberg/scan/scan.ts'
-import type { CatalogService } from '../../services/catalogs/catalog-service.ts'
+import { parseIdentifier } from '../../../catalog/table-identifier.ts'
+import { DomainError } from '../../../domain/errors.ts'
+import type { Engine } from '../../../engines/engine.ts'
+import type { SqlSandbox } from '../../../engines/sql-sandbox.ts'
+import { currentSchema } from '../../../iceberg/metadata/metadata.ts'
+import { planFiles } from '../../../iceberg/scan/scan.ts'
+import type { CatalogService } from '../../../services/catalogs/catalog-service.ts'
 import { withoutSemicolon } from './sql-end.ts'
 
 /** A SQL query over one table. */
