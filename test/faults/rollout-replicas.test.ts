@@ -147,7 +147,13 @@ describe.skipIf(postgresServer === undefined)(
     async function untilCopied(what: string): Promise<void> {
       const all = [...(await idsOf('one')), ...(await idsOf('two'))]
       const copied = async (): Promise<boolean> => (await idsOf('sink')).length >= all.length
-      await until(copied, () => `${what}\n${asked.service.log}`, PATIENCE_MS)
+      const seen = async (): Promise<string> => {
+        const sink = new Set(await idsOf('sink'))
+        const missing = all.filter((id) => !sink.has(id))
+        const { body } = await asked.service.get('/api/pipelines')
+        return `${what}; missing ${missing.join(', ')}; ${JSON.stringify(body)}\n${one.service.log}\n${other.service.log}`
+      }
+      await until(copied, seen, PATIENCE_MS)
       expect(await idsOf('sink'), what).toEqual(all)
     }
 

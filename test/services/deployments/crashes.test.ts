@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { InTransaction } from '../../../src/storage/transactions.ts'
 import { FAST } from '../../streaming/support.ts'
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
+import { stateKinds } from '../../support/state-kinds.ts'
 import { until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
 
@@ -26,70 +27,84 @@ const cases = [1, 2, 3, 4, 5, 6, 7].flatMap((at) => [
   { at, moment: 'before' as const },
 ])
 
-let lab: DeployLab
-let place: Place
-let rows = 10
-let versions = 0
-beforeAll(async () => {
-  lab = await openDeployLab({ overrides: { streaming: FAST, deployments: { ...QUICK, wrapTransactions } } })
-  await lab.tables('crash', rows)
-  await lab.tables('other', 0)
-  place = await lab.users.create('crash', graphOf(['s.crash_in', 's.other_in'], 's.crash_out'))
-  await lab.deploy(place)
-  await lab.untilState(place, 'in_sync')
-})
-afterAll(() => lab.close())
+for (const kind of stateKinds.filter(({ skip }) => !skip)) {
+  const tags = kind.name === 'SQLite' ? {} : LONG
+  describe(`rollouts on ${kind.name}`, tags, () => {
+    let lab: DeployLab
+    let place: Place
+    let rows = 10
+    let versions = 0
+    beforeAll(async () => {
+      const { env, remove } = await kind.place()
+      lab = await openDeployLab({
+        env,
+        onClose: remove,
+        overrides: { streaming: FAST, deployments: { ...QUICK, wrapTransactions } },
+      })
+      await lab.tables('crash', rows)
+      await lab.tables('other', 0)
+      place = await lab.users.create('crash', graphOf(['s.crash_in', 's.other_in'], 's.crash_out'))
+      await lab.deploy(place)
+      await lab.untilState(place, 'in_sync')
+    })
+    afterAll(() => lab.close())
 
-/** Deploys another version while rows are written, with one fault, and waits for the end of the rollout. */
-async function rollOut(graph: object): Promise<{ running_version_id: string; state: string; pipeline_id: string }> {
-  await lab.users.addVersion(place.definitionId, graph)
-  const endWriting = lab.writeOn('crash', rows)
-  fault.seen = 0
-  expect((await lab.deploy(place)).status).toBe(200)
-  const ended = await until(
-    async () => {
-      const now = await lab.deploymentOf(place)
-      return now.rollout === null && now
-    },
-    async () => JSON.stringify(await lab.deploymentOf(place)),
-    30_000,
-  )
-  rows = await endWriting()
-  return ended
-}
+    /** Deploys another version while rows are written, with one fault, and waits for the end of the rollout. */
+    async function rollOut(graph: object): Promise<{ running_version_id: string; state: string; pipeline_id: string }> {
+      await lab.users.addVersion(place.definitionId, graph)
+      const endWriting = lab.writeOn('crash', rows)
+      fault.seen = 0
+      expect((await lab.deploy(place)).status).toBe(200)
+      const ended = await until(
+        async () => {
+          const now = await lab.deploymentOf(place)
+          return now.rollout === null && now
+        },
+        async () => JSON.stringify(await lab.deploymentOf(place)),
+        30_000,
+      )
+      rows = await endWriting()
+      return ended
+    }
 
-async function expectOnePipeline(pipelineId: string): Promise<void> {
-  const { body } = await lab.lab.service.get('/api/pipelines')
-  const live = body.pipelines.filter(({ state }: { state: string }) => state !== 'stopped' && state !== 'failed')
-  expect(
-    live.map(({ id }: { id: string }) => id),
-    JSON.stringify(await lab.pipeline(pipelineId)),
-  ).toEqual([pipelineId])
-}
+    async function expectOnePipeline(pipelineId: string): Promise<void> {
+      const { body } = await lab.lab.service.get('/api/pipelines')
+      const live = body.pipelines.filter(({ state }: { state: string }) => state !== 'stopped' && state !== 'failed')
+      expect(
+        live.map(({ id }: { id: string }) => id),
+        JSON.stringify(await lab.pipeline(pipelineId)),
+      ).toEqual([pipelineId])
+    }
 
-describe.each(shares(cases, 4))('a rollout whose process ends', (some, options) => {
-  it.each(some)(
-    '$moment transaction $at is carried out: every row once',
-    { ...options, timeout: 90_000 },
-    async (given) => {
-      Object.assign(fault, given)
-      versions += 1
-      const sources = versions % 2 === 0 ? ['s.crash_in', 's.other_in'] : ['s.other_in', 's.crash_in']
-      const ended = await rollOut(graphOf(sources, 's.crash_out', `id >= ${-versions}`))
-      expect(ended).toMatchObject({ state: 'in_sync' })
-      await expectOnePipeline(ended.pipeline_id)
-      await lab.untilCopied('crash', rows)
-    },
-  )
+    describe.each(shares(cases, 4))('a rollout whose process ends', (some, options) => {
+      it.each(some)(
+        '$moment transaction $at is carried out: every row once',
+        { ...options, timeout: 90_000 },
+        async (given) => {
+          Object.assign(fault, given)
+          versions += 1
+          const sources = versions % 2 === 0 ? ['s.crash_in', 's.other_in'] : ['s.other_in', 's.crash_in']
+          const ended = await rollOut(graphOf(sources, 's.crash_out', `id >= ${-versions}`))
+          expect(ended).toMatchObject({ state: 'in_sync' })
+          await expectOnePipeline(ended.pipeline_id)
+          await lab.untilCopied('crash', rows)
+        },
+      )
 
-  it.each(some)('$moment transaction $at is undone: every row once', { ...options, timeout: 90_000 }, async (given) => {
-    Object.assign(fault, given)
-    const before = (await lab.deploymentOf(place)).running_version_id
-    const isOther = given.at % 2 === 0
-    const sources = isOther ? ['s.crash_in', 's.other_in'] : ['s.other_in', 's.crash_in']
-    const ended = await rollOut(graphOf(sources, 's.crash_out', BAD))
-    expect(ended).toMatchObject({ state: 'rolled_back', running_version_id: before })
-    await expectOnePipeline(ended.pipeline_id)
-    await lab.untilCopied('crash', rows)
+      it.each(some)(
+        '$moment transaction $at is undone: every row once',
+        { ...options, timeout: 90_000 },
+        async (given) => {
+          Object.assign(fault, given)
+          const before = (await lab.deploymentOf(place)).running_version_id
+          const isOther = given.at % 2 === 0
+          const sources = isOther ? ['s.crash_in', 's.other_in'] : ['s.other_in', 's.crash_in']
+          const ended = await rollOut(graphOf(sources, 's.crash_out', BAD))
+          expect(ended).toMatchObject({ state: 'rolled_back', running_version_id: before })
+          await expectOnePipeline(ended.pipeline_id)
+          await lab.untilCopied('crash', rows)
+        },
+      )
+    })
   })
-})
+}

@@ -3,38 +3,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
-import type { InTransaction } from '../../../src/storage/transactions.ts'
 import { copyQuery } from '../../../src/streaming/sink/batch-query.ts'
 import { LeaseLost } from '../../../src/streaming/supervision/pipeline-errors.ts'
 import { PipelineSession } from '../../../src/streaming/supervision/pipeline-session.ts'
 import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
 import { FAST } from '../../streaming/support.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
-
-/** What happens right before the first transaction of a rollout in a phase. */
-const before: Record<string, (() => Promise<void>) | undefined> = {}
-
-const wrapTransactions =
-  (inTransaction: InTransaction): InTransaction =>
-  async (work) => {
-    const phase = await phaseOf()
-    const happens = phase === undefined ? undefined : before[phase]
-    if (phase !== undefined) delete before[phase]
-    await happens?.()
-    return inTransaction(work)
-  }
+import { phaseHooks } from './phase-hooks.ts'
 
 let lab: DeployLab
+const { before, wrapTransactions } = phaseHooks(() => lab)
 beforeAll(async () => {
   lab = await openDeployLab({ overrides: { streaming: FAST, deployments: { ...QUICK, wrapTransactions } } })
 })
 afterAll(() => lab.close())
-
-/** The phase of the rollout in progress. */
-async function phaseOf(): Promise<string | undefined> {
-  const { body } = await lab.lab.service.get('/api/deployments')
-  return body.find(({ rollout }: { rollout: object | null }) => rollout !== null)?.rollout.phase
-}
 
 /** The tables as seen by a process that pauses right before it swaps the pointer, until it is released. */
 function pausing(): { catalog: Catalog; paused: Promise<void>; letGo: () => void } {
