@@ -166,8 +166,8 @@ interface CompiledRun extends RunRequest {
 
 async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPart> {
   const { request, previous, compiled, old, settings } = run
-  const sources = await Promise.all(compiled.sources.map((name) => load(deps, name)))
-  const sink = await load(deps, compiled.sink)
+  const sources = await Promise.all(compiled.sources.map((name) => atNode(compiled, name, () => load(deps, name))))
+  const sink = await atNode(compiled, compiled.sink, () => load(deps, compiled.sink))
   const isSameCheckpoint = request.checkpoint === 'continue' && old !== undefined && isSame(old, sources, sink)
   const { definitionId, environment } = request.key
   const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
@@ -182,11 +182,11 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
       query: compiled.query,
     },
   )
-  await requireFree(deps, { compiled, previous })
+  await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
   const carries = request.checkpoint === 'continue' && !isSameCheckpoint ? old : undefined
   const plannedSources = sources.map((table) => plannedSource(table, carries))
   const offsets = plannedSources.map(({ carriedFrom }, at) => old?.offsets[isSameCheckpoint ? at : (carriedFrom ?? -1)])
-  requireReadable(sources, plannedSources, carries)
+  await requireReadable(run, plannedSources, { sources, old: carries })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
   const warnings = carries === undefined ? checked.warnings : historyWarnings(fresh)
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint })
@@ -227,14 +227,15 @@ function plannedSource({ identifier, metadata }: Table, old: OldProgress | undef
 }
 
 /** Refuses offsets to carry over whose snapshots the source no longer has. */
-function requireReadable(
-  sources: readonly Table[],
+async function requireReadable(
+  { compiled }: CompiledRun,
   planned: readonly PlannedSource[],
-  old: OldProgress | undefined,
-): void {
+  { sources, old }: { readonly sources: readonly Table[]; readonly old: OldProgress | undefined },
+): Promise<void> {
   for (const [at, table] of sources.entries()) {
     const offset = old?.offsets[planned[at]?.carriedFrom ?? -1]
-    if (offset !== undefined) unreadHistory(table, { offset, isComplete: false })
+    if (offset === undefined) continue
+    await atNode(compiled, compiled.sources[at], async () => unreadHistory(table, { offset, isComplete: false }))
   }
 }
 
@@ -308,7 +309,28 @@ function triggerMsOf(interval: string): number {
   return ms
 }
 
+/** An error that is about one node. */
+class NodeError extends Error {
+  readonly nodeId: string
+
+  constructor(nodeId: string, cause: unknown) {
+    super(`node ${nodeId}`, { cause })
+    this.nodeId = nodeId
+  }
+}
+
+/** Does something with a table; an error is about the node that reads or writes it. */
+async function atNode<T>({ nodeOf }: CompiledVersion, table: string | undefined, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const nodeId = nodeOf.get(table ?? '')
+    throw nodeId === undefined ? error : new NodeError(nodeId, error)
+  }
+}
+
 function problemOf(error: unknown): DeploymentProblem {
+  if (error instanceof NodeError) return { ...problemOf(error.cause), nodeId: error.nodeId }
   const isKnown = error instanceof DomainError || error instanceof PipelineStopped || isIcebergError(error)
   if (!isKnown || (isIcebergError(error) && error.code === 'IO_FAILED')) throw error
   return { nodeId: null, parameter: null, code: error.code, message: withoutPaths(error.message) }

@@ -126,6 +126,15 @@ function atTables({ nodes }: GraphPlan, table: string | undefined, message: stri
   )
 }
 
+/** The ids of the nodes that read or write tables, by the table's name. */
+export function tableNodes({ nodes }: GraphPlan): ReadonlyMap<string, string> {
+  return new Map(
+    nodes.flatMap((node) =>
+      node.type === 'iceberg-source' || node.type === 'iceberg-sink' ? [[node.config.table, node.id] as const] : [],
+    ),
+  )
+}
+
 /** The id of the sink's node. */
 export function sinkNodeOf({ nodes }: GraphPlan): string | null {
   return nodes.at(-1)?.id ?? null

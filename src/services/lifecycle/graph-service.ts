@@ -25,7 +25,15 @@ import {
   sinkColumnViews,
   type SinkTableDeps,
 } from '../pipelines/create-sink-table.ts'
-import { checkAllowed, type CheckedGraph, checkRunnable, loadSchema, planResolved, sinkNodeOf } from './check-graph.ts'
+import {
+  checkAllowed,
+  type CheckedGraph,
+  checkRunnable,
+  loadSchema,
+  planResolved,
+  sinkNodeOf,
+  tableNodes,
+} from './check-graph.ts'
 import { requireGraph } from './require-graph.ts'
 import { versionsUsing } from './versions-using.ts'
 import { requireRoleIn, requireWritesMatch } from '../environments/write-rules.ts'
@@ -184,6 +192,7 @@ async function compileVersion(deps: GraphServiceDeps, asked: Compilation): Promi
     parameters,
     sources: plan.sources,
     sink: plan.sink,
+    nodeOf: tableNodes(plan),
     query: createGraphQuery({ graph, plan, secrets }, deps.sandbox.forOwner(asked.user)),
   }
 }

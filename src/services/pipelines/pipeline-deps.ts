@@ -25,6 +25,8 @@ export interface CompiledVersion {
   readonly parameters: ParameterValues
   readonly sources: readonly string[]
   readonly sink: string
+  /** The id of the node that reads or writes a table, by the table's name. */
+  readonly nodeOf: ReadonlyMap<string, string>
   readonly query: GraphQuery
 }
 
