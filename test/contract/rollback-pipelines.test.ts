@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
+import { runExpiry } from '../../src/maintenance/expiry/expire.ts'
 import { pinHistory } from '../../src/streaming/pins/retention-pin.ts'
 import { numbered, openLab, type StreamLab } from '../streaming/support.ts'
 import { type Lifecycle, lifecycle } from '../support/lifecycle.ts'
@@ -268,6 +269,38 @@ describe('a rollback of a table that a pipeline writes', () => {
     expect((await rollback(request)).status).toBe(409)
     expect((await rollback({ ...request, accept_pipelines: [id] })).status).toBe(200)
   })
+
+  it('is free for a deleted pipeline that only read; its checkpoint never continues after what was undone', async () => {
+    const { source, sink, id, snapshots } = await stoppedAfterAll()
+    expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
+    const request = { table: source, snapshot_id: snapshots[0] }
+    expect(await affectedBy(request)).toEqual([])
+    expect((await rollback(request)).status).toBe(200)
+    const written = await lab.rows(sink)
+    const writtenSnapshots = await snapshotsOf(sink)
+    expect(await startedAndLost(source)).toContain('rolled back to before it')
+    await lab.append(source, numbered(50, 60))
+    expect(await startedAndLost(source)).toContain('rolled back to before it')
+    const identifier = parseIdentifier(source)
+    const nowMs = Date.now() + 10 * 86_400_000
+    await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs })
+    expect((await lab.load(source)).metadata.snapshots).toHaveLength(1)
+    expect(await startedAndLost(source)).toContain('can no longer be determined')
+    expect(await lab.rows(sink)).toEqual(written)
+    expect(await snapshotsOf(sink)).toEqual(writtenSnapshots)
+  })
+
+  /** Starts on the old checkpoint and answers why the pipeline ended. */
+  async function startedAndLost(source: string): Promise<string> {
+    const id = await start(source)
+    const failed = await until(async () => {
+      const now = await statusOf(id)
+      return now.state === 'failed' && now
+    })
+    expect(failed.error.code).toBe('HISTORY_LOST')
+    expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
+    return failed.error.message
+  }
 
   it('lists the reader of the table and the pipeline that writes it', async () => {
     const { sink, id, batches } = await stoppedAfterAll()
