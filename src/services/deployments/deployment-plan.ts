@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval } from '../../domain/trigger-interval.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
+import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
@@ -186,7 +187,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   const carries = request.checkpoint === 'continue' && !isSameCheckpoint ? old : undefined
   const plannedSources = sources.map((table) => plannedSource(table, carries))
   const offsets = plannedSources.map(({ carriedFrom }, at) => old?.offsets[isSameCheckpoint ? at : (carriedFrom ?? -1)])
-  await requireReadable(run, plannedSources, { sources, old: carries })
+  await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
   const warnings = carries === undefined ? checked.warnings : historyWarnings(fresh)
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint })
@@ -226,15 +227,25 @@ function plannedSource({ identifier, metadata }: Table, old: OldProgress | undef
   return { table: formatIdentifier(identifier), uuid, ...(carries ? { carriedFrom: at } : {}) }
 }
 
-/** Refuses offsets to carry over whose snapshots the source no longer has. */
+interface Progress {
+  /** Where each source is read on; undefined: from the beginning. */
+  readonly offsets: readonly (StreamingOffset | undefined)[]
+  readonly isSameCheckpoint: boolean
+}
+
+/**
+ * Refuses sources that cannot be read on, because their history was undone or has expired. The same checkpoint also
+ * knows what it needs to read on after a snapshot that has expired, so only its run can tell.
+ */
 async function requireReadable(
-  { compiled }: CompiledRun,
-  planned: readonly PlannedSource[],
-  { sources, old }: { readonly sources: readonly Table[]; readonly old: OldProgress | undefined },
+  compiled: CompiledVersion,
+  sources: readonly Table[],
+  { offsets, isSameCheckpoint }: Progress,
 ): Promise<void> {
   for (const [at, table] of sources.entries()) {
-    const offset = old?.offsets[planned[at]?.carriedFrom ?? -1]
+    const offset = offsets[at]
     if (offset === undefined) continue
+    if (isSameCheckpoint && snapshotById(table.metadata, offset.snapshotId) === undefined) continue
     await atNode(compiled, compiled.sources[at], async () => unreadHistory(table, { offset, isComplete: false }))
   }
 }

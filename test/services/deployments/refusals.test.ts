@@ -135,8 +135,8 @@ describe('a deployment that cannot run', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a deployment with other sources', { timeout: 60_000 }, () => {
-  it('is refused when the unread history of one that remains is lost', async () => {
+describe('a deployment after a source was rolled back', { timeout: 60_000 }, () => {
+  it('is refused with other sources and with the same, because its unread history is lost', async () => {
     await configure({ parameters: {}, writes: ['*'], defaults: { trigger_interval: '1 hour' } })
     for (const name of ['lost', 'more']) await lab.tables(name)
     await lab.append('lost', 10, 20)
@@ -156,6 +156,13 @@ describe('a deployment with other sources', { timeout: 60_000 }, () => {
     expect(body.detail).toMatch(/node in1: cannot resume after snapshot \d+ of s\.lost_in.*rolled back/)
     expect(await stateOf(place)).toEqual(before)
     expect(before.pipeline).toMatchObject({ state: 'running', version_id: place.versionId })
+    await lab.users.addVersion(place.definitionId, graphOf(['s.lost_in'], 's.lost_out', 'id > -1'))
+    const same = await lab.deploy(place)
+    expect({ status: same.status, path: same.body.errors?.[0]?.path }, JSON.stringify(same.body)).toEqual({
+      status: 422,
+      path: 'nodes.in0',
+    })
+    expect(await stateOf(place)).toEqual(before)
     expect(await lab.idsIn('s.lost_out')).toHaveLength(20)
   })
 })
