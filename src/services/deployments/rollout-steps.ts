@@ -315,11 +315,19 @@ async function keepNew(deps: RolloutDeps, record: RollingOut, pipeline: Pipeline
   return 'done'
 }
 
-/** Asks for the stop of a pipeline, in this process once per phase: a tick of its own process sees it otherwise. */
+/**
+ * Asks for the stop of a pipeline, in this process once per phase: a tick of its own process sees it otherwise. Throws
+ * `Superseded` in a process that was paused: the pipeline may then run for a rollout that another one has finished.
+ */
 async function requestStop(deps: RolloutDeps, record: RollingOut, pipeline: PipelineRecord): Promise<void> {
   const { id, phase } = record.rollout
   const request = `${id} ${phase}`
-  if (pipeline.desiredState === 'running') await deps.pipelines.requestStop(pipeline.id)
+  if (pipeline.desiredState === 'running') {
+    await deps.inTransaction(async (tx) => {
+      await createPipelineStore(tx).requestStop(pipeline.id)
+      await saveHeld(deps, tx, record)
+    })
+  }
   if (deps.stopRequests.has(request)) return
   deps.stopRequests.add(request)
   deps.supervisor.stop(pipeline.id, 'graceful').catch((error: unknown) => {
