@@ -121,7 +121,7 @@ async function untouched(): Promise<unknown> {
 async function strangers(): Promise<readonly string[]> {
   const { folder } = lab.lab.service
   const all = await readdir(folder, { recursive: true })
-  const own = /^(home\/(warehouse|state\.db|catalog\.db|scratch|checkpoints)|lab-scratch)/
+  const own = /^(home\/(warehouse|state\.db|catalog\.db|lock\.db|scratch|checkpoints)|lab-scratch)/
   return all.filter((path) => !own.test(path)).sort()
 }
 
