@@ -14,8 +14,8 @@ import { PLANNING_BYTES, TOO_MUCH_MEMORY } from './local-sandbox.ts'
 import { duckType, structMembers } from '../session/type-mapping.ts'
 import { scriptWorker, type WorkerCommand } from '../worker/worker-command.ts'
 import type { WorkerRequest } from '../worker/messages.ts'
-import { RUNTIME_BYTES, RUNTIME_DATA_BYTES, WorkerPool } from '../worker/worker-pool.ts'
-import { type WorkerEnd, WorkerEnded } from '../worker/worker-process.ts'
+import { WorkerPool } from '../worker/worker-pool.ts'
+import { RUNTIME_BYTES, type WorkerEnd, WorkerEnded } from '../worker/worker-process.ts'
 
 export interface DuckDbSandboxOptions {
   /** Default: the script of the worker, run by the runtime of this process. */
@@ -40,7 +40,7 @@ const REFUSALS: Readonly<Record<WorkerEnd, string>> = {
 export function createDuckDbSandbox({ command = scriptWorker() }: DuckDbSandboxOptions = {}): SqlSandbox {
   const pool = new WorkerPool({
     command,
-    dataBytes: PLANNING_BYTES + RUNTIME_DATA_BYTES,
+    memoryBytes: PLANNING_BYTES,
     maxWorkers: LANES.plan.running,
   })
   return new DuckDbSandbox({ pool, slots: new FairSlots(LANES) }, undefined)

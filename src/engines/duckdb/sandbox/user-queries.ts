@@ -24,8 +24,8 @@ import type { ScratchFolder } from '../session/scratch.ts'
 import { copyOut } from '../scan/staging.ts'
 import type { WorkerInput, WorkerRequest, WrittenFile } from '../worker/messages.ts'
 import type { WorkerCommand } from '../worker/worker-command.ts'
-import { RUNTIME_BYTES, RUNTIME_DATA_BYTES, WorkerPool } from '../worker/worker-pool.ts'
-import { WorkerEnded } from '../worker/worker-process.ts'
+import { WorkerPool } from '../worker/worker-pool.ts'
+import { RUNTIME_BYTES, WorkerEnded } from '../worker/worker-process.ts'
 
 export interface UserQueriesOptions {
   readonly scratch: ScratchFolder
@@ -66,9 +66,8 @@ export class UserQueries {
 
   constructor(options: UserQueriesOptions) {
     const { command, limits } = options
-    const dataBytes = limits.memoryBytes + RUNTIME_DATA_BYTES
     this.#options = options
-    this.#pool = new WorkerPool({ command, dataBytes, maxWorkers: MAX_WORKERS })
+    this.#pool = new WorkerPool({ command, memoryBytes: limits.memoryBytes, maxWorkers: MAX_WORKERS })
   }
 
   /** Runs a user query; see `Engine.queryRows`. */

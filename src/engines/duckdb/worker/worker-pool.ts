@@ -5,16 +5,12 @@ import { WorkerProcess } from './worker-process.ts'
 
 export interface WorkerPoolOptions {
   readonly command: WorkerCommand
-  /** See {@link WorkerProcess}. */
-  readonly dataBytes: number
+  /** Memory that a query may use at most. */
+  readonly memoryBytes: number
   /** Processes at the same time. */
   readonly maxWorkers: number
 }
 
-/** Memory that a runtime and the engine need without any query; the rest is for queries. */
-export const RUNTIME_BYTES = 192 * 1_048_576
-/** Memory that a runtime reserves, and mostly never uses, but that counts towards the kernel's limit. */
-export const RUNTIME_DATA_BYTES = 768 * 1_048_576
 /** Number of processes that are kept ready for the next query. */
 const MAX_IDLE = 1
 
@@ -59,8 +55,8 @@ export class WorkerPool {
   }
 
   #start(): WorkerProcess {
-    const { command, dataBytes } = this.#options
-    const worker = new WorkerProcess(command, dataBytes)
+    const { command, memoryBytes } = this.#options
+    const worker = new WorkerProcess(command, memoryBytes)
     this.#all.add(worker)
     return worker
   }

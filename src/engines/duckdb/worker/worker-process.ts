@@ -49,12 +49,23 @@ const MAX_FIT_BYTES = 256 * 1_048_576
 const MAX_GROWTH_BYTES = 128 * 1_048_576
 const MAX_CALLS = 200
 const SHELL = '/bin/sh'
+/** Sets limits of a running process; part of util-linux. */
+const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
+/** Memory that a runtime and the engine need without any query; the rest is for queries. */
+export const RUNTIME_BYTES = 192 * 1_048_576
 /**
- * The kernel kills the worker first when memory runs out, limits it to `$0` KiB of data, writes no core dump, and gives it a
- * low priority, but not so low that it starts slowly: the worker lowers its priority further.
+ * Memory that a runtime reserves at its start, and mostly never uses, but that counts towards the kernel's limit. Bun
+ * reserves as much as the limit allows, so with a higher limit less may be left.
+ */
+const RUNTIME_DATA_BYTES = 768 * 1_048_576
+/** Limit during the start, when the limit for queries is set afterwards. */
+const START_DATA_BYTES = RUNTIME_DATA_BYTES + 128 * 1_048_576
+/**
+ * The kernel kills the worker first when memory runs out, limits its data by the arguments `$0` of `ulimit`, writes no core
+ * dump, and gives it a low priority, but not so low that it starts slowly: the worker lowers its priority further.
  */
 const LIMITS_SCRIPT =
-  '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit -d "$0"; } 2> /dev/null; ' +
+  '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit $0; } 2> /dev/null; ' +
   'if command -v nice > /dev/null; then exec nice -n 5 "$@"; fi; exec "$@"'
 
 /**
@@ -64,7 +75,7 @@ const LIMITS_SCRIPT =
 export class WorkerProcess {
   readonly #child: ChildProcess
   readonly #reader = new FrameReader(READY_BYTES)
-  readonly #started: Promise<WorkerReply>
+  readonly #started: Promise<void>
   readonly #exited: Promise<void>
   #pending: Pending | undefined
   #end: WorkerEnd | undefined
@@ -75,11 +86,12 @@ export class WorkerProcess {
   /** Whether a request failed for another reason than its SQL. */
   #hasFailed = false
 
-  /** `dataBytes`: what the kernel lets it allocate at most, address space that it only reserves included; on Linux. */
-  constructor(command: WorkerCommand, dataBytes: number) {
-    this.#started = new Promise((resolve, reject) => (this.#pending = { resolve, reject }))
+  /** `memoryBytes`: what the kernel lets queries allocate; on Linux. */
+  constructor(command: WorkerCommand, memoryBytes: number) {
+    const greeted = new Promise<WorkerReply>((resolve, reject) => (this.#pending = { resolve, reject }))
+    this.#started = greeted.then(() => this.#limitQueries(memoryBytes))
     this.#started.catch(() => undefined) // callers that wait for it get the error
-    this.#child = start(command, dataBytes)
+    this.#child = start(command, memoryBytes)
     const { stdin, stdout, stderr } = this.#child
     stdout?.on('data', (chunk: Uint8Array) => this.#receive(chunk))
     stderr?.on('data', (chunk: Uint8Array) => {
@@ -96,10 +108,7 @@ export class WorkerProcess {
     unref(this.#child) // an idle worker must not keep this process alive
     const timer = setTimeout(() => this.kill('crashed'), READY_WITHIN_MS)
     timer.unref()
-    const ready = (): void => {
-      clearTimeout(timer)
-      this.#dataAtStart = this.#memory()?.data
-    }
+    const ready = (): void => clearTimeout(timer)
     void this.#started.then(ready, ready)
   }
 
@@ -176,6 +185,16 @@ export class WorkerProcess {
     return memory.resident <= MAX_FIT_BYTES && grown <= MAX_GROWTH_BYTES
   }
 
+  /** Adds the memory for queries to what the runtime has reserved at its start. */
+  async #limitQueries(memoryBytes: number): Promise<void> {
+    this.#dataAtStart = this.#memory()?.data
+    if (this.#dataAtStart === undefined || PRLIMIT === undefined) return
+    const limit = this.#dataAtStart + memoryBytes + RUNTIME_BYTES
+    const args = ['--pid', String(this.pid ?? 0), `--data=${limit}:${limit}`]
+    // if it fails, the limit of the start stays
+    await new Promise<void>((resolve) => execFile(PRLIMIT, args, () => resolve()))
+  }
+
   #ask(request: WorkerRequest): Promise<WorkerReply> {
     return new Promise((resolve, reject) => {
       if (this.isGone) return reject(this.#ended())
@@ -244,14 +263,19 @@ function unref(child: ChildProcess): void {
   for (const stream of child.stdio as readonly ({ unref?: () => void } | null | undefined)[]) stream?.unref?.()
 }
 
-function start({ file, args }: WorkerCommand, dataBytes: number): ChildProcess {
+function start({ file, args }: WorkerCommand, memoryBytes: number): ChildProcess {
   const options = {
     cwd: '/', // a runtime reads settings from its working directory
     env: { PATH: '/usr/local/bin:/usr/bin:/bin', TZ: 'UTC' },
     stdio: 'pipe' as const,
   }
   if (!existsSync(SHELL)) return spawn(file, args, { ...options, cwd: undefined })
-  return spawn(SHELL, ['-c', LIMITS_SCRIPT, String(Math.floor(dataBytes / 1024)), file, ...args], options)
+  const limit = PRLIMIT === undefined ? `-d ${kib(memoryBytes + RUNTIME_DATA_BYTES)}` : `-S -d ${kib(START_DATA_BYTES)}`
+  return spawn(SHELL, ['-c', LIMITS_SCRIPT, limit, file, ...args], options)
+}
+
+function kib(bytes: number): number {
+  return Math.floor(bytes / 1024)
 }
 
 /** Bytes in use, swapped out or not, and bytes that count for the limit of the kernel. */
