@@ -6,6 +6,7 @@ import type * as auth from '../../../src/schemas/auth.ts'
 import type * as catalog from '../../../src/schemas/catalog-config.ts'
 import type * as common from '../../../src/schemas/common.ts'
 import type * as definitions from '../../../src/schemas/definitions.ts'
+import type * as deployments from '../../../src/schemas/deployments.ts'
 import type * as environments from '../../../src/schemas/environments.ts'
 import type * as governance from '../../../src/schemas/governance.ts'
 import type * as maintenance from '../../../src/schemas/maintenance.ts'
@@ -74,12 +75,19 @@ export type BoardRow = Board['definitions'][number]
 export type NodeTypeList = z.infer<typeof nodeTypes.nodeTypeList>
 export type GraphValidation = z.infer<typeof nodeTypes.graphValidation>
 
+export type Deployment = z.infer<typeof deployments.deployment>
+export type DeploymentAnswer = z.infer<typeof deployments.deploymentAnswer>
+export type DeploymentPlan = NonNullable<DeploymentAnswer['plan']>
+export type DeploymentHistory = z.infer<typeof deployments.deploymentHistory>
+
 export type EnvironmentSettings = z.infer<typeof environments.environmentView>
 export type SetEnvironmentRequest = environments.SetEnvironmentRequest
 
 export type ApprovalRequest = z.infer<typeof approvals.approval>
 export type ApprovalStatus = ApprovalRequest['status']
 export type ApprovalRequestDetail = z.infer<typeof approvals.approvalDetail>
+export type ApprovedDeployment = NonNullable<ApprovalRequestDetail['deploys']>
+export type Rehearsal = z.infer<typeof approvals.rehearsal>
 export type Comment = z.infer<typeof approvals.comment>
 export type PendingApprovals = z.infer<typeof approvals.pendingApprovals>
 

@@ -9,6 +9,7 @@ import type {
   Comment,
   DefinitionDetail,
   LogEventList,
+  Rehearsal,
   Version,
   VersionDiff,
 } from '../../api/types.ts'
@@ -118,6 +119,11 @@ export function decide(id: string, decision: Decision, tag: string | null): Prom
     default:
       return api.del(pathOf(id), options)
   }
+}
+
+/** Runs the requested version over the newest rows of its sources; writes nothing. Ends when the signal is aborted. */
+export function rehearse(id: string, batches: number, signal: AbortSignal): Promise<Rehearsal> {
+  return api.post(`${pathOf(id)}/rehearse`, { batches }, { signal })
 }
 
 /** Adds a comment to a request with any status. */

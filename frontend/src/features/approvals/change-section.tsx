@@ -53,7 +53,8 @@ function againstWhat({ diff, to_environment: to, status }: RequestView): string 
   return `${against(diff.from.version, to)}: ${what}`
 }
 
-function ChangeList({ diff }: { readonly diff: VersionDiff }) {
+/** The changes between two versions, one line each. */
+export function ChangeList({ diff }: { readonly diff: VersionDiff }) {
   if (!changesMeaning(diff)) return undefined
   const { nodes, edges } = diff
   return (

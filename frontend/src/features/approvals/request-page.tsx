@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useDeferredValue, useState } from 'react'
 import { isMissing } from '../../api/api-error.ts'
-import { useCan } from '../../api/session.ts'
+import { useCan, useMe } from '../../api/session.ts'
+import type { ApprovalRequestDetail } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
@@ -12,6 +13,8 @@ import { ApprovalsForbidden } from './approvals-forbidden.tsx'
 import { ChangeSection } from './change-section.tsx'
 import { CommentsSection } from './comments-section.tsx'
 import { DecisionActions, type DecisionProblem, ProblemNotice } from './decision-actions.tsx'
+import { DeploymentSection } from './deployment/deployment-section.tsx'
+import { RehearsalSection } from './deployment/rehearsal-section.tsx'
 import { RequestFacts } from './request-facts.tsx'
 import { RequestStatus } from './request-status.tsx'
 import { type RequestView, viewOfDetail, viewOfKnown } from './request-view.ts'
@@ -32,7 +35,7 @@ export function RequestPage() {
 
 function LeadRequest({ id }: { readonly id: string }) {
   const { data, error, isPending, refetch } = useQuery(requestQuery(id))
-  if (data) return <LoadedRequest view={viewOfDetail(data.request)} tag={data.tag} />
+  if (data) return <LoadedRequest view={viewOfDetail(data.request)} tag={data.tag} detail={data.request} />
   return <RequestFrame isPending={isPending} error={error} onRetry={() => void refetch()} />
 }
 
@@ -76,9 +79,12 @@ function RequestFrame({ isPending, error, onRetry }: RequestFrameProps) {
 interface LoadedRequestProps {
   readonly view: RequestView
   readonly tag: string | null
+  /** The request, for leads. */
+  readonly detail?: ApprovalRequestDetail
 }
 
-function LoadedRequest({ view, tag }: LoadedRequestProps) {
+function LoadedRequest({ view, tag, detail }: LoadedRequestProps) {
+  const me = useMe()
   const [{ node }, changeSearch] = useSearchParams()
   const [problem, setProblem] = useState<DecisionProblem>()
   const hasRest = useDeferredValue(true, false) // rendered after the decision buttons
@@ -95,7 +101,19 @@ function LoadedRequest({ view, tag }: LoadedRequestProps) {
       {problem ? <ProblemNotice problem={problem} onClose={() => setProblem(undefined)} /> : undefined}
       <div className={classes.layout}>
         <RequestFacts view={view} />
-        <ChangeSection view={view} selected={node} onSelect={select} />
+        <div className={classes.sections}>
+          <ChangeSection view={view} selected={node} onSelect={select} />
+          {hasRest && detail?.status === 'pending' && (
+            <DeploymentSection
+              deploys={detail.deploys}
+              unavailable={detail.deploys_unavailable}
+              comparedId={view.diff.from?.id}
+            />
+          )}
+          {hasRest && view.status === 'pending' && (detail !== undefined || view.requested_by === me?.user) && (
+            <RehearsalSection requestId={view.id} />
+          )}
+        </div>
         {hasRest && (
           <>
             <SnapshotSection view={view} selected={node} />

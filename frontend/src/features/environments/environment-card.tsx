@@ -3,7 +3,9 @@ import { type ReactNode, useId } from 'react'
 import type { EnvironmentSettings } from '../../api/types.ts'
 import { EditIcon } from '../../components/icons.tsx'
 import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { deploymentStrings } from '../../strings/deployments.ts'
 import { environments, environmentStrings as words } from '../../strings/environments.ts'
+import { RunningHere } from '../deployments/running-here.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { SECRET, typedValue } from './form.ts'
 import classes from './environments.module.css'
@@ -47,6 +49,9 @@ export function EnvironmentCard({ settings, onEdit }: EnvironmentCardProps) {
       </Part>
       <Part title={words.defaults}>
         <Defaults defaults={defaults} />
+      </Part>
+      <Part title={deploymentStrings.here.title}>
+        <RunningHere environment={environment} />
       </Part>
       <p className={classes.changed}>
         {updatedAt === null ? (

@@ -5,6 +5,7 @@ import { useCan } from '../../api/session.ts'
 import { Page } from '../../components/page.tsx'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { environmentStrings as words } from '../../strings/environments.ts'
+import { useLiveDeployments } from '../deployments/api.ts'
 import { environmentsQuery } from './api.ts'
 import { EditDialog } from './edit-dialog.tsx'
 import { EnvironmentCard } from './environment-card.tsx'
@@ -16,6 +17,7 @@ export function EnvironmentsPage() {
   const client = useQueryClient()
   const { data, error, isError, refetch } = useQuery(environmentsQuery)
   const [edited, setEdited] = useState<string>()
+  useLiveDeployments()
   useLiveEvents('environment.', () => void client.invalidateQueries({ queryKey: environmentsQuery.queryKey }))
   return (
     <Page title={words.title} lead={isLead ? words.lead : `${words.lead} ${words.readOnly}`}>

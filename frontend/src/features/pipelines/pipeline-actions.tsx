@@ -2,6 +2,7 @@ import { Button, Radio, Stack } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
+import { minRoleIn } from '../../../../src/domain/environments.ts'
 import { useCan } from '../../api/session.ts'
 import type { Pipeline } from '../../api/types.ts'
 import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
@@ -13,9 +14,10 @@ import { restartRequest } from './start/form.ts'
 
 type Asked = 'stop' | 'restart' | 'remove'
 
-/** The actions that a pipeline's state allows, each with a confirmation. */
+/** The actions that a pipeline's state and its environment allow the user, each with a confirmation. */
 export function PipelineActions({ pipeline }: { readonly pipeline: Pipeline }) {
-  const canAct = useCan('DataEngineer')
+  const { environment } = pipeline
+  const canAct = useCan(environment ? minRoleIn(environment) : 'DataEngineer')
   const [asked, setAsked] = useState<Asked>()
   if (!canAct) return null
   const isResting = pipeline.state === 'stopped' || pipeline.state === 'failed'

@@ -2,7 +2,8 @@ import { ActionIcon, Button, NativeSelect, Tooltip } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
 import { Link, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { RUN_ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
+import { minRoleIn, RUN_ENVIRONMENTS } from '../../../../../src/domain/environments.ts'
+import { useCan } from '../../../api/session.ts'
 import type { Version } from '../../../api/types.ts'
 import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
 import { ArrangeIcon, CheckIcon, DownloadIcon, PlayIcon, RedoIcon, UndoIcon } from '../../../components/icons.tsx'
@@ -108,8 +109,11 @@ function ValidateTool({ check }: Pick<ToolbarProps, 'check'>) {
   )
 }
 
-/** Opens the form that starts a pipeline with this version. */
+/** Opens the form that starts a pipeline with this version, for users who may run versions in its environment. */
 function RunButton({ version }: Pick<ToolbarProps, 'version'>) {
+  const { environment } = version
+  const mayRun = useCan(environment === 'retired' ? 'LeadDataEngineer' : minRoleIn(environment))
+  if (environment === 'retired' || !mayRun) return undefined
   return (
     <Button
       variant="default"

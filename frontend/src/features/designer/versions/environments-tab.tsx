@@ -4,6 +4,7 @@ import { type Environment, ENVIRONMENTS } from '../../../../../src/domain/enviro
 import { useCan, useMe } from '../../../api/session.ts'
 import type { BoardRow, VersionSummary } from '../../../api/types.ts'
 import { definitionPageStrings, definitionStrings } from '../../../strings/designer.ts'
+import { DeploymentsSection } from '../../deployments/deployments-section.tsx'
 import { useMonitor, usePipelineIds } from '../../pipelines/monitor/store.ts'
 import { type Gate as GateState, gatesOf, type Move, movesOf } from '../editor/board.ts'
 import { Gate } from './gate.tsx'
@@ -57,6 +58,7 @@ export function EnvironmentsTab({ row, versions }: EnvironmentsProps) {
           )
         })}
       </ol>
+      <DeploymentsSection definitionId={row.id} versions={versions} />
       {asked && (
         <MoveDialog
           key={`${asked.version.id} ${asked.move.transition}`}

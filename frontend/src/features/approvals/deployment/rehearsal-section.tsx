@@ -1,0 +1,68 @@
+import { Button, NumberInput, Text, Title } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { Notice } from '../../../components/status/notice.tsx'
+import { errorText, Loading } from '../../../components/status/states.tsx'
+import { rehearsalStrings as words } from '../../../strings/rehearsal.ts'
+import { rehearse } from '../api.ts'
+import classes from '../approvals.module.css'
+import own from './deployment.module.css'
+import { RehearsalResult } from './rehearsal-result.tsx'
+
+const BATCHES = { min: 1, max: 20, first: 3 } as const
+
+/** Runs the requested version over real rows, and shows how its result differs from that of the version there. */
+export function RehearsalSection({ requestId }: { readonly requestId: string }) {
+  const [batches, setBatches] = useState<number | string>(BATCHES.first)
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+  const { mutate, data, error, isPending, reset } = useMutation({
+    mutationFn: (count: number) => {
+      running.current = new AbortController()
+      return rehearse(requestId, count, running.current.signal)
+    },
+  })
+  const isValid =
+    typeof batches === 'number' && Number.isInteger(batches) && batches >= BATCHES.min && batches <= BATCHES.max
+  const cancel = (): void => {
+    running.current?.abort()
+    reset()
+  }
+  return (
+    <section className={classes.section} aria-labelledby="approval-rehearsal">
+      <Title order={2} id="approval-rehearsal">
+        {words.title}
+      </Title>
+      <Text size="sm">{words.lead}</Text>
+      <form
+        className={own.form}
+        onSubmit={(event) => {
+          event.preventDefault()
+          if (isValid && !isPending) mutate(batches)
+        }}
+      >
+        <NumberInput
+          label={words.batches}
+          value={batches}
+          onChange={setBatches}
+          min={BATCHES.min}
+          max={BATCHES.max}
+          allowDecimal={false}
+          error={isValid ? undefined : words.invalid}
+          w="12rem"
+        />
+        <Button type="submit" variant="default" loading={isPending} disabled={!isValid}>
+          {data ? words.again : words.start}
+        </Button>
+        {isPending && (
+          <Button variant="default" onClick={cancel}>
+            {words.cancel}
+          </Button>
+        )}
+      </form>
+      {isPending && <Loading lines={3} label={words.running} />}
+      {error && <Notice tone="bad">{errorText(error)}</Notice>}
+      {data && !isPending && <RehearsalResult result={data} />}
+    </section>
+  )
+}

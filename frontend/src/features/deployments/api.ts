@@ -1,0 +1,76 @@
+import { queryOptions, useQueryClient } from '@tanstack/react-query'
+import type { DeploymentAction } from '../../../../src/domain/deployments.ts'
+import type { RunEnvironment } from '../../../../src/domain/environments.ts'
+import { api } from '../../api/client.ts'
+import { useLiveEvents } from '../../api/live-events.ts'
+import type { Deployment, DeploymentAnswer, DeploymentHistory } from '../../api/types.ts'
+
+const KEY = ['deployments'] as const
+/** The most that a page of the service has. */
+export const MAX_SHOWN = 500
+const ROLLOUT_POLL_MS = 1000
+
+/** The deployments of one definition, by environment; asked again every second during a rollout. */
+export const definitionDeploymentsQuery = (definitionId: string) =>
+  queryOptions({
+    queryKey: [...KEY, 'definition', definitionId],
+    queryFn: ({ signal }) =>
+      api.get<Deployment[]>('/api/deployments', { query: { definition_id: definitionId }, signal }),
+    refetchInterval: ({ state }) => (state.data?.some(({ rollout }) => rollout !== null) ? ROLLOUT_POLL_MS : false),
+  })
+
+/** The deployments in one environment, at most {@link MAX_SHOWN}. */
+export const environmentDeploymentsQuery = (environment: RunEnvironment) =>
+  queryOptions({
+    queryKey: [...KEY, 'environment', environment],
+    queryFn: ({ signal }) =>
+      api.get<Deployment[]>('/api/deployments', { query: { environment, page_size: MAX_SHOWN }, signal }),
+  })
+
+/** The deploys, rollbacks and undeploys of a definition, newest first. */
+export const deploymentHistoryQuery = (definitionId: string) =>
+  queryOptions({
+    queryKey: [...KEY, 'history', definitionId],
+    queryFn: ({ signal }) =>
+      api.get<DeploymentHistory>(`/api/pipeline-defs/${encodeURIComponent(definitionId)}/deployments`, { signal }),
+  })
+
+/** A change of a deployment. */
+export interface DeploymentChange {
+  readonly definitionId: string
+  readonly environment: RunEnvironment
+  readonly action: DeploymentAction
+}
+
+const pathOf = ({ definitionId, action }: DeploymentChange): string =>
+  `/api/pipeline-defs/${encodeURIComponent(definitionId)}/${action}`
+
+/** What the change would do; it is asked anew for every dialog. */
+export const planQuery = (change: DeploymentChange) =>
+  queryOptions({
+    queryKey: [...KEY, 'plan', change.definitionId, change.environment, change.action],
+    queryFn: ({ signal }) =>
+      api.post<DeploymentAnswer>(pathOf(change), { environment: change.environment, dry_run: true }, { signal }),
+    staleTime: 0,
+    gcTime: 0,
+    retry: false,
+    refetchOnWindowFocus: false,
+  })
+
+/** Carries out what the plan said, or refuses with `PLAN_STALE`; without a plan, undoes a rollout that is being watched. */
+export function applyChange(change: DeploymentChange, planId: string | undefined): Promise<Deployment> {
+  const body = { environment: change.environment, ...(planId === undefined ? {} : { plan_id: planId }) }
+  return api.post<DeploymentAnswer>(pathOf(change), body)
+}
+
+/** Updates deployments on the page when they change. */
+export function useLiveDeployments(): void {
+  const client = useQueryClient()
+  const refresh = (): void => {
+    void client.invalidateQueries({ queryKey: KEY, predicate: ({ queryKey: [, what] }) => what !== 'plan' })
+  }
+  useLiveEvents('deployment.', refresh)
+  useLiveEvents('environment.', refresh)
+  useLiveEvents('version.', refresh)
+  useLiveEvents('approval.approved', refresh)
+}

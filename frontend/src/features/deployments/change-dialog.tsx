@@ -1,0 +1,76 @@
+import { Button, Group, Modal, Stack, Text } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { hasCode } from '../../api/api-error.ts'
+import { Notice } from '../../components/status/notice.tsx'
+import { errorText, Loading } from '../../components/status/states.tsx'
+import { common } from '../../strings/common.ts'
+import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
+import { applyChange, type DeploymentChange, planQuery } from './api.ts'
+import { PlanView } from './plan-view.tsx'
+
+interface ChangeDialogProps {
+  readonly change: DeploymentChange
+  /** The change undoes a rollout in progress, which has no preview. */
+  readonly isAbort: boolean
+  readonly onClose: () => void
+}
+
+/** Previews a change of a deployment, and carries it out when it is confirmed. */
+export function ChangeDialog({ change, isAbort, onClose }: ChangeDialogProps) {
+  const client = useQueryClient()
+  const preview = useQuery({ ...planQuery(change), enabled: !isAbort })
+  const { mutate, isPending, error, reset } = useMutation({
+    mutationFn: () => applyChange(change, preview.data?.plan_id),
+    onSuccess: () => {
+      void client.invalidateQueries({ queryKey: ['deployments'] })
+      notifications.show({ message: words.begun[change.action] })
+      onClose()
+    },
+  })
+  const plan = preview.data?.plan
+  const again = (): void => {
+    reset()
+    void preview.refetch()
+  }
+  const action = deploymentStrings.actions[change.action]
+  const ready = isAbort || (preview.data?.plan_id !== undefined && !preview.isFetching)
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      size="lg"
+      title={words.title(action, change.environment)}
+      closeButtonProps={{ 'aria-label': common.close }}
+    >
+      <Stack gap="sm">
+        {isAbort && <Text size="sm">{words.abort}</Text>}
+        {preview.isFetching && <Loading lines={4} label={words.planning} />}
+        {preview.error && <Notice tone="bad">{errorText(preview.error)}</Notice>}
+        {plan && !preview.isFetching && <PlanView plan={plan} />}
+        <Failure error={error} onAgain={again} />
+        <Group justify="flex-end" gap="xs">
+          <Button variant="default" onClick={onClose} disabled={isPending}>
+            {common.cancel}
+          </Button>
+          <Button disabled={!ready} loading={isPending} onClick={() => mutate()}>
+            {action}
+          </Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}
+
+function Failure({ error, onAgain }: { readonly error: unknown; readonly onAgain: () => void }) {
+  if (error === null) return undefined
+  if (!hasCode(error, 'PLAN_STALE')) return <Notice tone="bad">{errorText(error)}</Notice>
+  return (
+    <Notice tone="warn">
+      {words.stale}{' '}
+      <Button variant="default" size="compact-xs" onClick={onAgain}>
+        {words.again}
+      </Button>
+    </Notice>
+  )
+}

@@ -1,0 +1,78 @@
+import { formatPlural } from '../components/text/units.ts'
+import { inWords } from './environments.ts'
+
+/** Text about deployments of versions in environments. */
+export const deploymentStrings = {
+  title: 'Deployments',
+  lead: 'The version that runs in each environment.',
+  nothing: 'No environment has a version of this definition.',
+  states: {
+    none: 'Not deployed',
+    out_of_date: 'Out of date',
+    rolling_out: 'Rolling out',
+    in_sync: 'In sync',
+    rolled_back: 'Rolled back',
+    failed: 'Failed',
+  },
+  phases: {
+    validating: 'Checking the version',
+    stopping: 'Waiting until the running pipeline has stopped after its batch',
+    starting: 'Starting the new pipeline',
+    watching: 'Watching the first batch of the new pipeline',
+    withdrawing: 'Stopping the new pipeline',
+    restoring: 'Starting the version before again',
+  },
+  runs: (version: number | undefined) => (version === undefined ? 'A version runs' : `v${version} runs`),
+  runsNothing: 'No version runs',
+  newest: (version: number) => `v${version} is the newest here`,
+  pipeline: 'Pipeline',
+  changed: 'Last change',
+  actions: { deploy: 'Deploy', rollback: 'Roll back', undeploy: 'Undeploy' },
+  deployVersion: (version: number | undefined) => (version === undefined ? 'Deploy' : `Deploy v${version}`),
+  actionIn: (action: string, environment: string) => `${action} in ${inWords(environment)}`,
+  needsRole: (role: string) => `Only a ${role.toLowerCase()} can change this.`,
+  history: {
+    title: (count: number) => `History (${formatPlural(count, 'change')})`,
+    outcomes: { running: 'In progress', succeeded: 'Succeeded', rolled_back: 'Rolled back', failed: 'Failed' },
+    line: (action: string, version: string, environment: string) => `${action} ${version} in ${inWords(environment)}`,
+    version: (version: number | undefined) => (version === undefined ? '' : `v${version}`),
+    by: (who: string) => (who === 'on_arrival' ? 'on arrival' : `by ${who}`),
+  },
+  here: {
+    title: 'What runs here',
+    nothing: 'No definition has a version here.',
+    more: 'Only the first 500 are shown.',
+  },
+} as const
+
+/** Text of the dialog that previews a change of a deployment, and of the preview in an approval. */
+export const deploymentPlanStrings = {
+  title: (action: string, environment: string) => `${action} in ${inWords(environment)}`,
+  planning: 'Preparing the preview',
+  runs: 'Runs now',
+  wouldRun: 'Would run',
+  nothing: 'Nothing',
+  version: (version: number | null) => (version === null ? 'A deleted version' : `v${version}`),
+  flow: (sources: readonly string[], sink: string) => `${sources.join(', ')} → ${sink}`,
+  trigger: 'Trigger interval',
+  checkpoint: { same: 'The same checkpoint', new: 'A new checkpoint' },
+  checkpointLabel: 'Checkpoint',
+  sources: 'Sources',
+  starts: { continues: 'continues where it stands', beginning: 'is read from the beginning' },
+  source: (table: string, starts: string) => `${table} ${starts}`,
+  consequences: 'Consequences',
+  problems: 'Problems that prevent it',
+  problem: (message: string, node: string | null, parameter: string | null) =>
+    [node === null ? undefined : `Node ${node}`, parameter === null ? undefined : `parameter ${parameter}`]
+      .filter((part) => part !== undefined)
+      .join(', ')
+      .concat(node === null && parameter === null ? message : `: ${message}`),
+  stale: 'Something changed since this preview.',
+  again: 'Preview again',
+  abort: 'The rollout is undone: the version before runs again on its checkpoint.',
+  begun: {
+    deploy: 'The rollout has begun',
+    rollback: 'The rollback has begun',
+    undeploy: 'The pipeline is being stopped',
+  },
+} as const
