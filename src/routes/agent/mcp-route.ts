@@ -1,7 +1,7 @@
-import { type AuthInfo, createMcpHandler } from '@modelcontextprotocol/server'
+import type { AuthInfo } from '@modelcontextprotocol/server'
 import type { Context, Handler, Hono } from 'hono'
 import type { ToolServices } from '../../agent/tools/tool-services.ts'
-import { createMcpServer, type McpCall } from '../../agent/mcp/server.ts'
+import type { McpCall } from '../../agent/mcp/server.ts'
 import { allTools } from '../../agent/tools/all-tools.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/roles.ts'
@@ -46,10 +46,11 @@ export function mountMcp(app: Hono<AppEnv>, deps: McpRouteDeps): void {
   app.all('/mcp', answerMcp(deps))
 }
 
-function answerMcp({ version, log, allowedOrigins, toolServices }: McpRouteDeps): Handler<AppEnv> {
-  const allowed = new Set(allowedOrigins)
-  const calls = new WeakMap<AuthInfo, McpCall>()
-  const handler = createMcpHandler(
+/** The protocol's handler of requests, each of which has its caller in `calls`. */
+async function openHandler({ version, log, toolServices }: McpRouteDeps, calls: WeakMap<AuthInfo, McpCall>) {
+  const { createMcpHandler } = await import('@modelcontextprotocol/server') // large: loaded only when needed
+  const { createMcpServer } = await import('../../agent/mcp/server.ts')
+  return createMcpHandler(
     ({ authInfo }) => {
       const call = authInfo && calls.get(authInfo)
       if (!call) throw new Error('missing caller of an MCP request')
@@ -61,6 +62,12 @@ function answerMcp({ version, log, allowedOrigins, toolServices }: McpRouteDeps)
       onerror: (error) => log.debug('an MCP request was refused', { error }),
     },
   )
+}
+
+function answerMcp(deps: McpRouteDeps): Handler<AppEnv> {
+  const allowed = new Set(deps.allowedOrigins)
+  const calls = new WeakMap<AuthInfo, McpCall>()
+  let opened: ReturnType<typeof openHandler> | undefined
   return async (c) => {
     if (c.req.method !== 'POST') throw new HttpError('METHOD_NOT_ALLOWED', 'use POST', { Allow: 'POST' })
     checkOrigin(c, allowed)
@@ -70,6 +77,8 @@ function answerMcp({ version, log, allowedOrigins, toolServices }: McpRouteDeps)
     if (Array.isArray(body)) throw new DomainError('INVALID_REQUEST', 'the body must be one message, not a batch')
     const authInfo: AuthInfo = { token: '', clientId: call.caller.user, scopes: [] }
     calls.set(authInfo, call)
+    opened ??= openHandler(deps, calls)
+    const handler = await opened
     const response = await handler.fetch(c.req.raw, { authInfo, parsedBody: body })
     return new Response(response.body, response)
   }
