@@ -1,4 +1,5 @@
-// Compaction of 1,000 Parquet files of about 1 MB through the real service, with and without verification of values,
+// Compaction of 1,000 Parquet files of about 1 MB through the real service, with and without verification of values, and
+// into pages of Parquet 2,
 // compared with DuckDB's bare COPY of the same files, with default settings and with the same codec (zstd level 1),
 // and with Spark's rewrite_data_files on the same table. Rounds are run side by side and compared pair by pair.
 import { execFileSync } from 'node:child_process'
@@ -23,6 +24,9 @@ const ROWS_PER_FILE = 40_000 // about 1 MB
 const ENGINE_MEMORY_LIMIT = '1GB'
 const COPY_SCRIPT = fileURLToPath(new URL('support/duckdb-copy.ts', import.meta.url))
 
+/** For tables that are read with Iceberg 1.11 or later only. */
+const PAGES_2 = { 'write.parquet.page-version': 'v2' }
+
 interface Run {
   readonly ms: number
   readonly cpuMs: number
@@ -40,6 +44,7 @@ await withWorkFolder('compaction', async (folder) => {
 
   const counted: Run[] = []
   const verified: Run[] = []
+  const pages2: Run[] = []
   const copy: Run[] = []
   const zstd: Run[] = []
   const sparks: Run[] = []
@@ -48,18 +53,23 @@ await withWorkFolder('compaction', async (folder) => {
     zstd.push(bareCopy(folder, ', COMPRESSION zstd, COMPRESSION_LEVEL 1'))
     counted.push(await compactHere(house, { folder, files, name: `counted_${round}`, verify: 'counts' }))
     verified.push(await compactHere(house, { folder, files, name: `verified_${round}`, verify: 'values' }))
+    pages2.push(
+      await compactHere(house, { folder, files, name: `pages2_${round}`, verify: 'values', properties: PAGES_2 }),
+    )
     if (spark) sparks.push(await compactWithSpark(house, spark, { folder, files, name: `spark_${round}` }))
-    const times = [copy, zstd, counted, verified, sparks].map((runs) => seconds([runs.at(-1)?.ms ?? Number.NaN]))
+    const times = [copy, zstd, counted, verified, pages2, sparks].map((runs) =>
+      seconds([runs.at(-1)?.ms ?? Number.NaN]),
+    )
     note(
-      `round ${round + 1} of ${ROUNDS}: COPY ${times[0]}, zstd ${times[1]}, Lockhouse ${times[2]} and ${times[3]}, Spark ${times[4]}`,
+      `round ${round + 1} of ${ROUNDS}: COPY ${times[0]}, zstd ${times[1]}, Lockhouse ${times[2]}, ${times[3]} and ${times[4]}, Spark ${times[5]}`,
     )
   }
   await spark?.stop()
   await house.close()
-  report({ total, counted, verified, copy, zstd, sparks })
+  report({ total, counted, verified, pages2, copy, zstd, sparks })
 })
 
-type Runs = Readonly<Record<'counted' | 'verified' | 'copy' | 'zstd' | 'sparks', readonly Run[]>>
+type Runs = Readonly<Record<'counted' | 'verified' | 'pages2' | 'copy' | 'zstd' | 'sparks', readonly Run[]>>
 
 function report({ total, ...runs }: Runs & { readonly total: number }): void {
   const times = (list: readonly Run[]): number[] => list.map((run) => run.ms)
@@ -80,6 +90,7 @@ function report({ total, ...runs }: Runs & { readonly total: number }): void {
     [
       row('Lockhouse `POST /api/compact`, `verify: "counts"`', runs.counted),
       row('Lockhouse `POST /api/compact`, `verify: "values"`', runs.verified),
+      row('the same, `write.parquet.page-version=v2`', runs.pages2),
       row('DuckDB bare `COPY`, zstd level 1', runs.zstd),
       row('DuckDB bare `COPY`, default settings (snappy)', runs.copy),
       ...(runs.sparks.length > 0 ? [row('Spark local[2] `rewrite_data_files`, warm session', runs.sparks)] : []),
@@ -91,13 +102,16 @@ interface Job {
   readonly folder: string
   readonly files: readonly DataFile[]
   readonly name: string
+  /** Of the table. */
+  readonly properties?: Readonly<Record<string, string>>
 }
 
 async function compactHere(
   house: Lakehouse,
-  { folder, files, name, verify }: Job & { readonly verify: 'values' | 'counts' },
+  { verify, ...job }: Job & { readonly verify: 'values' | 'counts' },
 ): Promise<Run> {
-  await createTable(house, name, files)
+  const { folder, files, name } = job
+  await createTable(house, job)
   const service = await Service.start({ home: `${folder}/home-${name}`, env: { ENGINE_MEMORY_LIMIT } })
   try {
     await service.configure(house.settings)
@@ -143,8 +157,9 @@ async function startSpark(
   return spark
 }
 
-async function compactWithSpark(house: Lakehouse, spark: SparkSession, { folder, files, name }: Job): Promise<Run> {
-  await createTable(house, name, files)
+async function compactWithSpark(house: Lakehouse, spark: SparkSession, job: Job): Promise<Run> {
+  const { folder, files, name } = job
+  await createTable(house, job)
   const [result] = await spark.sql(`CALL lockhouse.system.rewrite_data_files(table => 'bench.${name}')`)
   if (Number(result?.rows[0]?.['rewritten_data_files_count']) !== files.length) throw new Error(JSON.stringify(result))
   rmSync(`${folder}/warehouse/bench/${name}/data`, { recursive: true, force: true })
@@ -152,9 +167,9 @@ async function compactWithSpark(house: Lakehouse, spark: SparkSession, { folder,
 }
 
 /** A new table over the same input files. */
-async function createTable(house: Lakehouse, name: string, files: readonly DataFile[]): Promise<void> {
+async function createTable(house: Lakehouse, { files, name, properties = {} }: Job): Promise<void> {
   const identifier = { namespace: ['bench'], name }
-  await house.catalog.createTable(identifier, { schema: EVENT_SCHEMA })
+  await house.catalog.createTable(identifier, { schema: EVENT_SCHEMA, properties })
   await commitTable(house.catalog, identifier, (table) => stageAppend(table, { files, operationId: name }))
   for (const file of files) readFileSync(file.filePath.replace('file://', '')) // everyone finds the files in memory
 }

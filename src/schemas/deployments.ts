@@ -34,10 +34,22 @@ export const deployRequest = z
   })
   .meta({ id: 'DeployRequest' })
 
-/** Request of undeploy and rollback. */
+/** Request of undeploy. */
 export const changeDeploymentRequest = z
   .strictObject({ environment: runEnvironment, dry_run: dryRun, plan_id: planId })
   .meta({ id: 'ChangeDeploymentRequest' })
+
+/** Request of rollback. */
+export const rollbackDeploymentRequest = z
+  .strictObject({
+    environment: runEnvironment,
+    dry_run: dryRun,
+    plan_id: planId,
+    rollout_id: z.string().min(1).max(100).optional().meta({
+      description: 'Undo this rollout, which is being watched, and nothing else: 409 when it has ended',
+    }),
+  })
+  .meta({ id: 'RollbackDeploymentRequest' })
 
 const runningVersion = z
   .object({
@@ -142,5 +154,6 @@ export const deploymentHistory = z.array(historyEntry).meta({ id: 'DeploymentHis
 
 export type DeployRequest = z.infer<typeof deployRequest>
 export type ChangeDeploymentRequest = z.infer<typeof changeDeploymentRequest>
+export type RollbackDeploymentRequest = z.infer<typeof rollbackDeploymentRequest>
 export type ListDeploymentsQuery = z.infer<typeof listDeploymentsQuery>
 export type ListDeploymentHistoryQuery = z.infer<typeof listDeploymentHistoryQuery>

@@ -170,6 +170,15 @@ describe.skipIf(chromiumPath === undefined)('deployments on the web page', { tim
     await lead.getByText('Roll back v1 in production').waitFor()
   })
 
+  it('are rolled back while the new version is being watched', async () => {
+    await change(lead, 'Deploy v2 in production', { shows: /v2/ })
+    await card(lead, 'Production').getByText(/^Watching the first batch/).waitFor({ timeout: 60_000 })
+    await change(lead, 'Roll back in production', { shows: /The rollout is undone/ })
+    await card(lead, 'Production').getByText('Rolled back', { exact: true }).waitFor({ timeout: 60_000 })
+    await card(lead, 'Production').getByText('v1 runs').waitFor()
+    expect(await deploymentIn('production')).toMatchObject({ state: 'rolled_back', rollout: null })
+  })
+
   it('end with an undeployment', async () => {
     await change(lead, 'Undeploy in production', { shows: /gets no new rows/ })
     await card(lead, 'Production').getByText('Not deployed').waitFor({ timeout: 60_000 })

@@ -1,4 +1,3 @@
-import type { DeploymentAction } from '../../domain/deployments.ts'
 import { definitionParams } from '../../schemas/definitions.ts'
 import {
   changeDeploymentRequest,
@@ -8,6 +7,7 @@ import {
   deployRequest,
   listDeploymentHistoryQuery,
   listDeploymentsQuery,
+  rollbackDeploymentRequest,
 } from '../../schemas/deployments.ts'
 import type { DeploymentService } from '../../services/deployments/deployment-service.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
@@ -34,29 +34,40 @@ export function deploymentRoutes({ deployments }: { readonly deployments: Deploy
       const change = { definitionId: input.params.def_id, request: input.body }
       return { status: 200, body: await deployments.change('deploy', change, requestContext(input)) }
     }),
-    changeRoute(deployments, 'undeploy', 'Stop what runs of a definition in an environment; its checkpoint is kept'),
-    changeRoute(deployments, 'rollback', 'Run the version again that ran before in an environment'),
+    ...changeRoutes(deployments),
   ]
 }
 
-function changeRoute(
-  deployments: DeploymentService,
-  action: Exclude<DeploymentAction, 'deploy'>,
-  summary: string,
-): Route {
-  return route({
-    method: 'post',
-    path: `/api/pipeline-defs/{def_id}/${action}`,
-    operationId: action === 'undeploy' ? 'undeployDefinition' : 'rollbackDeployment',
-    summary: `${summary} (uat, production: LeadDataEngineer)`,
-    minRole: 'DataEngineer',
-    params: definitionParams,
-    body: changeDeploymentRequest,
-    responses: ANSWER,
-  }).handle(async (input) => {
-    const change = { definitionId: input.params.def_id, request: input.body }
-    return { status: 200, body: await deployments.change(action, change, requestContext(input)) }
-  })
+function changeRoutes(deployments: DeploymentService): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: '/api/pipeline-defs/{def_id}/undeploy',
+      operationId: 'undeployDefinition',
+      summary:
+        'Stop what runs of a definition in an environment; its checkpoint is kept (uat, production: LeadDataEngineer)',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      body: changeDeploymentRequest,
+      responses: ANSWER,
+    }).handle(async (input) => {
+      const change = { definitionId: input.params.def_id, request: input.body }
+      return { status: 200, body: await deployments.change('undeploy', change, requestContext(input)) }
+    }),
+    route({
+      method: 'post',
+      path: '/api/pipeline-defs/{def_id}/rollback',
+      operationId: 'rollbackDeployment',
+      summary: 'Run the version again that ran before in an environment (uat, production: LeadDataEngineer)',
+      minRole: 'DataEngineer',
+      params: definitionParams,
+      body: rollbackDeploymentRequest,
+      responses: ANSWER,
+    }).handle(async (input) => {
+      const change = { definitionId: input.params.def_id, request: input.body }
+      return { status: 200, body: await deployments.change('rollback', change, requestContext(input)) }
+    }),
+  ]
 }
 
 function readRoutes(deployments: DeploymentService): Route[] {

@@ -8,11 +8,13 @@ import type {
   DeployRequest,
   ListDeploymentHistoryQuery,
   ListDeploymentsQuery,
+  RollbackDeploymentRequest,
 } from '../../schemas/deployments.ts'
 import {
   createDeploymentStore,
   type DeploymentKey,
   type DeploymentPlace,
+  type DeploymentRecord,
   placeKey,
 } from '../../storage/stores/deployments/deployment-store.ts'
 import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
@@ -36,7 +38,9 @@ import { recordDeployment } from './rollout-end.ts'
 /** A change of a deployment, as requested. */
 export interface DeploymentRequest {
   readonly definitionId: string
-  readonly request: ChangeDeploymentRequest & Pick<DeployRequest, 'checkpoint'>
+  readonly request: ChangeDeploymentRequest &
+    Pick<DeployRequest, 'checkpoint'> &
+    Pick<RollbackDeploymentRequest, 'rollout_id'>
 }
 
 /** What runs of definitions in environments (docs/api.md#deployments). */
@@ -100,10 +104,11 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   await requireDefinition(deps.stores, definitionId)
   if (request.dry_run !== true) requireDeployer(key, context)
   const known = await deps.deployments.find(key)
+  requireRollout(known, request)
   if (known?.rollout) {
     const isAbort = action === 'rollback' && request.dry_run !== true && known.rollout.phase === 'watching'
     if (!isAbort) throw rolloutInProgress(known)
-    await abortRollout(deps, key, context)
+    await abortRollout(deps, known.rollout.id, { key, context })
     return answerOf(deps, key)
   }
   const id = deps.newId('dep')
@@ -127,6 +132,15 @@ async function changeDeployment(deps: DeploymentServiceDeps, change: Change): Pr
   )
   deps.wakeWorker()
   return answerOf(deps, key)
+}
+
+/** Refuses to roll back anything else than the rollout that is asked for. */
+function requireRollout(
+  known: DeploymentRecord | undefined,
+  { rollout_id: id }: Pick<RollbackDeploymentRequest, 'rollout_id'>,
+): void {
+  if (id === undefined || (known?.rollout?.id === id && known.rollout.phase === 'watching')) return
+  throw new DomainError('CONFLICT', `the rollout ${id} is not being watched any more: nothing was rolled back`)
 }
 
 function requireDeployer({ environment }: DeploymentKey, { caller }: RequestContext): void {
@@ -215,12 +229,16 @@ async function previewOf(deps: DeploymentServiceDeps, planned: Planned): Promise
 }
 
 /** Undoes a rollout whose new pipeline is being watched, on request. */
-async function abortRollout(deps: DeploymentServiceDeps, key: DeploymentKey, context: RequestContext): Promise<void> {
+async function abortRollout(
+  deps: DeploymentServiceDeps,
+  rolloutId: string,
+  { key, context }: { readonly key: DeploymentKey; readonly context: RequestContext },
+): Promise<void> {
   await deps.inTransaction(async (tx) => {
     const deployments = createDeploymentStore(tx)
     const record = await deployments.find(key)
     const rollout = record?.rollout
-    if (record === undefined || rollout?.phase !== 'watching') {
+    if (record === undefined || rollout?.phase !== 'watching' || rollout.id !== rolloutId) {
       throw new DomainError('CONFLICT', 'the rollout has just ended: ask for the deployment again')
     }
     const reason = `rolled back by ${context.caller.user} while it was watched`

@@ -199,6 +199,22 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await lab.untilCopied('watched', 15)
       })
 
+      it('of one rollout undoes that one while it is watched, and nothing else', async () => {
+        const one = await deployed('named')
+        await nextVersion(one, 'named')
+        await lab.deploy(one)
+        const rollout = async () => (await lab.deploymentOf(one)).rollout
+        await expect.poll(async () => (await rollout())?.phase, { timeout: 10_000, interval: 10 }).toBe('watching')
+        const { id } = await rollout()
+        expect((await lab.change('rollback', one, 'development', { rollout_id: 'dep-another' })).status).toBe(409)
+        expect((await lab.change('rollback', one, 'development', { rollout_id: id })).status).toBe(200)
+        const back = await lab.untilState(one, 'rolled_back')
+        expect(back).toMatchObject({ running_version_id: one.versionId })
+        const late = await lab.change('rollback', one, 'development', { rollout_id: id })
+        expect([late.status, late.body.detail]).toEqual([409, expect.stringMatching(/nothing was rolled back/)])
+        expect(await lab.deploymentOf(one)).toMatchObject({ running_version_id: one.versionId, rollout: null })
+      })
+
       it('is refused where no other version has run', async () => {
         const one = await deployed('alone')
         const { status, body } = await lab.change('rollback', one)

@@ -57,9 +57,12 @@ export const planQuery = (change: DeploymentChange) =>
     refetchOnWindowFocus: false,
   })
 
-/** Carries out what the plan said, or refuses with `PLAN_STALE`; without a plan, undoes a rollout that is being watched. */
-export function applyChange(change: DeploymentChange, planId: string | undefined): Promise<Deployment> {
-  const body = { environment: change.environment, ...(planId === undefined ? {} : { plan_id: planId }) }
+/** What may be applied: a plan, which is refused with `PLAN_STALE` if it is no longer true, or the end of a watched rollout. */
+export type Basis = { readonly plan_id: string } | { readonly rollout_id: string }
+
+/** Carries out a change. */
+export function applyChange(change: DeploymentChange, basis: Basis): Promise<Deployment> {
+  const body = { environment: change.environment, ...basis }
   return api.post<DeploymentAnswer>(pathOf(change), body)
 }
 

@@ -6,22 +6,22 @@ import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
 import { common } from '../../strings/common.ts'
 import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
-import { applyChange, type DeploymentChange, planQuery } from './api.ts'
+import { applyChange, type Basis, type DeploymentChange, planQuery } from './api.ts'
 import { PlanView } from './plan-view.tsx'
 
 interface ChangeDialogProps {
   readonly change: DeploymentChange
-  /** The change undoes a rollout in progress, which has no preview. */
-  readonly isAbort: boolean
+  /** The rollout in progress that the change undoes, which has no preview. */
+  readonly rolloutId: string | undefined
   readonly onClose: () => void
 }
 
 /** Previews a change of a deployment, and carries it out when it is confirmed. */
-export function ChangeDialog({ change, isAbort, onClose }: ChangeDialogProps) {
+export function ChangeDialog({ change, rolloutId, onClose }: ChangeDialogProps) {
   const client = useQueryClient()
-  const preview = useQuery({ ...planQuery(change), enabled: !isAbort })
+  const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined })
   const { mutate, isPending, error, reset } = useMutation({
-    mutationFn: () => applyChange(change, preview.data?.plan_id),
+    mutationFn: (basis: Basis) => applyChange(change, basis),
     onSuccess: () => {
       void client.invalidateQueries({ queryKey: ['deployments'] })
       notifications.show({ message: words.begun[change.action] })
@@ -34,7 +34,10 @@ export function ChangeDialog({ change, isAbort, onClose }: ChangeDialogProps) {
     void preview.refetch()
   }
   const action = deploymentStrings.actions[change.action]
-  const ready = isAbort || (preview.data?.plan_id !== undefined && !preview.isFetching)
+  const basis = basisOf(
+    rolloutId,
+    preview.isFetching || hasCode(error, 'PLAN_STALE') ? undefined : preview.data?.plan_id,
+  )
   return (
     <Modal
       opened
@@ -44,7 +47,7 @@ export function ChangeDialog({ change, isAbort, onClose }: ChangeDialogProps) {
       closeButtonProps={{ 'aria-label': common.close }}
     >
       <Stack gap="sm">
-        {isAbort && <Text size="sm">{words.abort}</Text>}
+        {rolloutId !== undefined && <Text size="sm">{words.abort}</Text>}
         {preview.isFetching && <Loading lines={4} label={words.planning} />}
         {preview.error && <Notice tone="bad">{errorText(preview.error)}</Notice>}
         {plan && !preview.isFetching && <PlanView plan={plan} />}
@@ -53,13 +56,18 @@ export function ChangeDialog({ change, isAbort, onClose }: ChangeDialogProps) {
           <Button variant="default" onClick={onClose} disabled={isPending}>
             {common.cancel}
           </Button>
-          <Button disabled={!ready} loading={isPending} onClick={() => mutate()}>
+          <Button disabled={!basis} loading={isPending} onClick={() => basis && mutate(basis)}>
             {action}
           </Button>
         </Group>
       </Stack>
     </Modal>
   )
+}
+
+function basisOf(rolloutId: string | undefined, planId: string | undefined): Basis | undefined {
+  if (rolloutId !== undefined) return { rollout_id: rolloutId }
+  return planId === undefined ? undefined : { plan_id: planId }
 }
 
 function Failure({ error, onAgain }: { readonly error: unknown; readonly onAgain: () => void }) {

@@ -24,7 +24,7 @@ interface DeploymentsSectionProps {
 
 interface Asked {
   readonly change: DeploymentChange
-  readonly isAbort: boolean
+  readonly rolloutId: string | undefined
 }
 
 /** What runs of a definition in each environment, with the changes that the user may make, and their history. */
@@ -52,7 +52,7 @@ export function DeploymentsSection({ definitionId, versions }: DeploymentsSectio
             onAsk={(action) =>
               setAsked({
                 change: { definitionId, environment: deployment.environment, action },
-                isAbort: deployment.rollout !== null,
+                rolloutId: deployment.rollout?.id,
               })
             }
           />
@@ -75,7 +75,7 @@ function inOrder(deployments: readonly Deployment[]): readonly Deployment[] {
 function hasRunAnother({ environment, running_version_id: running }: Deployment, history: DeploymentHistory): boolean {
   return history.some(
     ({ environment: where, version_id: version, outcome }) =>
-      where === environment && outcome === 'succeeded' && version !== null && version !== running,
+      running !== null && where === environment && outcome === 'succeeded' && version !== null && version !== running,
   )
 }
 

@@ -2,6 +2,9 @@ import { Autocomplete, Checkbox, Radio, SegmentedControl, Select, Stack, TextInp
 import type { UseFormReturnType } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect } from 'react'
+import { minRoleIn } from '../../../../../src/domain/environments.ts'
+import { hasRole } from '../../../../../src/domain/roles.ts'
+import { useMe } from '../../../api/session.ts'
 import { Note } from '../../../components/status/note.tsx'
 import { pipelines as words } from '../../../strings/pipelines.ts'
 import { tableNamesQuery } from '../../../api/tables.ts'
@@ -80,6 +83,7 @@ function VersionFields({ form }: FieldsProps) {
   const { definition_id: definitionId, version_id: versionId } = form.values
   const { data: board } = useQuery(runnableQuery)
   const { data: versions = [] } = useQuery(versionsQuery(definitionId))
+  const role = useMe()?.role ?? 'Auditor'
   const chosen = versions.find(({ id }) => id === versionId)
   return (
     <>
@@ -102,6 +106,7 @@ function VersionFields({ form }: FieldsProps) {
           data={versions.map(({ id, version, environment }) => ({
             value: id,
             label: texts.versionOption(version, environment),
+            disabled: environment === 'retired' || !hasRole(role, minRoleIn(environment)),
           }))}
           value={versionId === '' ? null : versionId}
           error={form.errors['version_id']}
