@@ -117,11 +117,11 @@ async function untouched(): Promise<unknown> {
   return states
 }
 
-/** Everything in the service's folder except what the service itself writes: state, tables, checkpoints, scratch. */
+/** Everything in the service's folder except what the service itself writes: state, audit, tables, checkpoints, scratch. */
 async function strangers(): Promise<readonly string[]> {
   const { folder } = lab.lab.service
   const all = await readdir(folder, { recursive: true })
-  const own = /^(home\/(warehouse|state\.db|catalog\.db|lock\.db|scratch|checkpoints)|lab-scratch)/
+  const own = /^(home\/(warehouse|state\.db|catalog\.db|lock\.db|audit|scratch|checkpoints)|lab-scratch)/
   return all.filter((path) => !own.test(path)).sort()
 }
 
