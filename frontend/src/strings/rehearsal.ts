@@ -37,6 +37,7 @@ export const rehearsalStrings = {
   invalid: 'Give a whole number from 1 to 20',
   same: 'Both versions give the same rows.',
   none: 'There is no version to compare with.',
+  notCompared: 'The requested version can run; it was compared with nothing.',
   differ: (candidate: number, base: number) =>
     `${formatPlural(candidate, 'row')} only in the requested version, ${formatPlural(base, 'row')} only in the other.`,
   rows: 'Rows',
@@ -64,5 +65,7 @@ export const rehearsalStrings = {
   input: (table: string, rows: number, files: number) =>
     `${table}: ${formatPlural(rows, 'row')} in ${formatPlural(files, 'file')}`,
   incomplete: 'the limits left out some',
+  limits: (files: number, rows: number, bytes: string) =>
+    `At most ${formatPlural(files, 'file')}, ${formatPlural(rows, 'row')} and ${bytes} are read of each table.`,
   null: 'null',
 } as const

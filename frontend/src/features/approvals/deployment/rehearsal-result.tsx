@@ -1,13 +1,20 @@
 import { Text } from '@mantine/core'
 import type { Rehearsal } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
-import { formatCount } from '../../../components/text/units.ts'
+import { formatBytes, formatCount } from '../../../components/text/units.ts'
 import { rehearsalStrings as words } from '../../../strings/rehearsal.ts'
 import own from './deployment.module.css'
 
 /** The result of a rehearsal: rows, columns and samples of both versions side by side. */
 export function RehearsalResult({ result }: { readonly result: Rehearsal }) {
-  const { candidate, base, inputs, sample_only_in_candidate: onlyCandidate, sample_only_in_base: onlyBase } = result
+  const {
+    candidate,
+    base,
+    inputs,
+    limits,
+    sample_only_in_candidate: onlyCandidate,
+    sample_only_in_base: onlyBase,
+  } = result
   return (
     <div className={own.result} role="status">
       <Text size="sm" fw={600}>
@@ -41,6 +48,9 @@ export function RehearsalResult({ result }: { readonly result: Rehearsal }) {
             </li>
           ))}
         </ul>
+        <Text size="sm" c="dimmed">
+          {words.limits(limits.files_per_table, limits.rows_per_table, formatBytes(limits.bytes_per_table))}
+        </Text>
       </div>
     </div>
   )
@@ -48,7 +58,7 @@ export function RehearsalResult({ result }: { readonly result: Rehearsal }) {
 
 function summaryOf({ base, rows_only_in_candidate: candidate, rows_only_in_base: other }: Rehearsal): string {
   if (base === null) return words.none
-  if (base.problem !== null) return words.baseProblem(base.version)
+  if (base.problem !== null) return words.notCompared
   return candidate === 0 && other === 0 ? words.same : words.differ(candidate, other)
 }
 
@@ -179,8 +189,9 @@ function Sample({ title, columns, rows, all }: SampleProps) {
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <tr key={JSON.stringify(row)}>
+          {rows.map((row, line) => (
+            // oxlint-disable-next-line react/no-array-index-key -- rows with hidden or shortened values may be alike
+            <tr key={line}>
               {row.map((value, at) => (
                 // oxlint-disable-next-line react/no-array-index-key -- the values of a row have no other names
                 <td key={at}>{textOf(value)}</td>
