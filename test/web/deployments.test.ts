@@ -172,7 +172,9 @@ describe.skipIf(chromiumPath === undefined)('deployments on the web page', { tim
 
   it('are rolled back while the new version is being watched', async () => {
     await change(lead, 'Deploy v2 in production', { shows: /v2/ })
-    await card(lead, 'Production').getByText(/^Watching the first batch/).waitFor({ timeout: 60_000 })
+    await card(lead, 'Production')
+      .getByText(/^Watching the first batch/)
+      .waitFor({ timeout: 60_000 })
     await change(lead, 'Roll back in production', { shows: /The rollout is undone/ })
     await card(lead, 'Production').getByText('Rolled back', { exact: true }).waitFor({ timeout: 60_000 })
     await card(lead, 'Production').getByText('v1 runs').waitFor()
