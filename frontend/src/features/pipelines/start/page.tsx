@@ -13,7 +13,7 @@ import { errorText, Forbidden } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/common.ts'
 import { pipelines as words } from '../../../strings/pipelines.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
-import { pipelineQuery, useStartPipeline } from '../api.ts'
+import { pipelineQuery, runnableQuery, useStartPipeline } from '../api.ts'
 import classes from '../pipelines.module.css'
 import { EMPTY_START_FORM, fieldErrorsOf, type StartForm, toStartForm } from './form.ts'
 import { startSchema } from './schema.ts'
@@ -55,6 +55,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       if (start.isError) start.reset()
     },
   })
+  const isProposing = useIsProposing(form.values)
   const refusal = start.error instanceof ApiError ? fieldErrorsOf(start.error.errors) : undefined
   const refused = Object.keys(refusal?.fields ?? {})
   const isAllAtFields =
@@ -81,7 +82,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
           </Note>
         )}
         <Group gap="xs">
-          <Button type="submit" loading={start.isPending}>
+          <Button type="submit" loading={start.isPending || isProposing}>
             {words.form.submit}
           </Button>
           <Button variant="default" component={Link} to="/pipelines">
@@ -91,6 +92,13 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       </Stack>
     </form>
   )
+}
+
+/** Whether the checkpoint folder of a version is still to be proposed, which needs the list of definitions. */
+function useIsProposing({ mode, definition_id: id, is_proposed: isProposed, checkpoint_location: at }: StartForm) {
+  const { data: board, isLoading } = useQuery({ ...runnableQuery, enabled: mode === 'version' })
+  const isKnown = board?.definitions.some((definition) => definition.id === id) === true
+  return mode === 'version' && id !== '' && isProposed && at === '' && (isLoading || isKnown)
 }
 
 /** Whether the form shows the field in this mode. */
