@@ -19,7 +19,7 @@ import {
 import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts'
 import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
-import { createOperationStore } from '../storage/stores/operation-store.ts'
+import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'

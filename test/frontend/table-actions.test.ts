@@ -8,7 +8,7 @@ import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
 import { actionSchema } from '../../frontend/src/features/tables/actions/action-schema.ts'
 import { fillForm, type FormValues, parseSize } from '../../frontend/src/features/tables/actions/form-values.ts'
 import { details as detailNames } from '../../frontend/src/strings/table-actions.ts'
-import * as schemas from '../../src/schemas/maintenance.ts'
+import * as schemas from '../../src/schemas/tables/maintenance.ts'
 
 /** Schema of the requests that the service accepts, by action. */
 const REQUESTS: Readonly<Record<ActionKind, z.ZodObject>> = {

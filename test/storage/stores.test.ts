@@ -8,10 +8,10 @@ import {
   IDEMPOTENCY_LIFETIME_MS,
   type KeyedRequest,
 } from '../../src/storage/stores/idempotency-store.ts'
-import type { OperationRecord } from '../../src/storage/stores/operation-record.ts'
-import { createOperationStore } from '../../src/storage/stores/operation-store.ts'
+import type { OperationRecord } from '../../src/storage/stores/operations/operation-record.ts'
+import { createOperationStore } from '../../src/storage/stores/operations/operation-store.ts'
 import type { Cursor } from '../../src/storage/page.ts'
-import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/stores/plan-store.ts'
+import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/stores/operations/plan-store.ts'
 import { createSettingsStore } from '../../src/storage/stores/settings-store.ts'
 import { createTokenStore } from '../../src/storage/stores/token-store.ts'
 import { createTransactions } from '../../src/storage/transactions.ts'

@@ -3,8 +3,8 @@ import { DomainError } from '../../domain/errors.ts'
 import type { chatDetail } from '../../schemas/agent.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { AgentChatStore, ChatRecord, TurnRecord } from '../../storage/stores/agent/chat-store.ts'
-import { keyPage, toListPage } from '../../services/paging.ts'
-import type { ListPage, PageQuery } from '../../services/paging.ts'
+import { keyPage, toListPage } from '../../services/paging/paging.ts'
+import type { ListPage, PageQuery } from '../../services/paging/paging.ts'
 
 /** A conversation as the API shows it. */
 export type ChatView = ReturnType<typeof toChatView>

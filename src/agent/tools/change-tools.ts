@@ -7,7 +7,7 @@ import {
   expireRequest,
   renameColumnFields,
   rewriteManifestsRequest,
-} from '../../schemas/maintenance.ts'
+} from '../../schemas/tables/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { MaintenanceRequest } from '../../services/operations/maintenance-service.ts'
 import { describePlan, type PlanDetails, type ProposableKind } from './plan-text.ts'

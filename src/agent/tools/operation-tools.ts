@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { tableName } from '../../schemas/common.ts'
-import { OPERATION_STATES, type Operation } from '../../schemas/operations.ts'
+import { OPERATION_STATES, type Operation } from '../../schemas/tables/operations.ts'
 import { toOperation } from '../../services/operations/operation-view.ts'
 import { pageToken } from './paging.ts'
 import { type AgentTool, readTool } from './tool.ts'

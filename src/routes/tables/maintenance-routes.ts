@@ -10,8 +10,8 @@ import {
   renameColumnRequest,
   rewriteManifestsRequest,
   rollbackRequest,
-} from '../../schemas/maintenance.ts'
-import { operationAccepted } from '../../schemas/operations.ts'
+} from '../../schemas/tables/maintenance.ts'
+import { operationAccepted } from '../../schemas/tables/operations.ts'
 import type {
   MaintenanceKind,
   MaintenanceRequest,

@@ -1,4 +1,4 @@
-import { listOperationsQuery, operation, operationList, operationParams } from '../../schemas/operations.ts'
+import { listOperationsQuery, operation, operationList, operationParams } from '../../schemas/tables/operations.ts'
 import type { OperationService } from '../../services/operations/operation-service.ts'
 import { toOperation } from '../../services/operations/operation-view.ts'
 import { requestContext, type Route, route, stillAllowed } from '../routing/route.ts'

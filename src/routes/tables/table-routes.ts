@@ -13,10 +13,10 @@ import {
   tableOverview,
   tableParams,
   tableSchema,
-} from '../../schemas/tables.ts'
+} from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { TableService } from '../../services/tables/table-service.ts'
-import type { PageQuery } from '../../services/paging.ts'
+import type { PageQuery } from '../../services/paging/paging.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
 
 /** One view of a table. */

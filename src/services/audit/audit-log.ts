@@ -3,7 +3,7 @@ import { type AuditFilter, type AuditStore, createAuditStore } from '../../stora
 import { fromRequiredColumn } from '../../storage/json-column.ts'
 import type { AuditEventsTable, AuditHeadTable } from '../../storage/schema.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
-import { keyPage, type ListPage, type PageQuery, toListPage } from '../paging.ts'
+import { keyPage, type ListPage, type PageQuery, toListPage } from '../paging/paging.ts'
 
 /** A signed record of the head of the log at some time, kept outside the database. */
 export interface AuditCheckpoint extends ChainHead {

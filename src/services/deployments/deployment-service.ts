@@ -20,7 +20,7 @@ import {
 import { createPipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { requireDefinition } from '../lifecycle/definition-service.ts'
-import { keyPage, type ListPage, toListPage } from '../paging.ts'
+import { keyPage, type ListPage, toListPage } from '../paging/paging.ts'
 import { beginRollout, rolloutInProgress } from './begin-rollout.ts'
 import { candidateAmong, candidateOf, settingsHash } from './candidates.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'

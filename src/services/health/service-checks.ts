@@ -1,6 +1,6 @@
 import { LocalFileIO } from '../../iceberg/io/local.ts'
 import type { Engine } from '../../engines/engine.ts'
-import type { OperationStore } from '../../storage/stores/operation-store.ts'
+import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { HealthServiceDeps } from './health-service.ts'
 import { createWriteProbe, isLocalFolder } from './write-probe.ts'

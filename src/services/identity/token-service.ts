@@ -7,7 +7,7 @@ import { createTokenStore, type TokenRecord, type TokenStore } from '../../stora
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import { createKnownTokens, type KnownTokens } from './known-tokens.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 
 export interface TokenServiceDeps {
   readonly tokens: TokenStore

@@ -1,6 +1,6 @@
 import type { ApprovalStatus } from '../../domain/approvals.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import type { ListPage, PageQuery } from '../paging.ts'
+import type { ListPage, PageQuery } from '../paging/paging.ts'
 import {
   approvalNotFound,
   approvalTag,
@@ -9,7 +9,7 @@ import {
   type DecisionDeps,
   type Verdict,
 } from './approval-decision.ts'
-import { keyPage, toListPage } from '../paging.ts'
+import { keyPage, toListPage } from '../paging/paging.ts'
 import type { ChangeRequest, Versioned } from './lifecycle-deps.ts'
 import {
   type ApprovalView,

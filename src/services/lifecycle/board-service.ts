@@ -1,9 +1,9 @@
 import type { Environment } from '../../domain/environments.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
-import type { ListPage, PageQuery } from '../paging.ts'
+import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { requireDefinition } from './definition-service.ts'
-import { keyPage, toListPage } from '../paging.ts'
+import { keyPage, toListPage } from '../paging/paging.ts'
 import { type DefinitionView, definitionView, type VersionSummaryView, versionSummaryView } from './lifecycle-views.ts'
 
 /** The versions of a definition in one environment. */

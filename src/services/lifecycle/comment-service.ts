@@ -1,9 +1,9 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import type { CommentRecord } from '../../storage/stores/comment-store.ts'
 import { createLifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import type { ListPage, PageQuery } from '../paging.ts'
+import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { approvalNotFound } from './approval-decision.ts'
-import { keyPage, toListPage } from '../paging.ts'
+import { keyPage, toListPage } from '../paging/paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 
 /** Comments on approval requests, in every status (docs/api.md#approvals). */

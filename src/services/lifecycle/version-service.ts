@@ -4,9 +4,9 @@ import { FORMAT_VERSION, type PipelineGraph } from '../../domain/graph.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { createLifecycleStores, type LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionRecord } from '../../storage/stores/version-store.ts'
-import type { ListPage, PageQuery } from '../paging.ts'
+import type { ListPage, PageQuery } from '../paging/paging.ts'
 import { requireDefinition } from './definition-service.ts'
-import { keyPage, toListPage } from '../paging.ts'
+import { keyPage, toListPage } from '../paging/paging.ts'
 import { type LifecycleDeps, recordChange } from './lifecycle-deps.ts'
 import {
   type DiffView,

@@ -1,6 +1,6 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import type { OperationRecord } from '../../storage/stores/operation-record.ts'
-import { createOperationStore, type OperationOutcome } from '../../storage/stores/operation-store.ts'
+import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
+import { createOperationStore, type OperationOutcome } from '../../storage/stores/operations/operation-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter, NewEvent } from '../events/event-log.ts'

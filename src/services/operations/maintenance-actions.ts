@@ -13,7 +13,7 @@ import { previewRemoveOrphans, runRemoveOrphans } from '../../maintenance/orphan
 import type { ColumnUser, TableGuard } from '../../maintenance/table-guard.ts'
 import { previewRewriteManifests, runRewriteManifests } from '../../maintenance/manifests/rewrite-manifests.ts'
 import { previewRollback, type RollbackHooks, runRollback } from '../../maintenance/rollback.ts'
-import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../../schemas/maintenance.ts'
+import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../../schemas/tables/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { OperationHandle } from './operation-service.ts'
 import { requireAccepted } from './rollback-refusal.ts'

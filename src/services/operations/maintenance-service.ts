@@ -10,7 +10,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { loadTarget } from '../../maintenance/operation-commit.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-import type { PlanStore } from '../../storage/stores/plan-store.ts'
+import type { PlanStore } from '../../storage/stores/operations/plan-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import {
   type ActionInput,

@@ -4,11 +4,19 @@ import type { RequestContext } from '../../domain/audit.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-import type { OperationDetails, OperationProgress, OperationRecord } from '../../storage/stores/operation-record.ts'
-import type { OperationFilter, OperationOutcome, OperationStore } from '../../storage/stores/operation-store.ts'
+import type {
+  OperationDetails,
+  OperationProgress,
+  OperationRecord,
+} from '../../storage/stores/operations/operation-record.ts'
+import type {
+  OperationFilter,
+  OperationOutcome,
+  OperationStore,
+} from '../../storage/stores/operations/operation-store.ts'
 import type { Logger } from '../logger.ts'
 import type { OperationLedger } from './ledger.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { createKeyedLock, type KeyedLock } from './keyed-lock.ts'
 
 export interface OperationServiceDeps {

@@ -1,5 +1,5 @@
-import type { Operation } from '../../schemas/operations.ts'
-import type { OperationRecord } from '../../storage/stores/operation-record.ts'
+import type { Operation } from '../../schemas/tables/operations.ts'
+import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 
 /** An operation as the API returns it. */
 export function toOperation(record: OperationRecord): Operation {

@@ -4,7 +4,7 @@ import type { ListPipelinesQuery, StartPipelineRequest } from '../../schemas/pip
 import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
 import { requireRoleOn } from '../environments/write-rules.ts'
-import { type ListPage, pageOfList } from '../paging.ts'
+import { type ListPage, pageOfList } from '../paging/paging.ts'
 import { type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import type { PipelineHistoryView } from './pipeline-history.ts'
 import { startPipeline } from './start-pipeline.ts'

@@ -1,6 +1,6 @@
 import { mayBeSameTable } from '../../catalog/table-identifier.ts'
-import type { OperationRecord } from '../../storage/stores/operation-record.ts'
-import type { OperationStore } from '../../storage/stores/operation-store.ts'
+import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
+import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { refuse } from '../../streaming/supervision/start-checks.ts'
 

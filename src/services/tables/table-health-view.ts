@@ -1,6 +1,6 @@
 import { deleteFileCount } from '../../domain/table-health.ts'
 import type { HealthAction, TableHealthReport } from '../../maintenance/inspection/table-inspector.ts'
-import type { tableHealth } from '../../schemas/tables.ts'
+import type { tableHealth } from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 

@@ -16,14 +16,14 @@ import type {
   tableList,
   tableOverview,
   tableSchema,
-} from '../../schemas/tables.ts'
+} from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
-import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging.ts'
+import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {

@@ -10,7 +10,7 @@ import {
   type WebhookStore,
 } from '../../storage/stores/webhook-store.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { newWebhookSecret } from './signature.ts'
 
 export interface NewWebhook {

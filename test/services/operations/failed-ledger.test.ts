@@ -6,7 +6,7 @@ import { createOperationLedger } from '../../../src/services/operations/ledger.t
 import { createOperationService } from '../../../src/services/operations/operation-service.ts'
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
-import { createOperationStore } from '../../../src/storage/stores/operation-store.ts'
+import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
 import { createTransactions } from '../../../src/storage/transactions.ts'
 import { describeDatabases } from '../../storage/open.ts'
 

@@ -14,7 +14,7 @@ export {
   renameColumnFields,
   rewriteManifestsRequest,
   rollbackRequest,
-} from '../../../../src/schemas/maintenance.ts'
+} from '../../../../src/schemas/tables/maintenance.ts'
 export { startPipelineRequest } from '../../../../src/schemas/pipelines.ts'
-export { registerRequest } from '../../../../src/schemas/tables.ts'
+export { registerRequest } from '../../../../src/schemas/tables/tables.ts'
 export { createWebhookRequest } from '../../../../src/schemas/webhooks.ts'

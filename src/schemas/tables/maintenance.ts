@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { snapshotId, tableName, timestamp } from './common.ts'
+import { snapshotId, tableName, timestamp } from '../common.ts'
 
 /** Fields of every maintenance and evolve request (docs/api.md#preview). */
 const preview = {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-import { toColumn, toRequiredColumn } from '../json-column.ts'
+import { toColumn, toRequiredColumn } from '../../json-column.ts'
 import {
   detailColumns,
   type OperationDetails,
@@ -9,9 +9,9 @@ import {
   type OperationProgress,
   type OperationRecord,
 } from './operation-record.ts'
-import { afterCursor } from '../page-query.ts'
-import { pageOf, type Page, type PageRequest } from '../page.ts'
-import type { OperationState, StateTables } from '../schema.ts'
+import { afterCursor } from '../../page-query.ts'
+import { pageOf, type Page, type PageRequest } from '../../page.ts'
+import type { OperationState, StateTables } from '../../schema.ts'
 
 export interface OperationFilter {
   readonly table?: string

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, bytes, nextPageToken, pageQuery, snapshotId, timestamp } from './common.ts'
+import { count, bytes, nextPageToken, pageQuery, snapshotId, timestamp } from '../common.ts'
 
 export const operationParams = z.strictObject({ operation_id: z.string().max(100) })
 

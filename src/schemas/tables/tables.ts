@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { bytes, count, namespaceName, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import { bytes, count, namespaceName, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from '../common.ts'
 
 export const tableParams = z.strictObject({ table_name: tableName })
 

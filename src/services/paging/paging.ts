@@ -1,4 +1,4 @@
-import type { Cursor, Page, PageRequest } from '../storage/page.ts'
+import type { Cursor, Page, PageRequest } from '../../storage/page.ts'
 import { decodePageToken, encodePageToken } from './page-token.ts'
 
 /** Query of a paged list, as received. */

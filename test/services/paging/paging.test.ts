@@ -1,7 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import type { DomainError } from '../../src/domain/errors.ts'
-import { cursorPage, fromCursorPage, keyPage, offsetToken, pageOffset, toListPage } from '../../src/services/paging.ts'
-import { caught } from '../support/caught.ts'
+import type { DomainError } from '../../../src/domain/errors.ts'
+import {
+  cursorPage,
+  fromCursorPage,
+  keyPage,
+  offsetToken,
+  pageOffset,
+  toListPage,
+} from '../../../src/services/paging/paging.ts'
+import { caught } from '../../support/caught.ts'
 
 const cursor = { createdAt: '2026-11-20T10:00:00.000Z', id: 'op-ü' }
 const key = 'def-0123456789abcdefghijklmnop'

@@ -1,10 +1,10 @@
 import type { Selectable } from 'kysely'
 
-import { fromColumn, fromRequiredColumn, type StoredJson, toColumn } from '../json-column.ts'
-import type { StagedCommit } from '../../iceberg/update/staged-commit.ts'
-import { decodeOptional } from '../nullable.ts'
-import type { OperationState, OperationsTable } from '../schema.ts'
-import { stagedCommitFromColumn, stagedCommitToColumn } from '../staged-commit-column.ts'
+import { fromColumn, fromRequiredColumn, type StoredJson, toColumn } from '../../json-column.ts'
+import type { StagedCommit } from '../../../iceberg/update/staged-commit.ts'
+import { decodeOptional } from '../../nullable.ts'
+import type { OperationState, OperationsTable } from '../../schema.ts'
+import { stagedCommitFromColumn, stagedCommitToColumn } from '../../staged-commit-column.ts'
 
 /** The progress of an operation: counts of data files, and bytes. */
 export interface OperationProgress {

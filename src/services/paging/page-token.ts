@@ -1,4 +1,4 @@
-import { DomainError } from '../domain/errors.ts'
+import { DomainError } from '../../domain/errors.ts'
 
 /** Where a page begins: what a list writes into its tokens, such as a key, or an offset and the state of the list. */
 export type PagePosition = string | readonly (string | number)[]

@@ -1,7 +1,7 @@
 import type { Kysely, Selectable } from 'kysely'
 
-import { fromRequiredColumn, type StoredJson, toRequiredColumn } from '../json-column.ts'
-import type { PlansTable, StateTables } from '../schema.ts'
+import { fromRequiredColumn, type StoredJson, toRequiredColumn } from '../../json-column.ts'
+import type { PlansTable, StateTables } from '../../schema.ts'
 
 /** How long a plan can be applied after its preview. */
 export const PLAN_LIFETIME_MS = 24 * 60 * 60 * 1000
