@@ -1,5 +1,5 @@
-import { measurePartitions, SizeHistogram } from '../domain/table-health.ts'
-import type { FileTotals, PartitionFacts, TableHealthFacts } from '../domain/table-health.ts'
+import { measurePartitions, SizeHistogram } from '../domain/tables/table-health.ts'
+import type { FileTotals, PartitionFacts, TableHealthFacts } from '../domain/tables/table-health.ts'
 import { humanValue } from '../iceberg/values/human-value.ts'
 import type { ManifestTotals } from '../iceberg/manifest/totals.ts'
 import type { ManifestFile } from '../iceberg/manifest/manifest.ts'

@@ -1,4 +1,4 @@
-import { count, formatBytes, plural } from '../../domain/table-health.ts'
+import { count, formatBytes, plural } from '../../domain/tables/table-health.ts'
 import type { MaintenanceKind } from '../../services/operations/maintenance-service.ts'
 
 /** Operations on a table that the agent may propose, by their names in the ledger. */

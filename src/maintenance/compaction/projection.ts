@@ -1,5 +1,5 @@
-import { deleteFileCount, measurePartitions } from '../../domain/table-health.ts'
-import type { FileTotals, PartitionFacts, TableHealthFacts } from '../../domain/table-health.ts'
+import { deleteFileCount, measurePartitions } from '../../domain/tables/table-health.ts'
+import type { FileTotals, PartitionFacts, TableHealthFacts } from '../../domain/tables/table-health.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { fileKey, PartitionScopes } from '../../iceberg/scan/file-scope.ts'

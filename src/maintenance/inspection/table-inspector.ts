@@ -7,15 +7,15 @@ import {
   isWorthCompacting,
   isWorthExpiring,
   recommend,
-} from '../../domain/health-advice.ts'
+} from '../../domain/tables/health-advice.ts'
 import type {
   ProjectedCompaction,
   ProjectedExpiry,
   ProjectedManifestRewrite,
   Projections,
-} from '../../domain/health-advice.ts'
-import { scoreTable } from '../../domain/table-health.ts'
-import type { HealthScore, TableHealthFacts } from '../../domain/table-health.ts'
+} from '../../domain/tables/health-advice.ts'
+import { scoreTable } from '../../domain/tables/table-health.ts'
+import type { HealthScore, TableHealthFacts } from '../../domain/tables/table-health.ts'
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { loadManifests } from '../../iceberg/manifest/cache.ts'

@@ -4,7 +4,7 @@ import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifie
 import { minRoleIn, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole } from '../../domain/roles.ts'
-import { matchesGlob } from '../../domain/table-globs.ts'
+import { matchesGlob } from '../../domain/tables/table-globs.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
 

@@ -1,6 +1,6 @@
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
-import { matchesGlob } from '../../domain/table-globs.ts'
+import { matchesGlob } from '../../domain/tables/table-globs.ts'
 import type { ColumnUser } from '../../maintenance/table-guard.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import { type ChangedColumn, type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'

@@ -1,4 +1,4 @@
-import { deleteFileCount } from '../../domain/table-health.ts'
+import { deleteFileCount } from '../../domain/tables/table-health.ts'
 import type { HealthAction, TableHealthReport } from '../../maintenance/inspection/table-inspector.ts'
 import type { tableHealth } from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'

@@ -1,8 +1,14 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { recommend } from '../../src/domain/health-advice.ts'
-import { formatBytes, measurePartitions, plural, scoreTable, SizeHistogram } from '../../src/domain/table-health.ts'
-import type { PartitionFacts, TableHealthFacts } from '../../src/domain/table-health.ts'
+import { recommend } from '../../../src/domain/tables/health-advice.ts'
+import {
+  formatBytes,
+  measurePartitions,
+  plural,
+  scoreTable,
+  SizeHistogram,
+} from '../../../src/domain/tables/table-health.ts'
+import type { PartitionFacts, TableHealthFacts } from '../../../src/domain/tables/table-health.ts'
 
 const MIB = 1024 * 1024
 const TARGET = 512 * MIB

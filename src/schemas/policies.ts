@@ -1,0 +1,253 @@
+import { z } from 'zod'
+import { isCronExpression, isTimezone, WEEKDAYS } from '../domain/policies/calendar.ts'
+import { POLICY_OPERATIONS } from '../domain/policies/policy.ts'
+import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
+import { compactRequest, expireRequest, removeOrphansRequest } from './tables/maintenance.ts'
+
+const MAX_GLOBS = 200
+
+const glob = z.string().min(1).max(1000).regex(NO_CONTROL_CHARACTERS, 'must not contain control characters')
+
+const timezone = z
+  .string()
+  .max(100)
+  .refine(isTimezone, 'must be an IANA time zone such as Europe/Berlin')
+  .meta({ example: 'Europe/Berlin' })
+
+const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 22:30')
+
+const optionsOf = {
+  compact: compactRequest.omit({ table: true, dry_run: true, plan_id: true }),
+  expire: expireRequest.omit({
+    table: true,
+    dry_run: true,
+    plan_id: true,
+    snapshot_ids: true,
+    delete_foreign_files: true,
+    older_than: true,
+  }),
+  rewrite_manifests: z.strictObject({}),
+  remove_orphans: removeOrphansRequest.omit({ table: true, dry_run: true, plan_id: true, older_than: true }),
+} as const
+
+/** An operation of a policy, with the options that it has as a request, except times and table. */
+export const policyOperation = z.discriminatedUnion('operation', [
+  z.strictObject({ operation: z.literal('compact'), options: optionsOf.compact.optional() }),
+  z.strictObject({ operation: z.literal('expire'), options: optionsOf.expire.optional() }),
+  z.strictObject({ operation: z.literal('rewrite_manifests'), options: optionsOf.rewrite_manifests.optional() }),
+  z.strictObject({ operation: z.literal('remove_orphans'), options: optionsOf.remove_orphans.optional() }),
+])
+
+const when = z
+  .strictObject({
+    health_below: z.int().min(1).max(100).optional(),
+    small_files_over: count.optional(),
+    delete_ratio_over: z.number().min(0).max(1).optional(),
+    snapshots_over: count.optional(),
+    commits_since_last_over: count.optional().meta({
+      description: 'Commits since the last run of this operation on the table by this policy',
+    }),
+    schedule: z
+      .strictObject({
+        cron: z
+          .string()
+          .max(200)
+          .refine(isCronExpression, 'must be a cron expression of five fields that has a next time'),
+        timezone,
+      })
+      .optional(),
+  })
+  .refine((conditions) => Object.keys(conditions).length > 0, 'needs at least one condition')
+  .meta({ minProperties: 1, description: 'Due when any of these is true' })
+
+const policyWindow = z
+  .strictObject({
+    timezone,
+    days: z.array(z.enum(WEEKDAYS)).min(1).max(7),
+    from: clockTime,
+    to: clockTime,
+  })
+  .meta({ description: 'When runs may start. A window that ends before it begins ends on the next day' })
+
+const budget = z.strictObject({
+  bytes_per_hour: z.int().min(1).optional().meta({ description: 'Planned bytes of runs that start within an hour' }),
+  concurrent_operations: z.int().min(1).max(100).optional(),
+})
+
+const policyFields = {
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .regex(/^[A-Za-z0-9][A-Za-z0-9 ._-]*$/, 'must begin with a letter or digit; letters, digits, spaces and . _ -'),
+  tables: z.array(glob).min(1).max(MAX_GLOBS),
+  except: z.array(glob).max(MAX_GLOBS).optional(),
+  priority: z.int().min(0).max(1000).optional().meta({ description: 'The highest governs; default 100' }),
+  operations: z
+    .array(policyOperation)
+    .min(1)
+    .max(POLICY_OPERATIONS.length)
+    .refine(
+      (list) => new Set(list.map(({ operation }) => operation)).size === list.length,
+      'each operation at most once',
+    ),
+  when,
+  window: policyWindow.optional(),
+  budget: budget.optional(),
+  cooldown: z
+    .string()
+    .max(40)
+    .regex(/^\d{1,4} (minute|hour|day)s?$/, 'must be a number of minutes, hours or days, such as 6 hours')
+    .optional()
+    .meta({ description: 'Between two runs of an operation on a table; default 1 hour' }),
+  mode: z
+    .enum(['shadow', 'active'])
+    .optional()
+    .meta({ description: 'Default: shadow, which decides and runs nothing' }),
+}
+
+export const policyRequest = z.strictObject(policyFields)
+
+export type PolicyRequest = z.output<typeof policyRequest>
+
+export const policyParams = z.strictObject({ policy_id: z.string().max(100) })
+
+/** A policy with its defaults filled in. */
+export const policySettings = z.object({
+  ...policyFields,
+  except: z.array(glob),
+  priority: z.int(),
+  cooldown: z.string(),
+  mode: z.enum(['shadow', 'active']),
+})
+
+export type PolicySettings = z.output<typeof policySettings>
+
+const receiptSums = z
+  .object({
+    runs: count,
+    files_removed: z.int(),
+    delete_files_removed: z.int(),
+    bytes_freed: z.int().meta({ description: 'Change of the size of the tables; files in quarantine count as freed' }),
+    bytes_rewritten: bytes,
+  })
+  .meta({ description: 'Measured by the health of tables before and after each run' })
+
+export const policyView = policySettings
+  .extend({
+    id: z.string(),
+    managed_by: z.string().nullable(),
+    matched_tables: count.meta({ description: 'Tables that match, also those that another policy governs' }),
+    suspended_tables: count,
+    gains: receiptSums,
+    revision: z.int(),
+    created_by: z.string(),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'Policy' })
+
+export type PolicyView = z.output<typeof policyView>
+
+export const policyList = z
+  .object({ success: z.literal(true), policies: z.array(policyView) })
+  .meta({ id: 'PolicyList' })
+
+/** What became of an operation that was due. */
+export const decisionOutcome = z.enum(['running', 'ran', 'failed', 'cancelled', 'would_run', 'deferred', 'skipped'])
+
+/** Why an operation was deferred or skipped. */
+export const decisionReason = z.enum([
+  'due',
+  'nothing_to_do',
+  'no_effect',
+  'window_closed',
+  'budget_spent',
+  'too_many_running',
+  'cooldown',
+  'table_busy',
+  'suspended',
+  'refused',
+])
+
+export const policyDecision = z
+  .object({
+    id: z.string(),
+    policy_id: z.string(),
+    policy_name: z.string(),
+    table: z.string(),
+    operation: z.enum(POLICY_OPERATIONS),
+    outcome: decisionOutcome,
+    reason: decisionReason,
+    detail: z.string().meta({ description: 'For people: which condition was met, and what it waits for' }),
+    operation_id: z.string().nullable(),
+    planned_bytes: bytes.nullable(),
+    projected_score: z.int().nullable(),
+    score_before: z.int().nullable(),
+    score_after: z.int().nullable(),
+    not_before: timestamp.nullable().meta({ description: 'When it is considered again' }),
+    repeated: z.int().min(1).meta({ description: 'How often it was decided like this in a row' }),
+    created_at: timestamp,
+    updated_at: timestamp,
+  })
+  .meta({ id: 'PolicyDecision' })
+
+export type PolicyDecisionView = z.output<typeof policyDecision>
+
+export const decisionQuery = pageQuery.extend({
+  table: tableName.optional(),
+  outcome: decisionOutcome.optional(),
+})
+
+export const decisionList = z
+  .object({ success: z.literal(true), decisions: z.array(policyDecision), next_page_token: nextPageToken })
+  .meta({ id: 'PolicyDecisionList' })
+
+const plannedRun = z.object({
+  table: z.string(),
+  operation: z.enum(POLICY_OPERATIONS),
+  at: timestamp.nullable().meta({ description: 'When it could start; null when not within 24 hours' }),
+  detail: z.string(),
+  planned_bytes: bytes.nullable(),
+  score: z.int().nullable(),
+  projected_score: z.int().nullable(),
+})
+
+export const policyPreview = z
+  .object({
+    success: z.literal(true),
+    matched_count: count,
+    matched_tables: z.array(z.string()).meta({ description: 'The first 1,000' }),
+    governed_elsewhere_count: count.meta({ description: 'Matching tables that a policy of higher priority governs' }),
+    runs: z
+      .array(plannedRun)
+      .meta({ description: 'What is due now or within 24 hours, worst table first; the first 1,000' }),
+    runs_count: count,
+    planned_bytes: bytes,
+    mean_score: z.number().nullable(),
+    projected_mean_score: z.number().nullable(),
+  })
+  .meta({ id: 'PolicyPreview' })
+
+export const tablePolicy = z
+  .object({
+    success: z.literal(true),
+    table: z.string(),
+    is_off: z.boolean().meta({ description: 'The table property `lockhouse.maintenance` is `off`' }),
+    operations: z.array(
+      z.object({
+        operation: z.enum(POLICY_OPERATIONS),
+        policy: z.object({ id: z.string(), name: z.string(), mode: z.enum(['shadow', 'active']) }).nullable(),
+        overridden: z.array(z.object({ id: z.string(), name: z.string() })),
+        is_suspended: z.boolean(),
+        last_decision: policyDecision.nullable(),
+      }),
+    ),
+  })
+  .meta({ id: 'TablePolicy' })
+
+export const resumeRequest = z.strictObject({ table: tableName.optional() })
+
+export const resumed = z
+  .object({ success: z.literal(true), resumed_tables: z.array(z.string()) })
+  .meta({ id: 'PolicyResumed' })
