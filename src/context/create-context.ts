@@ -8,6 +8,7 @@ import { secretReader } from '../config/secret-reader.ts'
 import { openCatalogService } from './open-catalog.ts'
 import { openAgent } from './open-agent.ts'
 import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
+import { type FleetTimes, openFleet } from './open-fleet.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openMaintenance } from './open-maintenance.ts'
@@ -80,6 +81,7 @@ export interface ContextOptions {
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
+    readonly fleet?: FleetTimes
     readonly notebooks?: NotebookOverrides
     readonly agentLimits?: Partial<RunLimits>
     readonly queryLimits?: Partial<QueryLimits>
@@ -122,6 +124,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       stopFollowing = followCatalogChanges({ catalog, feed: state.feed, log })
       void background.start()
       services.rollouts.start()
+      services.fleet.start()
       notebooks.startBackground()
     },
     async makeDemo() {
@@ -131,7 +134,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     async close() {
       stopFollowing()
       await services.agent.agent.shutDown()
-      await services.rollouts.close()
+      await Promise.all([services.rollouts.close(), services.fleet.close()])
       await Promise.all([operations.shutDown(), background.close()])
       await Promise.all([dispatcher.stop(), notebooks.close(), services.notebookUpstream.close()])
       await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
@@ -190,12 +193,8 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
     parts,
     times: overrides?.deployments,
   })
-  const webhooks = openWebhooks(state, {
-    ...common,
-    allowPrivate: config.webhookAllowPrivate,
-    send: createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
-    retryDelaysMs: overrides?.webhookRetryDelaysMs,
-  })
+  const fleet = openFleet({ ...common, times: overrides?.fleet })
+  const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
   const lifecycle = openLifecycle(config, { ...common, graphs, engine })
@@ -211,6 +210,7 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
     ...upkeep,
     ...streamingServices,
     ...deploying,
+    ...fleet,
     ...webhooks,
     tokens,
     graphs,
@@ -222,6 +222,15 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
     refusals: createRefusalLog({ ...common, inTransaction, audit }),
     health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home }),
   }
+}
+
+function openNotifications({ config, overrides }: ContextOptions, common: Foundation['common']) {
+  return openWebhooks(common.state, {
+    ...common,
+    allowPrivate: config.webhookAllowPrivate,
+    send: createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
+    retryDelaysMs: overrides?.webhookRetryDelaysMs,
+  })
 }
 
 function openGraphs({ config, env }: ContextOptions, { common, sandbox }: Pick<Foundation, 'common' | 'sandbox'>) {
@@ -262,6 +271,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     tokens: services.tokens,
     catalog,
     tables: services.tables,
+    healthIndex: services.healthIndex,
     maintenance: services.maintenance,
     operations: services.operations,
     monitor: services.monitor,

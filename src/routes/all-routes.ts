@@ -18,6 +18,7 @@ import type { DefinitionService } from '../services/lifecycle/definition-service
 import type { RehearsalService } from '../services/lifecycle/rehearsal-service.ts'
 import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
 import type { VersionService } from '../services/lifecycle/version-service.ts'
+import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
@@ -43,6 +44,7 @@ import { operationRoutes } from './tables/operation-routes.ts'
 import { pipelineRoutes } from './pipelines/pipeline-routes.ts'
 import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
+import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { versionRoutes } from './lifecycle/version-routes.ts'
@@ -59,6 +61,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly webhooks: WebhookService
   readonly catalog: CatalogService
   readonly tables: TableService
+  readonly healthIndex: HealthIndexService
   readonly maintenance: MaintenanceService
   readonly operations: OperationService
   readonly pipelines: PipelineService
@@ -83,6 +86,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...authRoutes(deps),
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
+    ...healthIndexRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
     ...definitionRoutes(deps),

@@ -32,6 +32,8 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/table/{table_name}': 'Auditor',
   'get /api/table/{table_name}/schema': 'Auditor',
   'get /api/table/{table_name}/health': 'Auditor',
+  'get /api/health-index': 'Auditor',
+  'get /api/table/{table_name}/health/history': 'Auditor',
   'get /api/table/{table_name}/snapshots': 'Auditor',
   'get /api/table/{table_name}/files': 'Auditor',
   'get /api/table/{table_name}/partitions': 'Auditor',

@@ -21,8 +21,7 @@ export interface PolicySchedule {
 /** Whether the platform knows the IANA time zone. */
 export function isTimezone(name: string): boolean {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name })
-    return true
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
   } catch {
     return false
   }

@@ -6,6 +6,7 @@ import { agent } from './0005-agent.ts'
 import { notebooks } from './0006-notebooks.ts'
 import { notebookHandovers } from './0007-notebook-handovers.ts'
 import { environments } from './0008-environments.ts'
+import { healthIndex } from './0009-health-index.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -18,4 +19,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [6, notebooks],
   [7, notebookHandovers],
   [8, environments],
+  [9, healthIndex],
 ])

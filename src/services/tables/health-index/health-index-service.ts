@@ -1,0 +1,156 @@
+import { DomainError } from '../../../domain/errors.ts'
+import type { HealthBand } from '../../../domain/tables/health-band.ts'
+import type { healthHistory, healthIndex, IndexedTableView } from '../../../schemas/tables/health-index.ts'
+import type { Wire } from '../../../schemas/wire.ts'
+import { fromRequiredColumn } from '../../../storage/json-column.ts'
+import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/schema.ts'
+import {
+  type HealthIndexStore,
+  type HealthSort,
+  indexCursor,
+  type IndexCursor,
+} from '../../../storage/stores/tables/health-index-store.ts'
+import { decodePageToken, encodePageToken } from '../../paging/page-token.ts'
+import { pageLimit, type PageQuery } from '../../paging/paging.ts'
+import type { HealthIndexer } from './indexer.ts'
+import type { IndexedAction } from './measure-table.ts'
+
+/** Which tables to return, and in which order. */
+export interface HealthIndexQuery extends PageQuery {
+  readonly sort?: HealthSort | undefined
+  readonly order?: 'asc' | 'desc' | undefined
+  readonly namespace?: string | undefined
+  readonly band?: HealthBand | undefined
+  readonly search?: string | undefined
+}
+
+/** Reads the health index; it never reads a table. */
+export interface HealthIndexService {
+  list(query: HealthIndexQuery): Promise<Wire<typeof healthIndex>>
+  /** Samples, newest first. Throws `NOT_FOUND` for a table that is not in the index. */
+  history(
+    table: string,
+    query: PageQuery & { readonly kind?: 'commit' | 'day' | undefined },
+  ): Promise<Wire<typeof healthHistory>>
+}
+
+/** Rows of a page without `page_size`. */
+const DEFAULT_ROWS = 100
+
+/** Which end of each order needs attention first. */
+const FIRST: Readonly<Record<HealthSort, 'asc' | 'desc'>> = {
+  score: 'asc',
+  small_files: 'desc',
+  delete_ratio: 'desc',
+  bytes: 'desc',
+  last_commit: 'asc',
+  name: 'asc',
+}
+
+/** The health index in the state database. */
+export function createHealthIndexService(
+  store: HealthIndexStore,
+  indexer: Pick<HealthIndexer, 'progress'>,
+): HealthIndexService {
+  return {
+    async list({ sort = 'score', order = FIRST[sort], page_size: size, page_token: token, ...filter }) {
+      const key = `${sort} ${order}`
+      const limit = size ?? DEFAULT_ROWS
+      const after = decodePageToken(token, (position) => cursorOf(position, key))
+      const [rows, totals] = await Promise.all([
+        store.list({ ...filter, sort, order, limit: limit + 1, after }),
+        store.totals(),
+      ])
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      const { checkedAt, pending } = indexer.progress()
+      return {
+        success: true,
+        tables: shown.map(indexedTableView),
+        bands: totals.bands,
+        totals: {
+          tables: totals.tables,
+          bytes: totals.bytes,
+          held_bytes: totals.heldBytes,
+          small_files: totals.smallFiles,
+          stale: totals.stale,
+        },
+        checked_at: checkedAt ?? null,
+        pending_count: pending,
+        next_page_token: last === undefined ? null : tokenOf(key, indexCursor(last, sort)),
+      }
+    },
+    async history(table, { kind = 'commit', ...page }) {
+      const row = await store.find(table)
+      if (row === undefined) throw new DomainError('NOT_FOUND', `${table} is not in the health index`)
+      const limit = Math.min(pageLimit(page), 1000)
+      const before = decodePageToken(page.page_token, (slot) => (typeof slot === 'string' ? slot : undefined))
+      const found = await store.samples(row.table_uuid, { kind, limit: limit + 1, before })
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      return {
+        success: true,
+        table,
+        samples: shown.map(sampleView),
+        next_page_token: last === undefined ? null : encodePageToken(last.slot),
+      }
+    },
+  }
+}
+
+function sampleView(sample: TableHealthSamplesTable): Wire<typeof healthHistory>['samples'][number] {
+  return {
+    at: sample.at,
+    score: sample.score,
+    data_file_count: sample.data_file_count,
+    total_size_bytes: sample.total_size_bytes,
+    small_file_count: sample.small_file_count,
+    delete_file_count: sample.delete_file_count,
+    snapshot_count: sample.snapshot_count,
+  }
+}
+
+function tokenOf(key: string, { value, name }: IndexCursor): string {
+  return encodePageToken([key, value, name])
+}
+
+function cursorOf(position: unknown, key: string): IndexCursor | undefined {
+  if (!Array.isArray(position) || position.length !== 3) return undefined
+  const [of, value, name]: unknown[] = position
+  if (of !== key || typeof name !== 'string') return undefined
+  const isName = key.startsWith('name ')
+  if (isName ? typeof value !== 'string' : typeof value !== 'number') return undefined
+  return typeof value === 'string' || typeof value === 'number' ? { value, name } : undefined
+}
+
+/** A row of the index as the API returns it. */
+export function indexedTableView(row: TableHealthTable): IndexedTableView {
+  return {
+    table: row.table_name,
+    namespace: row.namespace,
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only bands are stored
+    band: row.band as HealthBand,
+    score: row.score,
+    problem: row.problem,
+    data_file_count: row.data_file_count,
+    total_size_bytes: row.total_size_bytes,
+    small_file_count: row.small_file_count,
+    delete_file_count: row.delete_file_count,
+    delete_ratio: row.deleted_ppm / 1_000_000,
+    snapshot_count: row.snapshot_count,
+    manifest_count: row.manifest_count,
+    partition_count: row.partition_count,
+    record_count: row.record_count,
+    held_bytes: row.held_bytes,
+    last_commit_at: row.last_commit_ms === null ? null : new Date(row.last_commit_ms).toISOString(),
+    freshness_target: row.freshness_target,
+    is_stale: row.is_stale === 1,
+    recommended: indexedActions(row).map(({ operation }) => operation),
+    measured_at: row.measured_at,
+  }
+}
+
+/** What the health report of a row recommended. */
+export function indexedActions({ actions_json: json }: Pick<TableHealthTable, 'actions_json'>): IndexedAction[] {
+  return fromRequiredColumn<IndexedAction[]>(json)
+}

@@ -1,0 +1,343 @@
+import { LRUCache } from 'lru-cache'
+import type { Catalog } from '../../../catalog/catalog.ts'
+import { formatIdentifier } from '../../../catalog/table-identifier.ts'
+import { FAIR_SCORE, RECOVERED_SCORE } from '../../../domain/tables/health-band.ts'
+import { withoutPaths } from '../../../domain/without-paths.ts'
+import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { isIcebergError } from '../../../iceberg/errors.ts'
+import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
+import { sleep } from '../../../iceberg/sleep.ts'
+import { createTableInspector } from '../../../maintenance/inspection/table-inspector.ts'
+import type { Instance } from '../../../storage/instance-registry.ts'
+import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/schema.ts'
+import type { LeaseStore } from '../../../storage/stores/lease-store.ts'
+import { createHealthIndexStore, type HealthIndexStore } from '../../../storage/stores/tables/health-index-store.ts'
+import type { InTransaction, Tx } from '../../../storage/transactions.ts'
+import type { CatalogService } from '../../catalogs/catalog-service.ts'
+import type { EventFeed } from '../../events/event-feed.ts'
+import type { EventWriter } from '../../events/event-log.ts'
+import type { Logger } from '../../logger.ts'
+import { healthRow, type MeasuredTable, unreadRow } from './measure-table.ts'
+
+/** Times of the indexer, ms; shortened in tests. */
+export interface IndexTimes {
+  /** Between two comparisons of all tables with the catalog, at least. */
+  readonly pollMs: number
+  /** Between two measurements of a table that changes all the time; an operation of the service is measured at once. */
+  readonly remeasureMs: number
+}
+
+export interface HealthIndexerDeps {
+  readonly catalog: CatalogService
+  readonly store: HealthIndexStore
+  readonly leases: LeaseStore
+  readonly instance: Pick<Instance, 'id' | 'isAlive'>
+  readonly inTransaction: InTransaction
+  readonly events: EventWriter
+  readonly feed: Pick<EventFeed, 'follow'>
+  readonly log: Logger
+  readonly now: () => Date
+  readonly times?: Partial<IndexTimes> | undefined
+}
+
+/** What the indexer knows of the last comparison; only of the process that holds its lease. */
+export interface IndexProgress {
+  readonly checkedAt: string | undefined
+  readonly pending: number
+}
+
+/** Keeps the health index: compares the tables of the catalog with it, and measures those that have moved. */
+export interface HealthIndexer {
+  start(): void
+  progress(): IndexProgress
+  close(): Promise<void>
+}
+
+const TIMES: IndexTimes = { pollMs: 10_000, remeasureMs: 30_000 }
+const LEASE = 'health-index'
+const LEASE_MS = 30_000
+/** A comparison may take at most this share of the time: after one of 300 ms the next is 30 s later. */
+const IDLE_SHARE = 100
+const LONGEST_PAUSE_MS = 5 * 60_000
+const PARALLEL_TABLES = 4
+const PARALLEL_LOOKUPS = 8
+const ROWS_AT_ONCE = 50
+/** A table that could not be read is tried again after this time, also when it has not moved. */
+const RETRY_UNREAD_MS = 5 * 60_000
+const DAY_MS = 86_400_000
+const KEPT_SAMPLES_MS = { commit: 30 * DAY_MS, day: 400 * DAY_MS } as const
+/** Events after which a table is measured at once. */
+const WAKING_EVENTS = /^(operation\.|table\.registered|config\.changed)/
+
+/** An indexer over the current catalog. Of several processes the one that holds the lease does the work. */
+export function createHealthIndexer(deps: HealthIndexerDeps): HealthIndexer {
+  return new Indexer(deps)
+}
+
+/** A table that has moved. */
+interface Moved {
+  readonly identifier: TableIdentifier
+  readonly name: string
+  /** Undefined where only loading the table tells. */
+  readonly location: string | undefined
+}
+
+class Indexer implements HealthIndexer {
+  readonly #deps: HealthIndexerDeps
+  readonly #times: IndexTimes
+  readonly #inspector = createTableInspector()
+  readonly #stopping = new AbortController()
+  /** Tables that an event named: measured although they were measured a moment ago. */
+  readonly #urgent = new LRUCache<string, true>({ max: 1000 })
+  #woken = new AbortController()
+  #loop: Promise<unknown> | undefined
+  #checkedAt: string | undefined
+  #pending = 0
+  #prunedDay = ''
+
+  constructor(deps: HealthIndexerDeps) {
+    this.#deps = deps
+    this.#times = { ...TIMES, ...deps.times }
+  }
+
+  start(): void {
+    this.#loop ??= Promise.all([this.#run(), this.#listen()])
+  }
+
+  progress(): IndexProgress {
+    return { checkedAt: this.#checkedAt, pending: this.#pending }
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await this.#deps.leases.release(LEASE, this.#deps.instance.id).catch(() => undefined)
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      this.#woken = new AbortController()
+      let pauseMs = this.#times.pollMs
+      try {
+        if (await this.#hold()) pauseMs = await this.#tick()
+      } catch (error) {
+        this.#deps.log.warn('the health index could not be refreshed', { error })
+      }
+      await sleep(pauseMs, AbortSignal.any([signal, this.#woken.signal]))
+    }
+  }
+
+  /** Wakes the loop when the service itself has changed a table. */
+  async #listen(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      try {
+        for await (const { type, data } of this.#deps.feed.follow(undefined, signal)) {
+          if (!WAKING_EVENTS.test(type)) continue
+          const table = data['table']
+          if (typeof table === 'string') this.#urgent.set(table, true)
+          this.#woken.abort()
+        }
+      } catch (error) {
+        this.#deps.log.warn('the event log could not be read', { error })
+        await sleep(this.#times.pollMs, signal)
+      }
+    }
+  }
+
+  #hold(): Promise<boolean> {
+    const { leases, instance, now } = this.#deps
+    const nowMs = now().getTime()
+    const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
+    return leases.take(LEASE, { owner: instance.id, untilMs: nowMs + LEASE_MS, nowMs, isAlive })
+  }
+
+  /** Compares all tables once and measures those that have moved; returns how long to wait, ms. */
+  async #tick(): Promise<number> {
+    const { catalog, release } = this.#deps.catalog.hold()
+    try {
+      const startedAt = performance.now()
+      const { moved, removed, waiting } = await this.#compare(catalog)
+      const tookMs = performance.now() - startedAt
+      if (removed.length > 0) await this.#deps.store.remove(removed)
+      this.#pending = moved.length + waiting
+      await this.#measureAll(catalog, moved)
+      this.#pending = waiting
+      this.#checkedAt = this.#deps.now().toISOString()
+      await this.#markStale()
+      await this.#prune()
+      const pauseMs = waiting > 0 ? this.#times.pollMs : Math.max(this.#times.pollMs, tookMs * IDLE_SHARE)
+      return Math.min(LONGEST_PAUSE_MS, pauseMs)
+    } finally {
+      release()
+    }
+  }
+
+  async #compare(catalog: Catalog): Promise<{ moved: Moved[]; removed: string[]; waiting: number }> {
+    const known = new Map((await this.#deps.store.known()).map((row) => [row.table_name, row]))
+    const nowMs = this.#deps.now().getTime()
+    const moved: Moved[] = []
+    let waiting = 0
+    const listed = await listLocations(catalog, (name) => known.get(name)?.metadata_location)
+    for (const table of listed) {
+      const row = known.get(table.name)
+      known.delete(table.name)
+      if (row === undefined) {
+        moved.push(table)
+        continue
+      }
+      const ageMs = nowMs - Date.parse(row.measured_at)
+      const isOldProblem = row.score === null && ageMs >= RETRY_UNREAD_MS
+      if (table.location === row.metadata_location && !isOldProblem) continue
+      if (ageMs >= this.#times.remeasureMs || ageMs < 0 || this.#urgent.has(table.name)) moved.push(table)
+      else waiting += 1
+    }
+    this.#urgent.clear()
+    return { moved, removed: [...known.keys()], waiting }
+  }
+
+  async #measureAll(catalog: Catalog, moved: readonly Moved[]): Promise<void> {
+    for (let at = 0; at < moved.length && !this.#stopping.signal.aborted; at += ROWS_AT_ONCE) {
+      if (!(await this.#hold())) return
+      const some = moved.slice(at, at + ROWS_AT_ONCE)
+      const rows = await mapBounded(some, PARALLEL_TABLES, (table) => this.#measure(catalog, table))
+      const found = rows.filter((row) => row !== undefined)
+      if (found.length > 0) await this.#deps.inTransaction((tx) => this.#save(tx, found))
+      this.#pending -= some.length
+    }
+  }
+
+  /** Undefined for a table that was dropped meanwhile. */
+  async #measure(catalog: Catalog, { identifier, name, location }: Moved): Promise<TableHealthTable | undefined> {
+    const now = this.#deps.now()
+    const measured: MeasuredTable = {
+      name,
+      namespace: identifier.namespace.join('.'),
+      measuredAt: now.toISOString(),
+    }
+    try {
+      const table = await catalog.loadTable(identifier)
+      return healthRow(measured, table, await this.#inspector.health(table, now.getTime()))
+    } catch (error) {
+      if (isIcebergError(error, 'NO_SUCH_TABLE')) return undefined
+      const problem = isIcebergError(error) ? withoutPaths(error.message) : 'unexpected error; see the log'
+      if (!isIcebergError(error)) this.#deps.log.warn('a table could not be measured', { table: name, error })
+      return unreadRow(measured, location ?? '', problem)
+    }
+  }
+
+  async #save(tx: Tx, rows: readonly TableHealthTable[]): Promise<void> {
+    const store = createHealthIndexStore(tx)
+    const nowMs = this.#deps.now().getTime()
+    const changed: TableHealthTable[] = []
+    for (const row of rows) {
+      const before = await store.find(row.table_name)
+      const after = withStates(row, before, nowMs)
+      changed.push(after)
+      for (const type of eventsBetween(before, after)) await this.#report(tx, type, after)
+    }
+    await store.save(changed, changed.filter(({ score }) => score !== null).flatMap(samplesOf))
+  }
+
+  /** Freshness passes without a commit, so it is looked at every time. */
+  async #markStale(): Promise<void> {
+    const overdue = await this.#deps.store.overdue(this.#deps.now().getTime())
+    for (const row of overdue) {
+      await this.#deps.inTransaction(async (tx) => {
+        await createHealthIndexStore(tx).markStale(row.table_name)
+        await this.#report(tx, 'table.stale', row)
+      })
+    }
+  }
+
+  async #report(tx: Tx, type: TableEvent, row: TableHealthTable): Promise<void> {
+    await this.#deps.events.append(tx, {
+      type,
+      objectType: 'table',
+      objectId: row.table_name,
+      data: {
+        table: row.table_name,
+        score: row.score,
+        small_file_count: row.small_file_count,
+        delete_file_count: row.delete_file_count,
+        last_commit_at: row.last_commit_ms === null ? null : new Date(row.last_commit_ms).toISOString(),
+        freshness_target: row.freshness_target,
+      },
+    })
+  }
+
+  async #prune(): Promise<void> {
+    const now = this.#deps.now()
+    const day = now.toISOString().slice(0, 10)
+    if (day === this.#prunedDay) return
+    for (const kind of ['commit', 'day'] as const) {
+      const oldest = new Date(now.getTime() - KEPT_SAMPLES_MS[kind]).toISOString()
+      await this.#deps.store.pruneSamples(kind, oldest)
+    }
+    this.#prunedDay = day
+  }
+}
+
+/** All tables with their metadata files, as cheaply as the catalog can tell. */
+async function listLocations(catalog: Catalog, knownOf: (name: string) => string | undefined): Promise<Moved[]> {
+  const entries = await catalog.listEntries?.()
+  if (entries?.every(({ metadataLocation }) => metadataLocation !== undefined)) {
+    return entries.flatMap(({ identifier, metadataLocation }) =>
+      identifier === undefined ? [] : [{ identifier, name: formatIdentifier(identifier), location: metadataLocation }],
+    )
+  }
+  const identifiers = await catalog.listTables()
+  const located = await mapBounded(identifiers, PARALLEL_LOOKUPS, async (identifier): Promise<Moved | undefined> => {
+    const name = formatIdentifier(identifier)
+    try {
+      return { identifier, name, location: await locate(catalog, identifier, knownOf(name)) }
+    } catch (error) {
+      return isIcebergError(error, 'NO_SUCH_TABLE') ? undefined : { identifier, name, location: undefined }
+    }
+  })
+  return located.filter((table) => table !== undefined)
+}
+
+async function locate(catalog: Catalog, identifier: TableIdentifier, known: string | undefined): Promise<string> {
+  if (catalog.locateTable !== undefined) return catalog.locateTable(identifier, known)
+  return (await catalog.loadTable(identifier)).metadataLocation
+}
+
+type TableEvent = 'table.unhealthy' | 'table.healthy' | 'table.stale' | 'table.fresh'
+
+/** Adds what depends on the row before: a score near the limit does not change the state each time. */
+function withStates(row: TableHealthTable, before: TableHealthTable | undefined, nowMs: number): TableHealthTable {
+  const limit = before?.is_unhealthy === 1 ? RECOVERED_SCORE : FAIR_SCORE
+  const isUnhealthy = row.score === null ? before?.is_unhealthy === 1 : row.score < limit
+  const { freshness_ms: freshness, last_commit_ms: last } = row
+  const isStale = freshness !== null && last !== null && last + freshness < nowMs
+  return { ...row, is_unhealthy: isUnhealthy ? 1 : 0, is_stale: isStale ? 1 : 0 }
+}
+
+/** None for a table that is seen for the first time: its state is no news. */
+function eventsBetween(before: TableHealthTable | undefined, after: TableHealthTable): readonly TableEvent[] {
+  if (before === undefined) return []
+  const events: TableEvent[] = []
+  if (before.is_unhealthy !== after.is_unhealthy) events.push(after.is_unhealthy ? 'table.unhealthy' : 'table.healthy')
+  if (before.is_stale !== after.is_stale) events.push(after.is_stale ? 'table.stale' : 'table.fresh')
+  return events
+}
+
+/** One sample per minute with a commit, and one per day. */
+function samplesOf(row: TableHealthTable): TableHealthSamplesTable[] {
+  const sample = {
+    table_uuid: row.table_uuid,
+    at: row.measured_at,
+    score: row.score ?? 0,
+    data_file_count: row.data_file_count,
+    total_size_bytes: row.total_size_bytes,
+    small_file_count: row.small_file_count,
+    delete_file_count: row.delete_file_count,
+    snapshot_count: row.snapshot_count,
+  }
+  return [
+    { ...sample, kind: 'commit', slot: row.measured_at.slice(0, 16) },
+    { ...sample, kind: 'day', slot: row.measured_at.slice(0, 10) },
+  ]
+}

@@ -1,0 +1,47 @@
+import type { Kysely } from 'kysely'
+
+import type { StateTables } from '../schema.ts'
+
+/** A process that wants work for itself until a time, in ms since the epoch. */
+export interface LeaseRequest {
+  readonly owner: number
+  readonly untilMs: number
+  readonly nowMs: number
+  /** Whether the process with this id is known to run. */
+  readonly isAlive: (id: number) => Promise<boolean>
+}
+
+/** Leases on named work that one process at a time does (docs/adr/0002-sqlite-access.md has the databases). */
+export interface LeaseStore {
+  /** Takes or extends the lease; false when another running process holds it. */
+  take(name: string, request: LeaseRequest): Promise<boolean>
+  /** Gives one lease back. */
+  release(name: string, owner: number): Promise<void>
+  /** Gives all leases of a process back. */
+  releaseAll(owner: number): Promise<void>
+}
+
+/** Leases in the state database. */
+export function createLeaseStore(db: Kysely<StateTables>): LeaseStore {
+  return {
+    async take(name, { owner, untilMs, nowMs, isAlive }) {
+      const row = { name, owner, until_ms: untilMs }
+      const insert = db.insertInto('leases').values(row)
+      const inserted = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst()
+      if (inserted.numInsertedOrUpdatedRows === 1n) return true
+      const held = await db.selectFrom('leases').selectAll().where('name', '=', name).executeTakeFirst()
+      if (held === undefined) return false
+      const isMine = held.owner === owner
+      if (!isMine && held.until_ms > nowMs && (await isAlive(held.owner))) return false
+      const update = db.updateTable('leases').set(row).where('name', '=', name)
+      const unchanged = update.where('owner', '=', held.owner).where('until_ms', '=', held.until_ms)
+      return (await unchanged.executeTakeFirst()).numUpdatedRows === 1n
+    },
+    async release(name, owner) {
+      await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute()
+    },
+    async releaseAll(owner) {
+      await db.deleteFrom('leases').where('owner', '=', owner).execute()
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import { type Expression, type Kysely, type SelectQueryBuilder, sql, type SqlBool } from 'kysely'
+
+import type { HealthBand } from '../../../domain/tables/health-band.ts'
+import type { HEALTH_SORTS } from '../../../schemas/tables/health-index.ts'
+import type { StateTables, TableHealthSamplesTable, TableHealthTable } from '../../schema.ts'
+
+export type HealthSort = (typeof HEALTH_SORTS)[number]
+
+/** The last row of a page: its value in the order, and its name. */
+export interface IndexCursor {
+  readonly value: number | string
+  readonly name: string
+}
+
+export interface IndexQuery {
+  readonly sort: HealthSort
+  readonly order: 'asc' | 'desc'
+  readonly namespace?: string | undefined
+  readonly band?: HealthBand | undefined
+  readonly search?: string | undefined
+  /** Stores return one row more when there are more. */
+  readonly limit: number
+  readonly after?: IndexCursor | undefined
+}
+
+/** Sums over the whole index. */
+export interface IndexTotals {
+  readonly bands: Readonly<Record<HealthBand, number>>
+  readonly tables: number
+  readonly bytes: number
+  readonly heldBytes: number
+  readonly smallFiles: number
+  readonly stale: number
+}
+
+/** The metadata file that was measured last, and when. */
+export type KnownTable = Pick<TableHealthTable, 'table_name' | 'metadata_location' | 'measured_at' | 'score'>
+
+/** The latest health of each table, and samples over time. */
+export interface HealthIndexStore {
+  known(): Promise<readonly KnownTable[]>
+  find(table: string): Promise<TableHealthTable | undefined>
+  list(query: IndexQuery): Promise<readonly TableHealthTable[]>
+  /** All rows, for the policies. */
+  all(): Promise<readonly TableHealthTable[]>
+  totals(): Promise<IndexTotals>
+  save(rows: readonly TableHealthTable[], samples: readonly TableHealthSamplesTable[]): Promise<void>
+  remove(tables: readonly string[]): Promise<void>
+  /** Tables whose freshness target has passed at `nowMs` and that are not marked as stale. */
+  overdue(nowMs: number): Promise<readonly TableHealthTable[]>
+  markStale(table: string): Promise<void>
+  /** Samples of one kind, newest first, from before `before`. */
+  samples(
+    uuid: string,
+    query: { readonly kind: 'commit' | 'day'; readonly limit: number; readonly before?: string | undefined },
+  ): Promise<readonly TableHealthSamplesTable[]>
+  /** Removes samples of one kind that are older than `at`. */
+  pruneSamples(kind: 'commit' | 'day', at: string): Promise<void>
+}
+
+/** The value that a row is sorted by; an unread table has the lowest score, an empty one the oldest commit. */
+const SORT_VALUES: Readonly<Record<HealthSort, (row: TableHealthTable) => number | string>> = {
+  score: ({ score }) => score ?? -1,
+  small_files: (row) => row.small_file_count,
+  delete_ratio: (row) => row.deleted_ppm,
+  bytes: (row) => row.total_size_bytes,
+  last_commit: (row) => row.last_commit_ms ?? 0,
+  name: (row) => row.table_name,
+}
+
+const SORT_COLUMNS = {
+  score: sql<number>`coalesce(score, -1)`,
+  small_files: sql<number>`small_file_count`,
+  delete_ratio: sql<number>`deleted_ppm`,
+  bytes: sql<number>`total_size_bytes`,
+  last_commit: sql<number>`coalesce(last_commit_ms, 0)`,
+  name: sql<string>`table_name`,
+} as const
+
+/** The place of a row in an order. */
+export function indexCursor(row: TableHealthTable, sort: HealthSort): IndexCursor {
+  return { value: SORT_VALUES[sort](row), name: row.table_name }
+}
+
+/** Rows of one insert: databases limit the parameters of a statement. */
+const ROWS_AT_ONCE = 100
+
+/** The health index in the state database. */
+export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStore {
+  return {
+    known: () =>
+      db.selectFrom('table_health').select(['table_name', 'metadata_location', 'measured_at', 'score']).execute(),
+    find: (table) => db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst(),
+    list: (query) => list(db, query),
+    all: () => db.selectFrom('table_health').selectAll().orderBy('table_name').execute(),
+    totals: () => totals(db),
+    save: (rows, samples) => save(db, rows, samples),
+    async remove(tables) {
+      for (let at = 0; at < tables.length; at += ROWS_AT_ONCE) {
+        const names = tables.slice(at, at + ROWS_AT_ONCE)
+        await db.deleteFrom('table_health').where('table_name', 'in', names).execute()
+      }
+    },
+    overdue: (nowMs) =>
+      db
+        .selectFrom('table_health')
+        .selectAll()
+        .where('freshness_ms', 'is not', null)
+        .where('is_stale', '=', 0)
+        .where('last_commit_ms', 'is not', null)
+        .where(sql<SqlBool>`last_commit_ms + freshness_ms < ${nowMs}`)
+        .execute(),
+    async markStale(table) {
+      await db.updateTable('table_health').set({ is_stale: 1 }).where('table_name', '=', table).execute()
+    },
+    samples: (uuid, { kind, limit, before }) =>
+      db
+        .selectFrom('table_health_samples')
+        .selectAll()
+        .where('table_uuid', '=', uuid)
+        .where('kind', '=', kind)
+        .$if(before !== undefined, (query) => query.where('slot', '<', before ?? ''))
+        .orderBy('slot', 'desc')
+        .limit(limit)
+        .execute(),
+    async pruneSamples(kind, at) {
+      await db.deleteFrom('table_health_samples').where('kind', '=', kind).where('at', '<', at).execute()
+    },
+  }
+}
+
+async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonly TableHealthTable[]> {
+  const { sort, order, namespace, band, search, limit, after } = query
+  const value = SORT_COLUMNS[sort]
+  let rows: SelectQueryBuilder<StateTables, 'table_health', TableHealthTable> = db
+    .selectFrom('table_health')
+    .selectAll()
+  if (namespace !== undefined) {
+    rows = rows.where((where) =>
+      where.or([
+        where('namespace', '=', namespace),
+        sql<SqlBool>`substr(namespace, 1, ${namespace.length + 1}) = ${`${namespace}.`}`,
+      ]),
+    )
+  }
+  if (band !== undefined) rows = rows.where('band', '=', band)
+  if (search !== undefined) rows = rows.where(contains(search))
+  if (after !== undefined) rows = rows.where(isAfter(value, after, order))
+  return rows.orderBy(value, order).orderBy('table_name').limit(limit).execute()
+}
+
+function contains(search: string): Expression<SqlBool> {
+  const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return sql<SqlBool>`lower(table_name) like ${pattern} escape '\\'`
+}
+
+function isAfter(value: Expression<number | string>, after: IndexCursor, order: 'asc' | 'desc') {
+  const beyond = order === 'asc' ? sql`>` : sql`<`
+  return sql<SqlBool>`(${value} ${beyond} ${after.value} or (${value} = ${after.value} and table_name > ${after.name}))`
+}
+
+async function totals(db: Kysely<StateTables>): Promise<IndexTotals> {
+  const rows = await db
+    .selectFrom('table_health')
+    .select((select) => [
+      'band',
+      select.fn.countAll<number>().as('tables'),
+      sql<number>`cast(sum(total_size_bytes) as bigint)`.as('bytes'),
+      sql<number>`cast(sum(held_bytes) as bigint)`.as('held'),
+      sql<number>`cast(sum(small_file_count) as bigint)`.as('small'),
+      sql<number>`cast(sum(is_stale) as bigint)`.as('stale'),
+    ])
+    .groupBy('band')
+    .execute()
+  const sum = (pick: (row: (typeof rows)[number]) => number): number =>
+    rows.reduce((total, row) => total + pick(row), 0)
+  const inBand = (band: HealthBand): number => rows.find((row) => row.band === band)?.tables ?? 0
+  return {
+    bands: { good: inBand('good'), fair: inBand('fair'), poor: inBand('poor'), unknown: inBand('unknown') },
+    tables: sum((row) => row.tables),
+    bytes: sum((row) => row.bytes),
+    heldBytes: sum((row) => row.held),
+    smallFiles: sum((row) => row.small),
+    stale: sum((row) => row.stale),
+  }
+}
+
+async function save(
+  db: Kysely<StateTables>,
+  rows: readonly TableHealthTable[],
+  samples: readonly TableHealthSamplesTable[],
+): Promise<void> {
+  for (const row of rows) {
+    const { table_name: _, ...values } = row
+    await db
+      .insertInto('table_health')
+      .values(row)
+      .onConflict((conflict) => conflict.column('table_name').doUpdateSet(values))
+      .execute()
+  }
+  for (const sample of samples) {
+    const { table_uuid: _, kind: __, slot: ___, ...values } = sample
+    await db
+      .insertInto('table_health_samples')
+      .values(sample)
+      .onConflict((conflict) => conflict.columns(['table_uuid', 'kind', 'slot']).doUpdateSet(values))
+      .execute()
+  }
+}
