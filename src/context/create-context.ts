@@ -134,8 +134,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     async close() {
       stopFollowing()
       await services.agent.agent.shutDown()
-      await Promise.all([services.rollouts.close(), services.fleet.close()])
-      await Promise.all([operations.shutDown(), background.close()])
+      await services.rollouts.close()
+      await Promise.all([services.fleet.close(), operations.shutDown(), background.close()])
       await Promise.all([dispatcher.stop(), notebooks.close(), services.notebookUpstream.close()])
       await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
       await services.refusals.close()
@@ -193,7 +193,7 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
     parts,
     times: overrides?.deployments,
   })
-  const fleet = openFleet({ ...common, times: overrides?.fleet })
+  const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
   const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
@@ -272,6 +272,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     catalog,
     tables: services.tables,
     healthIndex: services.healthIndex,
+    policies: services.policies,
     maintenance: services.maintenance,
     operations: services.operations,
     monitor: services.monitor,

@@ -1,35 +1,65 @@
+import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
+import type { MaintenanceService } from '../services/operations/maintenance-service.ts'
+import type { Reconciler } from '../services/operations/reconciler.ts'
+import { createPolicyService } from '../services/policies/policy-service.ts'
+import { createPolicyScheduler } from '../services/policies/scheduler.ts'
 import { createHealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import { createHealthIndexer, type IndexTimes } from '../services/tables/health-index/indexer.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
+import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
+import { createDecisionStore } from '../storage/stores/policies/decision-store.ts'
+import { createPolicyStore } from '../storage/stores/policies/policy-store.ts'
 import { createHealthIndexStore } from '../storage/stores/tables/health-index-store.ts'
 import type { State } from './open-state.ts'
 
 /** Times of work on all tables, shortened in tests. */
 export interface FleetTimes {
   readonly index?: Partial<IndexTimes>
+  /** Between two looks of the policies at all tables, ms. */
+  readonly policyTickMs?: number
 }
 
 export interface FleetParts {
   readonly state: State
   readonly catalog: CatalogService
+  readonly maintenance: MaintenanceService
+  readonly reconciler: Reconciler
+  readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
   readonly times?: FleetTimes | undefined
 }
 
-/** Creates what looks after all tables; nothing runs before `fleet` is started. */
-export function openFleet({ state, catalog, now, log, times }: FleetParts) {
+/** Creates what looks after all tables: the health index and the policies; nothing runs before `fleet` is started. */
+export function openFleet({ times, ...parts }: FleetParts) {
+  const { state, catalog, now, log } = parts
   const { db } = state
-  const store = createHealthIndexStore(db)
+  const index = createHealthIndexStore(db)
   const leases = createLeaseStore(db)
-  const indexer = createHealthIndexer({ ...state, catalog, store, leases, now, log, times: times?.index })
+  const indexer = createHealthIndexer({ ...state, catalog, store: index, leases, now, log, times: times?.index })
+  const deps = {
+    ...parts,
+    ...state,
+    index,
+    leases,
+    policies: createPolicyStore(db),
+    decisions: createDecisionStore(db),
+    operations: createOperationStore(db),
+  }
+  const scheduler = createPolicyScheduler({ ...deps, tickMs: times?.policyTickMs })
   return {
-    healthIndex: createHealthIndexService(store, indexer),
+    healthIndex: createHealthIndexService(index, indexer),
+    policies: createPolicyService({ ...deps, onChange: () => scheduler.wake() }),
     fleet: {
-      start: () => indexer.start(),
-      close: () => indexer.close(),
+      start() {
+        indexer.start()
+        scheduler.start()
+      },
+      async close() {
+        await Promise.all([indexer.close(), scheduler.close()])
+      },
     },
   }
 }

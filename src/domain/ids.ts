@@ -18,6 +18,8 @@ export type IdPrefix =
   | 'chat'
   | 'act'
   | 'dep'
+  | 'pol'
+  | 'dec'
 
 /** Creates ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than all previous ones. */
 export type IdSource = (prefix: IdPrefix) => string

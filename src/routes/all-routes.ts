@@ -18,6 +18,7 @@ import type { DefinitionService } from '../services/lifecycle/definition-service
 import type { RehearsalService } from '../services/lifecycle/rehearsal-service.ts'
 import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
 import type { VersionService } from '../services/lifecycle/version-service.ts'
+import type { PolicyService } from '../services/policies/policy-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
@@ -45,6 +46,7 @@ import { pipelineRoutes } from './pipelines/pipeline-routes.ts'
 import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
+import { policyRoutes } from './policy-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { versionRoutes } from './lifecycle/version-routes.ts'
@@ -62,6 +64,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly healthIndex: HealthIndexService
+  readonly policies: PolicyService
   readonly maintenance: MaintenanceService
   readonly operations: OperationService
   readonly pipelines: PipelineService
@@ -87,6 +90,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
     ...healthIndexRoutes(deps),
+    ...policyRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
     ...definitionRoutes(deps),

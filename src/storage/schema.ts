@@ -1,4 +1,12 @@
 import type { AuditChannel, AuditOutcome } from '../domain/audit.ts'
+import type {
+  LeasesTable,
+  PoliciesTable,
+  PolicyDecisionsTable,
+  PolicyTableStatesTable,
+  TableHealthSamplesTable,
+  TableHealthTable,
+} from './fleet-schema.ts'
 
 /**
  * The tables of the state database. Times are RFC 3339 text in UTC with milliseconds, so that text order is time order;
@@ -35,6 +43,9 @@ export interface StateTables {
   readonly table_health: TableHealthTable
   readonly table_health_samples: TableHealthSamplesTable
   readonly leases: LeasesTable
+  readonly policies: PoliciesTable
+  readonly policy_decisions: PolicyDecisionsTable
+  readonly policy_table_states: PolicyTableStatesTable
 }
 
 export interface MigrationsTable {
@@ -354,65 +365,6 @@ export interface DeploymentHistoryTable {
   started_by: string
   started_at: string
   ended_at: string | null
-}
-
-/** The health index: the latest known health of each table of the catalog. */
-export interface TableHealthTable {
-  table_name: string
-  namespace: string
-  table_uuid: string
-  /** The metadata file that was measured. */
-  metadata_location: string
-  measured_at: string
-  /** NULL when the table could not be read; then the counts are 0. */
-  score: number | null
-  band: string
-  problem: string | null
-  data_file_count: number
-  total_size_bytes: number
-  small_file_count: number
-  delete_file_count: number
-  /** Deleted records per million records. */
-  deleted_ppm: number
-  snapshot_count: number
-  manifest_count: number
-  partition_count: number
-  record_count: number
-  held_bytes: number
-  /** The table's last sequence number: grows by one with each commit that adds a snapshot. */
-  sequence_number: number
-  /** The last commit that changed rows. */
-  last_commit_ms: number | null
-  freshness_target: string | null
-  freshness_ms: number | null
-  /** 0 or 1, as the next two. */
-  is_stale: number
-  is_unhealthy: number
-  is_off: number
-  actions_json: string
-}
-
-/** How the health of a table changed; the last sample of a slot is kept. */
-export interface TableHealthSamplesTable {
-  table_uuid: string
-  kind: 'commit' | 'day'
-  /** A minute or a day, as the start of an RFC 3339 time. */
-  slot: string
-  at: string
-  score: number
-  data_file_count: number
-  total_size_bytes: number
-  small_file_count: number
-  delete_file_count: number
-  snapshot_count: number
-}
-
-/** Work that one process at a time does, by its name. */
-export interface LeasesTable {
-  name: string
-  /** See {@link InstancesTable}. */
-  owner: number
-  until_ms: number
 }
 
 /** A conversation of one user with the agent. */

@@ -13,6 +13,7 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   pipeline_id: 'pipe-none',
   chat_id: 'chat-none',
   action_id: 'act-none',
+  policy_id: 'pol-none',
 }
 
 /** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */

@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { isPolicyUser } from '../../domain/policies/policy.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
@@ -71,6 +72,8 @@ export interface OperationService {
 const PROGRESS_INTERVAL_MS = 500
 
 interface Running {
+  readonly table: string
+  readonly user: string
   readonly abort: AbortController
   readonly done: Promise<unknown>
 }
@@ -86,13 +89,14 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     if (shuttingDown) throw new DomainError('SHUTTING_DOWN', 'the service is shutting down')
     const id = deps.newId('op')
     const { kind, table, context, request } = work
+    if (!isPolicyUser(context.caller.user)) cancelPolicies(running, table)
     await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     const abort = new AbortController()
     const done = runToOutcome(runner, work, createHandle(runner, id, abort.signal)).finally(() => {
       running.delete(id)
       changes.notify(id)
     })
-    running.set(id, { abort, done: done.catch(() => undefined) })
+    running.set(id, { table, user: context.caller.user, abort, done: done.catch(() => undefined) })
     done.catch(() => undefined) // after a 202 response no caller waits
     return { id, done }
   }
@@ -134,6 +138,14 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
       await Promise.all(live.map(({ done }) => done))
     },
+  }
+}
+
+/** Operations that people start come first: those of policies on the same table end, and are repeated later. */
+function cancelPolicies(running: ReadonlyMap<string, Running>, table: string): void {
+  for (const { table: other, user, abort } of running.values()) {
+    if (other !== table || !isPolicyUser(user)) continue
+    abort.abort(new IcebergError('CANCELLED', 'cancelled because a person started an operation on the table'))
   }
 }
 

@@ -7,6 +7,7 @@ import { notebooks } from './0006-notebooks.ts'
 import { notebookHandovers } from './0007-notebook-handovers.ts'
 import { environments } from './0008-environments.ts'
 import { healthIndex } from './0009-health-index.ts'
+import { policies } from './0010-policies.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [7, notebookHandovers],
   [8, environments],
   [9, healthIndex],
+  [10, policies],
 ])

@@ -17,8 +17,6 @@ export interface LeaseStore {
   take(name: string, request: LeaseRequest): Promise<boolean>
   /** Gives one lease back. */
   release(name: string, owner: number): Promise<void>
-  /** Gives all leases of a process back. */
-  releaseAll(owner: number): Promise<void>
 }
 
 /** Leases in the state database. */
@@ -39,9 +37,6 @@ export function createLeaseStore(db: Kysely<StateTables>): LeaseStore {
     },
     async release(name, owner) {
       await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute()
-    },
-    async releaseAll(owner) {
-      await db.deleteFrom('leases').where('owner', '=', owner).execute()
     },
   }
 }

@@ -1,0 +1,145 @@
+import {
+  decisionList,
+  decisionQuery,
+  policyList,
+  policyParams,
+  policyPreview,
+  policyRequest,
+  policyView,
+  resumed,
+  resumeRequest,
+  tablePolicy,
+} from '../schemas/policies.ts'
+import { tableParams } from '../schemas/tables/tables.ts'
+import type { PolicyService } from '../services/policies/policy-service.ts'
+import { entityTag, ifMatch } from './routing/entity-tag.ts'
+import { requestContext, type Route, route } from './routing/route.ts'
+
+interface PolicyRouteDeps {
+  readonly policies: PolicyService
+}
+
+const ALL = '/api/policies'
+const ONE = '/api/policies/{policy_id}'
+
+/** Maintenance policies (docs/api.md#policies). */
+export function policyRoutes(deps: PolicyRouteDeps): Route[] {
+  return [...readRoutes(deps), ...changeRoutes(deps)]
+}
+
+function readRoutes({ policies }: PolicyRouteDeps): Route[] {
+  return [
+    route({
+      method: 'get',
+      path: ALL,
+      operationId: 'listPolicies',
+      summary: 'Maintenance policies with their measured gains',
+      minRole: 'Auditor',
+      responses: { 200: { description: 'All policies, by name', schema: policyList } },
+    }).handle(async () => ({ status: 200, body: await policies.list() })),
+    route({
+      method: 'get',
+      path: ONE,
+      operationId: 'getPolicy',
+      summary: 'One maintenance policy',
+      minRole: 'Auditor',
+      params: policyParams,
+      responses: { 200: { description: 'The policy', schema: policyView } },
+    }).handle(async ({ params }) => {
+      const { value, tag } = await policies.get(params.policy_id)
+      return { status: 200, body: value, headers: entityTag(tag) }
+    }),
+    route({
+      method: 'post',
+      path: `${ALL}/preview`,
+      operationId: 'previewPolicy',
+      summary: 'What a policy would do in the next 24 hours; stores nothing',
+      minRole: 'Auditor',
+      body: policyRequest,
+      responses: { 200: { description: 'Matched tables and planned runs', schema: policyPreview } },
+    }).handle(async ({ body }) => ({ status: 200, body: await policies.preview(body) })),
+    route({
+      method: 'get',
+      path: `${ONE}/decisions`,
+      operationId: 'listPolicyDecisions',
+      summary: 'What ran, was deferred or skipped, and why; newest first',
+      minRole: 'Auditor',
+      params: policyParams,
+      query: decisionQuery,
+      responses: { 200: { description: 'A page of decisions', schema: decisionList } },
+    }).handle(async ({ params, query: { table, outcome, ...page } }) => ({
+      status: 200,
+      body: await policies.decisions(params.policy_id, { table, outcome }, page),
+    })),
+    route({
+      method: 'get',
+      path: '/api/table/{table_name}/policy',
+      operationId: 'getTablePolicy',
+      summary: 'Which policy governs each operation of a table',
+      minRole: 'Auditor',
+      params: tableParams,
+      responses: { 200: { description: 'Governed operations with the last decision', schema: tablePolicy } },
+    }).handle(async ({ params }) => ({ status: 200, body: await policies.ofTable(params.table_name) })),
+  ]
+}
+
+function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
+  return [
+    route({
+      method: 'post',
+      path: ALL,
+      operationId: 'createPolicy',
+      summary: 'Create a maintenance policy',
+      minRole: 'LeadDataEngineer',
+      body: policyRequest,
+      refuses: [409],
+      responses: { 201: { description: 'The policy', schema: policyView } },
+    }).handle(async (input) => {
+      const { value, tag } = await policies.create(input.body, requestContext(input))
+      return { status: 201, body: value, headers: entityTag(tag) }
+    }),
+    route({
+      method: 'put',
+      path: ONE,
+      operationId: 'updatePolicy',
+      summary: 'Replace a policy; ends its suspensions',
+      minRole: 'LeadDataEngineer',
+      params: policyParams,
+      body: policyRequest,
+      headers: ['If-Match'],
+      refuses: [409],
+      responses: { 200: { description: 'The policy', schema: policyView } },
+    }).handle(async (input) => {
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const { value, tag } = await policies.update(input.params.policy_id, input.body, change)
+      return { status: 200, body: value, headers: entityTag(tag) }
+    }),
+    route({
+      method: 'delete',
+      path: ONE,
+      operationId: 'deletePolicy',
+      summary: 'Delete a policy with its decisions; the ledger keeps its operations',
+      minRole: 'LeadDataEngineer',
+      params: policyParams,
+      headers: ['If-Match'],
+      responses: { 204: { description: 'Deleted' } },
+    }).handle(async (input) => {
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      await policies.remove(input.params.policy_id, change)
+      return { status: 204 }
+    }),
+    route({
+      method: 'post',
+      path: `${ONE}/resume`,
+      operationId: 'resumePolicy',
+      summary: 'End the suspension of one table, or of all',
+      minRole: 'LeadDataEngineer',
+      params: policyParams,
+      body: resumeRequest,
+      responses: { 200: { description: 'The tables that were suspended', schema: resumed } },
+    }).handle(async (input) => ({
+      status: 200,
+      body: await policies.resume(input.params.policy_id, input.body.table, requestContext(input)),
+    })),
+  ]
+}

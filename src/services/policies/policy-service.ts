@@ -1,0 +1,290 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { type Precondition, requireVersion } from '../../domain/precondition.ts'
+import type {
+  decisionList,
+  policyList,
+  PolicyDecisionView,
+  PolicyRequest,
+  PolicySettings,
+  PolicyView,
+  policyPreview,
+  resumed,
+  tablePolicy,
+} from '../../schemas/policies.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import {
+  createDecisionStore,
+  type DecisionFilter,
+  NO_GAINS,
+  type PolicyGains,
+} from '../../storage/stores/policies/decision-store.ts'
+import { createPolicyStore, type PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
+import { governingPolicies, matchesPolicy } from './governance.ts'
+import type { PolicyDeps } from './policy-deps.ts'
+import { previewPolicy } from './preview-policy.ts'
+
+/** A policy with the version that `If-Match` compares. */
+export interface VersionedPolicy {
+  readonly value: PolicyView
+  readonly tag: number
+}
+
+/** Who changes a policy, and which revision they have read. */
+export interface PolicyChange {
+  readonly context: RequestContext
+  readonly precondition: Precondition | undefined
+}
+
+/** Manages maintenance policies (docs/api.md#policies). */
+export interface PolicyService {
+  list(): Promise<Wire<typeof policyList>>
+  /** Throws `NOT_FOUND`, as all that take an id. */
+  get(id: string): Promise<VersionedPolicy>
+  /** Throws `CONFLICT` for a name that is taken. */
+  create(request: PolicyRequest, context: RequestContext): Promise<VersionedPolicy>
+  /** Replaces the policy, and ends its suspensions. Throws `PRECONDITION_FAILED`, `CONFLICT`. */
+  update(id: string, request: PolicyRequest, change: PolicyChange): Promise<VersionedPolicy>
+  remove(id: string, change: PolicyChange): Promise<void>
+  /** What the policy would do in the next 24 hours; stores nothing. */
+  preview(request: PolicyRequest): Promise<Wire<typeof policyPreview>>
+  decisions(id: string, filter: DecisionFilter, page: PageQuery): Promise<Wire<typeof decisionList>>
+  /** Ends suspensions, of one table or of all. */
+  resume(id: string, table: string | undefined, context: RequestContext): Promise<Wire<typeof resumed>>
+  /** Which policy governs each operation of a table. */
+  ofTable(table: string): Promise<Wire<typeof tablePolicy>>
+}
+
+export interface PolicyServiceDeps extends PolicyDeps {
+  /** Called after a change, so that it takes effect at once. */
+  readonly onChange: () => void
+}
+
+/** Policies in the state database. */
+export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
+  const { policies, decisions } = deps
+  const changed = async (record: PolicyRecord): Promise<VersionedPolicy> => {
+    deps.onChange()
+    return versioned(deps, record)
+  }
+  return {
+    list: async () => ({ success: true, policies: await viewsOf(deps, await policies.list()) }),
+    get: async (id) => versioned(deps, (await policies.find(id)) ?? unknownPolicy(id)),
+    create: async (request, context) => changed(await create(deps, request, context)),
+    update: async (id, request, change) => changed(await update(deps, { id, request }, change)),
+    remove: (id, change) => remove(deps, id, change),
+    preview: (request) => previewPolicy(deps, withDefaults(request)),
+    async decisions(id, filter, page) {
+      if ((await policies.find(id)) === undefined) unknownPolicy(id)
+      const found = await decisions.list(id, filter, cursorPage(page))
+      const { items, next_page_token } = fromCursorPage(found, decisionView)
+      return { success: true, decisions: [...items], next_page_token }
+    },
+    async resume(id, table, context) {
+      const resumedTables = await deps.inTransaction(async (tx) => {
+        const policy = (await createPolicyStore(tx).find(id)) ?? unknownPolicy(id)
+        const tables = await createDecisionStore(tx).resume(id, table)
+        await record(deps, tx, { policy, context, action: 'resume', details: { tables } })
+        return tables
+      })
+      deps.onChange()
+      return { success: true, resumed_tables: [...resumedTables] }
+    },
+    ofTable: (table) => ofTable(deps, table),
+  }
+}
+
+function unknownPolicy(id: string): never {
+  throw new DomainError('NOT_FOUND', `no policy ${id}`)
+}
+
+/** The settings of a request, with defaults for what it leaves out. */
+export function withDefaults(request: PolicyRequest): PolicySettings {
+  return {
+    ...request,
+    except: request.except ?? [],
+    priority: request.priority ?? 100,
+    cooldown: request.cooldown ?? '1 hour',
+    mode: request.mode ?? 'shadow',
+  }
+}
+
+async function create(deps: PolicyServiceDeps, request: PolicyRequest, context: RequestContext): Promise<PolicyRecord> {
+  return deps.inTransaction(async (tx) => {
+    const at = deps.now().toISOString()
+    const policy: PolicyRecord = {
+      id: deps.newId('pol'),
+      settings: withDefaults(request),
+      managedBy: undefined,
+      revision: 1,
+      createdBy: context.caller.user,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await requireFreeName(tx, policy)
+    await createPolicyStore(tx).insert(policy)
+    await record(deps, tx, { policy, context, action: 'create', details: { after: settingsJson(policy) } })
+    return policy
+  })
+}
+
+async function update(
+  deps: PolicyServiceDeps,
+  { id, request }: { readonly id: string; readonly request: PolicyRequest },
+  { context, precondition }: PolicyChange,
+): Promise<PolicyRecord> {
+  return deps.inTransaction(async (tx) => {
+    const store = createPolicyStore(tx)
+    const old = (await store.find(id)) ?? unknownPolicy(id)
+    requireVersion(precondition, old.revision)
+    const settings = withDefaults(request)
+    const policy = { ...old, settings, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
+    await requireFreeName(tx, policy)
+    if (!(await store.update(policy))) requireVersion(() => false, '')
+    await createDecisionStore(tx).resume(id)
+    const details = { before: settingsJson(old), after: settingsJson(policy) }
+    await record(deps, tx, { policy, context, action: 'update', details })
+    return policy
+  })
+}
+
+async function remove(deps: PolicyServiceDeps, id: string, { context, precondition }: PolicyChange): Promise<void> {
+  await deps.inTransaction(async (tx) => {
+    const store = createPolicyStore(tx)
+    const policy = (await store.find(id)) ?? unknownPolicy(id)
+    requireVersion(precondition, policy.revision)
+    await store.delete(id)
+    await record(deps, tx, { policy, context, action: 'delete', details: { before: settingsJson(policy) } })
+  })
+}
+
+async function requireFreeName(tx: Tx, { id, settings: { name } }: PolicyRecord): Promise<void> {
+  const other = await createPolicyStore(tx).findByName(name)
+  if (other === undefined || other.id === id) return
+  const message = `there is a policy named ${name}`
+  throw new DomainError('CONFLICT', message, { fields: [{ path: 'name', message }] })
+}
+
+function settingsJson({ settings }: PolicyRecord) {
+  return JSON.parse(JSON.stringify(settings))
+}
+
+interface PolicyEntry {
+  readonly policy: PolicyRecord
+  readonly context: RequestContext
+  readonly action: 'create' | 'update' | 'delete' | 'resume'
+  readonly details: object
+}
+
+const EVENT_OF = {
+  create: 'policy.created',
+  update: 'policy.updated',
+  delete: 'policy.deleted',
+  resume: 'policy.resumed',
+} as const
+
+async function record(
+  { audit, events }: PolicyServiceDeps,
+  tx: Tx,
+  { policy, context, action, details }: PolicyEntry,
+): Promise<void> {
+  const object = { objectType: 'policy', objectId: policy.id } as const
+  await audit.record(tx, {
+    ...context,
+    ...object,
+    action: `policy.${action}`,
+    details: JSON.parse(JSON.stringify(details)),
+  })
+  const data = { policy: policy.settings.name, mode: policy.settings.mode, revision: policy.revision }
+  await events.append(tx, { type: EVENT_OF[action], ...object, data })
+}
+
+async function versioned(deps: PolicyDeps, policy: PolicyRecord): Promise<VersionedPolicy> {
+  const [value] = await viewsOf(deps, [policy])
+  if (value === undefined) unknownPolicy(policy.id)
+  return { value, tag: policy.revision }
+}
+
+async function viewsOf(
+  { index, decisions }: PolicyDeps,
+  policies: readonly PolicyRecord[],
+): Promise<readonly PolicyView[]> {
+  const [known, gains, states] = await Promise.all([index.known(), decisions.gains(), decisions.states()])
+  return policies.map((policy) => ({
+    ...policy.settings,
+    id: policy.id,
+    managed_by: policy.managedBy ?? null,
+    matched_tables: known.filter(({ table_name: name }) => matchesPolicy(policy.settings, name)).length,
+    suspended_tables: new Set(
+      states
+        .filter(({ policy_id: id, is_suspended: suspended }) => id === policy.id && suspended === 1)
+        .map(({ table_name: name }) => name),
+    ).size,
+    gains: gainsView(gains.get(policy.id) ?? NO_GAINS),
+    revision: policy.revision,
+    created_by: policy.createdBy,
+    created_at: policy.createdAt,
+    updated_at: policy.updatedAt,
+  }))
+}
+
+function gainsView(gains: PolicyGains): PolicyView['gains'] {
+  return {
+    runs: gains.runs,
+    files_removed: gains.filesRemoved,
+    delete_files_removed: gains.deleteFilesRemoved,
+    bytes_freed: gains.bytesFreed,
+    bytes_rewritten: gains.bytesRewritten,
+  }
+}
+
+/** A decision as the API returns it. */
+export function decisionView(row: PolicyDecisionsTable): PolicyDecisionView {
+  return {
+    id: row.id,
+    policy_id: row.policy_id,
+    policy_name: row.policy_name,
+    table: row.table_name,
+    ...namesOf(row),
+    detail: row.detail,
+    operation_id: row.operation_id,
+    planned_bytes: row.planned_bytes,
+    projected_score: row.projected_score,
+    score_before: row.score_before,
+    score_after: row.score_after,
+    not_before: row.not_before,
+    repeated: row.repeated,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+/** Only names of the schema are stored. */
+function namesOf({ operation, outcome, reason }: PolicyDecisionsTable) {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- see above
+  return { operation, outcome, reason } as Pick<PolicyDecisionView, 'operation' | 'outcome' | 'reason'>
+}
+
+async function ofTable({ index, policies, decisions }: PolicyDeps, table: string): Promise<Wire<typeof tablePolicy>> {
+  const row: TableHealthTable | undefined = await index.find(table)
+  if (row === undefined) throw new DomainError('NOT_FOUND', `${table} is not in the health index`)
+  const governing = governingPolicies(await policies.list(), table)
+  const operations = await Promise.all(
+    governing.map(async ({ operation, policy, overridden }) => {
+      const state = await decisions.state({ policy_id: policy.id, table_name: table, operation })
+      const id = state?.decision_id
+      const last = id === undefined || id === null ? undefined : await decisions.find(id)
+      return {
+        operation,
+        policy: { id: policy.id, name: policy.settings.name, mode: policy.settings.mode },
+        overridden: overridden.map((other) => ({ id: other.id, name: other.settings.name })),
+        is_suspended: state?.is_suspended === 1,
+        last_decision: last === undefined ? null : decisionView(last),
+      }
+    }),
+  )
+  return { success: true, table, is_off: row.is_off === 1, operations }
+}

@@ -1,0 +1,196 @@
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { policyUser } from '../../domain/policies/policy.ts'
+import { formatBytes } from '../../domain/tables/table-health.ts'
+import { withoutPaths } from '../../domain/without-paths.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
+import { propertyText } from '../../iceberg/metadata/metadata.ts'
+import { isUniqueViolation } from '../../storage/database-error.ts'
+import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
+import type { MaintenanceRequest, OperationAnswer } from '../operations/maintenance-service.ts'
+import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
+import { type Assessment, cooldownMs, type DecisionReason, plannedBytes } from './assess.ts'
+import type { Governing } from './governance.ts'
+import type { SchedulerDeps } from './policy-deps.ts'
+import { keyOf, newState, settle } from './settle-runs.ts'
+
+/** An operation that may run now. */
+export interface ReadyRun {
+  readonly governing: Governing
+  readonly row: TableHealthTable
+  readonly assessment: Assessment
+  /** Bytes that the policy may still read in this hour; undefined: no limit. */
+  readonly bytesLeft?: number | undefined
+}
+
+/** Why a claimed operation did not run. */
+interface NotRun {
+  readonly outcome: 'skipped' | 'deferred'
+  readonly reason: DecisionReason
+  readonly detail: string
+}
+
+/**
+ * Runs an operation of an active policy. First a decision is stored, of which a table can have only one that runs; then
+ * the operation is previewed and its plan applied, as a person would do it. Resolves when the operation has ended.
+ */
+export async function runOperation(deps: SchedulerDeps, ready: ReadyRun): Promise<void> {
+  const decision = await claim(deps, ready)
+  if (decision === undefined) return
+  const context: RequestContext = {
+    caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'token' },
+    requestId: decision.id,
+    channel: 'system',
+  }
+  try {
+    const notRun = await apply(deps, ready, { decision, context })
+    if (notRun !== undefined) return await endNotRun(deps, decision, notRun)
+  } catch (error) {
+    deps.log.warn('an operation of a policy failed', {
+      policy: decision.policy_name,
+      table: decision.table_name,
+      error,
+    })
+    if ((await deps.operations.findByRequest(decision.id)) === undefined) return await refused(deps, decision, error)
+  }
+  const operation = await deps.operations.findByRequest(decision.id)
+  if (operation !== undefined && operation.state !== 'running' && operation.state !== 'unknown') {
+    await settle(deps, decision, operation)
+  }
+}
+
+/** Stores that the operation runs; undefined when another one runs on the table. */
+async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<PolicyDecisionsTable | undefined> {
+  const decision = decisionRow(deps, ready, 'running')
+  try {
+    return await deps.inTransaction(async (tx) => {
+      const decisions = createDecisionStore(tx)
+      const key = { policy_id: decision.policy_id, table_name: decision.table_name, operation: decision.operation }
+      const state = (await decisions.state(key)) ?? newState(key)
+      const nowMs = deps.now().getTime()
+      const cooldown = cooldownMs(ready.governing.policy.settings)
+      // another process may have run it since this one looked
+      if (state.last_run_ms !== null && state.last_run_ms + cooldown > nowMs) return undefined
+      await decisions.insert(decision)
+      const last = { last_run_ms: nowMs, considered_ms: nowMs, last_sequence: ready.row.sequence_number }
+      await decisions.saveState({ ...state, ...last, decision_id: decision.id, not_before_ms: null })
+      return decision
+    })
+  } catch (error) {
+    if (isUniqueViolation(error)) return undefined
+    throw error
+  }
+}
+
+/** The row of a new decision. */
+export function decisionRow(
+  { newId, now, instance }: Pick<SchedulerDeps, 'newId' | 'now' | 'instance'>,
+  { governing, row, assessment }: ReadyRun,
+  outcome: string,
+): PolicyDecisionsTable {
+  const at = now().toISOString()
+  const score = assessment.action?.projected['score']
+  return {
+    id: newId('dec'),
+    policy_id: governing.policy.id,
+    policy_name: governing.policy.settings.name,
+    table_name: row.table_name,
+    operation: governing.operation,
+    outcome,
+    reason: assessment.reason,
+    detail: assessment.detail,
+    operation_id: null,
+    instance_id: outcome === 'running' ? instance.id : null,
+    planned_bytes: plannedBytes(assessment.action) ?? null,
+    projected_score: score ?? null,
+    score_before: row.score,
+    score_after: null,
+    files_removed: null,
+    delete_files_removed: null,
+    bytes_freed: null,
+    bytes_rewritten: null,
+    not_before: assessment.notBeforeMs === undefined ? null : new Date(assessment.notBeforeMs).toISOString(),
+    repeated: 1,
+    created_at: at,
+    updated_at: at,
+  }
+}
+
+/** Previews and applies; returns why nothing was applied. */
+async function apply(
+  { maintenance, catalog, decisions }: SchedulerDeps,
+  { governing: { operation, configured }, bytesLeft }: ReadyRun,
+  { decision, context }: { readonly decision: PolicyDecisionsTable; readonly context: RequestContext },
+): Promise<NotRun | undefined> {
+  const table = decision.table_name
+  const { metadata } = await catalog.current().loadTable(parseIdentifier(table))
+  if (propertyText(metadata, MAINTENANCE_PROPERTY)?.toLowerCase() === 'off') {
+    return skip(decision, 'maintenance is off for the table')
+  }
+  const request: MaintenanceRequest = { table, ...configured.options }
+  const preview = await maintenance.preview(operation, request, context)
+  const counts = countsOf(preview)
+  if (!hasWork(counts)) return skip(decision, 'there is nothing to do')
+  const bytes = counts['rewritten_bytes_count'] ?? decision.planned_bytes
+  if (bytesLeft !== undefined && bytes !== null && bytes > bytesLeft) {
+    const detail = `${decision.detail}; it needs ${formatBytes(bytes)}, and ${formatBytes(Math.max(0, bytesLeft))} are left in this hour`
+    return { outcome: 'deferred', reason: 'budget_spent', detail }
+  }
+  await decisions.update(decision.id, { planned_bytes: bytes })
+  const planned = { ...request, ...(preview.plan_id === undefined ? {} : { plan_id: preview.plan_id }) }
+  const started = await maintenance.start(operation, planned, context)
+  await decisions.update(decision.id, { operation_id: started.id })
+  await started.done
+  return undefined
+}
+
+function skip(decision: PolicyDecisionsTable, why: string): NotRun {
+  return { outcome: 'skipped', reason: 'nothing_to_do', detail: `${decision.detail}, but ${why}` }
+}
+
+/** How long an operation waits when the bytes of the hour are spent, ms. */
+const BUDGET_WAIT_MS = 5 * 60_000
+
+/** Counts of a preview that say that something would be done. */
+const WORK = [
+  'rewritten_data_files_count',
+  'expired_snapshots_count',
+  'rewritten_manifests_count',
+  'orphan_files_count',
+]
+
+function countsOf({ details_json: json }: OperationAnswer): Readonly<Record<string, number>> {
+  const details: unknown = JSON.parse(json)
+  if (typeof details !== 'object' || details === null) return {}
+  return Object.fromEntries(Object.entries(details).filter(([, value]) => typeof value === 'number'))
+}
+
+function hasWork(counts: Readonly<Record<string, number>>): boolean {
+  const known = WORK.filter((name) => counts[name] !== undefined)
+  return known.length === 0 || known.some((name) => (counts[name] ?? 0) > 0)
+}
+
+/** Ends a decision without an operation; one that waits for its budget has no cooldown. */
+async function endNotRun(deps: SchedulerDeps, decision: PolicyDecisionsTable, notRun: NotRun): Promise<void> {
+  const now = deps.now()
+  await deps.inTransaction(async (tx) => {
+    const decisions = createDecisionStore(tx)
+    await decisions.end(decision.id, { ...notRun, updated_at: now.toISOString() })
+    const state = await decisions.state(keyOf(decision))
+    if (state === undefined || notRun.outcome !== 'deferred') return
+    await decisions.saveState({ ...state, last_run_ms: null, not_before_ms: now.getTime() + BUDGET_WAIT_MS })
+  })
+}
+
+/** Ends a decision whose operation was refused before the ledger had it. It is tried again after the cooldown. */
+async function refused(deps: SchedulerDeps, decision: PolicyDecisionsTable, error: unknown): Promise<void> {
+  const isKnown = error instanceof DomainError || error instanceof IcebergError
+  const message = isKnown ? withoutPaths(error.message) : 'unexpected error, see the log'
+  return endNotRun(deps, decision, {
+    outcome: 'skipped',
+    reason: 'refused',
+    detail: `${decision.detail}; ${message}`,
+  })
+}

@@ -1,0 +1,210 @@
+import { sleep } from '../../iceberg/sleep.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/fleet-schema.ts'
+import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
+import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
+import { assess, type Allowance, concurrentOperations, cooldownMs, plannedBytes } from './assess.ts'
+import { governingPolicies } from './governance.ts'
+import type { SchedulerDeps } from './policy-deps.ts'
+import { decisionRow, type ReadyRun, runOperation } from './run-operation.ts'
+import { busyTables, keyOf, newState, settleRuns } from './settle-runs.ts'
+
+/** Carries out the policies, on one of the processes that share the state. */
+export interface PolicyScheduler {
+  start(): void
+  /** Looks at all tables at once. */
+  wake(): void
+  /** Starts nothing more, and waits until what it started has ended. */
+  close(): Promise<void>
+}
+
+const LEASE = 'policies'
+const TICK_MS = 15_000
+const LEASE_MS = 60_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 86_400_000
+const KEPT_DECISIONS_MS = 90 * DAY_MS
+/** How often a decision that has not changed is written again. */
+const REPEAT_MS = 10 * 60_000
+
+/** A scheduler over the health index. */
+export function createPolicyScheduler(deps: SchedulerDeps): PolicyScheduler {
+  return new Scheduler(deps)
+}
+
+class Scheduler implements PolicyScheduler {
+  readonly #deps: SchedulerDeps
+  readonly #stopping = new AbortController()
+  readonly #runs = new Set<Promise<void>>()
+  /** The last decision about each operation of each table, so that one that stays the same is not written each time. */
+  readonly #last = new Map<string, PolicyDecisionsTable>()
+  #woken = new AbortController()
+  #loop: Promise<void> | undefined
+  #prunedAtMs = 0
+
+  constructor(deps: SchedulerDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  wake(): void {
+    this.#woken.abort()
+  }
+
+  async close(): Promise<void> {
+    this.#stopping.abort()
+    await this.#loop
+    await Promise.all(this.#runs)
+    await this.#deps.leases.release(LEASE, this.#deps.instance.id).catch(() => undefined)
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopping
+    while (!signal.aborted) {
+      this.#woken = new AbortController()
+      try {
+        if (await this.#hold()) await this.#tick()
+      } catch (error) {
+        this.#deps.log.warn('the policies could not be carried out', { error })
+      }
+      await sleep(this.#deps.tickMs ?? TICK_MS, AbortSignal.any([signal, this.#woken.signal]))
+    }
+  }
+
+  #hold(): Promise<boolean> {
+    const { leases, instance, now } = this.#deps
+    const nowMs = now().getTime()
+    const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
+    return leases.take(LEASE, { owner: instance.id, untilMs: nowMs + LEASE_MS, nowMs, isAlive })
+  }
+
+  async #tick(): Promise<void> {
+    const { policies, reconciler, instance } = this.#deps
+    // the operations of a process that died would keep their tables busy for ever
+    if (instance.isShared) await reconciler.run()
+    await settleRuns(this.#deps)
+    const records = await policies.list()
+    if (records.length === 0) return
+    await this.#prune()
+    const rows = (await this.#deps.index.all()).toSorted((a, b) => (a.score ?? 101) - (b.score ?? 101))
+    const round = await openRound(this.#deps, records)
+    for (const row of rows) {
+      if (this.#stopping.signal.aborted) return
+      for (const governing of governingPolicies(records, row.table_name))
+        await this.#consider(round, { governing, row })
+    }
+  }
+
+  async #consider(round: Round, { governing, row }: Pick<ReadyRun, 'governing' | 'row'>): Promise<void> {
+    const { policy } = governing
+    const nowMs = this.#deps.now().getTime()
+    const state = round.states.get(stateKey(policy.id, row.table_name, governing.operation))
+    const allowance = round.allowances.get(policy.id) ?? NOTHING_ALLOWED
+    const assessment = assess({ governing, row, state, allowance, busy: round.busy.get(row.table_name), nowMs })
+    if (assessment === undefined) return
+    const ready: ReadyRun = { governing, row, assessment, bytesLeft: allowance.bytesLeft }
+    if (assessment.outcome !== 'ready') return this.#note(ready, { outcome: assessment.outcome, state })
+    if (policy.settings.mode === 'shadow') return this.#note(ready, { outcome: 'would_run', state })
+    spend(round, ready)
+    const run: Promise<void> = runOperation(this.#deps, ready)
+      .catch((error: unknown) => this.#deps.log.error('an operation of a policy was lost', { error }))
+      .finally(() => {
+        this.#runs.delete(run)
+        this.wake()
+      })
+    this.#runs.add(run)
+  }
+
+  /** Stores a decision that runs nothing; one that is the same as before is only counted, now and then. */
+  async #note(
+    ready: ReadyRun,
+    { outcome, state }: { readonly outcome: string; readonly state: PolicyTableStatesTable | undefined },
+  ): Promise<void> {
+    const { governing, row, assessment } = ready
+    const key = stateKey(governing.policy.id, row.table_name, governing.operation)
+    const last = this.#last.get(key) ?? (await this.#lastStored(state))
+    const nowMs = this.#deps.now().getTime()
+    if (last?.outcome === outcome && last.reason === assessment.reason) {
+      this.#last.set(key, last)
+      if (nowMs - Date.parse(last.updated_at) < REPEAT_MS) return
+      const again = {
+        repeated: last.repeated + 1,
+        detail: assessment.detail,
+        updated_at: new Date(nowMs).toISOString(),
+      }
+      this.#last.set(key, { ...last, ...again })
+      return this.#deps.decisions.update(last.id, again)
+    }
+    const decision = decisionRow(this.#deps, ready, outcome)
+    this.#last.set(key, decision)
+    await this.#deps.inTransaction(async (tx) => {
+      const decisions = createDecisionStore(tx)
+      await decisions.insert(decision)
+      const before = state ?? newState(keyOf(decision))
+      await decisions.saveState({ ...before, ...this.#after(ready, outcome), decision_id: decision.id })
+    })
+  }
+
+  /** What a decision that runs nothing changes: a schedule counts as kept, and a run of shadow mode has its cooldown. */
+  #after({ governing, assessment }: ReadyRun, outcome: string): Partial<PolicyTableStatesTable> {
+    const nowMs = this.#deps.now().getTime()
+    if (outcome === 'deferred') return {}
+    const rest = cooldownMs(governing.policy.settings)
+    return { considered_ms: nowMs, not_before_ms: assessment.notBeforeMs ?? nowMs + rest }
+  }
+
+  async #lastStored(state: PolicyTableStatesTable | undefined): Promise<PolicyDecisionsTable | undefined> {
+    return state === undefined || state.decision_id === null ? undefined : this.#deps.decisions.find(state.decision_id)
+  }
+
+  async #prune(): Promise<void> {
+    const nowMs = this.#deps.now().getTime()
+    if (nowMs - this.#prunedAtMs < DAY_MS) return
+    this.#prunedAtMs = nowMs
+    await this.#deps.decisions.prune(new Date(nowMs - KEPT_DECISIONS_MS).toISOString())
+  }
+}
+
+/** What one look at all tables knows. */
+interface Round {
+  readonly states: ReadonlyMap<string, PolicyTableStatesTable>
+  readonly busy: Map<string, string>
+  readonly allowances: Map<string, Allowance>
+}
+
+const NOTHING_ALLOWED: Allowance = { bytesLeft: undefined, runsLeft: 0 }
+
+async function openRound(deps: SchedulerDeps, policies: readonly PolicyRecord[]): Promise<Round> {
+  const [states, busy, running] = await Promise.all([
+    deps.decisions.states(),
+    busyTables(deps.decisions, deps.operations),
+    deps.decisions.running(),
+  ])
+  const since = new Date(deps.now().getTime() - HOUR_MS).toISOString()
+  const allowances = new Map<string, Allowance>()
+  for (const { id, settings } of policies) {
+    const perHour = settings.budget?.bytes_per_hour
+    const runs = running.filter(({ policy_id: policy }) => policy === id).length
+    const bytesLeft = perHour === undefined ? undefined : perHour - (await deps.decisions.bytesSince(id, since))
+    allowances.set(id, { bytesLeft, runsLeft: concurrentOperations(settings) - runs })
+  }
+  const key = (state: PolicyTableStatesTable) => stateKey(state.policy_id, state.table_name, state.operation)
+  return { states: new Map(states.map((state) => [key(state), state])), busy, allowances }
+}
+
+/** Takes what a run uses from what its policy may still do in this round. */
+function spend({ allowances, busy }: Round, { governing: { policy }, row, assessment }: ReadyRun): void {
+  const { bytesLeft, runsLeft } = allowances.get(policy.id) ?? NOTHING_ALLOWED
+  const bytes = plannedBytes(assessment.action) ?? 0
+  allowances.set(policy.id, {
+    bytesLeft: bytesLeft === undefined ? undefined : bytesLeft - bytes,
+    runsLeft: runsLeft - 1,
+  })
+  busy.set(row.table_name, `the policy ${policy.settings.name} runs an operation on the table`)
+}
+
+function stateKey(policy: string, table: string, operation: string): string {
+  return `${policy} ${operation} ${table}`
+}

@@ -1,0 +1,174 @@
+import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
+import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/fleet-schema.ts'
+import { createDecisionStore, type DecisionStore, type StateKey } from '../../storage/stores/policies/decision-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import type { SchedulerDeps } from './policy-deps.ts'
+
+/** Failures in a row after which a policy leaves the table alone. */
+const FAILURES_TO_SUSPEND = 3
+
+/** What a policy knows of an operation on a table before its first decision. */
+export function newState(key: StateKey): PolicyTableStatesTable {
+  return {
+    ...key,
+    last_run_ms: null,
+    last_sequence: null,
+    considered_ms: null,
+    not_before_ms: null,
+    without_effect: 0,
+    failures: 0,
+    is_suspended: 0,
+    decision_id: null,
+  }
+}
+
+/** The key of what a policy knows about the subject of a decision. */
+export function keyOf({ policy_id, table_name, operation }: StateKey): StateKey {
+  return { policy_id, table_name, operation }
+}
+
+/**
+ * Ends the decisions whose operations have ended, whichever process ran them. One whose process died before the ledger
+ * had an operation is cancelled: nothing was done.
+ */
+export async function settleRuns(deps: SchedulerDeps): Promise<void> {
+  const running = await deps.decisions.running()
+  for (const decision of running) {
+    const operation = await operationOf(deps.operations, decision)
+    if (operation !== undefined) {
+      if (operation.state !== 'running' && operation.state !== 'unknown') await settle(deps, decision, operation)
+      continue
+    }
+    const owner = decision.instance_id
+    if (owner !== null && owner !== deps.instance.id && !(await deps.instance.isAlive(owner))) {
+      await endWithout(deps, decision, 'the service stopped before the operation began')
+    }
+  }
+}
+
+async function operationOf(
+  operations: OperationStore,
+  { id, operation_id: operationId }: PolicyDecisionsTable,
+): Promise<OperationRecord | undefined> {
+  return operationId === null ? operations.findByRequest(id) : operations.find(operationId)
+}
+
+/** Ends a decision of which no operation came. */
+export async function endWithout(
+  deps: Pick<SchedulerDeps, 'inTransaction' | 'now'>,
+  decision: PolicyDecisionsTable,
+  detail: string,
+): Promise<void> {
+  const now = deps.now().toISOString()
+  await deps.inTransaction(async (tx) => {
+    await createDecisionStore(tx).end(decision.id, { outcome: 'cancelled', detail, updated_at: now })
+  })
+}
+
+/** Writes the outcome of an operation to its decision and to what the policy knows of the table. */
+export async function settle(
+  deps: SchedulerDeps,
+  decision: PolicyDecisionsTable,
+  operation: OperationRecord,
+): Promise<void> {
+  const gain = gainOf(operation)
+  const isEffective = operation.state === 'succeeded' && hasEffect(operation, gain)
+  const columns = {
+    operation_id: operation.id,
+    outcome: outcomeOf(operation),
+    reason: operation.state === 'succeeded' && !isEffective ? 'no_effect' : decision.reason,
+    detail: operation.error === undefined ? decision.detail : `${decision.detail}; ${operation.error.message}`,
+    updated_at: deps.now().toISOString(),
+    ...gain,
+  }
+  await deps.inTransaction(async (tx) => {
+    const decisions = createDecisionStore(tx)
+    if (!(await decisions.end(decision.id, columns))) return
+    const before = (await decisions.state(keyOf(decision))) ?? newState(keyOf(decision))
+    const after = stateAfter(before, { operation, isEffective })
+    await decisions.saveState(after)
+    if (after.is_suspended === 1 && before.is_suspended === 0) await reportSuspension(deps, tx, { decision, operation })
+  })
+}
+
+function stateAfter(
+  state: PolicyTableStatesTable,
+  { operation, isEffective }: { readonly operation: OperationRecord; readonly isEffective: boolean },
+): PolicyTableStatesTable {
+  if (operation.state === 'cancelled') return state
+  if (operation.state === 'failed') {
+    const failures = state.failures + 1
+    return { ...state, failures, is_suspended: failures >= FAILURES_TO_SUSPEND ? 1 : 0 }
+  }
+  return { ...state, failures: 0, without_effect: isEffective ? 0 : state.without_effect + 1 }
+}
+
+async function reportSuspension(
+  deps: SchedulerDeps,
+  tx: Tx,
+  { decision, operation }: { readonly decision: PolicyDecisionsTable; readonly operation: OperationRecord },
+): Promise<void> {
+  await deps.events.append(tx, {
+    type: 'policy.suspended',
+    objectType: 'policy',
+    objectId: decision.policy_id,
+    data: {
+      policy: decision.policy_name,
+      table: decision.table_name,
+      operation: decision.operation,
+      failures: FAILURES_TO_SUSPEND,
+      error: operation.error === undefined ? null : { code: operation.error.code, message: operation.error.message },
+    },
+  })
+}
+
+function outcomeOf({ state }: OperationRecord): 'ran' | 'failed' | 'cancelled' {
+  if (state === 'succeeded') return 'ran'
+  return state === 'cancelled' ? 'cancelled' : 'failed'
+}
+
+type Gain = Pick<
+  PolicyDecisionsTable,
+  'score_before' | 'score_after' | 'files_removed' | 'delete_files_removed' | 'bytes_freed' | 'bytes_rewritten'
+>
+
+/** The difference of the healths that the ledger has from before and after. */
+function gainOf({ healthBefore, healthAfter, bytesRead, result }: OperationRecord): Gain {
+  const figure = (health: unknown, name: string): number | undefined => {
+    if (typeof health !== 'object' || health === null || !(name in health)) return undefined
+    const value: unknown = Object.entries(health).find(([key]) => key === name)?.[1]
+    return typeof value === 'number' ? value : undefined
+  }
+  const difference = (name: string): number | null => {
+    const [before, after] = [figure(healthBefore, name), figure(healthAfter, name)]
+    return before === undefined || after === undefined ? null : before - after
+  }
+  return {
+    score_before: figure(healthBefore, 'score') ?? null,
+    score_after: figure(healthAfter, 'score') ?? null,
+    files_removed: figure(result, 'deleted_files_count') ?? difference('data_file_count'),
+    delete_files_removed: difference('delete_file_count'),
+    bytes_freed: figure(result, 'freed_bytes') ?? difference('total_size_bytes'),
+    bytes_rewritten: bytesRead ?? null,
+  }
+}
+
+/** Whether the table has another snapshot, fewer snapshots or fewer files than before. */
+function hasEffect({ healthBefore, healthAfter, snapshotId, baseSnapshotId }: OperationRecord, gain: Gain): boolean {
+  if (snapshotId !== undefined && snapshotId !== baseSnapshotId) return true
+  if ((gain.files_removed ?? 0) > 0) return true
+  return JSON.stringify(healthBefore) !== JSON.stringify(healthAfter)
+}
+
+/** Runs that are known to the process, by table. */
+export async function busyTables(decisions: DecisionStore, operations: OperationStore): Promise<Map<string, string>> {
+  const busy = new Map<string, string>()
+  for (const { table_name: table, policy_name: name } of await decisions.running()) {
+    busy.set(table, `the policy ${name} runs an operation on the table`)
+  }
+  for (const { table, kind, requestedBy } of await operations.listUnsettled()) {
+    busy.set(table, `${kind} by ${requestedBy} runs on the table`)
+  }
+  return busy
+}

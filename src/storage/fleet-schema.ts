@@ -1,0 +1,119 @@
+/** The health index: the latest known health of each table of the catalog. */
+export interface TableHealthTable {
+  table_name: string
+  namespace: string
+  table_uuid: string
+  /** The metadata file that was measured. */
+  metadata_location: string
+  measured_at: string
+  /** NULL when the table could not be read; then the counts are 0. */
+  score: number | null
+  band: string
+  problem: string | null
+  data_file_count: number
+  total_size_bytes: number
+  small_file_count: number
+  delete_file_count: number
+  /** Deleted records per million records. */
+  deleted_ppm: number
+  snapshot_count: number
+  manifest_count: number
+  partition_count: number
+  record_count: number
+  held_bytes: number
+  /** The table's last sequence number: grows by one with each commit that adds a snapshot. */
+  sequence_number: number
+  /** The last commit that changed rows. */
+  last_commit_ms: number | null
+  freshness_target: string | null
+  freshness_ms: number | null
+  /** 0 or 1, as the next two. */
+  is_stale: number
+  is_unhealthy: number
+  is_off: number
+  actions_json: string
+}
+
+/** How the health of a table changed; the last sample of a slot is kept. */
+export interface TableHealthSamplesTable {
+  table_uuid: string
+  kind: 'commit' | 'day'
+  /** A minute or a day, as the start of an RFC 3339 time. */
+  slot: string
+  at: string
+  score: number
+  data_file_count: number
+  total_size_bytes: number
+  small_file_count: number
+  delete_file_count: number
+  snapshot_count: number
+}
+
+/** Work that one process at a time does, by its name. */
+export interface LeasesTable {
+  name: string
+  /** See `InstancesTable`. */
+  owner: number
+  until_ms: number
+}
+
+export interface PoliciesTable {
+  id: string
+  name: string
+  settings_json: string
+  managed_by: string | null
+  /** Starts at 1; each change increases it by one. */
+  revision: number
+  created_by: string
+  created_at: string
+  updated_at: string
+}
+
+/** What a policy decided about an operation on a table; at most one per table is `running`, enforced by an index. */
+export interface PolicyDecisionsTable {
+  id: string
+  policy_id: string
+  policy_name: string
+  table_name: string
+  operation: string
+  outcome: string
+  reason: string
+  detail: string
+  operation_id: string | null
+  /** The process that runs it; see `InstancesTable`. */
+  instance_id: number | null
+  planned_bytes: number | null
+  projected_score: number | null
+  score_before: number | null
+  score_after: number | null
+  files_removed: number | null
+  delete_files_removed: number | null
+  bytes_freed: number | null
+  bytes_rewritten: number | null
+  not_before: string | null
+  /** How often in a row it was decided like this. */
+  repeated: number
+  created_at: string
+  updated_at: string
+}
+
+/** What a policy knows of one of its operations on a table; times in ms since the epoch. */
+export interface PolicyTableStatesTable {
+  policy_id: string
+  table_name: string
+  operation: string
+  last_run_ms: number | null
+  /** The table's sequence number after the last run. */
+  last_sequence: number | null
+  /** When its schedule was last acted upon. */
+  considered_ms: number | null
+  /** It is not considered before this time. */
+  not_before_ms: number | null
+  /** Runs in a row that changed nothing. */
+  without_effect: number
+  /** Runs in a row that failed. */
+  failures: number
+  is_suspended: number
+  /** The last decision. */
+  decision_id: string | null
+}
