@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { FAIR_SCORE, RECOVERED_SCORE } from '../../../domain/tables/health-band.ts'
@@ -88,7 +87,7 @@ class Indexer implements HealthIndexer {
   readonly #inspector = createTableInspector()
   readonly #stopping = new AbortController()
   /** Tables that an event named: measured although they were measured a moment ago. */
-  readonly #urgent = new LRUCache<string, true>({ max: 1000 })
+  readonly #urgent = new Set<string>()
   #woken = new AbortController()
   #loop: Promise<unknown> | undefined
   #checkedAt: string | undefined
@@ -136,7 +135,7 @@ class Indexer implements HealthIndexer {
         for await (const { type, data } of this.#deps.feed.follow(undefined, signal)) {
           if (!WAKING_EVENTS.test(type)) continue
           const table = data['table']
-          if (typeof table === 'string') this.#urgent.set(table, true)
+          if (typeof table === 'string') this.#urgent.add(table)
           this.#woken.abort()
         }
       } catch (error) {

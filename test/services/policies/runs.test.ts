@@ -1,0 +1,164 @@
+import { afterEach, describe, expect, it } from 'vitest'
+import type { Engine } from '../../../src/engines/engine.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { sleep, until } from '../../support/waiting.ts'
+
+const HOUR_MS = 3_600_000
+
+/** A service whose clock can be moved, and whose engine fails or waits when a test says so. */
+async function lab(events = { commits: 30, filesPerCommit: 1, rowsPerFile: 10 }) {
+  let offset = 0
+  const engineState = { isFailing: false, isStuck: false, rewrites: 0 }
+  const service = await startTestService({
+    events,
+    overrides: {
+      now: () => new Date(Date.now() + offset),
+      fleet: { index: { pollMs: 20, remeasureMs: 0 }, policyTickMs: 30 },
+      wrapEngine: (engine): Engine => ({
+        ...engine,
+        rewrite: async (task, options) => {
+          engineState.rewrites += 1
+          if (engineState.isFailing) throw new Error('the engine failed')
+          if (engineState.isStuck) {
+            await until(() => options?.signal?.aborted, 'an end of the operation')
+            options?.signal?.throwIfAborted()
+          }
+          return engine.rewrite(task, options)
+        },
+        close: () => engine.close(),
+        ping: () => engine.ping(),
+      }),
+    },
+  })
+  return { service, engineState, advance: (ms: number) => (offset += ms) }
+}
+
+const POLICY = {
+  name: 'always',
+  tables: ['*'],
+  operations: [{ operation: 'compact' }],
+  when: { small_files_over: 5 },
+  mode: 'active',
+}
+
+describe('runs of a policy', () => {
+  let service: TestService | undefined
+  afterEach(() => service?.close())
+
+  const decisions = async (id: string) => (await service?.get(`/api/policies/${id}/decisions`))?.body.decisions
+  const create = async (change = {}) => (await service?.post('/api/policies', { ...POLICY, ...change }))?.body.id
+  const operations = async () => (await service?.get('/api/operations'))?.body.operations
+  const ended = (id: string, outcome: string, count: number) =>
+    until(
+      async () => (await decisions(id)).filter((one: { outcome: string }) => one.outcome === outcome).length >= count,
+      async () => `${count} of ${outcome}: ${JSON.stringify(await decisions(id))}`,
+      15_000,
+    )
+
+  it('are suspended after three failures, until they are resumed', async () => {
+    const { advance, engineState, service: started } = await lab()
+    service = started
+    engineState.isFailing = true
+    const id = await create()
+    for (const count of [1, 2, 3]) {
+      await ended(id, 'failed', count)
+      advance(2 * HOUR_MS)
+    }
+    await sleep(300)
+    expect(engineState.rewrites).toBe(3)
+    expect((await service.get(`/api/policies/${id}`)).body.suspended_tables).toBe(1)
+    const { body } = await service.get('/api/events?type=policy.suspended')
+    expect(body.events).toHaveLength(1)
+    expect(body.events[0].data).toMatchObject({ policy: 'always', table: 'demo.events', failures: 3 })
+    engineState.isFailing = false
+    const resumed = await service.post(`/api/policies/${id}/resume`, { table: 'demo.events' })
+    expect(resumed.body.resumed_tables).toEqual(['demo.events'])
+    await ended(id, 'ran', 1)
+  })
+
+  it('end when a person starts an operation on the table', async () => {
+    const { advance, engineState, service: started } = await lab()
+    service = started
+    engineState.isStuck = true
+    const id = await create()
+    await until(() => engineState.rewrites === 1)
+    engineState.isStuck = false
+    const answer = await service.post('/api/compact', { table: 'demo.events' })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    await ended(id, 'cancelled', 1)
+    const found = (await operations()).map((one: { requested_by: string; state: string }) => [
+      one.requested_by,
+      one.state,
+    ])
+    expect(found).toContainEqual(['policy:always', 'cancelled'])
+    advance(2 * HOUR_MS)
+    await sleep(200)
+    expect((await service.get(`/api/policies/${id}`)).body.suspended_tables).toBe(0)
+  })
+
+  it('wait while a person’s operation runs', async () => {
+    const { engineState, service: started } = await lab()
+    service = started
+    engineState.isStuck = true
+    const mine = service.post('/api/compact', { table: 'demo.events' })
+    await until(() => engineState.rewrites === 1)
+    const id = await create()
+    const decision = await until(async () =>
+      (await decisions(id)).find(({ reason }: { reason: string }) => reason === 'table_busy'),
+    )
+    expect(decision.detail).toMatch(/compact by \w+ runs on the table/)
+    const [running] = await operations()
+    engineState.isStuck = false
+    await service.call('DELETE', `/api/operations/${running.id}`)
+    await mine
+    await ended(id, 'ran', 1)
+  })
+
+  it('have a longer cooldown when they change nothing', async () => {
+    const { advance, service: started } = await lab({ commits: 2, filesPerCommit: 1, rowsPerFile: 10 })
+    service = started
+    // orphan removal finds nothing: it is skipped before the ledger has it, and waits for its cooldown
+    const id = await create({
+      operations: [{ operation: 'remove_orphans' }],
+      when: { snapshots_over: 0 },
+      cooldown: '1 hour',
+    })
+    await ended(id, 'skipped', 1)
+    await sleep(200)
+    expect(await decisions(id)).toHaveLength(2)
+    advance(HOUR_MS + 1000)
+    await ended(id, 'skipped', 2)
+    expect(await operations()).toEqual([])
+  })
+
+  it('leave a table alone that is off, also when the index does not know it yet', async () => {
+    const { service: started } = await lab()
+    service = started
+    const catalog = service.context.app.catalog.current()
+    const identifier = { namespace: ['demo'], name: 'events' }
+    const outcome = await catalog.commit(identifier, {
+      requirements: [],
+      updates: [{ action: 'set-properties', updates: { 'lockhouse.maintenance': 'off' } }],
+    })
+    expect(outcome.kind).toBe('committed')
+    const id = await create()
+    await until(async () => (await service?.get('/api/table/demo.events/policy'))?.body.is_off === true)
+    await sleep(200)
+    expect(await operations()).toEqual([])
+    const found = await decisions(id)
+    expect(found.every(({ outcome: what }: { outcome: string }) => what === 'skipped')).toBe(true)
+  })
+
+  it('that a crash interrupted are settled by the next start, and counted once', async () => {
+    const { engineState, service: started } = await lab()
+    service = started
+    engineState.isStuck = true
+    const id = await create()
+    await until(() => engineState.rewrites === 1)
+    engineState.isStuck = false
+    await service.restart()
+    await until(async () => (await decisions(id)).every(({ outcome }: { outcome: string }) => outcome !== 'running'))
+    const states = (await operations()).map(({ state }: { state: string }) => state)
+    expect(states.filter((state: string) => state === 'running')).toEqual([])
+  })
+})
