@@ -50,7 +50,8 @@ async function measureFrames(folder: string): Promise<void> {
     const bytes = await firstLoad(browser, house)
     const { page } = await visit(browser)
     await page.goto(house.link)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
+    await page.goto(`${house.url}/tables`)
     const measured = [await blank(page), ...(await tables(page)), ...(await pipelines(page, house))]
     report(bytes, measured)
   } finally {
@@ -103,12 +104,12 @@ async function measureBlocking(folder: string): Promise<void> {
 
 async function blockingRows(
   browser: Browser,
-  { url, link }: House,
+  { url, link, start }: House,
   pages: readonly MeasuredPage[],
 ): Promise<readonly (readonly string[])[]> {
   const { page, close } = await visit(browser)
   await page.goto(link)
-  await page.waitForURL(`${url}/tables`)
+  await page.waitForURL(start)
   const rows: string[][] = []
   for (const { name, path, text } of pages.filter((one) => one.name.includes(process.argv[3] ?? ''))) {
     note(name)

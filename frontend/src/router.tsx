@@ -5,6 +5,7 @@ import { designerNav, designerRoutes } from './features/designer/routes.tsx'
 import { environmentsNav, environmentsRoutes } from './features/environments/routes.tsx'
 import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
 import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
+import { overviewNav, overviewRoutes } from './features/overview/routes.tsx'
 import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
 import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
 import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
@@ -15,6 +16,7 @@ import { rootRoute } from './root.tsx'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
 
 const NAV = [
+  ...overviewNav,
   ...tablesNav,
   ...agentNav,
   ...notebooksNav,
@@ -42,13 +44,14 @@ const homeRoute = createRoute({
   getParentRoute: () => rootRoute,
   path: '/',
   beforeLoad: () => {
-    throw redirect({ to: '/tables' })
+    throw redirect({ to: '/overview' })
   },
 })
 
 const routeTree = rootRoute.addChildren([
   homeRoute,
   signInRoute,
+  ...overviewRoutes(rootRoute),
   ...tablesRoutes(rootRoute),
   ...pipelinesRoutes(rootRoute),
   ...designerRoutes(rootRoute),

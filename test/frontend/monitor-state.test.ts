@@ -14,7 +14,7 @@ import { chartPoints } from '../../frontend/src/features/pipelines/monitor/chart
 import { currentRate, isLagKnown } from '../../frontend/src/features/pipelines/pipeline-life.ts'
 import { isIdle } from '../../frontend/src/features/pipelines/monitor/sample.ts'
 import { RingBuffer } from '../../frontend/src/features/pipelines/monitor/ring-buffer.ts'
-import { sparklinePath } from '../../frontend/src/features/pipelines/monitor/sparkline-path.ts'
+import { sparklinePath } from '../../frontend/src/components/chart/sparkline-path.ts'
 
 function progress(second: number, rows = 10, lagRows = 0): PipelineProgress {
   const lag = { snapshots: 0, files: 0, rows: lagRows, bytes: 0, seconds: lagRows }
@@ -264,14 +264,15 @@ describe('the list', () => {
 
 describe('a sparkline', () => {
   it('runs from left to right on a scale that begins at 0', () => {
-    expect(sparklinePath([0, 10, 5], 100, 20)).toBe('M0,20L50,0L100,10')
-    expect(sparklinePath([0, 0], 10, 4)).toBe('M0,4L10,4')
-    expect(sparklinePath([1], 10, 4)).toBe('')
+    expect(sparklinePath([0, 10, 5], { width: 100, height: 20 })).toBe('M0,20L50,0L100,10')
+    expect(sparklinePath([0, 0], { width: 10, height: 4 })).toBe('M0,4L10,4')
+    expect(sparklinePath([50, 50], { width: 10, height: 4, top: 100 })).toBe('M0,2L10,2')
+    expect(sparklinePath([1], { width: 10, height: 4 })).toBe('')
   })
 
   it('has gaps where nothing was read, and dots for single values', () => {
-    expect(sparklinePath([null, 10, null, 5, 10], 100, 20)).toBe('M25,0h0M75,10L100,0')
-    expect(sparklinePath([null, null], 10, 4)).toBe('')
+    expect(sparklinePath([null, 10, null, 5, 10], { width: 100, height: 20 })).toBe('M25,0h0M75,10L100,0')
+    expect(sparklinePath([null, null], { width: 10, height: 4 })).toBe('')
   })
 })
 

@@ -34,12 +34,12 @@ describe('addresses', () => {
 
   test.each([
     ['/tables/demo.orders?tab=health', '/tables/demo.orders?tab=health'],
-    ['//evil.example/', '/tables'],
-    ['/\\evil.example', '/tables'],
-    ['https://evil.example', '/tables'],
-    ['javascript:alert(1)', '/tables'],
-    ['/sign-in?next=/sign-in', '/tables'],
-    [undefined, '/tables'],
+    ['//evil.example/', '/overview'],
+    ['/\\evil.example', '/overview'],
+    ['https://evil.example', '/overview'],
+    ['javascript:alert(1)', '/overview'],
+    ['/sign-in?next=/sign-in', '/overview'],
+    [undefined, '/overview'],
   ])('after sign-in %j leads to %s', (next, path) => {
     expect(innerPath(next)).toBe(path)
   })

@@ -33,7 +33,7 @@ describe.skipIf(chromiumPath === undefined)('deployments on the web page', { tim
     const { page, complaints: heard } = await visit(browser)
     complaints.push(heard)
     await page.goto(`${house.url}/#token=${token}`)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
     return page
   }
   const deploymentIn = async (environment: string) =>

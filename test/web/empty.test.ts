@@ -4,6 +4,7 @@ import { useJourney } from './support/journey.ts'
 
 /** Pages without data, their message, and the first action that they offer. */
 const PAGES: readonly (readonly [string, string, string | undefined])[] = [
+  ['/overview', 'No tables yet', undefined],
   ['/tables', 'No tables yet', 'Register table'],
   ['/pipelines', 'No pipelines yet', undefined],
   ['/definitions', 'No definitions yet', 'New definition'],

@@ -126,7 +126,7 @@ describe.skipIf(chromiumPath === undefined)('environments on the web page', () =
 
   it('can be found and changed with the keyboard', async () => {
     const page = await journey.signIn()
-    await page.getByRole('link', { name: 'events' }).waitFor()
+    await page.getByRole('link', { name: 'Tables', exact: true }).waitFor()
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox', { name: 'Find a table or page' }).waitFor()
     await page.keyboard.type('environ')

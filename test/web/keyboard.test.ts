@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
   })
 
   it('includes the search, which announces the selected entry and restores the focus', async () => {
-    const page = await journey.signIn()
+    const page = await journey.openTables()
     const filter = page.getByPlaceholder('Filter by name')
     await filter.focus()
     await page.keyboard.press('Control+k')
@@ -66,7 +66,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
   })
 
   it('includes the skip link and the rows of a list', async () => {
-    const page = await journey.signIn()
+    const page = await journey.openTables()
     await page.getByRole('link', { name: 'events' }).waitFor()
     await page.keyboard.press('Tab')
     expect(await hasFocus(page, page.getByRole('link', { name: 'Skip to content' }))).toBe(true)

@@ -9,7 +9,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
   const journey = useJourney()
 
   it('opens the search with Ctrl K, also from inside a field', async () => {
-    const page = await journey.signIn()
+    const page = await journey.openTables()
     await page.getByPlaceholder('Filter by name').click()
     await page.keyboard.press('Control+k')
     await page.getByRole('dialog').getByRole('combobox').waitFor()

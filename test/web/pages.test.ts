@@ -47,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
     const atTheDoor = await accessibilityBreaches(page)
     if (atTheDoor.length > 0) found['sign-in'] = atTheDoor
     await page.goto(house.link)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
     for (const [name, path, text] of PAGES) {
       await page.goto(house.url + path(scene))
       const complete = page.getByText(text).filter({ visible: true }).first()

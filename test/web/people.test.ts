@@ -26,7 +26,7 @@ describe.skipIf(chromiumPath === undefined)('user tasks on the web page', () => 
     const opened = await visit(browser)
     visits.push(opened)
     await opened.page.goto(`${house.url}/#token=${token}`)
-    await opened.page.waitForURL(`${house.url}/tables`)
+    await opened.page.waitForURL(house.start)
     return opened.page
   }
 

@@ -17,7 +17,7 @@ describe.skipIf(chromiumPath === undefined)('a designed pipeline on the web page
     const { page, complaints: heard } = await visit(browser)
     complaints.push(heard)
     await page.goto(`${house.url}/#token=${token}`)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
     return page
   }
   const environments = async (): Promise<readonly string[]> => {

@@ -18,8 +18,9 @@ describe.skipIf(chromiumPath === undefined)('tables on the web page', () => {
   it('are reachable from the first link, and can be compacted', async () => {
     const { page, complaints, close } = await visit(browser)
     await page.goto(house.link)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
     expect(page.url()).not.toContain('token')
+    await page.getByRole('link', { name: 'Tables', exact: true }).click()
     await page.getByRole('link', { name: 'events' }).click()
     await page.getByRole('tab', { name: 'Health' }).click()
     await page.getByText('240 data files (2.6 MiB) become 1').first().waitFor()

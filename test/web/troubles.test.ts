@@ -18,7 +18,7 @@ describe.skipIf(chromiumPath === undefined)('the web page under double clicks, k
   async function arrive(path: string): Promise<Page> {
     const { page } = await visit(browser)
     await page.goto(house.link)
-    await page.waitForURL(`${house.url}/tables`)
+    await page.waitForURL(house.start)
     await page.goto(house.url + path)
     return page
   }

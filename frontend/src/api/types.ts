@@ -9,6 +9,7 @@ import type * as definitions from '../../../src/schemas/definitions.ts'
 import type * as deployments from '../../../src/schemas/deployments.ts'
 import type * as environments from '../../../src/schemas/environments.ts'
 import type * as governance from '../../../src/schemas/governance.ts'
+import type * as healthIndex from '../../../src/schemas/tables/health-index.ts'
 import type * as maintenance from '../../../src/schemas/tables/maintenance.ts'
 import type * as monitor from '../../../src/schemas/monitor.ts'
 import type * as nodeTypes from '../../../src/schemas/node-types.ts'
@@ -44,6 +45,10 @@ export type PartitionList = z.infer<typeof tables.partitionList>
 export type Partition = PartitionList['partitions'][number]
 export type HistoryList = z.infer<typeof tables.historyList>
 export type HistoryEntry = HistoryList['history'][number]
+export type HealthIndex = z.infer<typeof healthIndex.healthIndex>
+export type IndexedTable = healthIndex.IndexedTableView
+export type HealthHistory = z.infer<typeof healthIndex.healthHistory>
+export type HealthSample = HealthHistory['samples'][number]
 export type RegisterRequest = z.infer<typeof tables.registerRequest>
 
 export type OperationResult = z.infer<typeof maintenance.operationResult>
@@ -56,6 +61,7 @@ export type OperationState = Operation['state']
 export type StartPipelineRequest = z.infer<typeof pipelines.startPipelineRequest>
 export type Pipeline = z.infer<typeof pipelines.pipeline>
 export type PipelineProgress = z.infer<typeof pipelines.pipelineProgress>
+export type PipelineList = z.infer<typeof pipelines.pipelineList>
 export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>

@@ -18,6 +18,7 @@ import {
   IconDownload,
   IconFileText,
   IconInfoCircle,
+  IconLayoutDashboard,
   IconLayoutGrid,
   IconListDetails,
   IconMaximize,
@@ -56,6 +57,7 @@ function pageIcon(Drawing: Icon) {
   }
 }
 
+export const OverviewIcon = pageIcon(IconLayoutDashboard)
 export const TablesIcon = pageIcon(IconTable)
 export const PipelineIcon = pageIcon(IconActivity)
 export const DesignerIcon = pageIcon(IconSchema)

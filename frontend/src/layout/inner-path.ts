@@ -1,5 +1,5 @@
-/** A path of this page from an untrusted URL; the tables page for other sites. */
+/** A path of this page from an untrusted URL; the overview for other sites. */
 export function innerPath(next: string | undefined): string {
   const inside = next !== undefined && /^\/(?![/\\])/.test(next) && !next.startsWith('/sign-in')
-  return inside ? next : '/tables'
+  return inside ? next : '/overview'
 }

@@ -1,5 +1,6 @@
 /** Names of pages in the navigation. */
 export const labels = {
+  overview: 'Overview',
   approvals: 'Approvals',
   environments: 'Environments',
   agent: 'Agent',

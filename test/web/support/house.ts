@@ -13,6 +13,8 @@ const START_LIMIT_MS = 120_000
 /** The real service in a process of its own, with the built web page and the demo lakehouse, as `npm start` runs it. */
 export interface House {
   readonly url: string
+  /** Where signing in leads to. */
+  readonly start: string
   /** The link that the first start prints: signs in as the first lead. */
   readonly link: string
   /** Token of the first lead, `admin`. */
@@ -60,6 +62,7 @@ export async function startHouse({ env = {} }: HouseOptions = {}): Promise<House
   }
   return {
     url,
+    start: `${url}/overview`,
     link,
     token,
     call,

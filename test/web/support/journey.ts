@@ -8,6 +8,8 @@ export interface Journey {
   readonly house: House
   /** A separate window, signed in with the token of a user; by default that of the first lead. */
   signIn(token?: string, options?: VisitOptions): Promise<Page>
+  /** The same, on the list of tables. */
+  openTables(): Promise<Page>
   /** A window that is not signed in. */
   arrive(options?: VisitOptions): Promise<Page>
 }
@@ -43,15 +45,21 @@ export function useJourney(options: () => Promise<HouseOptions> | HouseOptions =
     visits.push(opened)
     return opened.page
   }
+  const signIn: Journey['signIn'] = async (token = started().token, look = {}) => {
+    const page = await arrive(look)
+    await page.goto(`${started().url}/#token=${token}`)
+    await page.waitForURL(started().start)
+    return page
+  }
   return {
     get house() {
       return started()
     },
     arrive,
-    async signIn(token = started().token, look = {}) {
-      const page = await arrive(look)
-      await page.goto(`${started().url}/#token=${token}`)
-      await page.waitForURL(`${started().url}/tables`)
+    signIn,
+    async openTables() {
+      const page = await signIn()
+      await page.goto(`${started().url}/tables`)
       return page
     },
   }

@@ -1,53 +1,75 @@
-import { type ReactNode, useContext } from 'react'
-import type { TableHealth, TableListItem } from '../../api/types.ts'
+import type { ReactNode } from 'react'
+import type { IndexedTable } from '../../api/types.ts'
+import { Sparkline } from '../../components/chart/sparkline.tsx'
 import { ScoreBar } from '../../components/status/score.tsx'
-import { errorText } from '../../components/status/states.tsx'
 import { formatPlural } from '../../components/text/units.ts'
 import { common, operations } from '../../strings/common.ts'
 import { tables as words } from '../../strings/tables.ts'
+import { measured, type TableRow } from './table-row.ts'
 import classes from './tables.module.css'
-import { HealthOfRow, useKnownHealth } from './use-health.ts'
+import { useKnownHistory } from './history/use-known.ts'
 
-/** Requests the health of a table once for all cells of its row. */
-export function HealthScope({ row, children }: { readonly row: TableListItem; readonly children: ReactNode }) {
-  return <HealthOfRow value={useKnownHealth(row.table)}>{children}</HealthOfRow>
+interface CellProps {
+  readonly row: TableRow
 }
 
-/** A figure of a table's health, once it is known; a grey bar while it is not. */
-export function HealthCell({ show }: { readonly show: (health: TableHealth) => ReactNode }) {
-  const { health, error } = useContext(HealthOfRow)
+interface HealthCellProps extends CellProps {
+  readonly show: (health: IndexedTable) => ReactNode
+}
+
+/** A figure of a table's health; a grey bar while it is not known, a dash for a table that cannot be read. */
+export function HealthCell({ row, show }: HealthCellProps) {
+  const health = measured(row)
   if (health) return <span>{show(health)}</span>
-  return error === undefined ? <Pending /> : <span className={classes.dim}>{common.unknown}</span>
+  return isPending(row) ? <Pending /> : <span className={classes.dim}>{common.unknown}</span>
 }
 
 /** The score of a table, or that it cannot be read. */
-export function TableScore() {
-  const { health, error } = useContext(HealthOfRow)
-  if (health) return <ScoreBar score={health.score} />
-  if (error === undefined) return <Pending />
+export function TableScore({ row }: CellProps) {
+  const { health } = row
+  if (health === undefined) return <HealthCell row={row} show={() => null} />
+  if (health.score !== null) return <ScoreBar score={health.score} />
   return (
-    <span className={classes.bad} title={errorText(error)}>
+    <span className={classes.bad} title={health.problem ?? undefined}>
       {words.unreadable}
     </span>
   )
 }
 
-/** A short recommendation for a table. */
-export function TableAdvice() {
-  const { health, error } = useContext(HealthOfRow)
-  if (error !== undefined) return <span className={classes.dim}>{errorText(error)}</span>
-  if (!health) return <Pending />
-  if (health.actions.length === 0) return <span className={classes.dim}>{words.nothingToDo}</span>
-  return <span title={health.recommendation}>{health.actions.map(shortAdvice).join(' · ')}</span>
+/** The operations that are recommended for a table. */
+export function TableAdvice({ row }: CellProps) {
+  const { health } = row
+  if (health === undefined) return <HealthCell row={row} show={() => null} />
+  if (health.problem !== null) return <span className={classes.dim}>{health.problem}</span>
+  if (health.recommended.length === 0) return <span className={classes.dim}>{words.nothingToDo}</span>
+  return <span>{health.recommended.map((name) => operations.names[name] ?? name).join(' · ')}</span>
 }
 
-function shortAdvice({ operation, projected }: TableHealth['actions'][number]): string {
-  const before = projected['rewritten_data_files_count']
-  const after = projected['added_data_files_count']
-  if (operation === 'compact' && typeof before === 'number' && typeof after === 'number') {
-    return words.adviceFiles(formatPlural(before, 'file'), String(after))
+/** The scores after the last commits of a table. */
+export function TableTrend({ table }: { readonly table: string }) {
+  const { samples, error } = useKnownHistory(table)
+  if (error !== undefined) return <span className={classes.dim}>{common.unknown}</span>
+  if (samples === undefined) return <Pending />
+  const scores = samples.map(({ score }) => score).toReversed()
+  const [first] = scores
+  const last = scores.at(-1)
+  if (first === undefined || last === undefined || scores.length < 2) {
+    return (
+      <span className={classes.dim} title={words.onlyOne}>
+        {common.unknown}
+      </span>
+    )
   }
-  return operations.names[operation] ?? operation
+  const label = words.trend({ table, samples: formatPlural(scores.length, 'sample'), from: first, to: last })
+  return (
+    <span title={label}>
+      <Sparkline values={scores} label={label} width={72} top={100} />
+    </span>
+  )
+}
+
+function isPending({ health, failed }: TableRow): boolean {
+  return health === undefined && !failed
 }
 
 function Pending() {

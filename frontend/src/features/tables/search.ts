@@ -19,6 +19,17 @@ export interface ListSearch {
   readonly q?: string
   readonly namespace?: string
   readonly sort?: string
+  readonly health?: HealthFilter
+}
+
+/** The filters by health, in the order of the menu. */
+export const HEALTH_FILTERS = ['poor', 'fair', 'good', 'unknown', 'stale'] as const
+
+export type HealthFilter = (typeof HEALTH_FILTERS)[number]
+
+/** Whether a filter names a band of the health index. */
+export function isBand(filter: HealthFilter): filter is Exclude<HealthFilter, 'stale'> {
+  return filter !== 'stale'
 }
 
 /** The search parameters of a table page. */
@@ -40,7 +51,13 @@ type Given = Readonly<Record<string, unknown>>
 
 /** Parses the search parameters of the table list. */
 export function parseListSearch(given: Given): ListSearch {
-  return { ...text(given, 'q'), ...text(given, 'namespace'), ...text(given, 'sort') }
+  const health = HEALTH_FILTERS.find((name) => name === given['health'])
+  return {
+    ...text(given, 'q'),
+    ...text(given, 'namespace'),
+    ...text(given, 'sort'),
+    ...(health === undefined ? {} : { health }),
+  }
 }
 
 /** The search of a table's page out of what an address holds; the first tab is not written. */

@@ -1,77 +1,122 @@
-import type { TableListItem } from '../../api/types.ts'
 import type { ColumnSpec } from '../../components/table/columns.ts'
-import { HealthCell, TableAdvice, TableScore } from './health-cells.tsx'
-import { RelativeTime } from '../../time/relative-time.tsx'
+import type { IndexedTable } from '../../api/types.ts'
 import { RowLink } from '../../components/row-link.tsx'
-import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { formatBytes, formatCount, formatPercent, formatPlural } from '../../components/text/units.ts'
+import { RelativeTime } from '../../time/relative-time.tsx'
 import { tables as words } from '../../strings/tables.ts'
-import { healthStore } from './health-store.ts'
+import { SelectCell } from './bulk/select-cell.tsx'
+import { HealthCell, TableAdvice, TableScore, TableTrend } from './health-cells.tsx'
+import { measured, type TableRow } from './table-row.ts'
 import classes from './tables.module.css'
 
-/** Columns that the list can be sorted by only as far as health is known. */
-export const HEALTH_SORTS: readonly string[] = ['score', 'files', 'size', 'changed']
+type Column = ColumnSpec<TableRow>
 
-const healthOf = ({ table }: TableListItem) => healthStore.get(table).health
+const NAME: Column = {
+  id: 'table',
+  header: words.columns.table,
+  width: 'minmax(140px, 1.5fr)',
+  sortValue: ({ table }) => table,
+  cell: ({ table, name, namespace }) => (
+    <RowLink path={`/tables/${encodeURIComponent(table)}`} title={table}>
+      <span className={classes.dim}>{namespace}.</span>
+      {name}
+    </RowLink>
+  ),
+}
 
-/** Columns of the table list; all but the name are read while a row is in view. */
-export const tableColumns: readonly ColumnSpec<TableListItem>[] = [
-  {
-    id: 'table',
-    header: words.columns.table,
-    width: 'minmax(150px, 1.5fr)',
-    sortValue: ({ table }) => table,
-    cell: ({ table, name, namespace }) => (
-      <RowLink path={`/tables/${encodeURIComponent(table)}`} title={table}>
-        <span className={classes.dim}>{namespace}.</span>
-        {name}
-      </RowLink>
-    ),
-  },
-  {
-    id: 'score',
-    header: words.columns.score,
-    width: '120px',
-    sortValue: (row) => healthOf(row)?.score,
-    cell: () => <TableScore />,
-  },
-  {
-    id: 'files',
-    header: words.columns.files,
-    width: '96px',
-    align: 'end',
-    highFirst: true,
-    hideOnPhone: true,
-    sortValue: (row) => healthOf(row)?.data_file_count,
-    cell: () => <HealthCell show={({ data_file_count }) => formatCount(data_file_count)} />,
-  },
-  {
-    id: 'size',
-    header: words.columns.size,
-    width: '96px',
-    align: 'end',
-    highFirst: true,
-    hideOnPhone: true,
-    sortValue: (row) => healthOf(row)?.total_size_bytes,
-    cell: () => <HealthCell show={({ total_size_bytes }) => formatBytes(total_size_bytes)} />,
-  },
+const SCORE: Column = {
+  id: 'score',
+  header: words.columns.score,
+  width: '116px',
+  sortValue: (row) => measured(row)?.score,
+  cell: (row) => <TableScore row={row} />,
+}
+
+const TREND: Column = {
+  id: 'trend',
+  header: words.columns.trend,
+  width: '92px',
+  hideOnPhone: true,
+  hideOnNarrow: true,
+  cell: ({ table, health }) => (health === undefined ? null : <TableTrend table={table} />),
+}
+
+const ADVICE: Column = {
+  id: 'advice',
+  header: words.columns.advice,
+  width: 'minmax(120px, 1.5fr)',
+  hideOnPhone: true,
+  cell: (row) => <TableAdvice row={row} />,
+}
+
+/** Selects tables for an operation on all of them. */
+export const SELECT_COLUMN: Column = {
+  id: 'select',
+  header: words.columns.select,
+  headerHidden: true,
+  width: '36px',
+  cell: ({ table }) => <SelectCell table={table} />,
+}
+
+/** Columns of the table list without the selection; sorted by the figures of the health index. */
+export const tableColumns: readonly Column[] = [
+  NAME,
+  SCORE,
+  TREND,
+  figure('files', ({ data_file_count: files }) => files, { show: formatCount }),
+  figure('small', ({ small_file_count: files }) => files, { show: formatCount, hideOnNarrow: true }),
+  figure('deletes', ({ delete_ratio: ratio }) => ratio, {
+    show: formatPercent,
+    hideOnNarrow: true,
+    help: ({ delete_file_count: files }) => words.deletedHelp(formatPlural(files, 'delete file')),
+  }),
+  figure('size', ({ total_size_bytes: bytes }) => bytes, { show: formatBytes }),
+  figure('held', ({ held_bytes: bytes }) => bytes, {
+    show: formatBytes,
+    hideOnNarrow: true,
+    help: () => words.heldHelp,
+  }),
   {
     id: 'changed',
     header: words.columns.changed,
-    width: '112px',
+    width: '104px',
     align: 'end',
     highFirst: true,
     hideOnPhone: true,
-    sortValue: (row) => healthOf(row)?.last_updated_at,
-    cell: () => <HealthCell show={({ last_updated_at }) => <RelativeTime at={last_updated_at} />} />,
+    sortValue: (row) => measured(row)?.last_commit_at,
+    cell: (row) => <HealthCell row={row} show={({ last_commit_at: at }) => <RelativeTime at={at} />} />,
   },
-  {
-    id: 'advice',
-    header: words.columns.advice,
-    width: 'minmax(160px, 2fr)',
-    hideOnPhone: true,
-    cell: () => <TableAdvice />,
-  },
+  ADVICE,
 ]
 
 /** Columns that the list can be sorted by. */
 export const SORTABLE: readonly string[] = tableColumns.filter(({ sortValue }) => sortValue).map(({ id }) => id)
+
+interface FigureOptions {
+  readonly show: (value: number) => string
+  readonly help?: (health: IndexedTable) => string
+  readonly hideOnNarrow?: boolean
+}
+
+function figure(
+  id: 'files' | 'small' | 'deletes' | 'size' | 'held',
+  value: (health: IndexedTable) => number,
+  { show, help, hideOnNarrow = false }: FigureOptions,
+): Column {
+  return {
+    id,
+    header: words.columns[id],
+    width: '88px',
+    align: 'end',
+    highFirst: true,
+    hideOnPhone: true,
+    hideOnNarrow,
+    sortValue: (row) => {
+      const health = measured(row)
+      return health && value(health)
+    },
+    cell: (row) => (
+      <HealthCell row={row} show={(health) => <span title={help?.(health)}>{show(value(health))}</span>} />
+    ),
+  }
+}

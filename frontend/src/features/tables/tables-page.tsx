@@ -1,7 +1,8 @@
-import { Button, CloseButton, Select, TextInput } from '@mantine/core'
+import { Button, CloseButton, NativeSelect, Select, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { useCallback, useDeferredValue, useMemo } from 'react'
+import { useCallback, useDeferredValue, useMemo, useState } from 'react'
+import { wholeIndexQuery, type WholeIndex } from '../../api/health-index.ts'
 import { useCan } from '../../api/session.ts'
 import { tablesQuery } from '../../api/tables.ts'
 import type { TableListItem } from '../../api/types.ts'
@@ -9,91 +10,97 @@ import { DataTable } from '../../components/table/data-table.tsx'
 import { SearchIcon } from '../../components/icons.tsx'
 import { Page } from '../../components/page.tsx'
 import { formatSort, parseSort, type Sort } from '../../components/sorting.ts'
+import { Note } from '../../components/status/note.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { formatCount, formatPlural } from '../../components/text/units.ts'
 import { findByName } from '../../components/text/find-by-name.ts'
 import { tables as words } from '../../strings/tables.ts'
-import { HealthScope } from './health-cells.tsx'
-import { healthStore } from './health-store.ts'
+import { BulkBar } from './bulk/bulk-bar.tsx'
+import { BulkDialog } from './bulk/bulk-dialog.tsx'
+import type { BulkKind } from './bulk/bulk-run.ts'
+import { SelectionOfList, useSelection } from './bulk/selection.ts'
 import { RegisterDialog } from './register-dialog.tsx'
-import type { ListSearch } from './search.ts'
-import { HEALTH_SORTS, SORTABLE, tableColumns } from './table-columns.tsx'
+import { HEALTH_FILTERS, type HealthFilter, type ListSearch } from './search.ts'
+import { SELECT_COLUMN, SORTABLE, tableColumns } from './table-columns.tsx'
+import { fitsFilter, type TableRow, tableRows } from './table-row.ts'
 import classes from './tables.module.css'
-import { useHealthVersion } from './use-health.ts'
 
 const page = getRouteApi('/tables')
-/** A list of at most this many tables reads the health of all of them when it is sorted by health. */
-const MAX_READ_FOR_SORT = 500
+const COLUMNS_WITH_SELECTION = [SELECT_COLUMN, ...tableColumns]
 
-/** Every table of the catalog: search, health and last change. */
+/** Every table of the catalog: search, health and last commit. */
 export function TablesPage() {
   const list = useQuery(tablesQuery)
-  const canRegister = useCan('DataEngineer')
+  const canChange = useCan('DataEngineer')
   const count = list.data?.tables.length
   return (
     <Page
       title={words.title}
       aside={count !== undefined && <span className={classes.dim}>{formatCount(count)}</span>}
-      actions={canRegister && <RegisterDialog />}
+      actions={canChange && <RegisterDialog />}
       fill
     >
       {list.isPending && <Loading lines={10} />}
       {list.isError && <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
       {list.data?.tables.length === 0 && <Empty title={words.emptyTitle} detail={words.emptyDetail} />}
-      {list.data && list.data.tables.length > 0 && <TableList tables={list.data.tables} />}
+      {list.data && list.data.tables.length > 0 && <TableList tables={list.data.tables} canChange={canChange} />}
     </Page>
   )
 }
 
-function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
-  const { q = '', namespace, sort: sortText } = page.useSearch()
+interface TableListProps {
+  readonly tables: readonly TableListItem[]
+  /** Whether the caller may run operations. */
+  readonly canChange: boolean
+}
+
+function TableList({ tables, canChange }: TableListProps) {
+  const { q = '', namespace, sort: sortText, health } = page.useSearch()
   const navigate = useNavigate({ from: '/tables' })
-  const change = (part: ListSearch): void => {
-    void navigate({ search: (before) => ({ ...before, ...part }), replace: true })
+  const change = (part: { readonly [Name in keyof ListSearch]?: ListSearch[Name] | undefined }): void => {
+    void navigate({ search: (before) => ({ ...before, ...part }) as ListSearch, replace: true })
   }
   const sort = parseSort(sortText, SORTABLE) ?? { column: 'table', descending: false }
+  const index = useQuery(wholeIndexQuery)
+  const rows = useRows(tables, index)
   const wanted = useDeferredValue(q) // shows typed letters before thousands of names are filtered
   const shown = useMemo(() => {
-    const inside = namespace === undefined ? tables : tables.filter((table) => table.namespace === namespace)
-    return findByName(inside, wanted, ({ table }) => table)
-  }, [tables, namespace, wanted])
+    const fitting = rows.filter((row) => isInside(row, namespace) && fitsFilter(row, health))
+    return findByName(fitting, wanted, ({ table }) => table)
+  }, [rows, namespace, health, wanted])
   const open = useCallback(
     ({ table }: TableListItem) => void navigate({ to: '/tables/$table', params: { table } }),
     [navigate],
   )
-  const byHealth = HEALTH_SORTS.includes(sort.column)
-  const rows = useHealthSorted(shown, byHealth)
   return (
     <>
       <div className={classes.filters}>
         <NameFilter value={q} onChange={(text) => change({ q: text })} />
         <NamespaceFilter tables={tables} value={namespace} onChange={(name) => change({ namespace: name ?? '' })} />
+        <HealthSelect index={index.data} value={health} onChange={(filter) => change({ health: filter })} />
         {shown.length < tables.length && (
           <span className={classes.dim} role="status">
             {words.counted(formatPlural(tables.length, 'table'), formatCount(shown.length))}
           </span>
         )}
+        <IndexState index={index.data} failed={index.isError} />
       </div>
-      {byHealth && shown.length > MAX_READ_FOR_SORT && <SortedPartly tables={shown} />}
       {shown.length === 0 ? (
         <Empty
           title={words.noMatchTitle}
-          detail={words.noMatchDetail(q)}
+          detail={words.noMatchDetail}
           action={
-            <Button variant="default" onClick={() => change({ q: '', namespace: '' })}>
+            <Button variant="default" onClick={() => change({ q: '', namespace: '', health: undefined })}>
               {words.clearFilter}
             </Button>
           }
         />
       ) : (
-        <DataTable
-          label={words.title}
-          rows={rows}
-          rowKey={rowKey}
-          columns={tableColumns}
-          rowScope={HealthScope}
+        <SelectableTable
+          rows={shown}
+          canChange={canChange}
           sort={sort}
-          onSort={(next: Sort) => change({ sort: formatSort(next) })}
+          onSort={(next) => change({ sort: formatSort(next) })}
           onOpen={open}
         />
       )}
@@ -101,23 +108,100 @@ function TableList({ tables }: { readonly tables: readonly TableListItem[] }) {
   )
 }
 
-const rowKey = ({ table }: TableListItem): string => table
-
-/**
- * The rows; a new array when more health is known and the list is sorted by it. Large lists read only visible rows and are
- * not sorted again, so that rows do not move while the user scrolls.
- */
-function useHealthSorted(shown: readonly TableListItem[], byHealth: boolean): readonly TableListItem[] {
-  const readAll = byHealth && shown.length <= MAX_READ_FOR_SORT
-  const names = useMemo(() => (readAll ? shown.map(({ table }) => table) : undefined), [readAll, shown])
-  const version = useHealthVersion(names, readAll)
-  return useMemo(() => (byHealth && version >= 0 ? [...shown] : shown), [shown, byHealth, version])
+function isInside({ namespace }: TableListItem, wanted: string | undefined): boolean {
+  return wanted === undefined || namespace === wanted
 }
 
-function SortedPartly({ tables }: { readonly tables: readonly TableListItem[] }) {
-  useHealthVersion(undefined, true)
-  const known = tables.filter(({ table }) => healthStore.get(table).health !== undefined).length
-  return <p className={classes.note}>{words.sortedPartly(formatCount(known), formatCount(tables.length))}</p>
+interface IndexResult {
+  readonly data: WholeIndex | undefined
+  readonly isError: boolean
+}
+
+function useRows(tables: readonly TableListItem[], { data, isError }: IndexResult): readonly TableRow[] {
+  return useMemo(() => tableRows(tables, data?.tables ?? [], isError), [tables, data?.tables, isError])
+}
+
+interface SelectableTableProps {
+  readonly rows: readonly TableRow[]
+  readonly canChange: boolean
+  readonly sort: Sort
+  readonly onSort: (sort: Sort) => void
+  readonly onOpen: (row: TableRow) => void
+}
+
+/** The list, with the selection of tables for an operation on all of them. */
+function SelectableTable({ rows, canChange, sort, onSort, onOpen }: SelectableTableProps) {
+  const selection = useSelection()
+  const [started, setStarted] = useState<{ readonly kind: BulkKind; readonly tables: readonly string[] }>()
+  const names = useMemo(() => rows.map(({ table }) => table), [rows])
+  return (
+    <SelectionOfList value={canChange ? selection : undefined}>
+      {canChange && (
+        <BulkBar
+          selection={selection}
+          shown={names}
+          onStart={(kind) => setStarted({ kind, tables: [...selection.tables].sort() })}
+        />
+      )}
+      <DataTable
+        label={words.title}
+        rows={rows}
+        rowKey={rowKey}
+        columns={canChange ? COLUMNS_WITH_SELECTION : tableColumns}
+        sort={sort}
+        onSort={onSort}
+        onOpen={onOpen}
+      />
+      {started && (
+        <BulkDialog
+          {...started}
+          onClose={(wasApplied) => {
+            setStarted(undefined)
+            if (wasApplied) selection.select([])
+          }}
+        />
+      )}
+    </SelectionOfList>
+  )
+}
+
+const rowKey = ({ table }: TableListItem): string => table
+
+/** What is not current about the health of the tables; nothing when all is. */
+function IndexState({ index, failed }: { readonly index: WholeIndex | undefined; readonly failed: boolean }) {
+  if (failed) return <Note tone="bad" title={words.indexFailed} live="alert" />
+  if (index === undefined) return null
+  const text =
+    index.checked_at === null
+      ? words.firstLook
+      : index.pending_count > 0 && words.measuring(formatPlural(index.pending_count, 'table'))
+  return text === false ? null : <span className={classes.note}>{text}</span>
+}
+
+interface HealthSelectProps {
+  readonly index: WholeIndex | undefined
+  readonly value: HealthFilter | undefined
+  readonly onChange: (filter: HealthFilter | undefined) => void
+}
+
+function HealthSelect({ index, value, onChange }: HealthSelectProps) {
+  if (index === undefined) return null
+  const { bands, totals } = index
+  const counts = { ...bands, stale: totals.stale }
+  return (
+    <NativeSelect
+      aria-label={words.healthFilter}
+      data={[
+        { value: '', label: words.anyHealth(formatCount(totals.tables)) },
+        ...HEALTH_FILTERS.filter((name) => counts[name] > 0 || name === value).map((name) => ({
+          value: name,
+          label: words.healthFilters[name](formatCount(counts[name])),
+        })),
+      ]}
+      value={value ?? ''}
+      onChange={({ currentTarget }) => onChange(HEALTH_FILTERS.find((name) => name === currentTarget.value))}
+    />
+  )
 }
 
 function NameFilter({ value, onChange }: { readonly value: string; readonly onChange: (text: string) => void }) {

@@ -10,7 +10,7 @@ import { currentRate, isLagKnown } from '../pipeline-life.ts'
 import { PipelineState } from '../pipeline-state.tsx'
 import { isIdle, rateOf } from './sample.ts'
 import classes from '../pipelines.module.css'
-import { Sparkline } from './sparkline.tsx'
+import { Sparkline } from '../../../components/chart/sparkline.tsx'
 
 /** Triggers that a sparkline shows. */
 const SPARK_SAMPLES = 60

@@ -1,0 +1,136 @@
+import { Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { configQuery } from '../../api/catalog-config.ts'
+import { HEALTH_INDEX_KEY, worstTablesQuery } from '../../api/health-index.ts'
+import { useLiveEvents } from '../../api/live-events.ts'
+import type { HealthIndex } from '../../api/types.ts'
+import { Page } from '../../components/page.tsx'
+import { Figure, FigureRow } from '../../components/status/figure.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { formatBytes, formatCount, formatPlural } from '../../components/text/units.ts'
+import { overview as words } from '../../strings/overview.ts'
+import { RelativeTime } from '../../time/relative-time.tsx'
+import { Attention } from './attention.tsx'
+import { HealthBands } from './health-bands.tsx'
+import { OperationsCard } from './operations-card.tsx'
+import classes from './overview.module.css'
+import { PipelinesCard } from './pipelines-card.tsx'
+
+const WORST = 6
+
+/** The start page: the state of everything, each figure with a link to the list behind it. */
+export function OverviewPage() {
+  const client = useQueryClient()
+  const index = useQuery(worstTablesQuery(WORST))
+  useLiveEvents('operation.', () => {
+    void client.invalidateQueries({ queryKey: ['operations'] })
+    void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY })
+  })
+  useLiveEvents('table.', () => void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY }))
+  useLiveEvents('pipeline.', () => void client.invalidateQueries({ queryKey: ['pipelines', 'overview'] }))
+  return (
+    <Page title={words.title} lead={words.lead} aside={index.data && <Currency index={index.data} />}>
+      {index.isPending && <Loading lines={10} />}
+      {index.isError && !index.data && <ErrorState error={index.error} onRetry={() => void index.refetch()} />}
+      {index.data &&
+        (index.data.totals.tables === 0 ? <FirstSteps index={index.data} /> : <Fleet index={index.data} />)}
+    </Page>
+  )
+}
+
+interface IndexProps {
+  readonly index: HealthIndex
+}
+
+function Fleet({ index }: IndexProps) {
+  return (
+    <>
+      <Totals index={index} />
+      <div className={classes.cards}>
+        <Attention index={index} />
+        <HealthBands bands={index.bands} />
+        <OperationsCard />
+        <PipelinesCard />
+      </div>
+    </>
+  )
+}
+
+function Totals({ index: { totals } }: IndexProps) {
+  const { figures } = words
+  return (
+    <FigureRow>
+      <Figure label={figures.tables} value={<TablesLink>{formatCount(totals.tables)}</TablesLink>} />
+      <Figure label={figures.size} value={<TablesLink sort="-size">{formatBytes(totals.bytes)}</TablesLink>} />
+      <Figure label={figures.small} value={<TablesLink sort="-small">{formatCount(totals.small_files)}</TablesLink>} />
+      <Figure
+        label={figures.held}
+        value={<TablesLink sort="-held">{formatBytes(totals.held_bytes)}</TablesLink>}
+        hint={totals.held_bytes > 0 ? figures.heldHint : undefined}
+      />
+      {totals.stale > 0 && (
+        <Figure
+          label={figures.stale}
+          value={
+            <Link to="/tables" search={{ health: 'stale' }}>
+              {formatCount(totals.stale)}
+            </Link>
+          }
+          hint={figures.staleHint}
+          tone="warn"
+        />
+      )}
+    </FigureRow>
+  )
+}
+
+function TablesLink({ sort, children }: { readonly sort?: string; readonly children: ReactNode }) {
+  return (
+    <Link to="/tables" search={sort === undefined ? {} : { sort }}>
+      {children}
+    </Link>
+  )
+}
+
+/** How current the figures are. */
+function Currency({ index }: IndexProps) {
+  const { checked_at: checkedAt, pending_count: pending, totals } = index
+  if (checkedAt === null) return totals.tables === 0 ? null : <span className={classes.dim}>{words.firstLook}</span>
+  if (pending > 0) return <span className={classes.dim}>{words.measuringSome(formatPlural(pending, 'table'))}</span>
+  return (
+    <span className={classes.dim}>
+      {words.checked} <RelativeTime at={checkedAt} />
+    </span>
+  )
+}
+
+/** What a lakehouse without measured tables needs first. */
+function FirstSteps({ index }: IndexProps) {
+  const config = useQuery(configQuery)
+  const { first } = words
+  if (config.data?.config.configured === false) {
+    return (
+      <Empty
+        title={first.noCatalogTitle}
+        detail={first.noCatalog}
+        action={<Link to="/settings/catalog">{first.connect}</Link>}
+      />
+    )
+  }
+  if (index.checked_at === null || index.pending_count > 0) {
+    return <Empty title={first.measuringTitle} detail={first.measuring} />
+  }
+  return (
+    <Empty
+      title={first.emptyTitle}
+      detail={first.empty}
+      action={
+        <Button variant="default" renderRoot={(props) => <Link {...props} to="/tables" />}>
+          {first.tables}
+        </Button>
+      }
+    />
+  )
+}
