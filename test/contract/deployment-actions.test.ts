@@ -6,6 +6,7 @@ import { callTool } from '../support/mcp-call.ts'
 import { callsTool, says } from '../support/model-provider/reply.ts'
 import { type ModelProvider, startModelProvider } from '../support/model-provider/model-provider.ts'
 import { until } from '../support/waiting.ts'
+import { LONG } from '../support/effort.ts'
 
 const ROLES = ['none', 'Auditor', 'DataEngineer', 'LeadDataEngineer'] as const
 type RoleName = (typeof ROLES)[number]
@@ -285,7 +286,7 @@ const EXPECTED: Readonly<Record<string, readonly (readonly (number | string)[])[
 /** Only these may change what runs, where they are allowed. */
 const CHANGES: ReadonlySet<string> = new Set(['deploy', 'undeploy', 'rollback'])
 
-describe('each role in each environment', { timeout: 180_000 }, () => {
+describe('each role in each environment', { ...LONG, timeout: 180_000 }, () => {
   it('has a row for every action', () =>
     expect(REST.map(([name]) => name).sort()).toEqual(Object.keys(EXPECTED).sort()))
 

@@ -2,6 +2,7 @@ import { readdir, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DeployLab, openDeployLab } from '../services/deployments/deploy-lab.ts'
 import { HOSTILE_NUMBERS, hostileTexts, REFUSED_VALUES } from './hostile-values.ts'
+import { LONG } from '../support/effort.ts'
 
 /** Values per pipeline. */
 const CHUNK = 12
@@ -139,7 +140,7 @@ const inChunks = (length: number): readonly (readonly number[])[] => {
   return Array.from({ length: Math.ceil(length / CHUNK) }, (_, at) => ids.slice(at * CHUNK, (at + 1) * CHUNK))
 }
 
-describe('hostile values of parameters', { timeout: 180_000 }, () => {
+describe('hostile values of parameters', { ...LONG, timeout: 180_000 }, () => {
   it('are at least 60, and all different', () => {
     expect(new Set(texts).size).toBe(texts.length)
     expect(texts.length).toBeGreaterThanOrEqual(60)

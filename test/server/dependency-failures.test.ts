@@ -268,7 +268,7 @@ async function survive({ env, relay, prepare, use }: Dependency): Promise<void> 
   expect(service.output()).not.toMatch(/unhandled|uncaught/i)
 }
 
-describe('the process keeps running during a failure of', { timeout: 300_000 }, () => {
+describe('the process keeps running during a failure of', { ...LONG, timeout: 300_000 }, () => {
   for (const [dependencies, options] of shares(Object.entries(DEPENDENCIES), 1)) {
     it.each(dependencies)('%s', options, async (_, open) => survive(await open()))
   }

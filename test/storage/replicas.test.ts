@@ -6,11 +6,12 @@ import type { StateTables } from '../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../support/service.ts'
 import { stateKinds } from '../support/state-kinds.ts'
 import { until } from '../support/waiting.ts'
+import { LONG } from '../support/effort.ts'
 
 const postgres = stateKinds.find(({ name }) => name === 'PostgreSQL')!
 
 /** Two services, each with its own home, on one PostgreSQL database. */
-describe.skipIf(postgres.skip)('replicas on PostgreSQL', () => {
+describe.skipIf(postgres.skip)('replicas on PostgreSQL', LONG, () => {
   let one: TestService
   let other: TestService
   let url = ''

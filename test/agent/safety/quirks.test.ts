@@ -5,6 +5,7 @@ import { says } from '../../support/model-provider/reply.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { chat, CHAT_WAYS, type ChatEnd, type ChatWay } from './chat.ts'
 import { type Quirk, QUIRKS } from './quirks.ts'
+import { LONG } from '../../support/effort.ts'
 
 const LIMITS = { modelCallMs: 5000, totalMs: 12_000 }
 const MAX_STEPS = 8
@@ -47,7 +48,7 @@ afterAll(async () => {
   await provider.close()
 })
 
-describe('a provider that misbehaves', () => {
+describe('a provider that misbehaves', LONG, () => {
   it('has at least 60 quirks', () => expect(QUIRKS.length).toBeGreaterThanOrEqual(60))
 
   it.each(runs)('$way: $quirk.name', ({ model, quirk }) => {

@@ -6,6 +6,7 @@ import type { Table } from '../../../src/iceberg/metadata/table.ts'
 import { runExpiry } from '../../../src/maintenance/expiry/expire.ts'
 import { runRemoveOrphans } from '../../../src/maintenance/orphans/orphan-files.ts'
 import { reachableFrom, SharedLake } from './shared-lake.ts'
+import { LONG } from '../../support/effort.ts'
 
 const TABLES = ['a', 'b', 'c'] as const
 
@@ -69,7 +70,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-describe('tables that other clients have mixed up', () => {
+describe('tables that other clients have mixed up', LONG, () => {
   it('never lose a file to the expiry or orphan removal of another table', async () => {
     const seen = { deleted: 0, refused: 0, kept: 0 }
     await fc.assert(

@@ -13,6 +13,7 @@ import { commitOnce, createEvents, EVENTS, filesBelow, setProperty } from '../su
 import type { StagedCommit } from '../../../src/iceberg/update/staged-commit.ts'
 import type { StagedChange } from '../../../src/iceberg/update/table-update.ts'
 import { sleep, until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const newLab = postgresLabs()
 
@@ -69,7 +70,7 @@ async function expectHonest(
   expect(extra.length).toBeLessThanOrEqual(code === 'COMMIT_STATE_UNKNOWN' && !isThere ? 1 : 0)
 }
 
-describe.skipIf(postgresServer === undefined)('commits to a catalog in PostgreSQL', () => {
+describe.skipIf(postgresServer === undefined)('commits to a catalog in PostgreSQL', LONG, () => {
   it.each(['cut', 'cut after'] as const)(
     'are reported correctly when the connection is %s at any step',
     async (fault) => {
@@ -257,7 +258,7 @@ describe.skipIf(postgresServer === undefined)('commits to a catalog in PostgreSQ
   })
 })
 
-describe.skipIf(postgresServer === undefined)('new tables of a catalog in PostgreSQL', () => {
+describe.skipIf(postgresServer === undefined)('new tables of a catalog in PostgreSQL', LONG, () => {
   it.each<[Verdict, string]>([
     ['cut after', 'created'],
     ['cut', 'COMMIT_STATE_UNKNOWN'],

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { AUDIENCE, type FakeIssuer, type Mood, startFakeIssuer } from '../../support/network/fake-issuer.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 
 let issuer: FakeIssuer
 let service: TestService
@@ -22,7 +23,7 @@ afterEach(async () => {
 const me = (token: string) => service.get('/api/auth/me', { token })
 const minutes = (n: number): number => n * 60_000
 
-describe('the issuer’s keys', () => {
+describe('the issuer’s keys', LONG, () => {
   it('are fetched once for many concurrent requests', async () => {
     const token = await issuer.token()
     const answers = await Promise.all(Array.from({ length: 50 }, () => me(token)))

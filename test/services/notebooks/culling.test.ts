@@ -4,7 +4,7 @@ import { NAMESPACE } from '../../support/kubernetes-api/fake-kubernetes.ts'
 import { type FakeJupyter, startFakeJupyter } from '../../notebooks/support/fake-jupyter.ts'
 import { type NotebookHarness, startNotebookHarness } from '../../notebooks/support/notebook-service.ts'
 import { until } from '../../support/waiting.ts'
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 
 const MINUTE = 60_000
 const IDLE = 60 * MINUTE
@@ -51,7 +51,7 @@ async function events(type: string): Promise<EventView[]> {
 const IDLE_REASON = expect.stringMatching(/^it is idle and will be stopped at /)
 const isThere = (): boolean => harness.cluster.api.names('pods').length === 1
 
-describe('an idle notebook', () => {
+describe('an idle notebook', LONG, () => {
   it('gets one warning, and is stopped at the announced time', async () => {
     const { session_id } = (await harness.status(token)).body
     ahead = IDLE - WARNING - MINUTE
@@ -106,7 +106,7 @@ describe('an idle notebook', () => {
   })
 })
 
-describe('a notebook in use', () => {
+describe('a notebook in use', LONG, () => {
   it('with a busy kernel is never stopped', async () => {
     jupyter.kernels = [
       { id: 'k', execution_state: 'idle', last_activity: at(0) },
@@ -157,7 +157,7 @@ describe('a notebook in use', () => {
   })
 })
 
-describe('a notebook that does not report its activity', () => {
+describe('a notebook that does not report its activity', LONG, () => {
   const moods = ['error', 'redirect', 'hang', 'html', 'huge', 'no-list', 'not-here'] as const
   for (const [cases, options] of shares(moods, 2)) {
     it.each(cases)('(%s) is kept', options, async (mood) => {
@@ -188,7 +188,7 @@ it('requests the status of a notebook under its path and with its own token', as
   expect(new Set(jupyter.requests.map(({ authorization }) => authorization))).toEqual(new Set([`token ${own}`]))
 })
 
-describe('cleanup', () => {
+describe('cleanup', LONG, () => {
   it('removes the remaining objects of a notebook whose pod the cluster deleted', async () => {
     harness.cluster.api.store.remove('pods', NAMESPACE, 'notebook-ana')
     await until(async () => (await events('notebook.stopped')).length === 1)
@@ -227,7 +227,7 @@ describe('cleanup', () => {
   })
 })
 
-describe('a failing cluster', () => {
+describe('a failing cluster', LONG, () => {
   it('does not stop the culler', async () => {
     const { api } = harness.cluster
     ahead = IDLE + MINUTE

@@ -4,7 +4,7 @@ import type { Fault } from '../../support/kubernetes-api/faults.ts'
 import type { PodLife } from '../../support/kubernetes-api/pod-lives.ts'
 import { type NotebookHarness, startNotebookHarness } from '../../notebooks/support/notebook-service.ts'
 import { until } from '../../support/waiting.ts'
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 
 let harness: NotebookHarness
 let token: string
@@ -22,7 +22,7 @@ async function expectNothingLeft(): Promise<void> {
   for (const one of body) if (one.name.startsWith('notebook')) expect(one.revoked_at, one.id).not.toBeNull()
 }
 
-describe('a pod that does not run', () => {
+describe('a pod that does not run', LONG, () => {
   it.each<[PodLife, string, RegExp]>([
     ['unscheduled', 'pending', /no node has enough free resources: 0\/3 nodes are available: 3 Insufficient memory/],
     ['creating', 'pending', /the pod is being prepared/],
@@ -102,7 +102,7 @@ describe('a pod that does not run', () => {
   })
 })
 
-describe('a start while the cluster fails', () => {
+describe('a start while the cluster fails', LONG, () => {
   const once = (verb: string, resource: string, action: Fault['action']): Fault => ({ verb, resource, action })
   const always = (verb: string, resource: string, action: Fault['action']): Fault => ({
     ...once(verb, resource, action),
@@ -179,7 +179,7 @@ describe('a start while the cluster fails', () => {
   })
 })
 
-describe('a stop while the cluster fails', () => {
+describe('a stop while the cluster fails', LONG, () => {
   const stops: readonly [string, Fault][] = [
     ['404, for somebody was faster', { verb: 'delete', resource: 'pods', action: { status: 404, reason: 'NotFound' } }],
     ['500', { verb: 'delete', resource: 'pods', action: { status: 500 } }],
@@ -210,7 +210,7 @@ describe('a stop while the cluster fails', () => {
   })
 })
 
-describe('an interrupted start', () => {
+describe('an interrupted start', LONG, () => {
   it.each(['services', 'secrets', 'configmaps'])('without its %s is completed by the next one', async (resource) => {
     harness.cluster.api.life = 'creating'
     const first = await harness.start(token)

@@ -6,6 +6,7 @@ import {
   startNotebookHarness,
 } from '../../notebooks/support/notebook-service.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 let harness: NotebookHarness
 afterEach(() => harness.close())
@@ -41,7 +42,7 @@ async function expectNoGoodTokens(): Promise<void> {
   for (const one of body) if (one.name.startsWith('notebook')) expect(one.revoked_at, one.id).not.toBeNull()
 }
 
-describe('a quota', { timeout: 180_000 }, () => {
+describe('a quota', { ...LONG, timeout: 180_000 }, () => {
   it('is not used by starts of a notebook that runs or is about to run', async () => {
     const ana = await open()
     const { api } = harness.cluster
@@ -91,7 +92,7 @@ describe('a quota', { timeout: 180_000 }, () => {
   })
 })
 
-describe('the token of a notebook', { timeout: 180_000 }, () => {
+describe('the token of a notebook', { ...LONG, timeout: 180_000 }, () => {
   it('is revoked when the pod was deleted in the cluster and the notebook is started again', async () => {
     const ana = await open()
     const first = (await harness.start(ana)).body.session_id
@@ -167,7 +168,7 @@ describe('the token of a notebook', { timeout: 180_000 }, () => {
   })
 })
 
-describe('a node', { timeout: 180_000 }, () => {
+describe('a node', { ...LONG, timeout: 180_000 }, () => {
   it('has room for notebooks by their requests, not their limits', async () => {
     await open({ cluster: { nodeStorageGi: 200 } })
     const users = await Promise.all(Array.from({ length: 30 }, (_, i) => harness.tokenOf(`user-${i}`)))

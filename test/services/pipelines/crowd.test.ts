@@ -5,6 +5,7 @@ import { afterEach, expect, it } from 'vitest'
 import { ADMIN_TOKEN } from '../../support/service.ts'
 import { connectRaw, type RawSocketClient } from '../../support/network/raw-socket-client.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 /** `MONITOR_CLIENTS=1000` is the full number of clients; one fifth of them never reads. */
 const CLIENTS = Number(process.env['MONITOR_CLIENTS'] ?? 100)
@@ -34,7 +35,7 @@ afterEach(() => {
 
 it(
   `delivers every tick to ${CLIENTS - LAZY} clients within seconds while ${LAZY} never read, in bounded memory`,
-  { timeout: 300_000 },
+  { ...LONG, timeout: 300_000 },
   async () => {
     const flags = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
     child = spawn(

@@ -145,8 +145,8 @@ describe('runs of a policy', () => {
     await until(async () => (await service?.get('/api/table/demo.events/policy'))?.body.is_off === true)
     await sleep(200)
     expect(await operations()).toEqual([])
-    const found = await decisions(id)
-    expect(found.every(({ outcome: what }: { outcome: string }) => what === 'skipped')).toBe(true)
+    const outcomes = (await decisions(id)).map(({ outcome: what }: { outcome: string }) => what)
+    expect(outcomes).not.toContain('ran')
   })
 
   it('that a crash interrupted are settled by the next start, and counted once', async () => {

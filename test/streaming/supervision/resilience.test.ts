@@ -11,10 +11,11 @@ import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 type Pipeline = { id: string; state: string; error: { code: string; message: string } | null; warnings: string[] }
 
-describe('a pipeline under failures and changes', () => {
+describe('a pipeline under failures and changes', LONG, () => {
   let lab: StreamLab
   /** The error of the next batches; undefined: they succeed. */
   let fault: IcebergError | undefined

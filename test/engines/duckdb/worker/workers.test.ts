@@ -12,6 +12,7 @@ import type { Engine, QueryTask } from '../../../../src/engines/engine.ts'
 import { CAN_WATCH_WORKERS, isAlive, readProc, workersOf } from '../../../support/query-workers.ts'
 import { field, Lake, schemaOf } from '../harness/lake.ts'
 import { sleep, until } from '../../../support/waiting.ts'
+import { LONG } from '../../../support/effort.ts'
 
 const MARKER = `workers-test-${process.pid}-${Date.now()}`
 const CANARY = 'canary-of-the-parent'
@@ -54,7 +55,7 @@ async function busyWorker(): Promise<number> {
   return busiest.pid
 }
 
-describe.runIf(CAN_WATCH_WORKERS)('a process of a query', () => {
+describe.runIf(CAN_WATCH_WORKERS)('a process of a query', LONG, () => {
   it.each([64, 476, 1024, 3000])('has %i MiB for its query, whatever its runtime has reserved', async (mib) => {
     const command = scriptWorker()
     const marker = `${MARKER}-${mib}`
@@ -145,7 +146,7 @@ describe.runIf(CAN_WATCH_WORKERS)('a process of a query', () => {
   })
 })
 
-describe('a process that misbehaves', () => {
+describe('a process that misbehaves', LONG, () => {
   const ready = encodeFrame({ kind: 'ready' }).toString('base64')
   const then = (text: string): string =>
     `process.stdout.write(Buffer.from('${ready}', 'base64')); process.stdin.on('data', () => { ${text} })`
