@@ -3,13 +3,14 @@ import { DomainError } from './domain/errors.ts'
 import type { IpNetwork } from './domain/network/ip-address.ts'
 import type { AppEnv } from './middleware/app-env.ts'
 import { auditRefusals } from './middleware/audit-refusals.ts'
-import { authenticate } from './middleware/authenticate.ts'
+import { authenticate, type AuthenticateOptions } from './middleware/authenticate.ts'
 import { crossOrigin } from './middleware/cross-origin.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
 import { frontend, type StaticFiles } from './middleware/frontend.ts'
 import { limitHeaders } from './middleware/header-limit.ts'
 import { idempotency } from './middleware/idempotency.ts'
 import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './notebook-proxy/mount.ts'
+import { observeRequests } from './middleware/observe-requests.ts'
 import { originGuard } from './middleware/origin-guard.ts'
 import { requestLog } from './middleware/request-log.ts'
 import { clientAddress } from './middleware/request/client-address.ts'
@@ -36,6 +37,8 @@ export interface AppContext extends RouteDeps, McpRouteDeps {
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
   readonly notebookProxy: NotebookMount
+  /** Recognizes the token that reads the metrics. */
+  readonly metricsAccess: AuthenticateOptions['configured']
 }
 
 const BODY_LIMITS: BodyLimits = { maxBytes: 2 ** 20, maxMs: 60_000 }
@@ -50,6 +53,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.notFound((c) => {
     throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
   })
+  app.use(observeRequests(context.metrics))
   app.use(requestLog(context))
   app.use(securityHeaders())
   app.use(clientAddress(context.trustedProxies))
@@ -57,12 +61,15 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use(limitHeaders())
   app.use(requireHost())
   const { authMode: mode, identity, allowedOrigins, log } = context
+  const configured = context.metricsAccess === undefined ? {} : { configured: context.metricsAccess }
   const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
   mountNotebookHosts(app, notebooks)
   app.use(frontend(context.staticFiles))
   app.use('/api/*', crossOrigin(allowedOrigins))
   app.use('/mcp', crossOrigin(allowedOrigins))
   app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
+  app.use('/metrics', authenticate({ mode, identity, ...configured }))
+  app.use('/metrics', originGuard({ mode, allowedOrigins }))
   app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
   app.use(
     '/api/*',

@@ -36,6 +36,8 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Signs the end of the audit log; undefined: a key file under {@link Config.home}. */
   readonly auditKey: string | undefined
+  /** A token that only reads the metrics; undefined: none. */
+  readonly metricsToken: string | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
   /** Whether users may not decide their own approval requests. */
@@ -58,7 +60,7 @@ const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 const DEFAULT_MEMORY_BYTES = 1e9
 const MIN_MEMORY_BYTES = 64 * 2 ** 20
 
-const adminToken = z.string().regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable characters without spaces')
+const token = z.string().regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable characters without spaces')
 
 const trustworthyUrl = z.string().refine(isTrustworthyUrl, 'must be an https address, or http on loopback')
 
@@ -106,7 +108,7 @@ const configuration = fromEnv({
   port: variable('PORT', wholeNumber(0, 65_535).default(3000)),
   host: variable('HOST', z.string().default('127.0.0.1')),
   home: variable('LOCKHOUSE_HOME', z.string().default('./data')),
-  adminToken: variable('LOCKHOUSE_ADMIN_TOKEN', adminToken.optional()),
+  adminToken: variable('LOCKHOUSE_ADMIN_TOKEN', token.optional()),
   authMode: variable('AUTH_MODE', oneOf('token', 'off').default('token')),
   jwt,
   frontendDir: variable('FRONTEND_DIR', z.string().optional()),
@@ -129,6 +131,7 @@ const configuration = fromEnv({
   ),
   databaseUrl: variable('DATABASE_URL', databaseUrl.optional()),
   auditKey: variable('AUDIT_KEY', z.string().min(32, 'must have at least 32 characters').optional()),
+  metricsToken: variable('METRICS_TOKEN', token.optional()),
   webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,

@@ -11,6 +11,7 @@ import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
 import { type FleetTimes, openFleet } from './open-fleet.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
+import { openMetrics } from './open-metrics.ts'
 import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
 import { openState } from './open-state.ts'
@@ -32,6 +33,7 @@ import { makeDemoLakehouse } from '../services/catalogs/demo-lakehouse.ts'
 import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
 import { createEnvironmentService } from '../services/environments/environment-service.ts'
+import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
 import type { Logger } from '../services/logger.ts'
@@ -155,10 +157,13 @@ async function openFoundation(options: ContextOptions) {
   const idempotencyStore = createIdempotencyStore(state.db, state.instance)
   await idempotencyStore.settleAbandoned()
   const engine = openEngine(options)
-  const catalog = await openCatalogService({ ...options, state, now })
+  const metrics = openMetrics(log)
+  const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
+  metrics.connect({ state, engine, now })
   return {
     common: { state, catalog, newId, now, log, randomBytes },
     engine,
+    metrics,
     sandbox: createDuckDbSandbox({ command: scriptWorker() }),
     idempotency: createIdempotencyService(idempotencyStore, now),
   }
@@ -166,7 +171,7 @@ async function openFoundation(options: ContextOptions) {
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-async function openServices(options: ContextOptions, { common, engine, sandbox }: Foundation) {
+async function openServices(options: ContextOptions, { common, engine, metrics, sandbox }: Foundation) {
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -174,13 +179,14 @@ async function openServices(options: ContextOptions, { common, engine, sandbox }
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const { environments, graphs } = openGraphs(options, { common, sandbox })
-  const upkeep = openMaintenance({ ...common, graphs, engine })
+  const upkeep = openMaintenance({ ...common, graphs, engine, onOperation: metrics.onOperation })
   const streaming = openStreaming({
     ...common,
     home,
     graphs,
     environments,
     engine,
+    observer: metrics.batches,
     settings: overrides?.streaming,
     monitorSettings: overrides?.monitor,
   })
@@ -268,6 +274,8 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,
     health: services.health,
+    metrics: foundation.metrics.service,
+    metricsAccess: createMetricsAccess(config.metricsToken),
     tokens: services.tokens,
     catalog,
     tables: services.tables,

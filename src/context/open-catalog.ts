@@ -1,3 +1,4 @@
+import type { Catalog } from '../catalog/catalog.ts'
 import { openCatalog } from '../catalog/open-catalog.ts'
 import { foreignPostgres } from '../services/catalogs/foreign-postgres.ts'
 import type { Config } from '../config/config.ts'
@@ -24,6 +25,8 @@ export interface CatalogParts {
   readonly log: Logger
   readonly state: State
   readonly now: () => Date
+  /** Wraps each catalog that is opened. */
+  readonly observe: (catalog: Catalog) => Catalog
   /** Replaces settings in tests. */
   readonly overrides?: { readonly catalogCloseAfterMs?: number } | undefined
 }
@@ -44,8 +47,8 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
       uri: `sqlite:///${home.catalogDatabase}`,
       extraProps: {},
     },
-    openCatalog: (settings, { create }) =>
-      openCatalog(settings, {
+    openCatalog: async (settings, { create }) => {
+      const opened = await openCatalog(settings, {
         async openSqlite(path) {
           const isOurs = path === home.catalogDatabase
           const file = await admitCatalogFile(path, { own: home.ownDatabases, create: create || isOurs })
@@ -56,7 +59,9 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
           return openPostgres(address)
         },
         readSecret: secretReader(env, config.configEnvAllow),
-      }),
+      })
+      return parts.observe(opened)
+    },
   })
   await catalog.openStored()
   if (home.isNew && catalog.problem() === undefined) {

@@ -5,11 +5,11 @@ import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { Logger } from '../services/logger.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
-import { createOperationLedger } from '../services/operations/ledger.ts'
+import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
 import { createOperationService } from '../services/operations/operation-service.ts'
 import { createReconciler } from '../services/operations/reconciler.ts'
 import { createTableService } from '../services/tables/table-service.ts'
-import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
+import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
@@ -23,13 +23,20 @@ export interface MaintenanceParts {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  readonly onOperation: (operation: NewOperation, outcome: OperationOutcome) => void
 }
 
 /** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
-export function openMaintenance({ state, catalog, graphs, engine, newId, now, log }: MaintenanceParts) {
+export function openMaintenance({ state, catalog, graphs, engine, newId, now, log, onOperation }: MaintenanceParts) {
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
-  const ledger = createOperationLedger({ inTransaction, audit, events, instanceId: instance.id })
+  const ledger = createOperationLedger({
+    inTransaction,
+    audit,
+    events,
+    instanceId: instance.id,
+    onFinished: onOperation,
+  })
   const tables = createTableService({ catalog, inTransaction, audit, events, now })
   const operations = createOperationService({ operations: store, ledger, newId, now, log })
   const pipelines = createPipelineGuard({

@@ -28,7 +28,12 @@ import { pollOtherInstances } from '../streaming/supervision/other-instances.ts'
 import { createMetricsHub, type MetricsHub } from '../streaming/supervision/metrics-hub.ts'
 import { createPinKeeper } from '../streaming/pins/pin-keeper.ts'
 import { reassertPins } from '../streaming/pins/reassert-pins.ts'
-import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervision/supervisor.ts'
+import {
+  type BatchObserver,
+  createSupervisor,
+  type LeaseTimes,
+  type Supervisor,
+} from '../streaming/supervision/supervisor.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
 import { isCheckpointFolder } from '../streaming/checkpoint/checkpoint.ts'
 import { isTableFolder } from '../streaming/table-folder.ts'
@@ -51,6 +56,7 @@ export interface StreamingParts {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  readonly observer?: BatchObserver | undefined
   readonly settings?: StreamingSettings | undefined
   readonly monitorSettings?: Partial<MonitorSettings> | undefined
 }
@@ -91,7 +97,7 @@ export interface Streaming {
 
 /** Creates the services for streaming pipelines; none runs before `background` is started. */
 export function openStreaming(given: StreamingParts): Streaming {
-  const { state, catalog, graphs, environments, engine, newId, now, log, settings, monitorSettings } = given
+  const { state, catalog, graphs, environments, engine, newId, now, log, settings, monitorSettings, observer } = given
   const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
   const home = given.home.scratch.slice(0, given.home.scratch.lastIndexOf('/'))
@@ -116,6 +122,7 @@ export function openStreaming(given: StreamingParts): Streaming {
     hub,
     instance,
     log,
+    observer,
     ...settings,
   })
   const roots = () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable, isCheckpoint })
@@ -146,9 +153,8 @@ export function openStreaming(given: StreamingParts): Streaming {
   const guard = () => reassertPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
   const follow = () =>
     pollOtherInstances({ store, hub, instanceId: instance.id, everyMs: POLL_OTHER_INSTANCES_MS, onError })
-  const watches = instance.isShared ? [guard, follow] : [guard]
-  const parts = { store, supervisor, checkpointIo, roots, unpin }
-  return { parts, pipelines, background: inBackground(supervisor, watches), hub, monitor }
+  const background = inBackground(supervisor, instance.isShared ? [guard, follow] : [guard])
+  return { parts: { store, supervisor, checkpointIo, roots, unpin }, pipelines, background, hub, monitor }
 }
 
 /** The supervisor together with periodic checks. Calling a check starts it and returns the function that stops it. */

@@ -6,6 +6,7 @@ import type { FileScanTask } from '../iceberg/scan/scan.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
 import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { NestedField } from '../iceberg/schema/types.ts'
+import type { LaneLoad } from './fair-slots.ts'
 import type { ComparedQuery, CompareLimits, QueryComparison, SampleBounds } from './query-comparison.ts'
 import type { ResultColumn } from './sql-sandbox.ts'
 
@@ -172,6 +173,16 @@ export interface QueryAnswer {
   readonly truncated: boolean
 }
 
+/** How busy an engine is. */
+export interface EngineLoad {
+  readonly lanes: readonly LaneLoad[]
+  /** Processes that run user SQL. */
+  readonly workers: number
+  /** Memory of the engine inside this process, without that of the workers. */
+  readonly memoryBytes: number
+  readonly memoryLimitBytes: number
+}
+
 /**
  * Executes work on rows. Rows enter JavaScript only in `readRows`, `queryRows` and the samples of
  * `compareQueries`. Errors are `IcebergError`:
@@ -204,6 +215,8 @@ export interface Engine {
   compareQueries(task: CompareTask, options?: EngineRunOptions): Promise<QueryComparison>
   /** Throws `UNSUPPORTED` for a schema that it cannot write faithfully; absent where it writes every one. */
   requireWritable?(schema: Schema): Promise<void>
+  /** How busy it is; undefined while it has not been used. */
+  load?(): Promise<EngineLoad | undefined>
   ping(): Promise<void>
   close(): Promise<void>
 }

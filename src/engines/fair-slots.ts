@@ -27,6 +27,14 @@ interface Waiting<Lane extends string> {
 
 const RETRY_AFTER_S = 5
 
+/** How busy a lane is. */
+export interface LaneLoad {
+  readonly lane: string
+  readonly limit: number
+  readonly running: number
+  readonly waiting: number
+}
+
 /** The error of a run whose signal was aborted. */
 export function cancelled(signal: AbortSignal | undefined): IcebergError {
   return new IcebergError('CANCELLED', 'the work was cancelled', { cause: signal?.reason })
@@ -65,6 +73,19 @@ export class FairSlots<Lane extends string> {
       this.#running.splice(this.#running.indexOf(holder), 1)
       this.#grantNext()
     }
+  }
+
+  /** How busy each lane is now. */
+  load(): readonly LaneLoad[] {
+    const lanes = Object.entries<LaneLimits>(this.#lanes)
+    const count = (list: readonly { readonly lane: string }[], lane: string): number =>
+      list.filter((one) => one.lane === lane).length
+    return lanes.map(([lane, { running: limit }]) => ({
+      lane,
+      limit,
+      running: count(this.#running, lane),
+      waiting: count(this.#waiting, lane),
+    }))
   }
 
   #wait(holder: { readonly lane: Lane; readonly owner: string }, signal: AbortSignal | undefined): Promise<void> {

@@ -25,6 +25,7 @@ export function createLazyEngine(name: string, open: () => Promise<Engine>): Eng
     queryRows: async (task, options) => (await engine()).queryRows(task, options),
     compareQueries: async (task, options) => (await engine()).compareQueries(task, options),
     requireWritable: async (schema) => (await engine()).requireWritable?.(schema),
+    load: async () => (await opened)?.load?.(),
     ping: async () => (await opened)?.ping(),
     close: async () => (await opened)?.close(),
   }

@@ -16,15 +16,17 @@ export interface AuthenticateOptions {
   readonly identity: IdentityService
   /** An `Authorization` scheme to ignore: a header with it counts as absent. */
   readonly foreignScheme?: string
+  /** Recognizes a token of the configuration that is valid on these paths only. */
+  readonly configured?: (token: string) => Caller | undefined
 }
 
 /**
  * Identifies the caller (docs/api.md#identity). An invalid token is refused even where none is needed; an expired session
  * counts as no session, so that the page can sign in again.
  */
-export function authenticate({ mode, identity, foreignScheme }: AuthenticateOptions) {
+export function authenticate({ mode, ...options }: AuthenticateOptions) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
-    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, identity, foreignScheme)
+    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, options)
     c.set('checkCaller', checkCaller)
     c.set('caller', await checkCaller())
     await next()
@@ -34,11 +36,12 @@ export function authenticate({ mode, identity, foreignScheme }: AuthenticateOpti
 /** Creates the check of a request's credential; it may outlive the request and holds nothing else of it. */
 function callerCheck(
   c: Context<AppEnv>,
-  identity: IdentityService,
-  foreignScheme?: string,
+  { identity, foreignScheme, configured }: Omit<AuthenticateOptions, 'mode'>,
 ): () => Promise<Caller | undefined> {
   const token = bearerToken(c, foreignScheme)
   const address = c.get('clientAddress')
+  const known = token === undefined ? undefined : configured?.(token)
+  if (known !== undefined) return async () => known
   if (token !== undefined) return () => identity.checkToken({ token, address })
   const secret = onlyCookie(c.req.header('cookie'), SESSION_COOKIE)
   return async () => (secret ? identity.checkSession(secret) : undefined)

@@ -8,6 +8,7 @@ import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import type { HealthService } from '../services/health/health-service.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { MaintenanceService } from '../services/operations/maintenance-service.ts'
+import type { MetricsService } from '../services/metrics/metrics-service.ts'
 import type { NotebookService } from '../services/notebooks/notebook-service.ts'
 import type { OperationService } from '../services/operations/operation-service.ts'
 import type { PipelineService } from '../services/pipelines/pipeline-service.ts'
@@ -38,6 +39,7 @@ import { graphRoutes } from './lifecycle/graph-routes.ts'
 import { healthRoutes } from './health-routes.ts'
 import { maintenanceRoutes } from './tables/maintenance-routes.ts'
 import { type MonitorRouteDeps, monitorRoutes } from './pipelines/monitor-route.ts'
+import { metricsRoutes } from './metrics-routes.ts'
 import { notebookRoutes } from './notebook-routes.ts'
 import { notificationRoutes } from './notification-routes.ts'
 import { createOpenApiDocument } from './openapi/openapi-document.ts'
@@ -56,6 +58,7 @@ import { webhookRoutes } from './webhook-routes.ts'
 export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly version: string
   readonly health: HealthService
+  readonly metrics: MetricsService
   readonly tokens: TokenService
   readonly identity: IdentityService
   readonly auditLog: AuditLog
@@ -111,6 +114,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...webhookRoutes(deps),
     ...agentRoutes(deps),
     ...notebookRoutes(deps),
+    ...metricsRoutes(deps),
   ]
   const openApi: Route = publicRoute({
     method: 'get',

@@ -9,6 +9,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/health/live': 'none',
   'get /api/health/ready': 'none',
   'get /api/openapi.json': 'none',
+  'get /metrics': 'Auditor',
 
   'post /api/auth/session': 'none',
   'delete /api/auth/session': 'Auditor',

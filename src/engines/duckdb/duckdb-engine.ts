@@ -6,6 +6,7 @@ import type {
   AppendTask,
   CompareTask,
   Engine,
+  EngineLoad,
   EngineProgress,
   EngineRunOptions,
   OutputSpec,
@@ -86,10 +87,12 @@ class DuckDbEngine implements Engine {
   readonly #scratch: ScratchFolder
   readonly #slots: FairSlots<keyof typeof LANES>
   readonly #queries: UserQueries
+  readonly #memoryLimitBytes: number
 
   constructor(options: DuckDbEngineOptions, scratch: ScratchFolder) {
     this.#scratch = scratch
-    const memoryBytes = (options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT) / 2
+    this.#memoryLimitBytes = options.memoryLimitBytes ?? DEFAULT_MEMORY_LIMIT
+    const memoryBytes = this.#memoryLimitBytes / 2
     this.#queries = new UserQueries({
       scratch,
       limits: { memoryBytes, seconds: 600, diskBytes: 16 * 1024 ** 3, ...options.queryLimits },
@@ -151,6 +154,16 @@ class DuckDbEngine implements Engine {
 
   async requireWritable(schema: Schema): Promise<void> {
     requireWritable(schema.fields)
+  }
+
+  async load(): Promise<EngineLoad> {
+    const { lanes, workers } = this.#queries.load()
+    return {
+      lanes: [...this.#slots.load(), ...lanes.map((load) => ({ ...load, lane: `user_${load.lane}` }))],
+      workers,
+      memoryBytes: await this.#session.memoryBytes(),
+      memoryLimitBytes: this.#memoryLimitBytes,
+    }
   }
 
   async ping(): Promise<void> {

@@ -11,6 +11,8 @@ export interface OperationLedgerDeps {
   readonly events: EventWriter
   /** The process that runs the operations begun here. */
   readonly instanceId: number
+  /** Called with each operation that has ended, after it is stored. */
+  readonly onFinished?: ((operation: NewOperation, outcome: OperationOutcome) => void) | undefined
 }
 
 export type NewOperation = Pick<OperationRecord, 'id' | 'kind' | 'table' | 'request' | 'createdAt'>
@@ -32,6 +34,7 @@ export function createOperationLedger({
   audit,
   events,
   instanceId,
+  onFinished,
 }: OperationLedgerDeps): OperationLedger {
   return {
     begin: (operation, context) =>
@@ -42,11 +45,11 @@ export function createOperationLedger({
         await audit.record(tx, { ...context, ...entry(operation), action: 'operation.begin', outcome: 'begun' })
         await events.append(tx, announce('operation.started', operation, 'running'))
       }),
-    finish: (id, outcome, context) =>
-      inTransaction(async (tx) => {
+    async finish(id, outcome, context) {
+      const finished = await inTransaction(async (tx) => {
         const operations = createOperationStore(tx)
         const operation = await operations.find(id)
-        if (!operation || !(await operations.finish(id, outcome))) return false
+        if (!operation || !(await operations.finish(id, outcome))) return undefined
         const { objectType, objectId, details } = entry(operation)
         await audit.record(tx, {
           ...(context ?? { caller: undefined, channel: 'system' }),
@@ -57,8 +60,11 @@ export function createOperationLedger({
           details: { ...details, state: outcome.state, error: outcome.error?.code ?? null },
         })
         await events.append(tx, announce('operation.finished', operation, outcome.state))
-        return true
-      }),
+        return operation
+      })
+      if (finished !== undefined) onFinished?.(finished, outcome)
+      return finished !== undefined
+    },
     cancel: (operation, context) =>
       inTransaction((tx) => audit.record(tx, { ...context, ...entry(operation), action: 'operation.cancel' })),
     recorded: (error) => audit.settled(error),

@@ -31,12 +31,20 @@ export interface SupervisorDeps {
   /** This process, among those that share the state database. */
   readonly instance: { readonly id: number; readonly isShared: boolean; alive(): Promise<ReadonlySet<number>> }
   readonly log: SupervisorLog
+  /** Counts what the pipelines of this process do. */
+  readonly observer?: BatchObserver | undefined
   /** Prevents other engines from expiring unread snapshots. */
   readonly pins?: PinKeeper
   /** The query of a pipeline; default: it copies. */
   readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery | undefined>
   readonly backoff?: BackOff
   readonly lease?: LeaseTimes
+}
+
+/** Sees each batch that is finished, and each attempt that failed. */
+export interface BatchObserver {
+  onBatch(batch: BatchProgress): void
+  onFailure(): void
 }
 
 /** How long a lease is valid, and how often leases are renewed and checked, ms. */
@@ -275,7 +283,7 @@ class ProcessSupervisor implements Supervisor {
 
   #eventsOf(record: PipelineRecord): RunEvents {
     const { id, sources } = record
-    const { pins, hub, log } = this.#deps
+    const { pins, hub, log, observer } = this.#deps
     let { warnings, positions } = record
     let isFirst = record.progress === undefined
     const isSlow = record.triggerMs >= RISKY_LAG_MS
@@ -293,17 +301,20 @@ class ProcessSupervisor implements Supervisor {
         positions = toStoredPositions(sources, read)
         await this.#write(id, { positions, progress: batch, ...(isNew ? { warnings } : {}) })
         hub.publish('progress', id, batch)
+        observer?.onBatch(batch)
         if (isFirst || isNew) await this.#publish(id)
         isFirst = false
         await pin(isSlow || isRisky(batch))
       },
       onIdle: (batch) => hub.publish('progress', id, batch),
       onDegraded: async (error, cause, failures) => {
+        observer?.onFailure()
         log.warn('pipeline retries after an error', { pipeline_id: id, error: cause })
         await this.#update(id, { state: 'degraded', error: { ...error, failures } })
         if (failures >= FAILURES_BEFORE_PIN) await pin(true)
       },
       onFailed: async (error, cause) => {
+        observer?.onFailure()
         log.error('pipeline failed', { pipeline_id: id, error: cause })
         await pin(canReadOn(error.code), true)
         const stoppedAt = this.#deps.session.now().toISOString()

@@ -14,7 +14,7 @@ import type {
   QueryInput,
   QueryTask,
 } from '../../engine.ts'
-import { cancelled, FairSlots } from '../../fair-slots.ts'
+import { cancelled, FairSlots, type LaneLoad } from '../../fair-slots.ts'
 import type { QueryComparison } from '../../query-comparison.ts'
 
 import { type QueryLimits, QueryWatch } from './query-limits.ts'
@@ -117,6 +117,11 @@ export class UserQueries {
       options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
       return { files, rowsRead, rowsDeleted, rowsWritten }
     })
+  }
+
+  /** How busy its lanes are, and how many processes there are. */
+  load(): { readonly lanes: readonly LaneLoad[]; readonly workers: number } {
+    return { lanes: this.#slots.load(), workers: this.#pool.size }
   }
 
   /** Kills everything that runs. */

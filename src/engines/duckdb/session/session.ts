@@ -59,6 +59,19 @@ export class DuckDbSession {
     }
   }
 
+  /** Memory that the database holds; 0 while it is not open. */
+  async memoryBytes(): Promise<number> {
+    const instance = await this.#instance?.catch(() => undefined)
+    if (instance === undefined) return 0
+    const connection = await instance.connect()
+    try {
+      const result = await connection.runAndReadAll('SELECT sum(memory_usage_bytes)::DOUBLE FROM duckdb_memory()')
+      return Number(result.getRows()[0]?.[0] ?? 0)
+    } finally {
+      connection.closeSync()
+    }
+  }
+
   /** Stops everything that runs and closes the database. */
   async close(): Promise<void> {
     this.#isClosed = true

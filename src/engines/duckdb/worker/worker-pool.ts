@@ -36,6 +36,11 @@ export class WorkerPool {
     }
   }
 
+  /** Processes that exist, idle ones included. */
+  get size(): number {
+    return this.#all.size
+  }
+
   /** Kills all workers and their queries. */
   async close(): Promise<void> {
     this.#isClosed = true
