@@ -11,6 +11,18 @@ export const listAuditQuery = pageQuery.extend({
   to: timestamp.optional().meta({ description: 'Entries before this time' }),
 })
 
+export const exportAuditQuery = z.strictObject({
+  from: listAuditQuery.shape.from,
+  to: listAuditQuery.shape.to,
+  after_seq: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .meta({ description: 'Only entries after this number: the `last_seq` of the export before' }),
+})
+
 const auditEntry = z
   .object({
     id: z.string(),

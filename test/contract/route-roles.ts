@@ -18,6 +18,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'post /api/auth/tokens': 'LeadDataEngineer',
   'delete /api/auth/tokens/{token_id}': 'LeadDataEngineer',
   'get /api/audit': 'LeadDataEngineer',
+  'get /api/audit/export': 'LeadDataEngineer',
   'get /api/audit/verify': 'LeadDataEngineer',
   'get /api/events': 'Auditor',
   'get /api/webhooks': 'LeadDataEngineer',

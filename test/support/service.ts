@@ -83,7 +83,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     }
     const response = await app.request(path, init, { remoteAddress: given.remoteAddress })
     const text = await response.text()
-    const json = response.headers.get('content-type')?.includes('json') && text !== ''
+    const json = /[/+]json\b/.test(response.headers.get('content-type') ?? '') && text !== ''
     const parsed = json ? JSON.parse(text) : text
     const contentType = response.headers.get('content-type') ?? ''
     check({ method, path, status: response.status, contentType, body: parsed })

@@ -1,7 +1,7 @@
-import { auditList, auditVerification, listAuditQuery } from '../../schemas/governance.ts'
+import { auditList, auditVerification, exportAuditQuery, listAuditQuery } from '../../schemas/governance.ts'
 import type { AuditLog } from '../../services/audit/audit-log.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
-import { type Route, route } from '../routing/route.ts'
+import { type Route, route, stillAllowed } from '../routing/route.ts'
 
 /** The audit log (docs/api.md#audit-log). */
 export function auditRoutes({ auditLog }: { readonly auditLog: AuditLog }): Route[] {
@@ -17,6 +17,27 @@ export function auditRoutes({ auditLog }: { readonly auditLog: AuditLog }): Rout
     }).handle(async ({ query }) => {
       const { items, next_page_token } = await auditLog.list(filterOf(query), query)
       return { status: 200, body: items, headers: nextPageLink('/api/audit', query, next_page_token) }
+    }),
+    route({
+      method: 'get',
+      path: '/api/audit/export',
+      operationId: 'exportAudit',
+      summary: 'The audit log as JSON lines with its hash chain, oldest first',
+      minRole: 'LeadDataEngineer',
+      query: exportAuditQuery,
+      responses: {
+        200: { description: 'One entry per line; the last line has `end: true`', contentType: 'application/x-ndjson' },
+      },
+    }).handle(async (input) => {
+      const { after_seq: afterSeq, ...range } = input.query
+      const isAllowed = stillAllowed(input, 'LeadDataEngineer')
+      return new Response(auditLog.export({ ...filterOf(range), afterSeq }, isAllowed), {
+        headers: {
+          'Content-Type': 'application/x-ndjson',
+          'Content-Disposition': 'attachment; filename="audit.ndjson"',
+          'Cache-Control': 'no-store',
+        },
+      })
     }),
     route({
       method: 'get',

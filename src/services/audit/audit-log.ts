@@ -3,6 +3,7 @@ import { type AuditFilter, type AuditStore, createAuditStore } from '../../stora
 import { fromRequiredColumn } from '../../storage/json-column.ts'
 import type { AuditEventsTable, AuditHeadTable } from '../../storage/schema.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
+import { exportAudit, type ExportRange } from './export-audit.ts'
 import { keyPage, type ListPage, type PageQuery, toListPage } from '../paging/paging.ts'
 
 /** A signed record of the head of the log at some time, kept outside the database. */
@@ -35,6 +36,8 @@ export interface AuditVerification {
 export interface AuditLog {
   /** Newest first. */
   list(filter: AuditFilter, page: PageQuery): Promise<ListPage<AuditEntryView>>
+  /** All entries that are there now, oldest first, as JSON lines with their hashes (docs/api.md#audit-log). */
+  export(range: ExportRange, isAllowed: () => Promise<boolean>): ReadableStream<Uint8Array>
   /** Checks the whole log; detects changed, removed, added and moved entries, and a truncated end. */
   verify(): Promise<AuditVerification>
   /** Signs the current end of the log and stores the signature outside the database. */
@@ -62,6 +65,7 @@ export function createAuditLog(deps: AuditLogDeps): AuditLog {
       const rows = await deps.store.list(filter, { limit, ...(after !== undefined && { beforeSeq: Number(after) }) })
       return toListPage(rows, limit, { key: ({ seq }) => seq, view: toView })
     },
+    export: (range, isAllowed) => exportAudit(deps.store, range, isAllowed),
     verify: () => verify(deps),
     async checkpoint() {
       const head = await deps.store.head()

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely'
+import type { Kysely, SelectQueryBuilder } from 'kysely'
 
 import { type ChainHead, chainRow, EMPTY_CHAIN, headMac, type UnchainedRow } from '../audit-chain.ts'
 import { parameterRow, prepared } from '../prepared-query.ts'
@@ -28,8 +28,8 @@ export interface AuditStore {
   append(tx: Tx, row: UnchainedRow): Promise<ChainHead>
   /** Newest first; one row more than the limit when there are more. */
   list(filter: AuditFilter, page: AuditPage): Promise<readonly AuditEventsTable[]>
-  /** Rows after `seq`, oldest first. */
-  after(seq: number, limit: number): Promise<readonly AuditEventsTable[]>
+  /** Rows after `seq`, oldest first; with a filter only those that match. */
+  after(seq: number, limit: number, filter?: AuditFilter): Promise<readonly AuditEventsTable[]>
   /** The stored head, valid or not. */
   head(): Promise<AuditHeadTable | undefined>
 }
@@ -55,8 +55,12 @@ export function createAuditStore(db: Kysely<StateTables>, key: Uint8Array): Audi
   return {
     append: (tx, row) => append(tx, key, row),
     list: (filter, page) => list(db, filter, page),
-    after: (seq, limit) =>
-      db.selectFrom('audit_events').selectAll().where('seq', '>', seq).orderBy('seq').limit(limit).execute(),
+    after: (seq, limit, filter = {}) =>
+      matching(db.selectFrom('audit_events').selectAll(), filter)
+        .where('seq', '>', seq)
+        .orderBy('seq')
+        .limit(limit)
+        .execute(),
     head: () => db.selectFrom('audit_head').selectAll().where('id', '=', 1).executeTakeFirst(),
   }
 }
@@ -91,17 +95,21 @@ async function list(
   filter: AuditFilter,
   page: AuditPage,
 ): Promise<readonly AuditEventsTable[]> {
-  let query = db
-    .selectFrom('audit_events')
-    .selectAll()
+  const query = matching(db.selectFrom('audit_events').selectAll(), filter)
     .orderBy('seq', 'desc')
     .limit(page.limit + 1)
-  if (page.beforeSeq !== undefined) query = query.where('seq', '<', page.beforeSeq)
+  return page.beforeSeq === undefined ? query.execute() : query.where('seq', '<', page.beforeSeq).execute()
+}
+
+type AuditQuery = SelectQueryBuilder<StateTables, 'audit_events', AuditEventsTable>
+
+function matching(rows: AuditQuery, filter: AuditFilter): AuditQuery {
+  let query = rows
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
   if (filter.objectId !== undefined) query = query.where('object_id', '=', filter.objectId)
   if (filter.objectType !== undefined) query = query.where('object_type', '=', filter.objectType)
   if (filter.action !== undefined) query = query.where('action', '=', filter.action)
   if (filter.from !== undefined) query = query.where('at', '>=', filter.from)
   if (filter.to !== undefined) query = query.where('at', '<', filter.to)
-  return query.execute()
+  return query
 }
