@@ -16,9 +16,8 @@ if [ -z "${LOCKHOUSE_PROMETHEUS:-}" ]; then
     fi
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
-    chmod 755 "$work"
     { [ "$(id -u)" -ne 0 ] || apt-get update -qq; } >&2
-    (cd "$work" && apt-get download -qq prometheus) >&2
+    (cd "$work" && apt-get -o APT::Sandbox::User=root download -qq prometheus) >&2
     mkdir -p "${bin%/usr/bin}"
     dpkg-deb -x "$work"/prometheus_*.deb "${bin%/usr/bin}" >&2
   fi
