@@ -6,6 +6,7 @@ import { environmentsNav, environmentsRoutes } from './features/environments/rou
 import { notebooksNav, notebooksRoutes } from './features/notebooks/routes.tsx'
 import { operationsNav, operationsRoutes } from './features/operations/routes.tsx'
 import { overviewNav, overviewRoutes } from './features/overview/routes.tsx'
+import { policiesNav, policiesRoutes } from './features/policies/routes.tsx'
 import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
 import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
 import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
@@ -20,6 +21,7 @@ const NAV = [
   ...tablesNav,
   ...agentNav,
   ...notebooksNav,
+  ...policiesNav,
   ...operationsNav,
   ...pipelinesNav,
   ...designerNav,
@@ -59,6 +61,7 @@ const routeTree = rootRoute.addChildren([
   ...approvalsRoutes(rootRoute),
   ...agentRoutes(rootRoute),
   ...notebooksRoutes(rootRoute),
+  ...policiesRoutes(rootRoute),
   ...operationsRoutes(rootRoute),
   ...settingsRoutes(rootRoute),
 ])

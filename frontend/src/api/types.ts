@@ -16,6 +16,7 @@ import type * as nodeTypes from '../../../src/schemas/node-types.ts'
 import type * as notebooks from '../../../src/schemas/notebooks.ts'
 import type * as operations from '../../../src/schemas/tables/operations.ts'
 import type * as pipelines from '../../../src/schemas/pipelines.ts'
+import type * as policies from '../../../src/schemas/policies.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
 import type * as webhooks from '../../../src/schemas/webhooks.ts'
@@ -65,6 +66,15 @@ export type PipelineList = z.infer<typeof pipelines.pipelineList>
 export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
+
+export type PolicyRequest = policies.PolicyRequest
+export type Policy = policies.PolicyView
+export type PolicyList = z.infer<typeof policies.policyList>
+export type PolicyPreview = z.infer<typeof policies.policyPreview>
+export type PolicyDecision = policies.PolicyDecisionView
+export type PolicyDecisionList = z.infer<typeof policies.decisionList>
+export type TablePolicy = z.infer<typeof policies.tablePolicy>
+export type PolicyResumed = z.infer<typeof policies.resumed>
 
 export type Definition = z.infer<typeof definitions.definition>
 export type DefinitionDetail = z.infer<typeof definitions.definitionDetail>

@@ -7,6 +7,7 @@ import {
   IconArrowDown,
   IconArrowForwardUp,
   IconArrowUp,
+  IconCalendarTime,
   IconCheck,
   IconChevronDown,
   IconChevronRight,
@@ -65,6 +66,7 @@ export const ApprovalIcon = pageIcon(IconCircleCheck)
 export const EnvironmentIcon = pageIcon(IconStack2)
 export const AgentIcon = pageIcon(IconMessageDots)
 export const NotebookIcon = pageIcon(IconNotebook)
+export const PolicyIcon = pageIcon(IconCalendarTime)
 export const OperationsIcon = pageIcon(IconListDetails)
 export const AuditIcon = pageIcon(IconFileText)
 export const SettingsIcon = pageIcon(IconAdjustmentsHorizontal)

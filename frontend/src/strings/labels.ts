@@ -5,6 +5,7 @@ export const labels = {
   environments: 'Environments',
   agent: 'Agent',
   notebooks: 'Notebook',
+  policies: 'Policies',
   operations: 'Operations',
   audit: 'Audit log',
   settings: 'Settings',

@@ -29,8 +29,6 @@ export const overview = {
     previewOf: (name: string, table: string) => `Preview: ${name} ${table}`,
     small: (small: string, files: string) => `${small} of ${files} are small`,
     deletes: (files: string, share: string) => `${files}, ${share} of the rows deleted`,
-    snapshots: (snapshots: string) => `${snapshots}`,
-    manifests: (manifests: string) => `${manifests}`,
     stale: (target: string) => `no new rows for more than ${target}`,
     seeHealth: 'See the details of its score.',
   },
@@ -42,6 +40,17 @@ export const overview = {
     none: 'No operation has run yet.',
     all: 'All operations',
     more: (count: string) => `${count} are running`,
+  },
+  next: {
+    title: 'What policies do next',
+    noPolicies: 'No policies yet. Operations run only when a person starts them.',
+    modes: (policies: string, active: string, shadow: string) =>
+      `${policies}: ${active} active, ${shadow} in shadow mode.`,
+    why: (outcome: string, why: string) => (why === '' ? outcome : `${outcome}: ${why}`),
+    none: 'No operation is waiting.',
+    suspended: (tables: string) => `suspended for ${tables}`,
+    by: 'by',
+    all: 'All policies',
   },
   pipelines: {
     title: 'Pipelines',

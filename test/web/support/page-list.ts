@@ -5,7 +5,7 @@ export type PageAddress<S> = readonly [name: string, path: (scene: S) => string,
 
 /** Every page behind the sign-in. */
 export const PAGES: readonly PageAddress<Scene>[] = [
-  ['overview', () => '/overview', 'Furthest behind'],
+  ['overview', () => '/overview', 'All pipelines'],
   ['tables', () => '/tables', 'trips_copy'],
   ['table-overview', () => '/tables/demo.events', 'Format version'],
   ['table-schema', () => '/tables/demo.trips?tab=schema', 'Type'],
@@ -17,6 +17,9 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
   ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
   ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
+  ['policies', () => '/policies', 'nightly'],
+  ['policy', ({ policy }) => `/policies/${policy}`, 'Would run'],
+  ['policy-edit', ({ policy }) => `/policies/${policy}/edit`, 'Due when any of these is true'],
   ['pipelines', () => '/pipelines', 'demo.trips_copy'],
   ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
   ['pipeline-start', () => '/pipelines/new', 'Checkpoint location'],

@@ -11,6 +11,7 @@ export interface Scene {
   readonly pipeline: string
   readonly operation: string
   readonly chat: string
+  readonly policy: string
 }
 
 const place = (x: number, y = 0) => ({ x, y })
@@ -76,6 +77,12 @@ export async function makeScene(house: House): Promise<Scene> {
     engineer,
   )
   const { operation_id: operation } = await call('POST', '/api/compact', { table: 'demo.trips' }, engineer)
+  const policy = await call('POST', '/api/policies', {
+    name: 'nightly',
+    tables: ['demo.*'],
+    operations: [{ operation: 'compact' }, { operation: 'expire', options: { retain_last: 20 } }],
+    when: { health_below: 80 },
+  })
   const answer = await call('POST', '/api/agent/chat', { prompt: 'Compact demo.events', provider: 'builtin' })
   return {
     engineer,
@@ -86,6 +93,7 @@ export async function makeScene(house: House): Promise<Scene> {
     pipeline: pipeline.id,
     operation,
     chat: answer.chat_id,
+    policy: policy.id,
   }
 }
 

@@ -13,7 +13,7 @@ export interface ChartFrame {
 
 /** The uPlot options of a chart, in the current colors of the page. */
 export function chartOptions(props: ChartProps, { width, height, zone }: ChartFrame): UPlot.Options {
-  const { format, series, syncKey } = props
+  const { format, series, syncKey, top } = props
   const axis = {
     stroke: cssColor('--mantine-color-dimmed'),
     grid: { stroke: cssColor('--lh-border'), width: 1 },
@@ -33,7 +33,7 @@ export function chartOptions(props: ChartProps, { width, height, zone }: ChartFr
     tzDate: (seconds) => UPlot.tzDate(new Date(seconds * 1000), zone === 'UTC' ? 'Etc/UTC' : zone),
     scales: {
       x: { time: true, range: timeRange },
-      y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] },
+      y: { range: (_plot, _min, max) => [0, top ?? (max > 0 ? max * 1.1 : 1)] },
     },
     axes: [
       {

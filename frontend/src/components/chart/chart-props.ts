@@ -19,6 +19,8 @@ export interface ChartProps {
   readonly format: (value: number) => string
   /** Values are counts: no mark of the vertical axis is a fraction. */
   readonly whole?: boolean
+  /** The upper end of the vertical axis; default: a little over the highest value. */
+  readonly top?: number
   /** Summary for screen readers: title, latest and maximum value. */
   readonly summary: string
   /** px; default 160. */

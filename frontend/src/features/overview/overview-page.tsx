@@ -12,8 +12,10 @@ import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { formatBytes, formatCount, formatPlural } from '../../components/text/units.ts'
 import { overview as words } from '../../strings/overview.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
+import { POLICIES_KEY } from '../policies/api.ts'
 import { Attention } from './attention.tsx'
 import { HealthBands } from './health-bands.tsx'
+import { NextCard } from './next-card.tsx'
 import { OperationsCard } from './operations-card.tsx'
 import classes from './overview.module.css'
 import { PipelinesCard } from './pipelines-card.tsx'
@@ -29,6 +31,7 @@ export function OverviewPage() {
     void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY })
   })
   useLiveEvents('table.', () => void client.invalidateQueries({ queryKey: HEALTH_INDEX_KEY }))
+  useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
   useLiveEvents('pipeline.', () => void client.invalidateQueries({ queryKey: ['pipelines', 'overview'] }))
   return (
     <Page title={words.title} lead={words.lead} aside={index.data && <Currency index={index.data} />}>
@@ -49,10 +52,15 @@ function Fleet({ index }: IndexProps) {
     <>
       <Totals index={index} />
       <div className={classes.cards}>
-        <Attention index={index} />
-        <HealthBands bands={index.bands} />
-        <OperationsCard />
-        <PipelinesCard />
+        <div className={classes.stack}>
+          <Attention index={index} />
+          <OperationsCard />
+          <PipelinesCard />
+        </div>
+        <div className={classes.stack}>
+          <HealthBands bands={index.bands} />
+          <NextCard />
+        </div>
       </div>
     </>
   )

@@ -7,6 +7,7 @@ import { formatBytes, formatCount } from '../../../components/text/units.ts'
 import { health as words } from '../../../strings/tables.ts'
 import { healthQuery } from '../api.ts'
 import classes from './health-tab.module.css'
+import { HealthChart } from '../history/chart.tsx'
 import { RecommendedActions } from '../recommended-actions.tsx'
 import type { TabProps } from './tab-props.ts'
 
@@ -21,6 +22,7 @@ export function HealthTab({ table, onAction }: TabProps) {
         <ScoreRing score={health.score} />
         <p>{health.recommendation}</p>
       </div>
+      <HealthChart table={table} />
       <div className={classes.grid}>
         <div className={classes.stack}>
           {health.actions.length > 0 ? (

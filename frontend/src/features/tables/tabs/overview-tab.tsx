@@ -16,6 +16,7 @@ import { healthQuery, overviewQuery, schemaQuery, tableOperationsQuery } from '.
 import { describePartitioning, describeSortOrder } from './field-text.ts'
 import classes from './overview-tab.module.css'
 import { RecommendedActions } from '../recommended-actions.tsx'
+import { PolicySection } from './policy-section.tsx'
 import type { TabProps } from './tab-props.ts'
 
 /** A summary of a table: health, recommended actions, and its parts. */
@@ -38,6 +39,7 @@ export function OverviewTab({ table, onAction }: TabProps) {
       <div className={classes.main}>
         {overview.isPending && <Loading lines={8} />}
         {overview.data && <Facts overview={overview.data} />}
+        <PolicySection table={table} />
         <LatestOperations table={table} />
       </div>
     </div>

@@ -1,0 +1,109 @@
+import { Button } from '@mantine/core'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link, useNavigate } from '@tanstack/react-router'
+import { useLiveEvents } from '../../api/live-events.ts'
+import { useCan } from '../../api/session.ts'
+import type { Policy } from '../../api/types.ts'
+import { PlusIcon } from '../../components/icons.tsx'
+import { Page } from '../../components/page.tsx'
+import { RowLink } from '../../components/row-link.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { StatusDot } from '../../components/status/status-dot.tsx'
+import type { ColumnSpec } from '../../components/table/columns.ts'
+import { DataTable } from '../../components/table/data-table.tsx'
+import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { operations } from '../../strings/common.ts'
+import { policies as words } from '../../strings/policies.ts'
+import { POLICIES_KEY, policiesQuery } from './api.ts'
+import classes from './policies.module.css'
+
+/** All maintenance policies with what they govern and what they have gained. */
+export function PoliciesPage() {
+  const client = useQueryClient()
+  const navigate = useNavigate()
+  const isLead = useCan('LeadDataEngineer')
+  const { data, error, isError, refetch } = useQuery(policiesQuery)
+  useLiveEvents('policy.', () => void client.invalidateQueries({ queryKey: POLICIES_KEY }))
+  const create = isLead && (
+    <Button component={Link} to="/policies/new" leftSection={<PlusIcon size={14} />}>
+      {words.create}
+    </Button>
+  )
+  return (
+    <Page title={words.title} lead={words.lead} actions={data && data.length > 0 && create} fill>
+      {!data && isError ? <ErrorState error={error} onRetry={() => void refetch()} /> : undefined}
+      {!data && !isError ? <Loading /> : undefined}
+      {data?.length === 0 && <Empty title={words.empty.title} detail={words.empty.text} action={create} />}
+      {data && data.length > 0 && (
+        <DataTable
+          label={words.title}
+          rows={data}
+          rowKey={({ id }) => id}
+          columns={COLUMNS}
+          onOpen={({ id }) => void navigate({ to: '/policies/$id', params: { id } })}
+        />
+      )}
+    </Page>
+  )
+}
+
+const COLUMNS: readonly ColumnSpec<Policy>[] = [
+  {
+    id: 'name',
+    header: words.columns.name,
+    width: 'minmax(120px, 1.2fr)',
+    cell: ({ id, name }) => (
+      <RowLink path={`/policies/${encodeURIComponent(id)}`} title={name}>
+        {name}
+      </RowLink>
+    ),
+  },
+  {
+    id: 'mode',
+    header: words.columns.mode,
+    width: '92px',
+    cell: ({ mode }) => (
+      <span title={words.modeHelp[mode]}>
+        <StatusDot tone={mode === 'active' ? 'ok' : 'idle'} label={words.modes[mode]} />
+      </span>
+    ),
+  },
+  {
+    id: 'operations',
+    header: words.columns.operations,
+    width: 'minmax(140px, 2fr)',
+    hideOnPhone: true,
+    cell: ({ operations: chosen }) => (
+      <span>{chosen.map(({ operation }) => operations.names[operation] ?? operation).join(', ')}</span>
+    ),
+  },
+  figure('tables', ({ matched_tables: count }) => formatCount(count)),
+  figure('priority', ({ priority }) => String(priority), true),
+  figure('runs', ({ gains }) => formatCount(gains.runs), true),
+  figure('freed', ({ gains }) => formatBytes(gains.bytes_freed), true),
+  {
+    id: 'suspended',
+    header: words.columns.suspended,
+    width: '100px',
+    align: 'end',
+    hideOnPhone: true,
+    cell: ({ suspended_tables: count }) => (
+      <span className={count > 0 ? classes.bad : undefined}>{formatCount(count)}</span>
+    ),
+  },
+]
+
+function figure(
+  id: 'tables' | 'priority' | 'runs' | 'freed',
+  text: (policy: Policy) => string,
+  hideOnPhone = false,
+): ColumnSpec<Policy> {
+  return {
+    id,
+    header: words.columns[id],
+    width: '84px',
+    align: 'end',
+    hideOnPhone,
+    cell: (policy) => <span>{text(policy)}</span>,
+  }
+}
