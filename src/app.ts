@@ -16,12 +16,14 @@ import { requestLog } from './middleware/request-log.ts'
 import { clientAddress } from './middleware/request/client-address.ts'
 import { type BodyLimits, requestBody } from './middleware/request/request-body.ts'
 import { requireHost } from './middleware/request/require-host.ts'
+import { traceRequests } from './middleware/trace-requests.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
 import { mountRoutes } from './routes/routing/mount-routes.ts'
 import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import type { IdempotencyService } from './services/operations/idempotency-service.ts'
+import type { Tracing } from './services/metrics/tracing/tracing.ts'
 import type { Logger } from './services/logger.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
 
@@ -37,6 +39,8 @@ export interface AppContext extends RouteDeps, McpRouteDeps {
   readonly idempotency: IdempotencyService
   readonly staticFiles: StaticFiles
   readonly notebookProxy: NotebookMount
+  /** Undefined: no traces are sent. */
+  readonly tracing: Tracing | undefined
   /** Recognizes the token that reads the metrics. */
   readonly metricsAccess: AuthenticateOptions['configured']
 }
@@ -53,6 +57,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.notFound((c) => {
     throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
   })
+  if (context.tracing !== undefined) app.use(traceRequests(context.tracing))
   app.use(observeRequests(context.metrics))
   app.use(requestLog(context))
   app.use(securityHeaders())

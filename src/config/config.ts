@@ -5,7 +5,17 @@ import { type AgentConfig, agentSettings } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
 import { type NotebookConfig, notebookSettings } from './notebook-config.ts'
-import { fromEnv, listOf, looseListOf, oneOf, parsed, shown, variable, wholeNumber } from './variables.ts'
+import {
+  fromEnv,
+  isPlainHttpUrl,
+  listOf,
+  looseListOf,
+  oneOf,
+  parsed,
+  shown,
+  variable,
+  wholeNumber,
+} from './variables.ts'
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -38,6 +48,8 @@ export interface Config {
   readonly auditKey: string | undefined
   /** A token that only reads the metrics; undefined: none. */
   readonly metricsToken: string | undefined
+  /** Where traces go; undefined: nowhere. */
+  readonly traces: { readonly endpoint: string; readonly serviceName: string } | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
   /** Whether users may not decide their own approval requests. */
@@ -103,6 +115,14 @@ const trueOrFalse = oneOf('true', 'false')
   .default('false')
   .transform((word) => word === 'true')
 
+const traces = fromEnv({
+  endpoint: variable(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    z.string().refine(isPlainHttpUrl, 'must be an http or https address').optional(),
+  ),
+  serviceName: variable('OTEL_SERVICE_NAME', z.string().min(1).default('lockhouse')),
+}).transform(({ endpoint, serviceName }) => (endpoint === undefined ? undefined : { endpoint, serviceName }))
+
 /** Schema that turns the environment into the configuration. */
 const configuration = fromEnv({
   port: variable('PORT', wholeNumber(0, 65_535).default(3000)),
@@ -132,6 +152,7 @@ const configuration = fromEnv({
   databaseUrl: variable('DATABASE_URL', databaseUrl.optional()),
   auditKey: variable('AUDIT_KEY', z.string().min(32, 'must have at least 32 characters').optional()),
   metricsToken: variable('METRICS_TOKEN', token.optional()),
+  traces,
   webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,

@@ -34,6 +34,8 @@ import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
 import { createEnvironmentService } from '../services/environments/environment-service.ts'
 import { createMetricsAccess } from '../services/metrics/access.ts'
+import { tracedEngine } from '../services/metrics/tracing/traced-engine.ts'
+import type { Tracing } from '../services/metrics/tracing/tracing.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
 import type { Logger } from '../services/logger.ts'
@@ -141,7 +143,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await Promise.all([dispatcher.stop(), notebooks.close(), services.notebookUpstream.close()])
       await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
       await services.refusals.close()
-      await state.close()
+      await Promise.all([state.close(), foundation.metrics.tracing.close()])
       home.release()
     },
   }
@@ -156,8 +158,8 @@ async function openFoundation(options: ContextOptions) {
   const state = await openState({ config, home, openStateFile, log, now })
   const idempotencyStore = createIdempotencyStore(state.db, state.instance)
   await idempotencyStore.settleAbandoned()
-  const engine = openEngine(options)
-  const metrics = openMetrics(log)
+  const metrics = await openMetrics(config, log)
+  const engine = openEngine(options, metrics.tracing)
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
   metrics.connect({ state, engine, now })
   return {
@@ -275,6 +277,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     idempotency: foundation.idempotency,
     health: services.health,
     metrics: foundation.metrics.service,
+    tracing: config.traces === undefined ? undefined : foundation.metrics.tracing,
     metricsAccess: createMetricsAccess(config.metricsToken),
     tokens: services.tokens,
     catalog,
@@ -315,7 +318,7 @@ function openHealth({ notebooks, home, ...parts }: HealthParts): HealthService {
   return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks })
 }
 
-function openEngine({ config, home, overrides }: ContextOptions): Engine {
+function openEngine({ config, home, overrides }: ContextOptions, tracing: Tracing): Engine {
   const { memoryLimitBytes, threads } = config.engine
   const engine = createLazyEngine('duckdb', () =>
     createDuckDbEngine({
@@ -325,5 +328,6 @@ function openEngine({ config, home, overrides }: ContextOptions): Engine {
       ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
     }),
   )
-  return overrides?.wrapEngine?.(engine) ?? engine
+  const traced = config.traces === undefined ? engine : tracedEngine(engine, tracing)
+  return overrides?.wrapEngine?.(traced) ?? traced
 }

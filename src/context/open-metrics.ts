@@ -1,8 +1,10 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Config } from '../config/config.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { Logger } from '../services/logger.ts'
 import { createMetricsService, type MetricsService } from '../services/metrics/metrics-service.ts'
 import { observedCatalog } from '../services/metrics/observed-catalog.ts'
+import { NO_TRACING, openTracing, type Tracing } from '../services/metrics/tracing/tracing.ts'
 import { createProbes } from '../services/metrics/probes.ts'
 import type { NewOperation } from '../services/operations/ledger.ts'
 import { pingState, readStateFigures } from '../storage/state-figures.ts'
@@ -22,6 +24,8 @@ export interface MetricsSources {
 /** The metrics, and what other parts report to them. */
 export interface Metrics {
   readonly service: MetricsService
+  /** Traces nothing when no collector is configured. */
+  readonly tracing: Tracing
   readonly batches: BatchObserver
   onOperation(operation: NewOperation, outcome: OperationOutcome): void
   observeCatalog(catalog: Catalog): Catalog
@@ -29,10 +33,11 @@ export interface Metrics {
   connect(sources: MetricsSources): void
 }
 
-/** Creates the metrics of this process. */
-export function openMetrics(log: Logger): Metrics {
+/** Creates the metrics of this process, and its traces if they are configured. */
+export async function openMetrics({ traces }: Pick<Config, 'traces'>, log: Logger): Promise<Metrics> {
   const nowMs = (): number => performance.now()
   const startedAt = { monotonic: nowMs(), wall: Date.now() }
+  const tracing = traces === undefined ? NO_TRACING : await openTracing({ ...traces, version: VERSION })
   let sources: MetricsSources | undefined
   const service = createMetricsService({
     nowMs,
@@ -41,13 +46,20 @@ export function openMetrics(log: Logger): Metrics {
   })
   return {
     service,
+    tracing,
     batches: {
-      onBatch: ({ batch_duration_ms: ms, num_input_rows: rows }) => service.batch({ seconds: ms / 1000, rows }),
+      onBatch({ batch_duration_ms: ms, num_input_rows: rows }) {
+        service.batch({ seconds: ms / 1000, rows })
+        tracing.record({ name: 'batch', seconds: ms / 1000, attributes: { 'lockhouse.rows': rows } })
+      },
       onFailure: () => service.batchFailure(),
     },
     onOperation({ kind }, { state: outcome, durationMs, bytesRead, bytesWritten }) {
       const seconds = durationMs === undefined ? undefined : durationMs / 1000
       service.operation({ kind, outcome, seconds, bytesRead, bytesWritten })
+      const attributes = { 'lockhouse.operation': kind, 'lockhouse.outcome': outcome }
+      const isError = outcome === 'failed' || outcome === 'unknown'
+      tracing.record({ name: `operation ${kind}`, seconds: seconds ?? 0, attributes, isError })
     },
     observeCatalog: (catalog) =>
       observedCatalog(catalog, async (operation, work, isFailed) => {
@@ -55,7 +67,7 @@ export function openMetrics(log: Logger): Metrics {
         const done = (isError: boolean): void =>
           service.catalogCall({ operation, isError, seconds: (nowMs() - began) / 1000 })
         try {
-          const result = await work()
+          const result = await tracing.span({ name: `catalog ${operation}`, isPart: true }, work)
           done(isFailed?.(result) ?? false)
           return result
         } catch (error) {
