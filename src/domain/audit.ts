@@ -19,6 +19,8 @@ export interface RequestContext {
   readonly requestId: string
   /** Default: `web` for a browser session, else `api`. */
   readonly channel?: AuditChannel
+  /** What the operation of this request has in common with others that are started with it. */
+  readonly group?: string
 }
 
 /** The channel of a caller, unless the request context names one. */

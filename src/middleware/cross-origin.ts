@@ -13,6 +13,7 @@ const REQUEST_HEADERS = [
   'Mcp-Method',
   'Mcp-Name',
   'MCP-Protocol-Version',
+  'Operation-Group',
   'Prefer',
 ].join(', ')
 const RESPONSE_HEADERS = [

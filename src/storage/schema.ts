@@ -97,6 +97,7 @@ export interface OperationsTable {
   finished_at: string | null
   /** The process that runs it; see {@link InstancesTable}. */
   instance_id: number | null
+  group_id: string | null
 }
 
 export interface PlansTable {

@@ -142,6 +142,7 @@ describe('hostile requests', () => {
         'Idempotency-Key',
         'Last-Event-ID',
         'Prefer',
+        'Operation-Group',
         'X-Request-Id',
         'Cookie',
         'Accept',

@@ -64,6 +64,27 @@ describe('compaction', () => {
     expect((await service.call('DELETE', location ?? '')).status).toBe(409)
   })
 
+  it('Operation-Group lists operations that were started together', async () => {
+    const started = async (table: string, group?: string) => {
+      const headers = group === undefined ? {} : { 'Operation-Group': group }
+      return (await service.post('/api/rewrite-manifests', { table }, { headers })).body.operation_id
+    }
+    const ids = [await started('demo.events', 'monday.1'), await started('demo.events', 'monday.1')]
+    const other = await started('demo.events', 'monday.2')
+    const alone = await started('demo.events')
+    const { body } = await service.get('/api/operations?group=monday.1')
+    expect(body.operations.map(({ id }: { id: string }) => id).sort()).toEqual(ids.sort())
+    expect((await service.get(`/api/operations/${other}`)).body.group).toBe('monday.2')
+    expect((await service.get(`/api/operations/${alone}`)).body.group).toBeNull()
+    const refused = await service.post(
+      '/api/rewrite-manifests',
+      { table: 'demo.events' },
+      { headers: { 'Operation-Group': 'not a name' } },
+    )
+    expect([refused.status, refused.body.code]).toEqual([400, 'INVALID_REQUEST'])
+    expect((await service.get('/api/operations?group=not%20a%20name')).status).toBe(400)
+  })
+
   it('an operation that succeeded shows all of its files and bytes as done', async () => {
     for (const options of [{}, { rewrite_all: true, target_file_size_bytes: 1000, max_file_size_bytes: 2000 }]) {
       const { body } = await service.post('/api/compact', { table: 'demo.events', ...options })

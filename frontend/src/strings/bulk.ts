@@ -29,5 +29,6 @@ export const bulk = {
   compact: (files: string, to: string, bytes: string) => `${files} → ${to}, ${bytes}`,
   manifests: (from: string, to: string) => `${from} → ${to}`,
   expire: (snapshots: string, files: string) => `${snapshots}, ${files} deleted`,
+  openGroup: 'Open these operations',
   total: 'Total',
 } as const

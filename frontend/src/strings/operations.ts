@@ -10,6 +10,7 @@ export const operationStrings = {
   state: 'State',
   anyState: 'Any state',
   clear: 'Clear filters',
+  together: 'Only operations that were started together.',
   loadMore: 'Load more',
   columns: {
     state: 'State',
@@ -74,6 +75,7 @@ export const operationStrings = {
     requestId: 'Request ID',
     id: 'Operation ID',
     inAudit: 'View in audit log',
+    sameGroup: 'Operations started with this one',
     sameTable: (table: string) => `All operations on ${table}`,
     oldFiles: 'The old files are kept until the snapshots that use them expire.',
     expire: 'Expire snapshots',

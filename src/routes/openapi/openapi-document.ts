@@ -107,6 +107,10 @@ const HEADERS: Readonly<Record<RequestHeader | 'Idempotency-Key', Json>> = {
     description: '`respond-async` (RFC 7240): return 202 immediately and continue in the background',
     schema: { type: 'string', examples: ['respond-async'] },
   },
+  'Operation-Group': {
+    description: 'A name that operations started together have in common: `GET /api/operations?group=` lists them',
+    schema: { type: 'string', maxLength: 100, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$', examples: ['nightly-7'] },
+  },
 }
 
 function requestHeaders(route: Route): Json[] {

@@ -50,7 +50,7 @@ export function stillAllowed(
 }
 
 /** Request headers beyond the usual ones that a route takes into account. */
-export type RequestHeader = 'If-Match' | 'Prefer'
+export type RequestHeader = 'If-Match' | 'Prefer' | 'Operation-Group'
 
 /** One endpoint in the route table: its schemas, and the handlers that validate and answer requests. */
 export interface Route {

@@ -1,4 +1,5 @@
 import type { z } from 'zod'
+import { DomainError } from '../../domain/errors.ts'
 import type { Role } from '../../domain/roles.ts'
 import {
   addColumnRequest,
@@ -11,7 +12,7 @@ import {
   rewriteManifestsRequest,
   rollbackRequest,
 } from '../../schemas/tables/maintenance.ts'
-import { operationAccepted } from '../../schemas/tables/operations.ts'
+import { operationAccepted, operationGroup } from '../../schemas/tables/operations.ts'
 import type {
   MaintenanceKind,
   MaintenanceRequest,
@@ -108,7 +109,7 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
     route({
       method: 'post',
       ...endpoint,
-      headers: ['Prefer'],
+      headers: ['Prefer', 'Operation-Group'],
       responses: RESPONSES,
       refuses: [404],
     }).handle((input) => runMaintenance(maintenance, kind, input)),
@@ -121,7 +122,8 @@ async function runMaintenance(
   input: RouteInput<undefined, undefined, MaintenanceRequest>,
 ): Promise<Answer<typeof RESPONSES>> {
   const { body, headers } = input
-  const context = requestContext(input)
+  const group = groupOf(headers)
+  const context = { ...requestContext(input), ...(group === undefined ? {} : { group }) }
   if (body.dry_run) return { status: 200, body: await maintenance.preview(kind, body, context) }
   const { id, done } = await maintenance.start(kind, body, context)
   if (!prefersAsync(headers)) return { status: 200, body: await done }
@@ -130,4 +132,13 @@ async function runMaintenance(
     headers: { Location: `/api/operations/${id}`, 'Preference-Applied': 'respond-async' },
     body: { success: true, operation: kind, operation_id: id, table: body.table, state: 'running' },
   }
+}
+
+/** The group of an operation; throws `INVALID_REQUEST` for a header that is none. */
+function groupOf(headers: Headers): string | undefined {
+  const given = headers.get('operation-group')
+  if (given === null) return undefined
+  const group = operationGroup.safeParse(given)
+  if (group.success) return group.data
+  throw new DomainError('INVALID_REQUEST', `Operation-Group: ${group.error.issues[0]?.message ?? 'invalid'}`)
 }

@@ -15,9 +15,8 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       minRole: 'Auditor',
       query: listOperationsQuery,
       responses: { 200: { description: 'A page of operations', schema: operationList } },
-    }).handle(async ({ query: { table, state, ...paging } }) => {
-      const filter = { ...(table === undefined ? {} : { table }), ...(state === undefined ? {} : { state }) }
-      const { items, next_page_token } = await operations.list(filter, paging)
+    }).handle(async ({ query: { table, state, group, ...paging } }) => {
+      const { items, next_page_token } = await operations.list({ table, state, group }, paging)
       return { status: 200, body: { success: true, operations: items.map(toOperation), next_page_token } }
     }),
     route({

@@ -5,9 +5,16 @@ export const operationParams = z.strictObject({ operation_id: z.string().max(100
 
 export const OPERATION_STATES = ['running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const
 
+/** A name that operations started together have in common. */
+export const operationGroup = z
+  .string()
+  .max(100)
+  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'must begin with a letter or digit; letters, digits and . _ -')
+
 export const listOperationsQuery = pageQuery.extend({
   table: z.string().max(1000).optional(),
   state: z.enum(OPERATION_STATES).optional(),
+  group: operationGroup.optional(),
 })
 
 export const operation = z
@@ -31,6 +38,7 @@ export const operation = z
     created_at: timestamp,
     finished_at: timestamp.nullable(),
     request_id: z.string().nullable(),
+    group: z.string().nullable().meta({ description: 'The `Operation-Group` of its request' }),
   })
   .meta({ id: 'Operation' })
 

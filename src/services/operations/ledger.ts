@@ -39,8 +39,15 @@ export function createOperationLedger({
   return {
     begin: (operation, context) =>
       inTransaction(async (tx) => {
-        const { caller, requestId } = context
-        const begun = { ...operation, state: 'running' as const, requestedBy: caller.user, requestId, instanceId }
+        const { caller, requestId, group } = context
+        const begun = {
+          ...operation,
+          state: 'running' as const,
+          requestedBy: caller.user,
+          requestId,
+          instanceId,
+          ...(group === undefined ? {} : { group }),
+        }
         await createOperationStore(tx).insert(begun)
         await audit.record(tx, { ...context, ...entry(operation), action: 'operation.begin', outcome: 'begun' })
         await events.append(tx, announce('operation.started', operation, 'running'))

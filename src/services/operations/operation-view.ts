@@ -21,6 +21,7 @@ export function toOperation(record: OperationRecord): Operation {
     created_at: record.createdAt,
     finished_at: record.finishedAt ?? null,
     request_id: record.requestId ?? null,
+    group: record.group ?? null,
   }
 }
 

@@ -8,6 +8,7 @@ import { notebookHandovers } from './0007-notebook-handovers.ts'
 import { environments } from './0008-environments.ts'
 import { healthIndex } from './0009-health-index.ts'
 import { policies } from './0010-policies.ts'
+import { operationGroups } from './0011-operation-groups.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [8, environments],
   [9, healthIndex],
   [10, policies],
+  [11, operationGroups],
 ])

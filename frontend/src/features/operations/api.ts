@@ -9,15 +9,16 @@ const PAGE_SIZE = 200
 export interface OperationSearch {
   readonly table?: string
   readonly state?: OperationState
+  readonly group?: string
 }
 
 /** Operations that fit a filter, newest first, page by page. */
-export const operationsQuery = ({ table, state }: OperationSearch) =>
+export const operationsQuery = ({ table, state, group }: OperationSearch) =>
   infiniteQueryOptions({
-    queryKey: ['operations', 'list', { table, state }],
+    queryKey: ['operations', 'list', { table, state, group }],
     queryFn: ({ pageParam, signal }) =>
       api.get<OperationList>('/api/operations', {
-        query: { table, state, page_size: PAGE_SIZE, page_token: pageParam },
+        query: { table, state, group, page_size: PAGE_SIZE, page_token: pageParam },
         signal,
       }),
     initialPageParam: undefined as string | undefined,

@@ -43,6 +43,11 @@ export function OperationFacts({ operation, hasAudit }: OperationFactsProps) {
         <Link to="/operations" search={{ table: operation.table } as never}>
           {strings.sameTable(operation.table)}
         </Link>
+        {operation.group !== null && (
+          <Link to="/operations" search={{ group: operation.group } as never}>
+            {strings.sameGroup}
+          </Link>
+        )}
         {hasAudit ? (
           <Link to="/audit" search={{ object: operation.id } as never}>
             {strings.inAudit}

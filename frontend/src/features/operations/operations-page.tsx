@@ -8,6 +8,7 @@ import type { ColumnSpec } from '../../components/table/columns.ts'
 import { DataTable } from '../../components/table/data-table.tsx'
 import { Page } from '../../components/page.tsx'
 import { RelativeTime } from '../../time/relative-time.tsx'
+import { Note } from '../../components/status/note.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
 import { formatDuration } from '../../components/text/units.ts'
@@ -23,9 +24,14 @@ const STATES: readonly OperationState[] = ['running', 'succeeded', 'failed', 'ca
 export function OperationsPage() {
   const client = useQueryClient()
   useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: ['operations', 'list'] }))
-  const [{ table, state }, changeSearch] = useSearchParams()
+  const [{ table, state, group }, changeSearch] = useSearchParams()
+  const clear = (): void => changeSearch({ table: undefined, state: undefined, group: undefined })
   const known = STATES.find((each) => each === state)
-  const search: OperationSearch = { ...(table ? { table } : {}), ...(known ? { state: known } : {}) }
+  const search: OperationSearch = {
+    ...(table ? { table } : {}),
+    ...(known ? { state: known } : {}),
+    ...(group ? { group } : {}),
+  }
   return (
     <Page
       title={strings.title}
@@ -50,11 +56,25 @@ export function OperationsPage() {
         </>
       }
     >
-      <OperationList
-        search={search}
-        onClear={table || state ? () => changeSearch({ table: undefined, state: undefined }) : undefined}
-      />
+      {group && <GroupNotice onClear={clear} />}
+      <OperationList search={search} onClear={table || state || group ? clear : undefined} />
     </Page>
+  )
+}
+
+/** Says that the list is only of operations that were started together. */
+function GroupNotice({ onClear }: { readonly onClear: () => void }) {
+  return (
+    <Note
+      tone="info"
+      action={
+        <Button variant="default" onClick={onClear}>
+          {strings.clear}
+        </Button>
+      }
+    >
+      {strings.together}
+    </Note>
   )
 }
 

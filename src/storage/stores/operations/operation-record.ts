@@ -39,6 +39,8 @@ export interface OperationRecord extends OperationDetails {
   readonly error?: OperationError
   /** The process that runs it. */
   readonly instanceId?: number
+  /** What it has in common with operations that were started together with it. */
+  readonly group?: string
 }
 
 /** The fields that are set while an operation runs. */
@@ -96,6 +98,7 @@ export function operationFromRow(row: Selectable<OperationsTable>): OperationRec
       finishedAt: row.finished_at,
       error: fromColumn<OperationError>(row.error_json),
       instanceId: row.instance_id,
+      group: row.group_id,
     }),
     ...detailsFromRow(row),
   }

@@ -14,9 +14,10 @@ import { pageOf, type Page, type PageRequest } from '../../page.ts'
 import type { OperationState, StateTables } from '../../schema.ts'
 
 export interface OperationFilter {
-  readonly table?: string
-  readonly kind?: string
-  readonly state?: OperationState
+  readonly table?: string | undefined
+  readonly kind?: string | undefined
+  readonly state?: OperationState | undefined
+  readonly group?: string | undefined
 }
 
 /** How an operation ended. */
@@ -81,6 +82,7 @@ async function insert(db: Kysely<StateTables>, operation: OperationRecord): Prom
     created_at: operation.createdAt,
     finished_at: operation.finishedAt ?? null,
     instance_id: operation.instanceId ?? null,
+    group_id: operation.group ?? null,
     ...detailColumns(operation),
   }
   await db.insertInto('operations').values(row).execute()
@@ -95,6 +97,7 @@ async function list(
   if (filter.table !== undefined) query = query.where('table_name', '=', filter.table)
   if (filter.kind !== undefined) query = query.where('kind', '=', filter.kind)
   if (filter.state !== undefined) query = query.where('state', '=', filter.state)
+  if (filter.group !== undefined) query = query.where('group_id', '=', filter.group)
   const rows = await afterCursor(query, page).execute()
   return pageOf(rows.map(operationFromRow), page.limit)
 }

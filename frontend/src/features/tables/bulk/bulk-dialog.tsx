@@ -1,4 +1,5 @@
 import { Button, Group, Modal, Stack } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
 import { useEffect, useState, useSyncExternalStore } from 'react'
 import { HEALTH_INDEX_KEY } from '../../../api/health-index.ts'
 import { queryClient } from '../../../api/query-client.ts'
@@ -50,6 +51,11 @@ export function BulkDialog({ kind, tables, onClose }: BulkDialogProps) {
         <BulkState counts={counts} applied={applied} />
         <BulkList kind={kind} items={items} applied={applied} />
         <Group justify="flex-end" gap="xs">
+          {counts.started > 0 && (
+            <Link to="/operations" search={{ group: run.group } as never}>
+              {words.openGroup}
+            </Link>
+          )}
           <Button variant="default" onClick={close} disabled={isBusy}>
             {applied ? common.close : common.cancel}
           </Button>

@@ -30,12 +30,14 @@ const AT_ONCE = 4
 const POLL_MS = 1500
 const ATTEMPTS = 4
 const RETRY_MS = 1000
-/** Operations of a page of the list; older ones are read one by one. */
+/** Operations of a page of the list: more than can be selected. */
 const LISTED = 200
 
 /** One plan for many tables: a preview of each, one confirmation, then one operation for each. */
 export class BulkRun {
   readonly kind: BulkKind
+  /** What the operations have in common in the ledger. */
+  readonly group = `page-${randomName()}`
   #stop = new AbortController()
   readonly #limiter = new Limiter(AT_ONCE)
   readonly #listeners = new Set<() => void>()
@@ -96,7 +98,7 @@ export class BulkRun {
 
   /** The key makes it safe to send the request again when its answer was lost. */
   async #applyOnce(table: string, planId: string): Promise<OperationAccepted> {
-    const headers = { Prefer: 'respond-async', 'Idempotency-Key': planId }
+    const headers = { Prefer: 'respond-async', 'Idempotency-Key': planId, 'Operation-Group': this.group }
     for (let attempt = 1; ; attempt++) {
       try {
         return await api.post(ACTIONS[this.kind].endpoint, { table, plan_id: planId }, { headers })
@@ -117,12 +119,13 @@ export class BulkRun {
   }
 
   async #read(): Promise<void> {
-    const { operations } = await api.get<OperationList>('/api/operations', { query: { page_size: LISTED } })
+    const { operations } = await api.get<OperationList>('/api/operations', {
+      query: { group: this.group, page_size: LISTED },
+    })
     const listed = new Map(operations.map((operation) => [operation.id, operation]))
     for (const item of this.#items) {
       if (item.step !== 'started' || !isOpen(item.operation)) continue
-      const path = `/api/operations/${encodeURIComponent(item.operationId)}`
-      this.#set({ ...item, operation: listed.get(item.operationId) ?? (await api.get<Operation>(path)) })
+      this.#set({ ...item, operation: listed.get(item.operationId) ?? item.operation })
     }
   }
 
@@ -139,6 +142,11 @@ export function isOpen(operation: Operation | undefined): boolean {
 
 function wait(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+/** A name that no other run has; `crypto.randomUUID` is missing on pages without TLS. */
+function randomName(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 function reasonOf(error: unknown): string {
