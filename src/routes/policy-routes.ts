@@ -12,7 +12,7 @@ import {
 } from '../schemas/policies.ts'
 import { tableParams } from '../schemas/tables/tables.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
-import { entityTag, ifMatch } from './routing/entity-tag.ts'
+import { entityTag, ifMatchRevision } from './routing/entity-tag.ts'
 import { requestContext, type Route, route } from './routing/route.ts'
 
 interface PolicyRouteDeps {
@@ -110,7 +110,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       refuses: [409],
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
       const { value, tag } = await policies.update(input.params.policy_id, input.body, change)
       return { status: 200, body: value, headers: entityTag(tag) }
     }),
@@ -124,7 +124,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
       await policies.remove(input.params.policy_id, change)
       return { status: 204 }
     }),

@@ -7,8 +7,6 @@ export interface RequestOptions {
   readonly query?: Readonly<Record<string, QueryValue>>
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal | undefined
-  /** Asks for the whole answer, for a resource whose ETag does not cover all of its figures. */
-  readonly uncached?: boolean
 }
 
 /** A response with its body and the headers `Link`, `ETag` and `Location`. */
@@ -64,7 +62,7 @@ async function sendOnce<T>(method: string, path: string, options: SendOptions): 
 export async function fetchAnswer(
   method: string,
   path: string,
-  { query = {}, headers = {}, signal, body, uncached = false }: SendOptions,
+  { query = {}, headers = {}, signal, body }: SendOptions,
 ): Promise<Response> {
   const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
   try {
@@ -74,7 +72,6 @@ export async function fetchAnswer(
       headers: { Accept: 'application/json', ...json, ...headers },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
-      ...(uncached ? { cache: 'no-store' } : {}),
     })
   } catch (error) {
     if (signal?.aborted) throw error

@@ -17,6 +17,17 @@ export function ifMatch(headers: Headers): Precondition | undefined {
   return (version) => versions.has(`"${version}"`)
 }
 
+/**
+ * As {@link ifMatch}, for a resource whose tags begin with its revision, followed by a point and what else is in its
+ * representation: the revision alone decides.
+ */
+export function ifMatchRevision(headers: Headers): Precondition | undefined {
+  const header = headers.get('if-match')
+  if (header === null || header.trim() === '*') return ifMatch(headers)
+  const revisions = new Set([...strongTags(header)].map((tag) => tag.replace(/^"([^".]*).*$/, '$1')))
+  return (revision) => revisions.has(revision)
+}
+
 /** Whether an `If-None-Match` header names the tag of the answer (RFC 9110, section 13.1.2), compared weakly. */
 export function isNotModified(headers: Headers, tag: string | null): boolean {
   const header = headers.get('if-none-match')

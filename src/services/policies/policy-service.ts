@@ -30,7 +30,7 @@ import { previewPolicy } from './preview-policy.ts'
 /** A policy with the version that `If-Match` compares. */
 export interface VersionedPolicy {
   readonly value: PolicyView
-  readonly tag: number
+  readonly tag: string
 }
 
 /** Who changes a policy, and which revision they have read. */
@@ -205,7 +205,12 @@ async function record(
 async function versioned(deps: PolicyDeps, policy: PolicyRecord): Promise<VersionedPolicy> {
   const [value] = await viewsOf(deps, [policy])
   if (value === undefined) unknownPolicy(policy.id)
-  return { value, tag: policy.revision }
+  return { value, tag: tagOf(value) }
+}
+
+/** Changes with the settings and with the figures; the part before the first point is the revision. */
+function tagOf({ revision, matched_tables: matched, suspended_tables: suspended, gains }: PolicyView): string {
+  return [revision, matched, suspended, ...Object.values(gains)].join('.')
 }
 
 async function viewsOf(

@@ -114,7 +114,8 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
 
   it('run when they are due, once, and say what was gained', async () => {
     const before = await rows()
-    const id = await create({})
+    const created = await service.post('/api/policies', COMPACT)
+    const id: string = created.body.id
     const decision = await decided(id, 'ran')
     expect(decision.operation_id).toMatch(/^op-/)
     expect(decision.score_after).toBeGreaterThan(decision.score_before)
@@ -125,7 +126,12 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
     expect(await rows()).toBe(before - 15)
     await sleep(300)
     expect(await operations()).toHaveLength(1)
-    const { body } = await service.get(`/api/policies/${id}`)
+    // The tag of before the run: the settings are the same, the figures are not.
+    const known = { 'If-None-Match': created.headers.get('etag') ?? '' }
+    const { status, body, headers } = await service.get(`/api/policies/${id}`, { headers: known })
+    expect(status).toBe(200)
+    const same = { 'If-None-Match': headers.get('etag') ?? '' }
+    expect((await service.get(`/api/policies/${id}`, { headers: same })).status).toBe(304)
     expect(body.gains).toMatchObject({ runs: 1 })
     expect(body.gains.files_removed).toBeGreaterThan(20)
   })
@@ -140,6 +146,11 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
       headers: { 'If-Match': '"1"' },
     })
     expect(changed.body).toMatchObject({ priority: 7, revision: 2 })
+    const tag = (await service.get(url)).headers.get('etag') ?? ''
+    const again = await service.call('PUT', url, { body: { ...COMPACT, priority: 8 }, headers: { 'If-Match': tag } })
+    expect(again.body).toMatchObject({ priority: 8, revision: 3 })
+    const old = await service.call('PUT', url, { body: COMPACT, headers: { 'If-Match': tag } })
+    expect(old.status).toBe(412)
     expect((await service.post('/api/policies', COMPACT)).status).toBe(409)
   })
 

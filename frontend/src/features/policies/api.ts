@@ -31,7 +31,7 @@ export const policiesQuery = queryOptions({
 export const policyQuery = (id: string) =>
   queryOptions({
     queryKey: [...POLICIES_KEY, 'one', id],
-    queryFn: ({ signal }) => api.get<Policy>(pathOf(id), { signal, uncached: true }),
+    queryFn: ({ signal }) => api.get<Policy>(pathOf(id), { signal }),
     refetchInterval: REFRESH_MS,
   })
 
