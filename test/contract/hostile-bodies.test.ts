@@ -4,6 +4,7 @@ import { allRoutes } from '../../src/routes/all-routes.ts'
 import { problem } from '../../src/schemas/common.ts'
 import { type CallOptions, startTestService, type TestService } from '../support/service.ts'
 import { concretePath } from './route-probes.ts'
+import { LONG } from '../support/effort.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -93,7 +94,7 @@ const ADDRESSES = [
   '👾',
 ]
 
-describe('hostile requests', () => {
+describe('hostile requests', LONG, () => {
   it('in the body are refused by every route with a problem document, never with 5xx', async () => {
     const routes = allRoutes(service.context.app).filter(({ method }) => method === 'post' || method === 'put')
     let cells = 0

@@ -18,6 +18,7 @@ import {
 } from '../support/kubernetes-api/fake-kubernetes.ts'
 import { specOf } from './support/notebook-spec.ts'
 import { until } from '../support/waiting.ts'
+import { LONG } from '../support/effort.ts'
 
 let folder: string
 let fake: FakeKubernetes
@@ -47,7 +48,7 @@ function plugin(script: string, env: Record<string, string> = {}): object {
   return { exec: { apiVersion, command: 'sh', args: ['-c', script], env: variables } }
 }
 
-describe('access to the cluster', () => {
+describe('access to the cluster', LONG, () => {
   it('works with a token, a private authority and the namespace of the context', async () => {
     expect(await cluster.version()).toBe('v1.33.0-fake')
     expect(cluster.namespace).toBe(NAMESPACE)
@@ -168,7 +169,7 @@ describe('access to the cluster', () => {
   })
 })
 
-describe('objects', () => {
+describe('objects', LONG, () => {
   it('are created, read and deleted; deleting a pod deletes what it owns', async () => {
     const spec = specOf('ana')
     const pod = await cluster.createPod(notebookPod(spec, 'image:1'))
@@ -215,7 +216,7 @@ describe('objects', () => {
   })
 })
 
-describe('a failing cluster', () => {
+describe('a failing cluster', LONG, () => {
   it.each([
     ['500', { status: 500 } as const],
     ['503 without a Status', { status: 503, text: 'upstream connect error' } as const],
@@ -246,7 +247,7 @@ describe('a failing cluster', () => {
   })
 })
 
-describe('a watch', () => {
+describe('a watch', LONG, () => {
   async function collect(from: string): Promise<{ changes: PodChange[]; ended: Promise<unknown>; stop: () => void }> {
     const changes: PodChange[] = []
     const control = new AbortController()

@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { FakeS3, type S3Fault } from '../../support/network/fake-s3.ts'
+import { LONG } from '../../support/effort.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
 const PART = 1000
 const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after']
 
-describe('an object store that misbehaves', () => {
+describe('an object store that misbehaves', LONG, () => {
   let store: FakeS3
   let scratch: string
   let io: S3FileIO
@@ -104,7 +105,7 @@ describe('an object store that misbehaves', () => {
     expect(store.calls).toEqual([])
   })
 
-  describe('moving a large file in', () => {
+  describe('moving a large file in', LONG, () => {
     const content = randomBytes(PART * 3 + 17)
     async function staged(): Promise<string> {
       const path = join(scratch, 'staged')
