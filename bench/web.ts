@@ -165,11 +165,11 @@ async function makeLakehouse(folder: string, count = TABLES): Promise<Lakehouse>
   return lakehouse
 }
 
-/** Compressed bytes of script that a first visit loads, up to the list of tables. */
+/** Compressed bytes of script that a first visit loads, up to the overview. */
 async function firstLoad(browser: Browser, house: House): Promise<number> {
   const { page, close } = await visit(browser)
   await page.goto(house.link)
-  await page.getByRole('grid').waitFor()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.waitForTimeout(500)
   const bytes = await page.evaluate<number>(`performance.getEntriesByType('resource')
     .filter(({ name }) => new URL(name).pathname.endsWith('.js'))
