@@ -54,7 +54,7 @@ describe('tables that need attention', () => {
 })
 
 describe('rows of the list of tables', () => {
-  const item = (table: string) => ({ table, namespace: 'a', name: table.slice(2) }) as TableListItem
+  const item = (table: string): TableListItem => ({ table, namespace: 'a', name: table.slice(2) })
   const rows = tableRows(
     [item('a.good'), item('a.bad'), item('a.new'), item('a.stale')],
     [
