@@ -29,6 +29,7 @@ import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import { makeDemoPolicy } from '../services/policies/demo-policy.ts'
 import { makeDemoLakehouse } from '../services/catalogs/demo-lakehouse.ts'
 import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
@@ -133,7 +134,9 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     },
     async makeDemo() {
       const { engine } = foundation
-      if (config.demo && home.isNew) await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
+      if (!config.demo || !home.isNew) return
+      await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
+      await makeDemoPolicy(services.policies, foundation.common.newId('req'))
     },
     async close() {
       stopFollowing()
