@@ -17,6 +17,7 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
 
   it('are created from a checked form, after a preview of what they would do', async () => {
     await expect.poll(async () => (await call('GET', '/api/health-index')).totals.tables, SOON).toBe(3)
+    for (const { id } of await policies()) await call('DELETE', `/api/policies/${id}`) // that of the demo
     const page = await journey.signIn()
     await page.getByRole('link', { name: 'Policies', exact: true }).click()
     await page.getByText('No policies yet', { exact: true }).waitFor()
