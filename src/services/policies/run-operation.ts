@@ -11,7 +11,7 @@ import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
 import type { MaintenanceRequest, OperationAnswer } from '../operations/maintenance-service.ts'
 import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
-import { type Assessment, cooldownMs, type DecisionReason, plannedBytes } from './assess.ts'
+import { type Assessment, cooldownEnd, type DecisionReason, plannedBytes } from './assess.ts'
 import type { Governing } from './governance.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
 import { keyOf, newState, settle } from './settle-runs.ts'
@@ -70,9 +70,8 @@ async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<PolicyDecisi
       const key = { policy_id: decision.policy_id, table_name: decision.table_name, operation: decision.operation }
       const state = (await decisions.state(key)) ?? newState(key)
       const nowMs = deps.now().getTime()
-      const cooldown = cooldownMs(ready.governing.policy.settings)
       // another process may have run it since this one looked
-      if (state.last_run_ms !== null && state.last_run_ms + cooldown > nowMs) return undefined
+      if ((cooldownEnd({ governing: ready.governing, state }) ?? 0) > nowMs) return undefined
       await decisions.insert(decision)
       const last = { last_run_ms: nowMs, considered_ms: nowMs, last_sequence: ready.row.sequence_number }
       await decisions.saveState({ ...state, ...last, decision_id: decision.id, not_before_ms: null })

@@ -133,32 +133,37 @@ type Gain = Pick<
   'score_before' | 'score_after' | 'files_removed' | 'delete_files_removed' | 'bytes_freed' | 'bytes_rewritten'
 >
 
+/** A number of a stored health or result; undefined when it has none of that name. */
+function figureOf(stored: unknown, name: string): number | undefined {
+  if (typeof stored !== 'object' || stored === null) return undefined
+  const value: unknown = new Map<string, unknown>(Object.entries(stored)).get(name)
+  return typeof value === 'number' ? value : undefined
+}
+
 /** The difference of the healths that the ledger has from before and after. */
 function gainOf({ healthBefore, healthAfter, bytesRead, result }: OperationRecord): Gain {
-  const figure = (health: unknown, name: string): number | undefined => {
-    if (typeof health !== 'object' || health === null || !(name in health)) return undefined
-    const value: unknown = Object.entries(health).find(([key]) => key === name)?.[1]
-    return typeof value === 'number' ? value : undefined
-  }
   const difference = (name: string): number | null => {
-    const [before, after] = [figure(healthBefore, name), figure(healthAfter, name)]
+    const [before, after] = [figureOf(healthBefore, name), figureOf(healthAfter, name)]
     return before === undefined || after === undefined ? null : before - after
   }
   return {
-    score_before: figure(healthBefore, 'score') ?? null,
-    score_after: figure(healthAfter, 'score') ?? null,
-    files_removed: figure(result, 'deleted_files_count') ?? difference('data_file_count'),
+    score_before: figureOf(healthBefore, 'score') ?? null,
+    score_after: figureOf(healthAfter, 'score') ?? null,
+    files_removed: figureOf(result, 'deleted_files_count') ?? difference('data_file_count'),
     delete_files_removed: difference('delete_file_count'),
-    bytes_freed: figure(result, 'freed_bytes') ?? difference('total_size_bytes'),
+    bytes_freed: figureOf(result, 'freed_bytes') ?? difference('total_size_bytes'),
     bytes_rewritten: bytesRead ?? null,
   }
 }
 
-/** Whether the table has another snapshot, fewer snapshots or fewer files than before. */
-function hasEffect({ healthBefore, healthAfter, snapshotId, baseSnapshotId }: OperationRecord, gain: Gain): boolean {
-  if (snapshotId !== undefined && snapshotId !== baseSnapshotId) return true
+/** Counts of which fewer are better. */
+const COUNTS = ['data_file_count', 'small_file_count', 'delete_file_count', 'snapshot_count', 'manifest_count'] as const
+
+/** Whether the table is better than before. A new snapshot alone is no effect: rewriting all files always makes one. */
+function hasEffect({ healthBefore, healthAfter }: OperationRecord, gain: Gain): boolean {
   if ((gain.files_removed ?? 0) > 0) return true
-  return JSON.stringify(healthBefore) !== JSON.stringify(healthAfter)
+  if ((gain.score_after ?? 0) > (gain.score_before ?? 100)) return true
+  return COUNTS.some((name) => (figureOf(healthAfter, name) ?? 0) < (figureOf(healthBefore, name) ?? 0))
 }
 
 /** Runs that are known to the process, by table. */

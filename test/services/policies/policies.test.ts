@@ -3,7 +3,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
-const FAST = { fleet: { index: { pollMs: 20, remeasureMs: 0 }, policyTickMs: 30 } }
+const FAST = { fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 } }
 const COMPACT = {
   name: 'nightly',
   tables: ['demo.*'],
@@ -51,7 +51,6 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
             one.outcome === outcome && (reason === undefined || one.reason === reason),
         ),
       async () => `${outcome} ${reason}: ${JSON.stringify(await decisions(id))}`,
-      15_000,
     )
   const rows = async () => (await service.get('/api/table/demo.events/health')).body.record_count
   const operations = async () => (await service.get('/api/operations')).body.operations

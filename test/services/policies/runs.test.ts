@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engines/engine.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
 const HOUR_MS = 3_600_000
@@ -13,7 +14,7 @@ async function lab(events = { commits: 30, filesPerCommit: 1, rowsPerFile: 10 })
     events,
     overrides: {
       now: () => new Date(Date.now() + offset),
-      fleet: { index: { pollMs: 20, remeasureMs: 0 }, policyTickMs: 30 },
+      fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
       wrapEngine: (engine): Engine => ({
         ...engine,
         rewrite: async (task, options) => {
@@ -52,7 +53,6 @@ describe('runs of a policy', () => {
     until(
       async () => (await decisions(id)).filter((one: { outcome: string }) => one.outcome === outcome).length >= count,
       async () => `${count} of ${outcome}: ${JSON.stringify(await decisions(id))}`,
-      15_000,
     )
 
   it('are suspended after three failures, until they are resumed', async () => {
@@ -114,7 +114,27 @@ describe('runs of a policy', () => {
     await ended(id, 'ran', 1)
   })
 
-  it('have a longer cooldown when they change nothing', async () => {
+  it('that rewrite everything again and again count as without effect, and become rarer', LONG, async () => {
+    const { advance, service: started } = await lab()
+    service = started
+    const id = await create({
+      operations: [{ operation: 'compact', options: { rewrite_all: true } }],
+      when: { snapshots_over: 0 },
+      cooldown: '1 hour',
+    })
+    // the first run merges the files, the second one their manifests
+    for (const count of [1, 2, 3, 4]) {
+      await ended(id, 'ran', count)
+      advance(HOUR_MS + 1000)
+    }
+    await sleep(300)
+    const ran = (await decisions(id)).filter(({ outcome }: { outcome: string }) => outcome === 'ran')
+    expect(ran.map(({ reason }: { reason: string }) => reason)).toEqual(['no_effect', 'no_effect', 'due', 'due'])
+    advance(HOUR_MS + 1000)
+    await ended(id, 'ran', 5)
+  })
+
+  it('have a longer cooldown when they find nothing to do', async () => {
     const { advance, service: started } = await lab({ commits: 2, filesPerCommit: 1, rowsPerFile: 10 })
     service = started
     // orphan removal finds nothing: it is skipped before the ledger has it, and waits for its cooldown
