@@ -1,5 +1,6 @@
-import type { z } from 'zod'
+import { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
+import { tableName } from '../../schemas/common.ts'
 import {
   addColumnFields,
   compactRequest,
@@ -98,14 +99,16 @@ interface MaintenanceTool {
   readonly input: z.ZodObject
 }
 
+/** What every proposal has; its options are beside these. */
+const proposedRequest = z.looseObject({ table: tableName, plan_id: z.string().optional() })
+
 /** A confirmation runs the plan made now, by its id: it is refused when the table has changed in the meantime. */
 function maintenanceTool(kind: ProposableKind, tool: MaintenanceTool): AgentTool {
   return changeTool({
     ...tool,
     minRole: 'DataEngineer',
     async plan(args, run): Promise<ToolPlan> {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- every schema here has a table
-      const request = args as unknown as MaintenanceRequest
+      const request: MaintenanceRequest = proposedRequest.parse(args)
       const { details, planId } = await preview(kind, request, run)
       const summary = describePlan(kind, request.table, { ...request, ...details })
       if (summary === undefined) {
@@ -119,8 +122,7 @@ function maintenanceTool(kind: ProposableKind, tool: MaintenanceTool): AgentTool
       return { plan: details, summary, action: { arguments: confirmed } }
     },
     async apply(args, run) {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these are the arguments that `plan` made
-      const request = args as unknown as MaintenanceRequest
+      const request: MaintenanceRequest = proposedRequest.parse(args)
       return (await run.services.maintenance.start(kind, request, contextOf(run))).done
     },
   })

@@ -25,7 +25,7 @@ export const pipelineChangeTools: readonly AgentTool[] = [
     minRole: 'DataEngineer',
     input: startPipelineRequest,
     plan: (request, run) => planStart(request, run),
-    apply: (args, run) => run.services.pipelines.start(args as unknown as StartPipelineRequest, contextOf(run)),
+    apply: (args, run) => run.services.pipelines.start(startPipelineRequest.parse(args), contextOf(run)),
   }),
   changeTool({
     name: 'stop_pipeline',
