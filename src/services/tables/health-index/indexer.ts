@@ -230,8 +230,9 @@ class Indexer implements HealthIndexer {
     const store = createHealthIndexStore(tx)
     const nowMs = this.#deps.now().getTime()
     const changed: TableHealthTable[] = []
+    const known = new Map((await store.findAll(rows.map((row) => row.table_name))).map((row) => [row.table_name, row]))
     for (const row of rows) {
-      const before = await store.find(row.table_name)
+      const before = known.get(row.table_name)
       const after = withStates(row, before, nowMs)
       changed.push(after)
       for (const type of eventsBetween(before, after)) await this.#report(tx, type, after)

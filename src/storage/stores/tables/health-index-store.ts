@@ -41,6 +41,7 @@ export type KnownTable = Pick<TableHealthTable, 'table_name' | 'metadata_locatio
 export interface HealthIndexStore {
   known(): Promise<readonly KnownTable[]>
   find(table: string): Promise<TableHealthTable | undefined>
+  findAll(tables: readonly string[]): Promise<readonly TableHealthTable[]>
   list(query: IndexQuery): Promise<readonly TableHealthTable[]>
   /** All rows, for the policies. */
   all(): Promise<readonly TableHealthTable[]>
@@ -92,6 +93,7 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
     known: () =>
       db.selectFrom('table_health').select(['table_name', 'metadata_location', 'measured_at', 'score']).execute(),
     find: (table) => db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst(),
+    findAll: (tables) => db.selectFrom('table_health').selectAll().where('table_name', 'in', tables).execute(),
     list: (query) => list(db, query),
     all: () => db.selectFrom('table_health').selectAll().orderBy('table_name').execute(),
     totals: () => totals(db),
@@ -191,20 +193,31 @@ async function save(
   rows: readonly TableHealthTable[],
   samples: readonly TableHealthSamplesTable[],
 ): Promise<void> {
-  for (const row of rows) {
-    const { table_name: _, ...values } = row
+  for (const some of batches(rows)) {
     await db
       .insertInto('table_health')
-      .values(row)
-      .onConflict((conflict) => conflict.column('table_name').doUpdateSet(values))
+      .values(some)
+      .onConflict((conflict) => conflict.column('table_name').doUpdateSet(replaced(some)))
       .execute()
   }
-  for (const sample of samples) {
-    const { table_uuid: _, kind: __, slot: ___, ...values } = sample
+  // two names of one table share its samples, and a statement may change a row only once
+  const unique = new Map(samples.map((sample) => [`${sample.table_uuid} ${sample.kind} ${sample.slot}`, sample]))
+  for (const some of batches([...unique.values()])) {
     await db
       .insertInto('table_health_samples')
-      .values(sample)
-      .onConflict((conflict) => conflict.columns(['table_uuid', 'kind', 'slot']).doUpdateSet(values))
+      .values(some)
+      .onConflict((conflict) => conflict.columns(['table_uuid', 'kind', 'slot']).doUpdateSet(replaced(some)))
       .execute()
   }
+}
+
+function batches<T>(rows: readonly T[]): T[][] {
+  const result: T[][] = []
+  for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) result.push(rows.slice(at, at + ROWS_AT_ONCE))
+  return result
+}
+
+/** Every column gets the value that could not be inserted. */
+function replaced([first]: readonly object[]) {
+  return Object.fromEntries(Object.keys(first ?? {}).map((name) => [name, sql.ref(`excluded.${name}`)]))
 }
