@@ -56,6 +56,7 @@ function readRoutes({ policies }: PolicyRouteDeps): Route[] {
       summary: 'What a policy would do in the next 24 hours; stores nothing',
       minRole: 'Auditor',
       body: policyRequest,
+      refuses: [422],
       responses: { 200: { description: 'Matched tables and planned runs', schema: policyPreview } },
     }).handle(async ({ body }) => ({ status: 200, body: await policies.preview(body) })),
     route({
@@ -92,7 +93,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       summary: 'Create a maintenance policy',
       minRole: 'LeadDataEngineer',
       body: policyRequest,
-      refuses: [409],
+      refuses: [409, 422],
       responses: { 201: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
       const { value, tag } = await policies.create(input.body, requestContext(input))
@@ -107,7 +108,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       params: policyParams,
       body: policyRequest,
       headers: ['If-Match'],
-      refuses: [409],
+      refuses: [409, 422],
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
       const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }

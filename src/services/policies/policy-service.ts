@@ -1,5 +1,6 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { policyProblems } from '../../domain/policies/policy-problems.ts'
 import { type Precondition, requireVersion } from '../../domain/precondition.ts'
 import type {
   decisionList,
@@ -73,10 +74,11 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
   return {
     list: async () => ({ success: true, policies: await viewsOf(deps, await policies.list()) }),
     get: async (id) => versioned(deps, (await policies.find(id)) ?? unknownPolicy(id)),
-    create: async (request, context) => changed(await create(deps, request, context)),
-    update: async (id, request, change) => changed(await update(deps, { id, request }, change)),
+    create: async (request, context) => changed(await create(deps, requireMeaning(request), context)),
+    update: async (id, request, change) =>
+      changed(await update(deps, { id, request: requireMeaning(request) }, change)),
     remove: (id, change) => remove(deps, id, change),
-    preview: (request) => previewPolicy(deps, withDefaults(request)),
+    preview: async (request) => previewPolicy(deps, withDefaults(requireMeaning(request))),
     async decisions(id, filter, page) {
       if ((await policies.find(id)) === undefined) unknownPolicy(id)
       const found = await decisions.list(id, filter, cursorPage(page))
@@ -99,6 +101,14 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
 
 function unknownPolicy(id: string): never {
   throw new DomainError('NOT_FOUND', `no policy ${id}`)
+}
+
+/** Throws `UNPROCESSABLE` for a request that is well-formed and means nothing, such as an unknown time zone. */
+function requireMeaning(request: PolicyRequest): PolicyRequest {
+  const fields = policyProblems(request)
+  const [first] = fields
+  if (first) throw new DomainError('UNPROCESSABLE', `${first.path}: ${first.message}`, { fields })
+  return request
 }
 
 /** The settings of a request, with defaults for what it leaves out. */

@@ -154,20 +154,22 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
   })
 
   it.each([
-    ['no condition', { when: {} }],
-    ['an unknown time zone', { window: { ...closedWindow(), timezone: 'Mars/Olympus' } }],
-    ['a cron of six fields', { when: { schedule: { cron: '* * * * * *', timezone: 'UTC' } } }],
-    ['a day that never comes', { when: { schedule: { cron: '0 0 31 2 *', timezone: 'UTC' } } }],
-    ['an operation twice', { operations: [{ operation: 'compact' }, { operation: 'compact' }] }],
-    ['an operation that is no maintenance', { operations: [{ operation: 'rollback' }] }],
-    ['files of others', { operations: [{ operation: 'expire', options: { delete_foreign_files: true } }] }],
+    ['no condition', 400, { when: {} }],
+    ['no cooldown', 400, { cooldown: '0 minutes' }],
+    ['an unknown time zone', 422, { window: { ...closedWindow(), timezone: 'Mars/Olympus' } }],
+    ['a cron of six fields', 422, { when: { schedule: { cron: '* * * * * *', timezone: 'UTC' } } }],
+    ['a day that never comes', 422, { when: { schedule: { cron: '0 0 31 2 *', timezone: 'UTC' } } }],
+    ['an operation twice', 422, { operations: [{ operation: 'compact' }, { operation: 'compact' }] }],
+    ['an operation that is no maintenance', 400, { operations: [{ operation: 'rollback' }] }],
+    ['files of others', 400, { operations: [{ operation: 'expire', options: { delete_foreign_files: true } }] }],
     [
       'a fixed time',
+      400,
       { operations: [{ operation: 'remove_orphans', options: { older_than: '2026-01-01T00:00:00Z' } }] },
     ],
-    ['a table as an option', { operations: [{ operation: 'compact', options: { table: 'demo.other' } }] }],
-  ])('refuse %s', async (_what, change) => {
+    ['a table as an option', 400, { operations: [{ operation: 'compact', options: { table: 'demo.other' } }] }],
+  ])('refuse %s', async (_what, expected, change) => {
     const { status } = await service.post('/api/policies', { ...COMPACT, name: 'refused', ...change })
-    expect(status).toBe(400)
+    expect(status).toBe(expected)
   })
 })

@@ -15,7 +15,7 @@ export {
   rewriteManifestsRequest,
   rollbackRequest,
 } from '../../../../src/schemas/tables/maintenance.ts'
-export { policyRequest } from '../../../../src/schemas/policies.ts'
+export { checkedPolicyRequest } from '../../../../src/schemas/policies.ts'
 export { startPipelineRequest } from '../../../../src/schemas/pipelines.ts'
 export { registerRequest } from '../../../../src/schemas/tables/tables.ts'
 export { createWebhookRequest } from '../../../../src/schemas/webhooks.ts'

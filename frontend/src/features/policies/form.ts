@@ -1,7 +1,7 @@
 import type { Policy, PolicyRequest } from '../../api/types.ts'
 import { type AddProblem, formSchema, type FormSchema } from '../../components/form/form-schema.ts'
 import { numberIn } from '../../components/form/number-in.ts'
-import { policyRequest } from '../../components/form/schemas.ts'
+import { checkedPolicyRequest } from '../../components/form/schemas.ts'
 import { policyForm } from '../../strings/policies.ts'
 import { localZone } from '../../time/zone.ts'
 import { linesOf } from '../environments/form.ts'
@@ -125,7 +125,7 @@ function operationFields(chosen: Policy['operations']): PolicyForm['operations']
 
 /** Checks the form of a policy and makes its request. */
 export const policySchema: FormSchema<PolicyForm, PolicyRequest> = formSchema(
-  policyRequest,
+  checkedPolicyRequest,
   (form: PolicyForm, addProblem) => ({
     name: form.name.trim(),
     tables: linesOf(form.tables),
