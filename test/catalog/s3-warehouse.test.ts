@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { deleteRow, numbered, openLab, type StreamLab } from '../streaming/support.ts'
 import { FakeS3, type S3Fault } from '../support/network/fake-s3.ts'
 import { sleep } from '../support/waiting.ts'
-import { runs } from '../support/effort.ts'
+import { LONG, runs } from '../support/effort.ts'
 
 const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
@@ -93,7 +93,7 @@ describe('a warehouse in an object store', { timeout: 120_000 }, () => {
     expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, 'checkpoint_location'])
   })
 
-  it('keeps every row while the store misbehaves', async () => {
+  it('keeps every row while the store misbehaves', LONG, async () => {
     await lab.createTable('s.events', [
       ['id', 'long'],
       ['name', 'string'],

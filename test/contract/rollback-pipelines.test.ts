@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
+import { LONG } from '../support/effort.ts'
 import { runExpiry } from '../../src/maintenance/expiry/expire.ts'
 import { pinHistory } from '../../src/streaming/pins/retention-pin.ts'
 import { numbered, openLab, type StreamLab } from '../streaming/support.ts'
@@ -358,7 +359,7 @@ describe('a plan of a rollback', () => {
   })
 })
 
-describe('starts and rollbacks at the same time', () => {
+describe('starts and rollbacks at the same time', LONG, () => {
   it('never let a pipeline read what is being undone', async () => {
     for (let round = 0; round < 6; round += 1) {
       const { source, sink, snapshots } = await makeSource()
@@ -404,7 +405,7 @@ describe('a start while a rollback runs', () => {
   })
 })
 
-describe('two catalogs with a table of the same name', () => {
+describe('two catalogs with a table of the same name', LONG, () => {
   it('are told apart: only the history that a pipeline has read counts', async () => {
     const { source, sink, snapshots, id, batches } = await stoppedAfterAll()
     const { success: _, ...config } = (await lab.service.get('/api/config')).body

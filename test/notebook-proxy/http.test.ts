@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { FakeNotebook } from './harness/fake-notebook.ts'
+import { LONG } from '../support/effort.ts'
 import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor } from './harness/proxied-service.ts'
 import { ask, rawConnection, sendRaw } from './harness/raw-client.ts'
 import { later, sleep, until } from '../support/waiting.ts'
@@ -344,7 +345,7 @@ describe('HTTP to a notebook', () => {
     client.destroy()
   })
 
-  it('does not close an event stream that is quiet for seconds', async () => {
+  it('does not close an event stream that is quiet for seconds', LONG, async () => {
     notebook.answer = async (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
       response.write('data: 1\n\n')
@@ -372,7 +373,7 @@ describe('HTTP to a notebook', () => {
     }
   })
 
-  it('returns 404, 502, 503 and 504, as problem documents and as pages', async () => {
+  it('returns 404, 502, 503 and 504, as problem documents and as pages', LONG, async () => {
     const { targets } = house
     const running = { baseUrl: notebook.baseUrl, token: NOTEBOOK_TOKEN, ready: true }
     const page = { ...own, Accept: 'text/html', 'Sec-Fetch-Mode': 'navigate', 'Sec-Fetch-Dest': 'document' }

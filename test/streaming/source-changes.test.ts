@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { commitTable } from '../../src/catalog/commit-table.ts'
+import { LONG } from '../support/effort.ts'
 import { parseIdentifier } from '../../src/catalog/table-identifier.ts'
 import type { TableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import { addColumn, dropColumn, renameColumn } from '../../src/iceberg/update/apply/schema-update.ts'
@@ -244,7 +245,7 @@ describe('a pipeline whose tables are changed by others', () => {
     expect(await sinkRows('rolled')).toHaveLength(30)
   })
 
-  it('writes into a sink that others write, compact and expire, and no row is lost', async () => {
+  it('writes into a sink that others write, compact and expire, and no row is lost', LONG, async () => {
     await makeSource('shared')
     const id = await start('shared', { max_files_per_batch: 1 })
     await untilRows('shared', 10)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { allTools } from '../../../src/agent/tools/all-tools.ts'
+import { LONG } from '../../support/effort.ts'
 import type { Caller, Role } from '../../../src/domain/roles.ts'
 import { hasRole } from '../../../src/domain/roles.ts'
 import type { NestedField } from '../../../src/iceberg/schema/types.ts'
@@ -176,7 +177,7 @@ async function stateOf({ service, catalog }: StreamLab): Promise<unknown> {
 const callsOf = ({ end }: Ended): { tool: string; arguments_json: string; result_json: string }[] =>
   end.body.tool_calls ?? []
 
-describe('a model that obeys every text it reads', () => {
+describe('a model that obeys every text it reads', LONG, () => {
   it('has read most of the 200 texts, and obeyed them', () => {
     expect(planted.length).toBeGreaterThanOrEqual(200)
     expect(new Set(planted.map(({ text }) => text)).size).toBe(planted.length)

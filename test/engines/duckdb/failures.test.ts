@@ -212,7 +212,7 @@ function withMoveIn(io: FileIO, moveIn: FileIO['moveIn']): FileIO {
 }
 
 describe('cancelling', () => {
-  it('stops quickly and leaves no files', async () => {
+  it('stops quickly and leaves no files', LONG, async () => {
     const engine = await lake.engine()
     const big = await input(6_000_000)
     const before = lake.leftovers()

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { SimulatedLake } from './simulated-lake.ts'
+import { LONG } from '../../support/effort.ts'
 
 const keys = fc.array(fc.nat(11), { minLength: 1, maxLength: 6 })
 /** Mostly the partitioned spec. */
@@ -78,7 +79,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 )
 
 describe.each([2, 3] as const)('random histories of a version %d table', (formatVersion) => {
-  it('never lose, change or bring back a row', async () => {
+  it('never lose, change or bring back a row', LONG, async () => {
     const sum = { committed: 0, conflicts: 0, expired: 0, deletedFiles: 0 }
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40, size: 'max' }), async (steps) => {

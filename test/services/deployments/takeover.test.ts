@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAST, numbered } from '../../streaming/support.ts'
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab, QUICK } from './deploy-lab.ts'
@@ -43,7 +43,7 @@ async function ended(place: Place) {
   })
 }
 
-describe.each(shares(['starting', 'withdrawing', 'validating', 'stopping', 'watching', 'restoring'], 2))(
+describe.each(shares(['starting', 'withdrawing', 'validating', 'stopping', 'watching', 'restoring'], 1))(
   'a rollout that another process had',
   (phases, options) => {
     it.each(phases)('while %s is taken over: every row once', { ...options, timeout: 60_000 }, async (phase) => {
@@ -71,7 +71,7 @@ describe.each(shares(['starting', 'withdrawing', 'validating', 'stopping', 'watc
   },
 )
 
-describe('another catalog that is configured during a rollout', { timeout: 60_000 }, () => {
+describe('another catalog that is configured during a rollout', { ...LONG, timeout: 60_000 }, () => {
   it('with other tables of the same names: they get no rows, and the deployment continues in the first catalog', async () => {
     const one = await deployed('switched')
     const two = await lab.users.addVersion(one.definitionId, graphOf(['s.switched_in'], 's.switched_out', 'id > -1'))

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 import { until } from '../../support/waiting.ts'
 import { type Collector, type SentSpan, startCollector } from './collector.ts'
 
@@ -58,6 +59,7 @@ describe('OpenTelemetry traces', () => {
 
   it.each(['failing', 'silent', 'gone'] as const)(
     'do not disturb the service when the collector is %s',
+    LONG,
     async (how) => {
       if (how === 'gone') await collector.close()
       else collector.mode = how

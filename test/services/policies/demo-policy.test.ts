@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 import { until } from '../../support/waiting.ts'
 
 let service: TestService
@@ -9,7 +10,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.close())
 
-it('the demo has a policy that decides about its unhealthy table and runs nothing', async () => {
+it('the demo has a policy that decides about its unhealthy table and runs nothing', LONG, async () => {
   const [policy, ...others] = (await service.get('/api/policies')).body.policies
   expect(others).toEqual([])
   expect(policy).toMatchObject({ name: 'demo tables', mode: 'shadow', created_by: 'lockhouse' })

@@ -103,7 +103,7 @@ describe('the batches of a pipeline', () => {
     await stop(id)
   })
 
-  it('start at the trigger interval and not more often, however often the source is written', async () => {
+  it('start at the trigger interval and not more often, however often the source is written', LONG, async () => {
     await makeSource('ticks')
     await lab.append('s.ticks', numbered(0, 10))
     const begin = performance.now()

@@ -75,8 +75,7 @@ const EXCESSES: readonly (readonly [kind: string, query: string, why: string])[]
 ]
 
 describe('a pipeline whose batches exceed their limits', () => {
-  it.each(EXCESSES.slice(0, 1))('fails permanently after three of them: %s', { timeout: 180_000 }, failsForGood)
-  it.each(EXCESSES.slice(1))('fails permanently after three of them: %s', { ...LONG, timeout: 180_000 }, failsForGood)
+  it.each(EXCESSES)('fails permanently after three of them: %s', { ...LONG, timeout: 180_000 }, failsForGood)
 
   async function failsForGood(_: string, query: string, why: string): Promise<void> {
     const { id, sink } = await startQuery('eve', query)

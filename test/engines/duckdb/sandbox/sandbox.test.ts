@@ -2,6 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createDuckDbEngine } from '../../../../src/engines/duckdb/duckdb-engine.ts'
+import { LONG } from '../../../support/effort.ts'
 import { createDuckDbSandbox } from '../../../../src/engines/duckdb/sandbox/sandbox.ts'
 import type { Engine, QueryInput } from '../../../../src/engines/engine.ts'
 import { field, Lake, readAll, schemaOf, tableMetadata } from '../harness/lake.ts'
@@ -409,7 +410,7 @@ describe('a user query that runs unchecked', () => {
     expect(result.rowsWritten).toBe(500)
   })
 
-  it('cannot read or write a canary file, and opens no connection', { timeout: 300_000 }, async () => {
+  it('cannot read or write a canary file, and opens no connection', { ...LONG, timeout: 300_000 }, async () => {
     const before = readdirSync(lake.folder)
     for (const text of HOSTILE) {
       const query = filled(text).replaceAll('\0', '')
@@ -461,7 +462,7 @@ describe('a user query that runs unchecked', () => {
       'SELECT len(list(range)) AS c1, NULL AS c2 FROM range(1000000000)',
       /[Mm]emory|allocate|longer/,
     ],
-  ])('is stopped when it is %s', { timeout: 60_000 }, async (_, query, why) => {
+  ])('is stopped when it is %s', { ...LONG, timeout: 60_000 }, async (_, query, why) => {
     const before = performance.now()
     const error = await caught(() => run(query))
     expect(performance.now() - before).toBeLessThan(15_000)
