@@ -1,5 +1,5 @@
 import type { FileIO } from '../../iceberg/io/file-io.ts'
-import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
+import { FilePlaces, isInside, parentPlace, type PlaceSource, placeOf } from '../../iceberg/io/place.ts'
 import { ownedFolders } from '../../iceberg/metadata/locations.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 
@@ -14,10 +14,24 @@ export interface Footprint {
   readonly outside: readonly string[]
 }
 
+/** A footprint with all that it depends on besides the metadata, which never changes. */
+export interface TracedFootprint {
+  readonly footprint: Footprint
+  /** The places of a few locations: as long as these stay the same, so does the footprint. Empty if links do not count. */
+  readonly resolved: ReadonlyMap<string, string>
+}
+
 /** The footprint of a table whose metadata can be read. */
 export async function footprintOf(table: Table): Promise<Footprint> {
+  return (await traceFootprint(table)).footprint
+}
+
+/** The same, with the places that it depends on. */
+export async function traceFootprint(table: Table): Promise<TracedFootprint> {
   const { io, metadata, metadataLocation } = table
-  const place = (location: string): Promise<string> => placeOf(io, location)
+  const resolved = new Map<string, string>()
+  const source = traced(io, resolved)
+  const place = (location: string): Promise<string> => placeOf(source, location)
   const folders = [...new Set(await Promise.all(ownedFolders(metadata).map(place)))]
   const named = [
     ...metadata.metadataLog.map(({ metadataFile }) => metadataFile),
@@ -25,13 +39,26 @@ export async function footprintOf(table: Table): Promise<Footprint> {
     ...metadata.snapshots.flatMap(({ manifestList, manifests = [] }) => manifestList ?? manifests),
   ]
   const outside = new Set<string>()
-  const places = new FilePlaces(io)
+  const places = new FilePlaces(source)
   for (const location of named) {
     const file = await places.of(location)
     if (!folders.some((folder) => isInside(file, folder))) outside.add(file)
   }
   const metadataFile = await place(metadataLocation)
-  return { uuid: metadata.tableUuid.toLowerCase(), metadataFile, folders, outside: [...outside] }
+  const uuid = metadata.tableUuid.toLowerCase()
+  return { footprint: { uuid, metadataFile, folders, outside: [...outside] }, resolved }
+}
+
+/** The places of a FileIO, each of which is noted once it is known. */
+function traced(io: FileIO, resolved: Map<string, string>): PlaceSource {
+  if (io.place === undefined) return {}
+  return {
+    async place(location) {
+      const place = await placeOf(io, location)
+      resolved.set(location, place)
+      return place
+    },
+  }
 }
 
 /** The footprint of a table whose metadata cannot be read: the folder above `metadata/`, or that of the file. */

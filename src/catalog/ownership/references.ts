@@ -6,7 +6,7 @@ import { loadEntries, readManifests } from '../../iceberg/manifest/cache.ts'
 import type { ManifestFile } from '../../iceberg/manifest/manifest.ts'
 import { isLive } from '../../iceberg/scan/scan.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
-import type { Catalog, CatalogEntry } from '../catalog.ts'
+import type { Catalog } from '../catalog.ts'
 import { isLasting, type Neighbour } from './neighbours.ts'
 
 const CONCURRENT_READS = 8
@@ -48,25 +48,26 @@ export interface References {
  */
 export async function referencesOf(
   catalog: Catalog,
-  { entry, footprint }: Neighbour,
+  neighbour: Neighbour,
   files: ReadonlySet<string>,
 ): Promise<References> {
-  const { folders, problem } = await outsideReach(catalog, entry, footprint.folders)
+  const { folders, problem } = await outsideReach(catalog, neighbour)
   const near = new Set([...files].filter((file) => folders.has(parentPlace(file))))
-  const found = near.size === 0 ? near : await exactReferences(await entry.load(), near)
+  const found = near.size === 0 ? near : await exactReferences(await neighbour.entry.load(), near)
   return { found, ...(problem === undefined ? {} : { problem }) }
 }
 
-async function outsideReach(catalog: Catalog, entry: CatalogEntry, own: readonly string[]): Promise<OutsideReach> {
+async function outsideReach(catalog: Catalog, { entry, footprint, state }: Neighbour): Promise<OutsideReach> {
   const { tables, parts } = cacheOf(catalog)
-  const key = `${entry.metadataLocation ?? ''}\n${own.join('\n')}`
-  const known = entry.metadataLocation === undefined ? undefined : tables.get(key)
+  const own = footprint.folders
+  const key = state === undefined ? undefined : `${state}\n${own.join('\n')}`
+  const known = key === undefined ? undefined : tables.get(key)
   if (known !== undefined) return known
   const table = await entry.load()
   const walk = new OutsideWalk(table, own, parts)
   const reach = await walk.run()
   const isFinal = reach.problem === undefined && table.metadataLocation === entry.metadataLocation
-  if (isFinal) tables.set(key, reach, { size: key.length * 2 + weightOf(reach.folders) })
+  if (key !== undefined && isFinal) tables.set(key, reach, { size: key.length * 2 + weightOf(reach.folders) })
   return reach
 }
 

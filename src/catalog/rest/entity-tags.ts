@@ -9,8 +9,8 @@ export interface TaggedLocation {
   readonly metadataLocation: string
 }
 
-/** A dropped tag only costs one load. */
-const MAX_TAGS = 1000
+/** A dropped tag costs one load of the table, at each listing if there are more tables than tags. */
+const MAX_TAGS = 100_000
 
 /** The last tagged states of tables. */
 export class RestEntityTags {

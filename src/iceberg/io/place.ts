@@ -17,8 +17,11 @@ export function textualPlace(location: string): string {
   return `${scheme}://${host}/${segments.join('/')}`
 }
 
+/** What knows the places of locations: a FileIO, or something in front of one. */
+export type PlaceSource = Pick<FileIO, 'place'>
+
 /** The place of a location, see `FileIO.place`. Never throws for malformed locations. */
-export async function placeOf(io: FileIO, location: string): Promise<string> {
+export async function placeOf(io: PlaceSource, location: string): Promise<string> {
   return io.place === undefined ? textualPlace(location) : io.place(location)
 }
 
@@ -47,10 +50,10 @@ const MAX_FOLDERS = 50_000
  * deleting it deletes the link.
  */
 export class FilePlaces {
-  readonly #io: FileIO
+  readonly #io: PlaceSource
   readonly #folders = new Map<string, Promise<string>>()
 
-  constructor(io: FileIO) {
+  constructor(io: PlaceSource) {
     this.#io = io
   }
 

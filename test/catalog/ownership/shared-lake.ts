@@ -5,6 +5,7 @@ import { Kysely } from 'kysely'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { createSqlCatalog, type SqlCatalog } from '../../../src/catalog/sql/catalog.ts'
 import type { SqlCatalogTables } from '../../../src/catalog/sql/tables.ts'
+import type { FileIO } from '../../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { loadEntries, loadManifests } from '../../../src/iceberg/manifest/cache.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
@@ -23,20 +24,21 @@ export class SharedLake {
   readonly folder: string
   readonly warehouse: string
   readonly catalog: SqlCatalog
-  readonly io: LocalFileIO
+  readonly io: FileIO
   readonly #db: Kysely<SqlCatalogTables>
   #count = 0
 
-  private constructor(folder: string) {
+  private constructor(folder: string, through: (io: FileIO) => FileIO) {
     this.folder = folder
     this.warehouse = join(folder, 'wh')
-    this.io = new LocalFileIO({ roots: [this.warehouse] })
+    this.io = through(new LocalFileIO({ roots: [this.warehouse] }))
     this.#db = new Kysely<SqlCatalogTables>({ dialect: sqliteDialect(join(folder, 'catalog.db')) })
     this.catalog = createSqlCatalog({ db: this.#db, name: 'test', warehouse: this.warehouse, io: this.io })
   }
 
-  static async open(): Promise<SharedLake> {
-    const lake = new SharedLake(await realpath(await mkdtemp(join(tmpdir(), 'lockhouse-shared-'))))
+  /** `through` may watch the files of the tables. */
+  static async open(through = (io: FileIO): FileIO => io): Promise<SharedLake> {
+    const lake = new SharedLake(await realpath(await mkdtemp(join(tmpdir(), 'lockhouse-shared-'))), through)
     await lake.catalog.createNamespace(['db'])
     return lake
   }
