@@ -17,16 +17,17 @@ import {
   type MonitorSettings,
 } from '../services/pipelines/monitor-service.ts'
 import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts'
+import { createRecordedPipelines, watchRecoveries } from '../services/pipelines/recorded-pipelines.ts'
 import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
 import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
-import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../storage/stores/pipeline-store.ts'
+import type { PipelineRecord, PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import { createBatchSlots } from '../streaming/supervision/batch-slots.ts'
 import { pollOtherInstances } from '../streaming/supervision/other-instances.ts'
 import { createMetricsHub, type MetricsHub } from '../streaming/supervision/metrics-hub.ts'
-import { createPinKeeper } from '../streaming/pins/pin-keeper.ts'
+import { createPinKeeper, type PinKeeper } from '../streaming/pins/pin-keeper.ts'
 import { reassertPins } from '../streaming/pins/reassert-pins.ts'
 import {
   type BatchObserver,
@@ -66,6 +67,8 @@ export interface StreamingSettings {
   readonly backoff?: BackOff
   readonly lease?: LeaseTimes
   readonly guardPinsMs?: number
+  /** How long a degraded pipeline must run without a failure until it has recovered. */
+  readonly steadyMs?: number
 }
 
 /** Maximum concurrent batches of all pipelines. The engine runs fewer; the others plan or commit meanwhile. */
@@ -74,6 +77,8 @@ const CONCURRENT_BATCHES = 4
 const POLL_OTHER_INSTANCES_MS = 1000
 /** How often the pins of stopped pipelines on their sources are checked. */
 const GUARD_PINS_MS = 60_000
+/** A degraded pipeline that runs this long without a failure has recovered. */
+const STEADY_MS = 30_000
 
 /** What deployments use to start and stop pipelines. */
 export interface StreamingInternals {
@@ -101,7 +106,7 @@ export function openStreaming(given: StreamingParts): Streaming {
   const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
   const home = given.home.scratch.slice(0, given.home.scratch.lastIndexOf('/'))
-  const store = createPipelineStore(state.db)
+  const store = createRecordedPipelines({ ...state, now })
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
   const isTable = (folder: string) => isTableFolder(checkpointIo, folder)
   const isCheckpoint = (folder: string) => isCheckpointFolder(checkpointIo, folder)
@@ -149,12 +154,28 @@ export function openStreaming(given: StreamingParts): Streaming {
   })
   const listPipelines = (id: string | undefined) => pipelines.describeAll(id)
   const monitor = createMonitorService({ hub, listPipelines, now, settings: monitorSettings })
+  const background = inBackground(supervisor, watchesOf(given, { store, hub, pins }))
+  return { parts: { store, supervisor, checkpointIo, roots, unpin }, pipelines, background, hub, monitor }
+}
+
+interface Watched {
+  readonly store: PipelineStore
+  readonly hub: MetricsHub
+  readonly pins: PinKeeper
+}
+
+/** The periodic checks of pipelines; each begins when it is called and returns the function that stops it. */
+function watchesOf(
+  { state, now, log, settings }: StreamingParts,
+  { store, hub, pins }: Watched,
+): readonly (() => () => Promise<void>)[] {
+  const { instance } = state
   const onError = (error: unknown): void => log.warn('pipelines could not be checked', { error })
   const guard = () => reassertPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
+  const recoveries = () => watchRecoveries({ ...state, now, steadyMs: settings?.steadyMs ?? STEADY_MS, onError })
   const follow = () =>
     pollOtherInstances({ store, hub, instanceId: instance.id, everyMs: POLL_OTHER_INSTANCES_MS, onError })
-  const background = inBackground(supervisor, instance.isShared ? [guard, follow] : [guard])
-  return { parts: { store, supervisor, checkpointIo, roots, unpin }, pipelines, background, hub, monitor }
+  return instance.isShared ? [guard, recoveries, follow] : [guard, recoveries]
 }
 
 /** The supervisor together with periodic checks. Calling a check starts it and returns the function that stops it. */

@@ -314,6 +314,8 @@ export interface StreamingPipelinesTable {
   lease_owner: number | null
   /** ms since the epoch; an earlier lease has expired. */
   lease_until_ms: number | null
+  /** The last failure of a pipeline that was reported as degraded and not as recovered yet, ms since the epoch. */
+  degraded_at_ms: number | null
   /** The environment whose parameters it uses; null when it was started without a version. */
   environment: string | null
   /** The parameters at its start, as configured: secrets only as `env:NAME`. */

@@ -187,6 +187,7 @@ describe('a pipeline whose process is killed during writes', { timeout: 120_000 
     const service = await start()
     try {
       await untilEqual(service)
+      await expectNoFailureReported(service)
     } finally {
       await service.stop()
     }
@@ -200,6 +201,15 @@ describe('a pipeline whose process is killed during writes', { timeout: 120_000 
     }
     if (writer) await expectSameForPyIceberg()
   })
+
+  /** A killed process is no failure of its pipeline. */
+  async function expectNoFailureReported(service: Service): Promise<void> {
+    const { body } = await service.get('/api/events?type=pipeline.*&limit=1000')
+    const types = (body['events'] as { type: string }[]).map(({ type }) => type)
+    expect(types.filter((type) => type !== 'pipeline.degraded' && type !== 'pipeline.recovered')).toEqual([
+      'pipeline.started',
+    ])
+  }
 
   const allIds = (): number[] => Array.from({ length: nextId }, (_, id) => id)
 

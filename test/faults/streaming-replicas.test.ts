@@ -219,6 +219,11 @@ describe.skipIf(postgresServer === undefined)(
       }
       await (ROUNDS % 2 === 0 ? one : other).service.post(`/api/pipeline/${id}/stop`, {})
       await soon('the stop', async () => (await recordOf(id)).state === 'stopped')
+      const events = await db.selectFrom('events').select('type').where('object_id', '=', id).orderBy('seq').execute()
+      expect(
+        events.map(({ type }) => type),
+        'a take-over is no event',
+      ).toEqual(['pipeline.started', 'pipeline.stopping', 'pipeline.stopped'])
       const batches = await batchesOf(`${name}_sink`)
       expect(new Set(batches).size).toBe(batches.length)
       return takeOverMs

@@ -26,7 +26,7 @@ type Recorder = Pick<DeploymentServiceDeps, 'audit' | 'events'>
 /** Something that happened to a deployment. */
 export interface DeploymentChange {
   readonly key: Pick<DeploymentRecord, 'definitionId' | 'environment'>
-  readonly event: 'started' | 'in_sync' | 'rolled_back' | 'failed' | 'undeployed'
+  readonly event: 'started' | 'finished' | 'rolled_back' | 'failed' | 'undeployed'
   readonly action: DeploymentAction
   /** Undefined: the service itself. */
   readonly context: RequestContext | undefined
@@ -138,9 +138,16 @@ async function insertQueued(deps: RolloutDeps, tx: Tx, { record, queued }: Queue
   await createDeploymentHistoryStore(tx).insert({ definitionId, environment, id, action, ...started })
 }
 
+const EVENT_OF: Readonly<Record<RolloutEnd['state'], DeploymentChange['event']>> = {
+  none: 'undeployed',
+  in_sync: 'finished',
+  rolled_back: 'rolled_back',
+  failed: 'failed',
+}
+
 function eventOf({ record, outcome, state }: RolloutEnd): DeploymentChange['event'] {
   if (record.rollout.action === 'undeploy' && outcome === 'succeeded') return 'undeployed'
-  return state === 'none' ? 'undeployed' : state
+  return EVENT_OF[state]
 }
 
 function queuedRollout(deps: RolloutDeps, { queued }: Rollout): Rollout | undefined {

@@ -2,17 +2,17 @@ import { DomainError } from '../../domain/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
 import { createPipelineStore, type PipelineRecord } from '../../storage/stores/pipeline-store.ts'
-import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import { describePipelineError, PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
 import { stampOf } from '../../streaming/checkpoint/recover.ts'
-import { abandonedRollbacks, requireNoRollback, runningRollbacks } from '../pipelines/running-rollbacks.ts'
+import { abandonedRollbacks } from '../pipelines/running-rollbacks.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
 import { carryOffsets, hasRowsInSink } from './handover.ts'
 import { endRollout, type RollingOut, saveHeld } from './rollout-end.ts'
+import { deletePipeline, restorePipeline, writePipeline } from './rollout-pipelines.ts'
 
 /** What to do after a step: the next one at once, the same one again later, or nothing more. */
 export type StepResult = 'next' | 'wait' | 'done'
@@ -145,7 +145,7 @@ async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResu
   const abandoned = await abandonedRollbacks(deps)
   try {
     await deps.inTransaction(async (tx) => {
-      await writePipeline(tx, { pipeline, abandoned })
+      await writePipeline(deps, tx, { pipeline, abandoned })
       await saveHeld(deps, tx, { ...record, rollout: inPhase(deps, rollout, 'watching') })
     })
   } catch (error) {
@@ -255,7 +255,7 @@ interface Success {
 async function endSucceeded(deps: RolloutDeps, tx: Tx, { record, pipeline }: Success): Promise<void> {
   const { action, startedBy } = record.rollout
   const replaced = replacedBy(record, pipeline)
-  if (replaced) await createPipelineStore(tx).delete(replaced.id)
+  if (replaced) await deletePipeline(deps, tx, replaced)
   await endRollout(deps, tx, {
     record,
     state: action === 'rollback' ? 'rolled_back' : 'in_sync',
@@ -306,7 +306,10 @@ async function keepNew(deps: RolloutDeps, record: RollingOut, pipeline: Pipeline
   const abandoned = await abandonedRollbacks(deps)
   await deps.inTransaction(async (tx) => {
     if (isStopped) {
-      await writePipeline(tx, { pipeline: { ...pipeline, desiredState: 'running', state: 'starting' }, abandoned })
+      await writePipeline(deps, tx, {
+        pipeline: { ...pipeline, desiredState: 'running', state: 'starting' },
+        abandoned,
+      })
     }
     await endSucceeded(deps, tx, { record, pipeline })
   })
@@ -362,34 +365,6 @@ async function restoreOld(deps: RolloutDeps, record: RollingOut): Promise<StepRe
   return 'done'
 }
 
-interface Restoration {
-  readonly previous: PipelineRecord
-  readonly planned: PlannedRun | undefined
-  readonly wasLive: boolean
-  readonly abandoned: ReadonlySet<string>
-}
-
-async function restorePipeline(deps: RolloutDeps, tx: Tx, restoration: Restoration): Promise<void> {
-  const { previous, planned, wasLive, abandoned } = restoration
-  if (wasLive) requireNoRollback(await runningRollbacks(createOperationStore(tx)), previous, abandoned)
-  const store = createPipelineStore(tx)
-  const now = await store.find(previous.id)
-  if (planned && planned.pipeline.id !== previous.id) await store.delete(planned.pipeline.id)
-  if (now === undefined) return
-  const { leaseOwner: _, leaseUntilMs: __, error, ...fields } = previous
-  const isRestored = await store.revive({
-    ...fields,
-    // the new version may have read further on the same checkpoint
-    ...(now.positions ? { positions: now.positions } : {}),
-    ...(now.progress ? { progress: now.progress } : {}),
-    ...(wasLive
-      ? { runId: deps.newId('run'), state: 'starting', startedAt: deps.now().toISOString() }
-      : { state: previous.state === 'failed' ? 'failed' : 'stopped', ...(error ? { error } : {}) }),
-    desiredState: wasLive ? 'running' : 'stopped',
-  })
-  if (!isRestored) throw new Error(`pipeline ${previous.id} runs, although it was stopped`)
-}
-
 /** Another pipeline took the sink of the old one: that is told, and nothing is started. */
 async function endUnrestored(deps: RolloutDeps, record: RollingOut, previous: PipelineRecord): Promise<StepResult> {
   const reason = `${record.rollout.reason ?? ''}; the version before could not be restarted: another pipeline is using ${previous.sinkTable}`
@@ -405,20 +380,6 @@ async function endUnrestored(deps: RolloutDeps, record: RollingOut, previous: Pi
     }),
   )
   return 'done'
-}
-
-interface PipelineToStart {
-  readonly pipeline: PipelineRecord
-  /** Rollbacks of tables whose process has ended. */
-  readonly abandoned: ReadonlySet<string>
-}
-
-/** Inserts a pipeline, or starts a known one again with new values; waits for rollbacks of its tables to end. */
-async function writePipeline(tx: Tx, { pipeline, abandoned }: PipelineToStart): Promise<void> {
-  requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
-  const store = createPipelineStore(tx)
-  if ((await store.find(pipeline.id)) === undefined) await store.insert(pipeline)
-  else if (!(await store.revive(pipeline))) throw new DomainError('CONFLICT', `pipeline ${pipeline.id} is running`)
 }
 
 async function toPhase(deps: RolloutDeps, record: RollingOut, phase: RolloutPhase): Promise<void> {

@@ -67,6 +67,7 @@ export function createOperationLedger({
           details: { ...details, state: outcome.state, error: outcome.error?.code ?? null },
         })
         await events.append(tx, announce('operation.finished', operation, outcome.state))
+        if (outcome.state === 'failed') await events.append(tx, failure(operation, outcome))
         return operation
       })
       if (finished !== undefined) onFinished?.(finished, outcome)
@@ -81,6 +82,12 @@ export function createOperationLedger({
 /** The audit entry of an operation. */
 function entry({ id, kind, table }: NewOperation) {
   return { objectType: 'operation', objectId: id, details: { operation: kind, table } }
+}
+
+/** The event of an operation that failed, with the reason. */
+function failure(operation: NewOperation, { error }: OperationOutcome): NewEvent {
+  const event = announce('operation.failed', operation, 'failed')
+  return { ...event, data: { ...event.data, error: error ? { code: error.code, message: error.message } : null } }
 }
 
 /** The event of an operation. */

@@ -14,6 +14,7 @@ import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
+import { appendPipelineEvent, type PipelineEventType } from './pipeline-events.ts'
 import type { PipelineHistory } from './pipeline-history.ts'
 
 /** A definition's version, compiled to run. */
@@ -70,8 +71,8 @@ export interface PipelineServiceDeps {
 /** A change of a pipeline, for the audit log and the event log. */
 export interface PipelineChange {
   readonly action: `pipeline.${string}`
-  readonly event: `pipeline.${string}`
-  readonly id: string
+  readonly event: PipelineEventType
+  readonly pipeline: PipelineRecord
   readonly context: RequestContext
   readonly details?: Readonly<Record<string, string>>
 }
@@ -80,9 +81,9 @@ export interface PipelineChange {
 export async function recordPipelineChange(
   deps: Pick<PipelineServiceDeps, 'audit' | 'events'>,
   tx: Tx,
-  { action, event, id, context, details }: PipelineChange,
+  { action, event, pipeline, context, details }: PipelineChange,
 ): Promise<void> {
-  const object = { objectType: 'pipeline', objectId: id } as const
+  const object = { objectType: 'pipeline', objectId: pipeline.id } as const
   await deps.audit.record(tx, { ...context, action, ...object, ...(details ? { details } : {}) })
-  await deps.events.append(tx, { type: event, ...object, data: { id, ...details } })
+  await appendPipelineEvent(deps.events, tx, { type: event, pipeline, details })
 }

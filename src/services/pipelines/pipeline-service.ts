@@ -37,7 +37,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
   return {
     start: (request, context) => startPipeline(deps, request, context),
     async stop(id, mode, context) {
-      await find(id)
+      const pipeline = await find(id)
       await deps.inTransaction(async (tx) => {
         const store = createPipelineStore(tx)
         await requireRole(store, id, context)
@@ -46,7 +46,7 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
         await recordPipelineChange(deps, tx, {
           action: 'pipeline.stop',
           event: 'pipeline.stopping',
-          id,
+          pipeline,
           context,
           details: { mode },
         })
@@ -71,7 +71,12 @@ export function createPipelineService(deps: PipelineServiceDeps): PipelineServic
         if (!(await store.delete(id))) {
           throw new DomainError('CONFLICT', `pipeline ${id} is ${pipeline.state}: stop it first`)
         }
-        await recordPipelineChange(deps, tx, { action: 'pipeline.delete', event: 'pipeline.deleted', id, context })
+        await recordPipelineChange(deps, tx, {
+          action: 'pipeline.delete',
+          event: 'pipeline.deleted',
+          pipeline,
+          context,
+        })
       })
       deps.history.forget(id)
       await deps.unpin?.(pipeline)

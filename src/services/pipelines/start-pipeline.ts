@@ -147,7 +147,7 @@ async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }:
       await recordPipelineChange(deps, tx, {
         action: 'pipeline.start',
         event: 'pipeline.started',
-        id,
+        pipeline,
         context,
         details,
       })

@@ -9,6 +9,7 @@ import { environments } from './0008-environments.ts'
 import { healthIndex } from './0009-health-index.ts'
 import { policies } from './0010-policies.ts'
 import { operationGroups } from './0011-operation-groups.ts'
+import { pipelineEvents } from './0012-pipeline-events.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [9, healthIndex],
   [10, policies],
   [11, operationGroups],
+  [12, pipelineEvents],
 ])

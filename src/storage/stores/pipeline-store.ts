@@ -116,6 +116,12 @@ export interface PipelineStore {
   claim(id: string, lease: Lease, claim: { readonly nowMs: number; readonly dead?: number }): Promise<boolean>
   /** Renews the leases that the owner holds; returns the pipelines. */
   renew(lease: Lease, nowMs: number): Promise<readonly string[]>
+  /** Notes a failure of a live pipeline; true when it is the first since it started or recovered. */
+  noteFailure(id: string, nowMs: number): Promise<boolean>
+  /** Pipelines that run again, and whose last noted failure was at `beforeMs` or earlier. */
+  listSteady(beforeMs: number): Promise<readonly PipelineRecord[]>
+  /** Ends what {@link noteFailure} noted; false when such a pipeline is not in {@link listSteady} any more. */
+  noteRecovery(id: string, beforeMs: number): Promise<boolean>
   /** Releases a lease. */
   release(id: string, owner: number): Promise<void>
   /** Deletes a pipeline that is not live; false when there is none, or it is live. */
@@ -168,6 +174,7 @@ export function createPipelineStore(db: Kysely<StateTables>): PipelineStore {
       const query = db.selectFrom('streaming_pipelines').select('id').where('lease_owner', '=', owner)
       return (await query.where('lease_until_ms', '>', nowMs).execute()).map(({ id }) => id)
     },
+    ...failureNotes(db),
     async release(id, owner) {
       const free = { lease_owner: null, lease_until_ms: null }
       const query = db.updateTable('streaming_pipelines').set(free).where('id', '=', id)
@@ -176,6 +183,28 @@ export function createPipelineStore(db: Kysely<StateTables>): PipelineStore {
     async delete(id) {
       const query = db.deleteFrom('streaming_pipelines').where('id', '=', id).where('state', 'not in', LIVE)
       return (await query.executeTakeFirst()).numDeletedRows === 1n
+    },
+  }
+}
+
+type FailureNotes = Pick<PipelineStore, 'noteFailure' | 'listSteady' | 'noteRecovery'>
+
+function failureNotes(db: Kysely<StateTables>): FailureNotes {
+  return {
+    async noteFailure(id, nowMs) {
+      const noted = db.updateTable('streaming_pipelines').set({ degraded_at_ms: nowMs }).where('id', '=', id)
+      if ((await noted.where('degraded_at_ms', 'is', null).executeTakeFirst()).numUpdatedRows === 1n) return true
+      await noted.execute()
+      return false
+    },
+    async listSteady(beforeMs) {
+      const steady = db.selectFrom('streaming_pipelines').selectAll().where('state', '=', 'running')
+      return (await steady.where('degraded_at_ms', '<=', beforeMs).execute()).map(fromRow)
+    },
+    async noteRecovery(id, beforeMs) {
+      const running = db.updateTable('streaming_pipelines').set({ degraded_at_ms: null }).where('id', '=', id)
+      const steady = running.where('state', '=', 'running').where('degraded_at_ms', '<=', beforeMs)
+      return (await steady.executeTakeFirst()).numUpdatedRows === 1n
     },
   }
 }
@@ -189,13 +218,16 @@ async function requestStop(db: Kysely<StateTables>, id: string): Promise<boolean
   return false
 }
 
+/** What only a live pipeline has. */
+const NOT_LIVE = { live_sink: null, lease_owner: null, lease_until_ms: null, degraded_at_ms: null } as const
+
 interface End {
   readonly state: 'stopped' | 'failed'
   readonly now: SettledAt
 }
 
 async function settle(db: Kysely<StateTables>, id: string, { state, now }: End): Promise<boolean> {
-  const ended = { state, live_sink: null, lease_owner: null, lease_until_ms: null, stopped_at: now.iso }
+  const ended = { state, ...NOT_LIVE, stopped_at: now.iso }
   const query = db.updateTable('streaming_pipelines').set(ended).where('id', '=', id).where('state', 'in', LIVE)
   const free = query
     .where('desired_state', '=', 'stopped')
@@ -234,7 +266,7 @@ function updateColumns(update: PipelineUpdate): Partial<StreamingPipelinesTable>
   return {
     ...(state === undefined ? {} : { state }),
     ...(desiredState === undefined ? {} : { desired_state: desiredState }),
-    ...(ended ? { live_sink: null, lease_owner: null, lease_until_ms: null } : {}),
+    ...(ended ? NOT_LIVE : {}),
     ...(error === undefined ? {} : { error_json: error === null ? null : toColumn(error) }),
     ...(warnings === undefined ? {} : { warnings_json: toRequiredColumn(warnings) }),
     ...(positions === undefined ? {} : { positions_json: toColumn(positions) }),
@@ -269,6 +301,7 @@ function toRow(pipeline: PipelineRecord): StreamingPipelinesTable {
     live_sink: LIVE.includes(pipeline.state) ? pipeline.sinkTable : null,
     lease_owner: pipeline.leaseOwner ?? null,
     lease_until_ms: pipeline.leaseUntilMs ?? null,
+    degraded_at_ms: null, // a new run has not failed yet
     environment: pipeline.environment ?? null,
     parameters_json: toColumn(pipeline.parameters),
   }

@@ -112,7 +112,16 @@ for (const kind of stateKinds) {
       expect(finish).toMatchObject({ ...same, action: 'operation.finish', outcome: 'failed', details })
       expect(await actions()).toEqual(['token.create', 'operation.begin', 'operation.finish'])
       const { body } = await service.get('/api/events')
-      expect(body.events.map(({ type }: { type: string }) => type)).toEqual(['operation.started', 'operation.finished'])
+      expect(body.events.map(({ type }: { type: string }) => type)).toEqual([
+        'operation.started',
+        'operation.finished',
+        'operation.failed',
+      ])
+      expect(body.events[2].data).toMatchObject({
+        operation: 'compact',
+        state: 'failed',
+        error: { code: 'NO_SUCH_TABLE', message: expect.stringContaining('no.such') },
+      })
     })
 
     it('can be filtered by actor, object, action and time, and read page by page', async () => {

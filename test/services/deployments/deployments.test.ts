@@ -25,6 +25,19 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
       expect(await lab.pipeline(now.pipeline_id)).toMatchObject({ state: 'running', version_id: place.versionId })
       const again = await lab.deploy(place)
       expect(again.body).toMatchObject({ state: 'in_sync', pipeline_id: now.pipeline_id })
+      const { events } = (await lab.lab.service.get('/api/events?limit=1000')).body
+      const told = events.filter(({ type }: { type: string }) => /^(pipeline|deployment)\./.test(type))
+      expect(told.map(({ type }: { type: string }) => type)).toEqual([
+        'deployment.started',
+        'pipeline.started',
+        'deployment.finished',
+      ])
+      expect(told[1].data).toMatchObject({
+        id: now.pipeline_id,
+        definition_id: place.definitionId,
+        version_id: place.versionId,
+        environment: now.environment,
+      })
     })
 
     it('with nothing to read is in sync when it has been idle for a while', async () => {

@@ -183,6 +183,7 @@ function stoppedPipeline(at: number): StreamingPipelinesTable {
     live_sink: null,
     lease_owner: null,
     lease_until_ms: null,
+    degraded_at_ms: null,
     environment: null,
     parameters_json: null,
   }
