@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Prices } from '../domain/tables/prices.ts'
 import { type IpNetwork, parseIpNetwork } from '../domain/network/ip-address.ts'
 import { isTrustworthyUrl } from '../domain/network/trustworthy-url.ts'
 import { type AgentConfig, agentSettings } from './agent-config.ts'
@@ -48,6 +49,8 @@ export interface Config {
   readonly auditKey: string | undefined
   /** A token that only reads the metrics; undefined: none. */
   readonly metricsToken: string | undefined
+  /** What storage and requests cost, for receipts. */
+  readonly prices: Prices
   /** Where traces go; undefined: nowhere. */
   readonly traces: { readonly endpoint: string; readonly serviceName: string } | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
@@ -123,6 +126,24 @@ const traces = fromEnv({
   serviceName: variable('OTEL_SERVICE_NAME', z.string().min(1).default('lockhouse')),
 }).transform(({ endpoint, serviceName }) => (endpoint === undefined ? undefined : { endpoint, serviceName }))
 
+const price = z
+  .string()
+  .regex(/^\d{1,9}(\.\d{1,9})?$/, shown('must be a price such as 0.023'))
+  .transform(Number)
+  .optional()
+
+const prices = fromEnv({
+  currency: variable(
+    'COST_CURRENCY',
+    z
+      .string()
+      .regex(/^[A-Z]{3}$/, shown('must be a currency code such as EUR'))
+      .default('USD'),
+  ),
+  perGbMonth: variable('COST_PER_GB_MONTH', price),
+  perThousandRequests: variable('COST_PER_1000_REQUESTS', price),
+})
+
 /** Schema that turns the environment into the configuration. */
 const configuration = fromEnv({
   port: variable('PORT', wholeNumber(0, 65_535).default(3000)),
@@ -152,6 +173,7 @@ const configuration = fromEnv({
   databaseUrl: variable('DATABASE_URL', databaseUrl.optional()),
   auditKey: variable('AUDIT_KEY', z.string().min(32, 'must have at least 32 characters').optional()),
   metricsToken: variable('METRICS_TOKEN', token.optional()),
+  prices,
   traces,
   webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),

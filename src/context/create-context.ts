@@ -184,7 +184,7 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const { environments, graphs } = openGraphs(options, { common, sandbox })
-  const upkeep = openMaintenance({ ...common, graphs, engine, onOperation: metrics.onOperation })
+  const upkeep = openMaintenance({ ...common, graphs, engine, prices: config.prices, onOperation: metrics.onOperation })
   const streaming = openStreaming({
     ...common,
     home,
@@ -204,7 +204,7 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
     parts,
     times: overrides?.deployments,
   })
-  const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
+  const fleet = openFleet({ ...common, ...upkeep, prices: config.prices, times: overrides?.fleet })
   const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()

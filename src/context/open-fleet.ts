@@ -1,3 +1,4 @@
+import type { Prices } from '../domain/tables/prices.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
@@ -31,6 +32,7 @@ export interface FleetParts {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  readonly prices: Prices
   readonly times?: FleetTimes | undefined
 }
 

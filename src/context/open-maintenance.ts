@@ -1,3 +1,4 @@
+import type { Prices } from '../domain/tables/prices.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
@@ -23,11 +24,12 @@ export interface MaintenanceParts {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  readonly prices: Prices
   readonly onOperation: (operation: NewOperation, outcome: OperationOutcome) => void
 }
 
 /** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
-export function openMaintenance({ state, catalog, graphs, engine, newId, now, log, onOperation }: MaintenanceParts) {
+export function openMaintenance({ state, catalog, graphs, engine, newId, now, log, ...parts }: MaintenanceParts) {
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
   const ledger = createOperationLedger({
@@ -35,10 +37,10 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
     audit,
     events,
     instanceId: instance.id,
-    onFinished: onOperation,
+    onFinished: parts.onOperation,
   })
   const tables = createTableService({ catalog, inTransaction, audit, events, now })
-  const operations = createOperationService({ operations: store, ledger, newId, now, log })
+  const operations = createOperationService({ operations: store, ledger, newId, now, log, prices: parts.prices })
   const pipelines = createPipelineGuard({
     store: createPipelineStore(db),
     catalog: () => catalog.current(),

@@ -3,6 +3,7 @@ import { WEEKDAYS } from '../domain/policies/calendar.ts'
 import { policyProblems } from '../domain/policies/policy-problems.ts'
 import { POLICY_OPERATIONS } from '../domain/policies/policy.ts'
 import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
+import { savings } from './tables/receipt.ts'
 import { compactRequest, expireRequest, removeOrphansRequest } from './tables/maintenance.ts'
 
 const MAX_GLOBS = 200
@@ -128,6 +129,15 @@ const receiptSums = z
     delete_files_removed: z.int(),
     bytes_freed: z.int().meta({ description: 'Change of the size of the tables; files in quarantine count as freed' }),
     bytes_rewritten: bytes,
+    storage_freed_bytes: z
+      .int()
+      .meta({ description: 'Change of what is stored; new files of compactions count below 0' }),
+    planning_saved_ms: z.number().meta({ description: 'Of one full scan of each table, summed over the runs' }),
+    scan_requests_saved: z.int().meta({ description: 'Files that one full scan of each table opens less' }),
+    projected: z
+      .object({ files_removed: z.int(), delete_files_removed: z.int(), bytes_freed: z.int() })
+      .meta({ description: 'What the plans of these runs expected' }),
+    money: savings.nullable().meta({ description: 'Null without configured prices' }),
   })
   .meta({ description: 'Measured by the health of tables before and after each run' })
 

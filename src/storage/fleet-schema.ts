@@ -90,6 +90,15 @@ export interface PolicyDecisionsTable {
   delete_files_removed: number | null
   bytes_freed: number | null
   bytes_rewritten: number | null
+  storage_freed_bytes: number | null
+  /** What the plan expected of the three figures above; NULL without a receipt. */
+  projected_files_removed: number | null
+  projected_delete_files_removed: number | null
+  projected_bytes_freed: number | null
+  /** By how much planning a full scan became shorter, in microseconds. */
+  planning_saved_us: number | null
+  /** How many files fewer a full scan opens. */
+  scan_requests_saved: number | null
   not_before: string | null
   /** How often in a row it was decided like this. */
   repeated: number

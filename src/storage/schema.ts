@@ -88,6 +88,7 @@ export interface OperationsTable {
   health_before_json: string | null
   health_after_json: string | null
   result_json: string | null
+  receipt_json: string | null
   error_json: string | null
   bytes_read: number | null
   bytes_written: number | null

@@ -19,6 +19,7 @@ describe('the service’s settings', () => {
       engine: { memoryLimitBytes: 1e9, threads: undefined },
       demo: false,
       approvalsForbidSelf: false,
+      prices: { currency: 'USD', perGbMonth: undefined, perThousandRequests: undefined },
     })
   })
 
@@ -34,6 +35,9 @@ describe('the service’s settings', () => {
       ENGINE_THREADS: '4',
       LOCKHOUSE_DEMO: '1',
       APPROVALS_FORBID_SELF: 'true',
+      COST_PER_GB_MONTH: '0.023',
+      COST_PER_1000_REQUESTS: '0',
+      COST_CURRENCY: 'EUR',
       UNKNOWN_TO_US: 'x',
     })
     expect(config).toMatchObject({
@@ -44,6 +48,7 @@ describe('the service’s settings', () => {
       engine: { memoryLimitBytes: 1.5 * 2 ** 30, threads: 4 },
       demo: true,
       approvalsForbidSelf: true,
+      prices: { currency: 'EUR', perGbMonth: 0.023, perThousandRequests: 0 },
     })
     expect(config).not.toHaveProperty('UNKNOWN_TO_US')
   })
@@ -57,6 +62,8 @@ describe('the service’s settings', () => {
       { AUTH_MODE: 'off', NOTEBOOK_HOST_TEMPLATE: 'https://{slug}.nb.example' },
       'NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users',
     ],
+    [{ COST_PER_GB_MONTH: '-1' }, 'COST_PER_GB_MONTH must be a price such as 0.023, not "-1"'],
+    [{ COST_CURRENCY: 'euro' }, 'COST_CURRENCY must be a currency code such as EUR, not "euro"'],
     [{ AUTH_JWT_AUDIENCE: 'x' }, 'AUTH_JWT_AUDIENCE needs AUTH_JWT_ISSUER'],
     [
       { AUTH_JWT_ISSUER: 'https://issuer.example' },

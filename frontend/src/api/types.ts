@@ -57,6 +57,9 @@ export type OperationResult = z.infer<typeof maintenance.operationResult>
 export type Operation = z.infer<typeof operations.operation>
 export type OperationList = z.infer<typeof operations.operationList>
 export type OperationAccepted = z.infer<typeof operations.operationAccepted>
+/** What a change saves, at the configured prices. */
+export type Savings = NonNullable<NonNullable<Operation['receipt']>['money']>
+
 export type OperationState = Operation['state']
 
 export type StartPipelineRequest = z.infer<typeof pipelines.startPipelineRequest>

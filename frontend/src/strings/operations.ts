@@ -95,6 +95,37 @@ export const operationStrings = {
   notFound: { title: 'Operation not found', text: 'Check the URL.', link: 'All operations' },
 } as const
 
+/** Text of the receipt of an operation, and of the same figures elsewhere. */
+export const receiptStrings = {
+  title: 'Receipt',
+  measure: 'Gain',
+  projected: 'Projected',
+  measured: 'Measured',
+  before: 'Before',
+  after: 'After',
+  change: 'Change',
+  unknown: '–',
+  nothing: 'Nothing was removed or rewritten.',
+  scan: 'Full scan',
+  figures: {
+    files_removed: 'Data files removed',
+    delete_files_removed: 'Delete files removed',
+    manifests_removed: 'Manifests removed',
+    bytes_freed: 'Freed',
+    storage_freed_bytes: 'Storage freed',
+    bytes_rewritten: 'Rewritten',
+  },
+  scanFigures: {
+    planning_ms: 'Planning time',
+    manifests: 'Manifests read',
+    data_files: 'Data files opened',
+    delete_files: 'Delete files opened',
+    requests: 'Requests',
+  },
+  storageMoney: 'Storage saved per month',
+  scanMoney: 'Saved per 1,000 full scans',
+} as const
+
 /** Text of the audit log. */
 export const auditStrings = {
   title: 'Audit log',

@@ -64,6 +64,10 @@ export const policies = {
     deletes: 'Delete files removed',
     freed: 'Freed',
     rewritten: 'Rewritten',
+    storage: 'Storage freed',
+    planning: 'Scan planning saved',
+    requests: 'Requests saved per scan',
+    projected: (value: string) => `${value} projected`,
     shadow: 'In shadow mode nothing runs, so there are no gains.',
   },
   next: {

@@ -1,6 +1,5 @@
 import { listOperationsQuery, operation, operationList, operationParams } from '../../schemas/tables/operations.ts'
 import type { OperationService } from '../../services/operations/operation-service.ts'
-import { toOperation } from '../../services/operations/operation-view.ts'
 import { requestContext, type Route, route, stillAllowed } from '../routing/route.ts'
 import { eventStream } from '../routing/event-stream.ts'
 
@@ -17,7 +16,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       responses: { 200: { description: 'A page of operations', schema: operationList } },
     }).handle(async ({ query: { table, state, group, ...paging } }) => {
       const { items, next_page_token } = await operations.list({ table, state, group }, paging)
-      return { status: 200, body: { success: true, operations: items.map(toOperation), next_page_token } }
+      return { status: 200, body: { success: true, operations: items.map(operations.view), next_page_token } }
     }),
     route({
       method: 'get',
@@ -27,7 +26,10 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       minRole: 'Auditor',
       params: operationParams,
       responses: { 200: { description: 'The operation', schema: operation } },
-    }).handle(async ({ params }) => ({ status: 200, body: toOperation(await operations.find(params.operation_id)) })),
+    }).handle(async ({ params }) => ({
+      status: 200,
+      body: operations.view(await operations.find(params.operation_id)),
+    })),
     route({
       method: 'delete',
       path: '/api/operations/{operation_id}',
@@ -39,7 +41,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       refuses: [409],
     }).handle(async (input) => {
       const cancelled = await operations.cancel(input.params.operation_id, requestContext(input))
-      return { status: 200, body: toOperation(cancelled) }
+      return { status: 200, body: operations.view(cancelled) }
     }),
     route({
       method: 'get',
@@ -56,7 +58,7 @@ export function operationRoutes({ operations }: { readonly operations: Operation
       await operations.find(params.operation_id)
       return eventStream({ signal, isAllowed: stillAllowed(input, 'Auditor') }, async function* (streamSignal) {
         for await (const record of operations.watch(params.operation_id, streamSignal)) {
-          yield { event: 'operation', data: toOperation(record) }
+          yield { event: 'operation', data: operations.view(record) }
         }
       })
     }),

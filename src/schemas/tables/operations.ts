@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { receipt } from './receipt.ts'
 import { count, bytes, nextPageToken, pageQuery, snapshotId, timestamp } from '../common.ts'
 
 export const operationParams = z.strictObject({ operation_id: z.string().max(100) })
@@ -31,6 +32,7 @@ export const operation = z
     health_before: z.unknown().nullable(),
     health_after: z.unknown().nullable(),
     result: z.unknown().nullable(),
+    receipt: receipt.nullable().meta({ description: 'Of maintenance that succeeded: projected against measured gain' }),
     error: z.object({ code: z.string(), message: z.string() }).nullable(),
     bytes_read: bytes.nullable(),
     bytes_written: bytes.nullable(),

@@ -20,6 +20,8 @@ import {
   type MaintenanceOptions,
 } from './maintenance-actions.ts'
 import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
+import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
+import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
 import type { TableService } from '../tables/table-service.ts'
 
 export type { MaintenanceKind }
@@ -106,7 +108,7 @@ async function previewOn(catalog: Catalog, deps: MaintenanceServiceDeps, call: C
     table: request.table,
     baseMetadataLocation: loaded.metadataLocation,
     request: input.request as StoredJson,
-    plan: { now_ms: input.nowMs },
+    plan: { now_ms: input.nowMs, projected: projectedOf(kind, details) ?? null },
     createdBy: context.caller.user,
     createdAt: now.toISOString(),
   })
@@ -147,7 +149,7 @@ async function startOn(
 
 interface ActionRun {
   readonly call: Call
-  readonly input: ActionInput
+  readonly input: RequestedInput
   readonly handle: OperationHandle
 }
 
@@ -166,8 +168,10 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
   const onCommitted = (committed: Table): void => {
     newest = committed
   }
+  const open = await openReceipt(call.kind, base, input.projected)
   const outcome = await MAINTENANCE_ACTIONS[call.kind].run({ ...input, loaded: base }, { ...handle, onCommitted })
   const after = await healthOf(deps, newest)
+  const receipt = await closeReceipt(open, outcome, newest)
   const result = {
     ...outcome,
     table,
@@ -179,6 +183,7 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
     result,
     details: {
       ...(after === undefined ? {} : { healthAfter: after }),
+      ...(receipt === undefined ? {} : { receipt }),
       ...(outcome.snapshot_id === null ? {} : { snapshotId: outcome.snapshot_id }),
       bytesRead: outcome.rewritten_bytes_count ?? 0,
       bytesWritten: outcome.added_bytes_count ?? 0,
@@ -207,8 +212,13 @@ function guardOf({ guard }: MaintenanceServiceDeps): Pick<ActionInput, 'guard'> 
 /** Options that may remove what others need. */
 const LEAD_OPTIONS = ['force', 'delete_foreign_files'] as const
 
+/** An action's input with what its plan expects of it. */
+interface RequestedInput extends ActionInput {
+  readonly projected?: ReceiptFigures | undefined
+}
+
 /** The action's input: from the request, or from the plan that it names. */
-async function actionInput(catalog: Catalog, deps: MaintenanceServiceDeps, call: Call): Promise<ActionInput> {
+async function actionInput(catalog: Catalog, deps: MaintenanceServiceDeps, call: Call): Promise<RequestedInput> {
   const input = await requestedInput(catalog, deps, call)
   const option = LEAD_OPTIONS.find((name) => input.request[name] === true)
   if (option !== undefined && !hasRole(call.context.caller.role, 'LeadDataEngineer')) {
@@ -217,11 +227,17 @@ async function actionInput(catalog: Catalog, deps: MaintenanceServiceDeps, call:
   return input
 }
 
+/** What is stored of a preview; plans of earlier releases have no projection. */
+interface StoredPlan {
+  readonly now_ms: number
+  readonly projected?: ReceiptFigures | null
+}
+
 async function requestedInput(
   catalog: Catalog,
   deps: MaintenanceServiceDeps,
   { kind, request, context }: Call,
-): Promise<ActionInput> {
+): Promise<RequestedInput> {
   const { table, dry_run: _, plan_id: planId, ...options } = request
   const common = {
     catalog,
@@ -244,7 +260,8 @@ async function requestedInput(
       })
     }
   }
-  const { now_ms: nowMs } = plan.plan as { readonly now_ms: number }
+  const { now_ms: nowMs, projected } = plan.plan as unknown as StoredPlan
   const applied = accepted === undefined ? planned : { ...planned, accept_pipelines: accepted }
-  return { ...common, request: applied, nowMs, expectedMetadataLocation: plan.baseMetadataLocation }
+  const expected = { expectedMetadataLocation: plan.baseMetadataLocation, projected: projected ?? undefined }
+  return { ...common, request: applied, nowMs, ...expected }
 }

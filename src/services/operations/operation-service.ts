@@ -15,9 +15,12 @@ import type {
   OperationOutcome,
   OperationStore,
 } from '../../storage/stores/operations/operation-store.ts'
+import type { Operation } from '../../schemas/tables/operations.ts'
+import type { Prices } from '../../domain/tables/prices.ts'
 import type { Logger } from '../logger.ts'
 import type { OperationLedger } from './ledger.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { toOperation } from './operation-view.ts'
 import { createKeyedLock, type KeyedLock } from './keyed-lock.ts'
 
 export interface OperationServiceDeps {
@@ -26,6 +29,8 @@ export interface OperationServiceDeps {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  /** For the money in receipts. */
+  readonly prices?: Prices | undefined
 }
 
 /** What running work can use. */
@@ -59,6 +64,8 @@ export interface OperationService {
   start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>>
   /** Throws `NOT_FOUND`. */
   find(id: string): Promise<OperationRecord>
+  /** As the API returns it, with money at the configured prices. */
+  view(operation: OperationRecord): Operation
   /** Newest first. */
   list(filter: OperationFilter, page: PageQuery): Promise<ListPage<OperationRecord>>
   /** Cancels a running operation; what was committed stays. Throws `NOT_FOUND`, or `CONFLICT` when it has ended. */
@@ -110,6 +117,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
   return {
     start,
     find,
+    view: (operation) => toOperation(operation, deps.prices),
     async list(filter, query) {
       return fromCursorPage(await deps.operations.list(filter, cursorPage(query)), (operation) => operation)
     },

@@ -1,8 +1,10 @@
+import type { Prices } from '../../domain/tables/prices.ts'
 import type { Operation } from '../../schemas/tables/operations.ts'
 import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
+import { receiptView } from './receipt.ts'
 
-/** An operation as the API returns it. */
-export function toOperation(record: OperationRecord): Operation {
+/** An operation as the API returns it; without prices, its receipt has no money. */
+export function toOperation(record: OperationRecord, prices?: Prices): Operation {
   return {
     id: record.id,
     operation: record.kind,
@@ -16,6 +18,7 @@ export function toOperation(record: OperationRecord): Operation {
     health_before: record.healthBefore ?? null,
     health_after: record.healthAfter ?? null,
     result: record.result ?? null,
+    receipt: record.receipt === undefined ? null : receiptView(record.receipt, prices),
     error: record.error ?? null,
     ...costOf(record),
     created_at: record.createdAt,

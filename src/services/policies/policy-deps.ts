@@ -1,3 +1,4 @@
+import type { Prices } from '../../domain/tables/prices.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import type { LeaseStore } from '../../storage/stores/lease-store.ts'
@@ -23,6 +24,8 @@ export interface PolicyDeps {
   readonly events: EventWriter
   readonly newId: IdSource
   readonly now: () => Date
+  /** For the money in gains. */
+  readonly prices: Prices
 }
 
 /** What policies are carried out with. */

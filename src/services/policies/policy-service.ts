@@ -1,6 +1,7 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { policyProblems } from '../../domain/policies/policy-problems.ts'
+import { type Prices, savingsOf } from '../../domain/tables/prices.ts'
 import { type Precondition, requireVersion } from '../../domain/precondition.ts'
 import type {
   decisionList,
@@ -220,11 +221,17 @@ async function versioned(deps: PolicyDeps, policy: PolicyRecord): Promise<Versio
 
 /** Changes with the settings and with the figures; the part before the first point is the revision. */
 function tagOf({ revision, matched_tables: matched, suspended_tables: suspended, gains }: PolicyView): string {
-  return [revision, matched, suspended, ...Object.values(gains)].join('.')
+  return [revision, matched, suspended, ...numbersIn(gains)].join('.')
+}
+
+/** All numbers of an object, in their order. */
+function numbersIn(value: unknown): readonly number[] {
+  if (typeof value === 'number') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbersIn) : []
 }
 
 async function viewsOf(
-  { index, decisions }: PolicyDeps,
+  { index, decisions, prices }: PolicyDeps,
   policies: readonly PolicyRecord[],
 ): Promise<readonly PolicyView[]> {
   const [known, gains, states] = await Promise.all([index.known(), decisions.gains(), decisions.states()])
@@ -238,7 +245,7 @@ async function viewsOf(
         .filter(({ policy_id: id, is_suspended: suspended }) => id === policy.id && suspended === 1)
         .map(({ table_name: name }) => name),
     ).size,
-    gains: gainsView(gains.get(policy.id) ?? NO_GAINS),
+    gains: gainsView(gains.get(policy.id) ?? NO_GAINS, prices),
     revision: policy.revision,
     created_by: policy.createdBy,
     created_at: policy.createdAt,
@@ -246,13 +253,23 @@ async function viewsOf(
   }))
 }
 
-function gainsView(gains: PolicyGains): PolicyView['gains'] {
+function gainsView(gains: PolicyGains, prices: Prices): PolicyView['gains'] {
+  const { projected, storageFreedBytes: storedBytes, scanRequestsSaved: scanRequests } = gains
   return {
     runs: gains.runs,
     files_removed: gains.filesRemoved,
     delete_files_removed: gains.deleteFilesRemoved,
     bytes_freed: gains.bytesFreed,
     bytes_rewritten: gains.bytesRewritten,
+    storage_freed_bytes: storedBytes,
+    planning_saved_ms: gains.planningSavedUs / 1000,
+    scan_requests_saved: scanRequests,
+    projected: {
+      files_removed: projected.filesRemoved,
+      delete_files_removed: projected.deleteFilesRemoved,
+      bytes_freed: projected.bytesFreed,
+    },
+    money: savingsOf({ storedBytes, scanRequests }, prices),
   }
 }
 

@@ -1,4 +1,5 @@
-import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
+import { requestsOf } from '../operations/receipt.ts'
+import type { OperationRecord, StoredFigures } from '../../storage/stores/operations/operation-record.ts'
 import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore, type DecisionStore, type StateKey } from '../../storage/stores/policies/decision-store.ts'
@@ -81,6 +82,7 @@ export async function settle(
     detail: operation.error === undefined ? decision.detail : `${decision.detail}; ${operation.error.message}`,
     updated_at: deps.now().toISOString(),
     ...gain,
+    ...receiptColumns(operation),
   }
   await deps.inTransaction(async (tx) => {
     const decisions = createDecisionStore(tx)
@@ -133,6 +135,16 @@ type Gain = Pick<
   'score_before' | 'score_after' | 'files_removed' | 'delete_files_removed' | 'bytes_freed' | 'bytes_rewritten'
 >
 
+type ReceiptColumns = Pick<
+  PolicyDecisionsTable,
+  | 'storage_freed_bytes'
+  | 'projected_files_removed'
+  | 'projected_delete_files_removed'
+  | 'projected_bytes_freed'
+  | 'planning_saved_us'
+  | 'scan_requests_saved'
+>
+
 /** A number of a stored health or result; undefined when it has none of that name. */
 function figureOf(stored: unknown, name: string): number | undefined {
   if (typeof stored !== 'object' || stored === null) return undefined
@@ -140,8 +152,9 @@ function figureOf(stored: unknown, name: string): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** The difference of the healths that the ledger has from before and after. */
-function gainOf({ healthBefore, healthAfter, bytesRead, result }: OperationRecord): Gain {
+/** What the receipt has measured; without one, the difference of the healths from before and after. */
+function gainOf({ healthBefore, healthAfter, bytesRead, result, receipt }: OperationRecord): Gain {
+  const measured: Partial<StoredFigures> = receipt?.measured ?? {}
   const difference = (name: string): number | null => {
     const [before, after] = [figureOf(healthBefore, name), figureOf(healthAfter, name)]
     return before === undefined || after === undefined ? null : before - after
@@ -149,10 +162,23 @@ function gainOf({ healthBefore, healthAfter, bytesRead, result }: OperationRecor
   return {
     score_before: figureOf(healthBefore, 'score') ?? null,
     score_after: figureOf(healthAfter, 'score') ?? null,
-    files_removed: figureOf(result, 'deleted_files_count') ?? difference('data_file_count'),
-    delete_files_removed: difference('delete_file_count'),
-    bytes_freed: figureOf(result, 'freed_bytes') ?? difference('total_size_bytes'),
+    files_removed: measured.files_removed ?? difference('data_file_count'),
+    delete_files_removed: measured.delete_files_removed ?? difference('delete_file_count'),
+    bytes_freed: measured.bytes_freed ?? figureOf(result, 'freed_bytes') ?? difference('total_size_bytes'),
     bytes_rewritten: bytesRead ?? null,
+  }
+}
+
+/** What only a receipt has. */
+function receiptColumns({ receipt }: OperationRecord): ReceiptColumns {
+  const { projected, measured, scan } = receipt ?? { projected: null, measured: undefined, scan: null }
+  return {
+    storage_freed_bytes: measured?.storage_freed_bytes ?? null,
+    projected_files_removed: projected?.files_removed ?? null,
+    projected_delete_files_removed: projected?.delete_files_removed ?? null,
+    projected_bytes_freed: projected?.bytes_freed ?? null,
+    planning_saved_us: scan && Math.round((scan.before.planningMs - scan.after.planningMs) * 1000),
+    scan_requests_saved: scan && requestsOf(scan.before) - requestsOf(scan.after),
   }
 }
 

@@ -10,6 +10,7 @@ import { healthIndex } from './0009-health-index.ts'
 import { policies } from './0010-policies.ts'
 import { operationGroups } from './0011-operation-groups.ts'
 import { pipelineEvents } from './0012-pipeline-events.ts'
+import { receipts } from './0013-receipts.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [10, policies],
   [11, operationGroups],
   [12, pipelineEvents],
+  [13, receipts],
 ])

@@ -133,6 +133,18 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
     expect((await service.get(`/api/policies/${id}`, { headers: same })).status).toBe(304)
     expect(body.gains).toMatchObject({ runs: 1 })
     expect(body.gains.files_removed).toBeGreaterThan(20)
+    const { receipt } = (await service.get(`/api/operations/${decision.operation_id}`)).body
+    const { scan } = receipt
+    expect(body.gains).toMatchObject({
+      files_removed: receipt.measured.files_removed,
+      delete_files_removed: receipt.measured.delete_files_removed,
+      storage_freed_bytes: receipt.measured.storage_freed_bytes,
+      scan_requests_saved: scan.before.requests - scan.after.requests,
+      projected: { files_removed: receipt.projected.files_removed },
+      money: null,
+    })
+    expect(body.gains.planning_saved_ms).toBeCloseTo(scan.before.planning_ms - scan.after.planning_ms, 3)
+    expect(receipt.money).toBeNull()
   })
 
   it('are changed only if they are as the caller read them, and have one name each', async () => {

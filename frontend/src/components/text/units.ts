@@ -57,6 +57,23 @@ export function formatDuration(ms: number): string {
   return inTwoUnits([Math.floor(hours / 24), 'd'], [hours % 24, 'h'])
 }
 
+/** A short span of time (ms) to a tenth: `1.3 ms`, `840 ms`, `3.2 s`. */
+export function formatMilliseconds(ms: number): string {
+  const format = (span: number): string => `${grouped.format(Math.round(span * 10) / 10)} ms`
+  return signed(ms, Math.abs(ms) < 9.95 ? format : formatDuration)
+}
+
+function signed(value: number, format: (value: number) => string): string {
+  return value < 0 ? `−${format(-value)}` : format(value)
+}
+
+/** An amount of money, small ones with two significant digits: `€1,234.50`, `$0.0034`. */
+export function formatMoney(amount: number, currency: string): string {
+  const digits = Math.abs(amount) >= 1 || amount === 0 ? {} : { maximumSignificantDigits: 2 }
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency, ...digits })
+  return signed(amount, (value) => format.format(value))
+}
+
 /** The longest age that table metadata can state, 2^63-1 ms: never. */
 const FOREVER_MS = '9223372036854775807'
 

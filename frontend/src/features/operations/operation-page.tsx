@@ -18,6 +18,7 @@ import { LiveProgress } from './live-progress.tsx'
 import { OperationFacts } from './operation-facts.tsx'
 import { formatFigure } from './format-figure.ts'
 import { figureName, operationName, STATE_TONES } from './operation-words.ts'
+import { ReceiptSection } from './receipt-section.tsx'
 import { humanKey, viewResult } from './result-figures.ts'
 import classes from './operations.module.css'
 
@@ -76,6 +77,7 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
       ) : undefined}
       {operation.operation === 'compact' && <CompactionNotes table={table} result={operation.result} />}
       <OperationResult operation={operation} />
+      {operation.receipt !== null && <ReceiptSection receipt={operation.receipt} />}
       <div className={classes.columns}>
         <HealthTable before={operation.health_before} after={operation.health_after} />
         <section className={classes.section}>

@@ -7,9 +7,10 @@ import { useCan } from '../../api/session.ts'
 import type { Policy } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
+import { Money } from '../../components/status/money.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
-import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { formatBytes, formatCount, formatMilliseconds } from '../../components/text/units.ts'
 import { policies as words } from '../../strings/policies.ts'
 import { nextRunsQuery, POLICIES_KEY, policyQuery } from './api.ts'
 import { DecisionList } from './decision-list.tsx'
@@ -91,13 +92,31 @@ function Gains({ policy: { gains, mode } }: { readonly policy: Policy }) {
       {gains.runs === 0 && mode === 'shadow' ? (
         <p className={classes.dimmed}>{texts.shadow}</p>
       ) : (
-        <FigureRow>
-          <Figure label={texts.runs} value={formatCount(gains.runs)} />
-          <Figure label={texts.files} value={formatCount(gains.files_removed)} />
-          <Figure label={texts.deletes} value={formatCount(gains.delete_files_removed)} />
-          <Figure label={texts.freed} value={formatBytes(gains.bytes_freed)} />
-          <Figure label={texts.rewritten} value={formatBytes(gains.bytes_rewritten)} />
-        </FigureRow>
+        <>
+          <FigureRow>
+            <Figure label={texts.runs} value={formatCount(gains.runs)} />
+            <Figure
+              label={texts.files}
+              value={formatCount(gains.files_removed)}
+              hint={texts.projected(formatCount(gains.projected.files_removed))}
+            />
+            <Figure
+              label={texts.deletes}
+              value={formatCount(gains.delete_files_removed)}
+              hint={texts.projected(formatCount(gains.projected.delete_files_removed))}
+            />
+            <Figure
+              label={texts.freed}
+              value={formatBytes(gains.bytes_freed)}
+              hint={gains.projected.bytes_freed !== 0 && texts.projected(formatBytes(gains.projected.bytes_freed))}
+            />
+            <Figure label={texts.rewritten} value={formatBytes(gains.bytes_rewritten)} />
+            <Figure label={texts.storage} value={formatBytes(gains.storage_freed_bytes)} />
+            <Figure label={texts.planning} value={formatMilliseconds(gains.planning_saved_ms)} />
+            <Figure label={texts.requests} value={formatCount(gains.scan_requests_saved)} />
+          </FigureRow>
+          {gains.money !== null && <Money money={gains.money} />}
+        </>
       )}
     </section>
   )

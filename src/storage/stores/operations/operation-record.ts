@@ -25,6 +25,31 @@ export interface OperationError {
   readonly message: string
 }
 
+/** What an operation removed; null where that is not known. Bytes below 0 were added. */
+export interface StoredFigures {
+  readonly files_removed: number | null
+  readonly delete_files_removed: number | null
+  readonly manifests_removed: number | null
+  readonly bytes_freed: number | null
+  readonly storage_freed_bytes: number | null
+  readonly bytes_rewritten: number | null
+}
+
+/** What planning a full scan costs. */
+export interface StoredScanCost {
+  readonly planningMs: number
+  readonly manifests: number
+  readonly dataFiles: number
+  readonly deleteFiles: number
+}
+
+/** What an operation was expected to gain, and what was measured. */
+export interface StoredReceipt {
+  readonly projected: StoredFigures | null
+  readonly measured: StoredFigures
+  readonly scan: { readonly before: StoredScanCost; readonly after: StoredScanCost } | null
+}
+
 /** One entry of the ledger: an operation, who ran it, on which table, and its outcome. */
 export interface OperationRecord extends OperationDetails {
   readonly id: string
@@ -57,6 +82,7 @@ export interface OperationDetails {
   readonly healthBefore?: StoredJson
   readonly healthAfter?: StoredJson
   readonly result?: StoredJson
+  readonly receipt?: StoredReceipt
   readonly bytesRead?: number
   readonly bytesWritten?: number
   readonly durationMs?: number
@@ -76,6 +102,7 @@ export function detailColumns(details: OperationDetails): Partial<OperationsTabl
     health_before_json: toColumn(details.healthBefore),
     health_after_json: toColumn(details.healthAfter),
     result_json: toColumn(details.result),
+    receipt_json: toColumn(details.receipt),
     bytes_read: details.bytesRead,
     bytes_written: details.bytesWritten,
     duration_ms: details.durationMs,
@@ -117,6 +144,7 @@ function detailsFromRow(row: Selectable<OperationsTable>): OperationDetails {
     healthBefore: fromColumn(row.health_before_json),
     healthAfter: fromColumn(row.health_after_json),
     result: fromColumn(row.result_json),
+    receipt: fromColumn<StoredReceipt>(row.receipt_json),
     bytesRead: row.bytes_read,
     bytesWritten: row.bytes_written,
     durationMs: row.duration_ms,

@@ -18,6 +18,15 @@ export interface PolicyGains {
   readonly deleteFilesRemoved: number
   readonly bytesFreed: number
   readonly bytesRewritten: number
+  readonly storageFreedBytes: number
+  readonly planningSavedUs: number
+  readonly scanRequestsSaved: number
+  /** What the plans of the same runs expected. */
+  readonly projected: {
+    readonly filesRemoved: number
+    readonly deleteFilesRemoved: number
+    readonly bytesFreed: number
+  }
 }
 
 /** Which operation of which policy on which table. */
@@ -138,24 +147,49 @@ async function resume(
   return suspended.map(({ table_name: name }) => name)
 }
 
+const FIGURES = [
+  'files_removed',
+  'delete_files_removed',
+  'bytes_freed',
+  'bytes_rewritten',
+  'storage_freed_bytes',
+  'planning_saved_us',
+  'scan_requests_saved',
+  'projected_files_removed',
+  'projected_delete_files_removed',
+  'projected_bytes_freed',
+] as const satisfies readonly (keyof PolicyDecisionsTable)[]
+
+type FigureRow = Pick<PolicyDecisionsTable, (typeof FIGURES)[number]>
+
 async function gains(db: Kysely<StateTables>): Promise<ReadonlyMap<string, PolicyGains>> {
   const rows = await db
     .selectFrom('policy_decisions')
-    .select(['policy_id', 'files_removed', 'delete_files_removed', 'bytes_freed', 'bytes_rewritten'])
+    .select(['policy_id', ...FIGURES])
     .where('outcome', '=', 'ran')
     .execute()
   const sums = new Map<string, PolicyGains>()
-  for (const row of rows) {
-    const { runs, filesRemoved, deleteFilesRemoved, bytesFreed, bytesRewritten } = sums.get(row.policy_id) ?? NO_GAINS
-    sums.set(row.policy_id, {
-      runs: runs + 1,
-      filesRemoved: filesRemoved + (row.files_removed ?? 0),
-      deleteFilesRemoved: deleteFilesRemoved + (row.delete_files_removed ?? 0),
-      bytesFreed: bytesFreed + (row.bytes_freed ?? 0),
-      bytesRewritten: bytesRewritten + (row.bytes_rewritten ?? 0),
-    })
-  }
+  for (const row of rows) sums.set(row.policy_id, plus(sums.get(row.policy_id) ?? NO_GAINS, row))
   return sums
+}
+
+function plus(sum: PolicyGains, row: FigureRow): PolicyGains {
+  const { projected } = sum
+  return {
+    runs: sum.runs + 1,
+    filesRemoved: sum.filesRemoved + (row.files_removed ?? 0),
+    deleteFilesRemoved: sum.deleteFilesRemoved + (row.delete_files_removed ?? 0),
+    bytesFreed: sum.bytesFreed + (row.bytes_freed ?? 0),
+    bytesRewritten: sum.bytesRewritten + (row.bytes_rewritten ?? 0),
+    storageFreedBytes: sum.storageFreedBytes + (row.storage_freed_bytes ?? 0),
+    planningSavedUs: sum.planningSavedUs + (row.planning_saved_us ?? 0),
+    scanRequestsSaved: sum.scanRequestsSaved + (row.scan_requests_saved ?? 0),
+    projected: {
+      filesRemoved: projected.filesRemoved + (row.projected_files_removed ?? 0),
+      deleteFilesRemoved: projected.deleteFilesRemoved + (row.projected_delete_files_removed ?? 0),
+      bytesFreed: projected.bytesFreed + (row.projected_bytes_freed ?? 0),
+    },
+  }
 }
 
 /** The gains of a policy that has not run. */
@@ -165,4 +199,8 @@ export const NO_GAINS: PolicyGains = {
   deleteFilesRemoved: 0,
   bytesFreed: 0,
   bytesRewritten: 0,
+  storageFreedBytes: 0,
+  planningSavedUs: 0,
+  scanRequestsSaved: 0,
+  projected: { filesRemoved: 0, deleteFilesRemoved: 0, bytesFreed: 0 },
 }
