@@ -38,6 +38,7 @@ import { createMetricsAccess } from '../services/metrics/access.ts'
 import { tracedEngine } from '../services/metrics/tracing/traced-engine.ts'
 import type { Tracing } from '../services/metrics/tracing/tracing.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
+import type { LockTimes } from '../services/operations/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
 import type { Logger } from '../services/logger.ts'
 import type { MonitorSettings } from '../services/pipelines/monitor-service.ts'
@@ -87,6 +88,7 @@ export interface ContextOptions {
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
     readonly fleet?: FleetTimes
+    readonly tableLocks?: Partial<LockTimes>
     readonly notebooks?: NotebookOverrides
     readonly agentLimits?: Partial<RunLimits>
     readonly queryLimits?: Partial<QueryLimits>
@@ -166,7 +168,7 @@ async function openFoundation(options: ContextOptions) {
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
   metrics.connect({ state, engine, now })
   return {
-    common: { state, catalog, newId, now, log, randomBytes },
+    common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
     metrics,
     sandbox: createDuckDbSandbox({ command: scriptWorker() }),
@@ -184,27 +186,24 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const { environments, graphs } = openGraphs(options, { common, sandbox })
-  const upkeep = openMaintenance({ ...common, graphs, engine, prices: config.prices, onOperation: metrics.onOperation })
-  const streaming = openStreaming({
+  const upkeep = openMaintenance({
     ...common,
-    home,
     graphs,
-    environments,
     engine,
+    lockTimes: overrides?.tableLocks,
+    onOperation: metrics.onOperation,
+  })
+  const graphParts = { ...common, graphs, environments, engine }
+  const streaming = openStreaming({
+    ...graphParts,
+    home,
     observer: metrics.batches,
     settings: overrides?.streaming,
     monitorSettings: overrides?.monitor,
   })
   const { parts, ...streamingServices } = streaming
-  const deploying = openDeployments({
-    ...common,
-    graphs,
-    environments,
-    engine,
-    parts,
-    times: overrides?.deployments,
-  })
-  const fleet = openFleet({ ...common, ...upkeep, prices: config.prices, times: overrides?.fleet })
+  const deploying = openDeployments({ ...graphParts, parts, times: overrides?.deployments })
+  const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
   const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()

@@ -8,9 +8,11 @@ import type { Logger } from '../services/logger.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
 import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
 import { createOperationService } from '../services/operations/operation-service.ts'
+import { createTableLock, type LockTimes } from '../services/operations/table-lock.ts'
 import { createReconciler } from '../services/operations/reconciler.ts'
 import { createTableService } from '../services/tables/table-service.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
+import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
@@ -25,6 +27,7 @@ export interface MaintenanceParts {
   readonly now: () => Date
   readonly log: Logger
   readonly prices: Prices
+  readonly lockTimes?: Partial<LockTimes> | undefined
   readonly onOperation: (operation: NewOperation, outcome: OperationOutcome) => void
 }
 
@@ -40,7 +43,8 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
     onFinished: parts.onOperation,
   })
   const tables = createTableService({ catalog, inTransaction, audit, events, now })
-  const operations = createOperationService({ operations: store, ledger, newId, now, log, prices: parts.prices })
+  const lock = createTableLock({ leases: createLeaseStore(db), instance, now, log, times: parts.lockTimes })
+  const operations = createOperationService({ operations: store, ledger, newId, now, log, lock, prices: parts.prices })
   const pipelines = createPipelineGuard({
     store: createPipelineStore(db),
     catalog: () => catalog.current(),

@@ -38,6 +38,7 @@ export const operation = z
     bytes_written: bytes.nullable(),
     duration_ms: z.number().nullable(),
     created_at: timestamp,
+    started_at: timestamp.nullable().meta({ description: 'When it got the table to itself; null while it waits' }),
     finished_at: timestamp.nullable(),
     request_id: z.string().nullable(),
     group: z.string().nullable().meta({ description: 'The `Operation-Group` of its request' }),

@@ -4,7 +4,7 @@ export interface KeyedLock {
   run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>
 }
 
-/** Locks for the keys of this process. Between processes, the atomic update in the catalog or the state protects. */
+/** Locks for the keys of this process. `table-lock.ts` has those that processes share. */
 export function createKeyedLock(): KeyedLock {
   const tails = new Map<string, Promise<void>>()
   return {

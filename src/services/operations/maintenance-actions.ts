@@ -193,7 +193,10 @@ function describeUser(user: ColumnUser): string {
 function ledgerHooks(handle: ActionHandle): OperationHooks {
   return {
     onCleanup: (cleanup) => handle.record({ cleanup }),
-    onStaged: (staged) => handle.record({ staged }),
+    onStaged: async (staged) => {
+      await handle.record({ staged })
+      await handle.confirm()
+    },
     onCommitted: handle.onCommitted,
   }
 }

@@ -21,7 +21,7 @@ import type { Logger } from '../logger.ts'
 import type { OperationLedger } from './ledger.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { toOperation } from './operation-view.ts'
-import { createKeyedLock, type KeyedLock } from './keyed-lock.ts'
+import { createLocalTableLock, type TableHold, type TableLock } from './table-lock.ts'
 
 export interface OperationServiceDeps {
   readonly operations: OperationStore
@@ -29,6 +29,8 @@ export interface OperationServiceDeps {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  /** Default: locks of this process. */
+  readonly lock?: TableLock | undefined
   /** For the money in receipts. */
   readonly prices?: Prices | undefined
 }
@@ -42,6 +44,8 @@ export interface OperationHandle {
   progress(progress: OperationProgress): void
   /** Records what recovery after a crash needs; resolves when it is durable. */
   record(details: OperationDetails): Promise<void>
+  /** Throws `CANCELLED` when another process may work on the table by now. Call it right before each commit. */
+  confirm(): Promise<void>
 }
 
 /** Requested work on one table. */
@@ -87,7 +91,7 @@ interface Running {
 
 /** Operations over a ledger. */
 export function createOperationService(deps: OperationServiceDeps): OperationService {
-  const runner: OperationRunner = { deps, lock: createKeyedLock(), changes: createChangeSignal() }
+  const runner: OperationRunner = { deps, lock: deps.lock ?? createLocalTableLock(), changes: createChangeSignal() }
   const { changes } = runner
   const running = new Map<string, Running>()
   let shuttingDown = false
@@ -99,7 +103,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     if (!isPolicyUser(context.caller.user)) cancelPolicies(running, table)
     await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     const abort = new AbortController()
-    const done = runToOutcome(runner, work, createHandle(runner, id, abort.signal)).finally(() => {
+    const done = runToOutcome(runner, work, createHandle(runner, id, abort)).finally(() => {
       running.delete(id)
       changes.notify(id)
     })
@@ -153,14 +157,32 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
 function cancelPolicies(running: ReadonlyMap<string, Running>, table: string): void {
   for (const { table: other, user, abort } of running.values()) {
     if (other !== table || !isPolicyUser(user)) continue
-    abort.abort(new IcebergError('CANCELLED', 'cancelled because a person started an operation on the table'))
+    abort.abort(startedByPerson())
   }
+}
+
+/** The same for a policy's operation here, when the person's operation waits in another process. */
+async function yieldToPeople(
+  { operations }: OperationServiceDeps,
+  { table, context }: Pick<OperationWork<StoredJson>, 'table' | 'context'>,
+  { abort }: OwnHandle,
+): Promise<void> {
+  if (!isPolicyUser(context.caller.user)) return
+  const waiting = await operations.listUnsettled()
+  const isWanted = waiting.some(
+    (one) => one.table === table && one.state === 'running' && !isPolicyUser(one.requestedBy),
+  )
+  if (isWanted) abort(startedByPerson())
+}
+
+function startedByPerson(): IcebergError {
+  return new IcebergError('CANCELLED', 'cancelled because a person started an operation on the table')
 }
 
 /** State that all operations share. */
 interface OperationRunner {
   readonly deps: OperationServiceDeps
-  readonly lock: KeyedLock
+  readonly lock: TableLock
   readonly changes: ReturnType<typeof createChangeSignal>
 }
 
@@ -191,7 +213,9 @@ async function runToOutcome<T extends StoredJson>(
   }
   const settle = async (): Promise<Awaited<ReturnType<typeof work.run>>> => {
     try {
-      return await lock.run(work.table, handle.signal, async () => {
+      const holder = { signal: handle.signal, abort: handle.abort, onRenewed: () => yieldToPeople(deps, work, handle) }
+      return await lock.run(work.table, holder, async (hold) => {
+        handle.hold(hold)
         await handle.record({ startedAt: deps.now().toISOString() })
         return work.run(handle)
       })
@@ -210,10 +234,14 @@ async function runToOutcome<T extends StoredJson>(
 interface OwnHandle extends OperationHandle {
   /** Records the last reported progress, however recent; nothing may be reported after it. */
   settleProgress(): Promise<void>
+  abort(reason: IcebergError): void
+  /** From now on, the table is held. */
+  hold(hold: TableHold): void
 }
 
-function createHandle({ deps, changes }: OperationRunner, id: string, signal: AbortSignal): OwnHandle {
+function createHandle({ deps, changes }: OperationRunner, id: string, abort: AbortController): OwnHandle {
   let writtenAt = 0
+  let held: TableHold | undefined
   let unwritten: OperationProgress | undefined
   let writing: Promise<void> = Promise.resolve()
   const write = (): void => {
@@ -230,7 +258,14 @@ function createHandle({ deps, changes }: OperationRunner, id: string, signal: Ab
   }
   return {
     id,
-    signal,
+    signal: abort.signal,
+    abort: (reason) => abort.abort(reason),
+    hold(taken) {
+      held = taken
+    },
+    async confirm() {
+      await held?.confirm()
+    },
     progress(progress) {
       unwritten = progress
       const now = deps.now().getTime()

@@ -21,10 +21,17 @@ export function toOperation(record: OperationRecord, prices?: Prices): Operation
     receipt: record.receipt === undefined ? null : receiptView(record.receipt, prices),
     error: record.error ?? null,
     ...costOf(record),
-    created_at: record.createdAt,
-    finished_at: record.finishedAt ?? null,
+    ...timesOf(record),
     request_id: record.requestId ?? null,
     group: record.group ?? null,
+  }
+}
+
+function timesOf(record: OperationRecord): Pick<Operation, 'created_at' | 'started_at' | 'finished_at'> {
+  return {
+    created_at: record.createdAt,
+    started_at: record.startedAt ?? null,
+    finished_at: record.finishedAt ?? null,
   }
 }
 

@@ -11,10 +11,19 @@ export interface LeaseRequest {
   readonly isAlive: (id: number) => Promise<boolean>
 }
 
+/** A lease that its owner wants to extend; times in ms since the epoch. */
+export interface HeldLease {
+  readonly owner: number
+  readonly heldUntilMs: number
+  readonly untilMs: number
+}
+
 /** Leases on named work that one process at a time does (docs/adr/0002-sqlite-access.md has the databases). */
 export interface LeaseStore {
   /** Takes or extends the lease; false when another running process holds it. */
   take(name: string, request: LeaseRequest): Promise<boolean>
+  /** Extends a lease that is still as its owner has left it; false when it has been taken since, even if it is free again. */
+  renew(name: string, lease: HeldLease): Promise<boolean>
   /** Gives one lease back. */
   release(name: string, owner: number): Promise<void>
 }
@@ -34,6 +43,11 @@ export function createLeaseStore(db: Kysely<StateTables>): LeaseStore {
       const update = db.updateTable('leases').set(row).where('name', '=', name)
       const unchanged = update.where('owner', '=', held.owner).where('until_ms', '=', held.until_ms)
       return (await unchanged.executeTakeFirst()).numUpdatedRows === 1n
+    },
+    async renew(name, { owner, heldUntilMs, untilMs }) {
+      const update = db.updateTable('leases').set({ until_ms: untilMs }).where('name', '=', name)
+      const held = update.where('owner', '=', owner).where('until_ms', '=', heldUntilMs)
+      return (await held.executeTakeFirst()).numUpdatedRows === 1n
     },
     async release(name, owner) {
       await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute()

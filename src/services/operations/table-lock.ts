@@ -1,0 +1,182 @@
+import { IcebergError } from '../../iceberg/errors.ts'
+import { sleep } from '../../iceberg/sleep.ts'
+import type { Instance } from '../../storage/instance-registry.ts'
+import type { LeaseStore } from '../../storage/stores/lease-store.ts'
+import type { Logger } from '../logger.ts'
+import { createKeyedLock } from './keyed-lock.ts'
+
+/** Who waits for a table, and holds it. */
+export interface TableHolder {
+  /** Ends the wait. */
+  readonly signal: AbortSignal
+  /** Called when the table is lost to another process: the work must end. */
+  readonly abort: (reason: IcebergError) => void
+  /** Called now and then while the table is held and other processes share it. */
+  readonly onRenewed?: (() => Promise<void>) | undefined
+}
+
+/** A table that is held. */
+export interface TableHold {
+  /** Throws `CANCELLED` when another process may have taken the table. Call it right before each commit. */
+  confirm(): Promise<void>
+}
+
+/** Runs work on one table at a time, in order of arrival; other tables do not wait. */
+export interface TableLock {
+  run<T>(table: string, holder: TableHolder, work: (hold: TableHold) => Promise<T>): Promise<T>
+}
+
+/** How long a lock outlives a process that does not renew it, and how often it is renewed and asked for, ms. */
+export interface LockTimes {
+  readonly leaseMs: number
+  readonly renewMs: number
+  readonly pollMs: number
+}
+
+export interface TableLockDeps {
+  readonly leases: LeaseStore
+  readonly instance: Pick<Instance, 'id' | 'isAlive' | 'isShared'>
+  readonly now: () => Date
+  readonly log: Logger
+  readonly times?: Partial<LockTimes> | undefined
+}
+
+const TIMES: LockTimes = { leaseMs: 30_000, renewMs: 5_000, pollMs: 250 }
+
+/** Locks of this process alone. */
+export function createLocalTableLock(): TableLock {
+  const lock = createKeyedLock()
+  const hold: TableHold = { confirm: async () => undefined }
+  return { run: (table, { signal }, work) => lock.run(table, signal, () => work(hold)) }
+}
+
+/**
+ * Locks that all processes on the same state respect: within a process in order of arrival, between processes by a lease.
+ * The lock of a process that ended is free at once, that of one that hangs after its lease; what it does later is refused
+ * by {@link TableHold.confirm}. Where no other process can share the state, no lease is taken.
+ */
+export function createTableLock(deps: TableLockDeps): TableLock {
+  if (!deps.instance.isShared) return createLocalTableLock()
+  const lock = createKeyedLock()
+  return {
+    run: (table, holder, work) =>
+      lock.run(table, holder.signal, async () => {
+        const lease = await acquire(deps, table, holder)
+        const renewal = new AbortController()
+        const renewing = keepRenewing(deps, { lease, holder, signal: renewal.signal })
+        try {
+          return await work(lease)
+        } finally {
+          renewal.abort()
+          await renewing
+          await lease.release()
+        }
+      }),
+  }
+}
+
+async function acquire(deps: TableLockDeps, table: string, { signal, abort }: TableHolder): Promise<TableLease> {
+  const { leases, instance, now, times } = deps
+  const { leaseMs, pollMs } = { ...TIMES, ...times }
+  const name = `table:${table}`
+  const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
+  while (true) {
+    signal.throwIfAborted()
+    const nowMs = now().getTime()
+    const untilMs = nowMs + leaseMs
+    if (await leases.take(name, { owner: instance.id, untilMs, nowMs, isAlive })) {
+      return new TableLease(deps, { name, table, untilMs, leaseMs, abort })
+    }
+    await sleep(pollMs, signal)
+  }
+}
+
+interface Taken {
+  readonly name: string
+  readonly table: string
+  readonly untilMs: number
+  readonly leaseMs: number
+  readonly abort: TableHolder['abort']
+}
+
+/** A lease that this process has taken. Once it is lost, it stays lost, also when nobody holds it any more. */
+class TableLease implements TableHold {
+  readonly #deps: TableLockDeps
+  readonly #taken: Taken
+  #untilMs: number
+  #lost: IcebergError | undefined
+  /** One renewal at a time: each depends on the time that the one before has stored. */
+  #last: Promise<void> = Promise.resolve()
+
+  constructor(deps: TableLockDeps, taken: Taken) {
+    this.#deps = deps
+    this.#taken = taken
+    this.#untilMs = taken.untilMs
+  }
+
+  get isLost(): boolean {
+    return this.#lost !== undefined
+  }
+
+  get isOver(): boolean {
+    return this.#deps.now().getTime() >= this.#untilMs
+  }
+
+  /** Extends the lease. Throws `CANCELLED` when it is lost, and errors of the state. */
+  async confirm(): Promise<void> {
+    const renewal = this.#last.then(() => this.#renew())
+    this.#last = renewal.catch(() => undefined)
+    return renewal
+  }
+
+  /** Ends the work that holds the table. */
+  lose(): IcebergError {
+    const { table, abort } = this.#taken
+    this.#lost ??= new IcebergError(
+      'CANCELLED',
+      `another process may have taken table ${table}, because this one did not renew its lock in time`,
+    )
+    abort(this.#lost)
+    return this.#lost
+  }
+
+  async release(): Promise<void> {
+    if (this.#lost !== undefined) return
+    const { leases, instance, log } = this.#deps
+    await leases.release(this.#taken.name, instance.id).catch((error: unknown) => {
+      log.warn('the lock of a table was not released; it ends by itself', { table: this.#taken.table, error })
+    })
+  }
+
+  async #renew(): Promise<void> {
+    if (this.#lost !== undefined) throw this.#lost
+    const { leases, instance, now } = this.#deps
+    const { name, leaseMs } = this.#taken
+    const untilMs = Math.max(now().getTime() + leaseMs, this.#untilMs + 1)
+    const isMine = await leases.renew(name, { owner: instance.id, heldUntilMs: this.#untilMs, untilMs })
+    if (!isMine) throw this.lose()
+    this.#untilMs = untilMs
+  }
+}
+
+interface Renewal {
+  readonly lease: TableLease
+  readonly holder: TableHolder
+  readonly signal: AbortSignal
+}
+
+/** Renews a lease until it is given back or lost. While the state does not respond, the lease may end: then it is lost. */
+async function keepRenewing(deps: TableLockDeps, { lease, holder, signal }: Renewal): Promise<void> {
+  const { renewMs } = { ...TIMES, ...deps.times }
+  while (!signal.aborted && !lease.isLost) {
+    await sleep(renewMs, signal)
+    if (signal.aborted) return
+    try {
+      await lease.confirm()
+      await holder.onRenewed?.()
+    } catch (error) {
+      deps.log.warn('the lock of a table was not renewed', { error })
+      if (lease.isOver) lease.lose()
+    }
+  }
+}

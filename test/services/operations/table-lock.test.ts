@@ -1,0 +1,166 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+
+import type { Engine } from '../../../src/engines/engine.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { type Lakehouse, openLakehouse } from '../../interop/harness/lakehouse.ts'
+import { postgresPlace, postgresServer } from '../../storage/open.ts'
+import { LONG } from '../../support/effort.ts'
+import { startTestService, type TestService } from '../../support/service.ts'
+import { sleep, until } from '../../support/waiting.ts'
+
+const TABLE = { namespace: ['db'], name: 'events' }
+const NAME = 'db.events'
+const FILES = 6
+const ROWS = 10
+
+interface LedgerEntry {
+  readonly started_at: string | null
+}
+
+/** A service whose rewrites finish only when a test lets them, or when they are cancelled. */
+interface Replica {
+  readonly service: TestService
+  readonly gate: { isOpen: boolean; waiting: number }
+}
+
+describe.skipIf(postgresServer === undefined)('two services on one PostgreSQL', LONG, () => {
+  let folder = ''
+  let lake: Lakehouse
+  let database: { place: string; remove: () => Promise<void> }
+  let replicas: Replica[] = []
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'table-lock-'))
+    lake = await openLakehouse(folder, 'hadoop')
+    await lake.catalog.createNamespace(TABLE.namespace)
+    const fields = [{ id: 1, name: 'id', required: false, type: { kind: 'long' as const } }]
+    await lake.catalog.createTable(TABLE, { schema: { schemaId: 0, identifierFieldIds: [], fields } })
+    for (let file = 0; file < FILES; file += 1) {
+      await lake.append(TABLE, `SELECT i AS c1 FROM range(${file * ROWS}, ${(file + 1) * ROWS}) t(i)`)
+    }
+    database = await postgresPlace()
+  })
+  afterEach(async () => {
+    for (const { service, gate } of replicas) {
+      gate.isOpen = true
+      await service.close()
+    }
+    replicas = []
+    await lake.close()
+    await database.remove()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function start(tableLocks: object): Promise<Replica> {
+    const gate = { isOpen: true, waiting: 0 }
+    const service = await startTestService({
+      env: { DATABASE_URL: database.place, AUDIT_KEY: 'a key that both replicas know, of 32 characters or more' },
+      overrides: {
+        tableLocks,
+        fleet: { index: { pollMs: 50, remeasureMs: 0 }, policyTickMs: 100 },
+        wrapEngine: (engine): Engine => ({
+          ...engine,
+          async rewrite(task, options) {
+            const files = await engine.rewrite(task, options)
+            gate.waiting += 1
+            await until(() => gate.isOpen || options?.signal?.aborted, 'an open gate')
+            gate.waiting -= 1
+            return files
+          },
+          close: () => engine.close(),
+          ping: () => engine.ping(),
+        }),
+      },
+    })
+    const replica = { service, gate }
+    if (replicas.length === 0)
+      expect((await service.call('PUT', '/api/config', { body: lake.settings })).status).toBe(200)
+    replicas.push(replica)
+    return replica
+  }
+
+  const compact = ({ service }: Replica) => service.post('/api/compact', { table: NAME, min_input_files: 2 })
+  const expire = ({ service }: Replica) =>
+    service.post('/api/expire', { table: NAME, retain_last: 1, older_than: new Date().toISOString() })
+
+  async function operations({ service }: Replica) {
+    const { body } = await service.get('/api/operations')
+    return new Map<string, LedgerEntry>(body.operations.map((one: { operation: string }) => [one.operation, one]))
+  }
+
+  async function tableNow() {
+    const table = await lake.catalog.loadTable(TABLE)
+    const tasks = await planFiles(table)
+    const rows = tasks.reduce((total, { dataFile }) => total + dataFile.recordCount, 0)
+    return { rows, files: tasks.map(({ dataFile }) => dataFile.filePath), snapshots: table.metadata.snapshots.length }
+  }
+
+  async function parquetFiles(): Promise<number> {
+    const { io, metadata } = await lake.catalog.loadTable(TABLE)
+    let found = 0
+    for await (const { location } of io.list(metadata.location)) if (location.endsWith('.parquet')) found += 1
+    return found
+  }
+
+  it('run operations on a table one after the other, also when different people start them on different services', async () => {
+    const times = { leaseMs: 1500, renewMs: 100, pollMs: 20 }
+    const [one, other] = [await start(times), await start(times)]
+    one.gate.isOpen = false
+    const compaction = compact(one)
+    await until(() => one.gate.waiting > 0, 'a compaction in the engine')
+    const expiry = expire(other)
+    await until(async () => (await operations(other)).has('expire'))
+    await sleep(1.3 * times.leaseMs) // it is renewed
+    expect((await operations(other)).get('expire')).toMatchObject({ state: 'running', started_at: null })
+    one.gate.isOpen = true
+    expect((await compaction).status).toBe(200)
+    expect((await expiry).status).toBe(200)
+    expect((await operations(other)).get('expire')?.started_at).toEqual(expect.any(String))
+    expect(await tableNow()).toMatchObject({ rows: FILES * ROWS, snapshots: 1, files: [expect.any(String)] })
+  })
+
+  it('refuse the commit of a service that did not renew its lock, even after the lock was given back', async () => {
+    const one = await start({ leaseMs: 400, renewMs: 3_600_000, pollMs: 20 })
+    const other = await start({ leaseMs: 5000, renewMs: 100, pollMs: 20 })
+    one.gate.isOpen = false
+    const compaction = compact(one)
+    await until(() => one.gate.waiting > 0, 'a compaction in the engine')
+    expect((await expire(other)).status).toBe(200)
+    const between = await tableNow()
+    expect(between).toMatchObject({ rows: FILES * ROWS, snapshots: 1 })
+    one.gate.isOpen = true
+    const { status, body } = await compaction
+    expect([status, body.code], JSON.stringify(body)).toEqual([409, 'CANCELLED'])
+    expect((await operations(other)).get('compact')).toMatchObject({
+      state: 'cancelled',
+      error: { code: 'CANCELLED', message: expect.stringContaining('did not renew its lock in time') },
+    })
+    expect(await tableNow()).toEqual(between)
+    expect(await parquetFiles()).toBe(FILES)
+  })
+
+  it('let people come before policies, also when the operation of the policy runs in another service', async () => {
+    const times = { leaseMs: 5000, renewMs: 100, pollMs: 20 }
+    const both = [await start(times), await start(times)] as const
+    for (const { gate } of both) gate.isOpen = false
+    const policy = {
+      name: 'all',
+      tables: ['db.*'],
+      operations: [{ operation: 'compact', options: { min_input_files: 2 } }],
+      when: { small_files_over: 2 },
+      mode: 'active',
+    }
+    expect((await both[0].service.post('/api/policies', policy)).status).toBe(201)
+    const busy = await until(() => both.find(({ gate }) => gate.waiting > 0), 'a compaction of the policy')
+    const idle = both[0] === busy ? both[1] : both[0]
+    expect((await expire(idle)).status).toBe(200)
+    expect((await operations(idle)).get('compact')).toMatchObject({
+      requested_by: 'policy:all',
+      state: 'cancelled',
+      error: { code: 'CANCELLED' },
+    })
+    expect(await tableNow()).toMatchObject({ rows: FILES * ROWS, snapshots: 1 })
+  })
+})
