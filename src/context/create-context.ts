@@ -16,6 +16,7 @@ import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
 import { openState } from './open-state.ts'
 import { openStreaming, type StreamingSettings } from './open-streaming.ts'
+import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
 import { createIdSource } from '../domain/ids.ts'
 import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
@@ -23,7 +24,7 @@ import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
 import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
 import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
-import { createWebhookSender } from '../services/webhooks/http-sender.ts'
+import { createHttpSender } from '../services/outbound/http-sender.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
@@ -117,7 +118,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const foundation = await openFoundation(options)
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
-  const { hub, tokens, operations, background, dispatcher, notebooks } = services
+  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks } = services
   let stopFollowing = (): void => undefined
   return {
     app: appContext(options, foundation, services),
@@ -126,6 +127,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     reconcile: () => services.reconciler.run(),
     startBackground() {
       dispatcher.start()
+      alertDispatcher.start()
       // the engine opens at its first use, which may come late
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
       stopFollowing = followCatalogChanges({ catalog, feed: state.feed, log })
@@ -145,7 +147,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await services.agent.agent.shutDown()
       await services.rollouts.close()
       await Promise.all([services.fleet.close(), operations.shutDown(), background.close()])
-      await Promise.all([dispatcher.stop(), notebooks.close(), services.notebookUpstream.close()])
+      await Promise.all([
+        dispatcher.stop(),
+        alertDispatcher.stop(),
+        notebooks.close(),
+        services.notebookUpstream.close(),
+      ])
       await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
       await services.refusals.close()
       await Promise.all([state.close(), foundation.metrics.tracing.close()])
@@ -234,13 +241,18 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
   }
 }
 
-function openNotifications({ config, overrides }: ContextOptions, common: Foundation['common']) {
-  return openWebhooks(common.state, {
+function openNotifications({ config, env, overrides }: ContextOptions, common: Foundation['common']) {
+  const parts = {
     ...common,
     allowPrivate: config.webhookAllowPrivate,
-    send: createWebhookSender({ allowPrivate: config.webhookAllowPrivate }),
+    send: createHttpSender({ allowPrivate: config.webhookAllowPrivate }),
     retryDelaysMs: overrides?.webhookRetryDelaysMs,
-  })
+  }
+  const { state } = common
+  return {
+    ...openWebhooks(state, parts),
+    ...openAlerts(state, { ...parts, secretOf: secretReader(env, config.configEnvAllow) }),
+  }
 }
 
 function openGraphs({ config, env }: ContextOptions, { common, sandbox }: Pick<Foundation, 'common' | 'sandbox'>) {
@@ -275,6 +287,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     auditLog: state.auditLog,
     feed: state.feed,
     webhooks: services.webhooks,
+    alerts: services.alerts,
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,
     health: services.health,

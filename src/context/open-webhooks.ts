@@ -1,16 +1,17 @@
-import { isLocalName } from '../services/webhooks/local-name.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Logger } from '../services/logger.ts'
-import { createWebhookDispatcher, type WebhookDispatcher } from '../services/webhooks/webhook-dispatcher.ts'
-import type { WebhookSender } from '../services/webhooks/webhook-sender.ts'
+import type { DeliveryLoop } from '../services/outbound/delivery-loop.ts'
+import type { SendMessage } from '../services/outbound/http-sender.ts'
+import { isLocalName } from '../services/outbound/target-url.ts'
+import { createWebhookDispatcher } from '../services/webhooks/webhook-dispatcher.ts'
 import { createWebhookService, type WebhookService } from '../services/webhooks/webhook-service.ts'
 import { createEventStore } from '../storage/stores/event-store.ts'
-import { createWebhookStore } from '../storage/stores/webhook-store.ts'
+import { createWebhookStore } from '../storage/stores/alerts/webhook-store.ts'
 import type { State } from './open-state.ts'
 
 export interface WebhookParts {
   readonly allowPrivate: boolean
-  readonly send: WebhookSender
+  readonly send: SendMessage
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
@@ -22,7 +23,7 @@ export interface WebhookParts {
 export function openWebhooks(
   { db, inTransaction, onCommit, audit }: State,
   { allowPrivate, retryDelaysMs, ...parts }: WebhookParts,
-): { readonly webhooks: WebhookService; readonly dispatcher: WebhookDispatcher } {
+): { readonly webhooks: WebhookService; readonly dispatcher: DeliveryLoop } {
   const store = createWebhookStore(db)
   const isAllowedHost = (host: string): boolean => allowPrivate || !isLocalName(host)
   return {

@@ -19,6 +19,7 @@ import type { DefinitionService } from '../services/lifecycle/definition-service
 import type { RehearsalService } from '../services/lifecycle/rehearsal-service.ts'
 import type { PromotionService } from '../services/lifecycle/promotion-service.ts'
 import type { VersionService } from '../services/lifecycle/version-service.ts'
+import type { AlertService } from '../services/alerts/alert-service.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
@@ -48,6 +49,7 @@ import { pipelineRoutes } from './pipelines/pipeline-routes.ts'
 import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
+import { alertRoutes } from './alert-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
@@ -64,6 +66,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly auditLog: AuditLog
   readonly feed: EventFeed
   readonly webhooks: WebhookService
+  readonly alerts: AlertService
   readonly catalog: CatalogService
   readonly tables: TableService
   readonly healthIndex: HealthIndexService
@@ -112,6 +115,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...auditRoutes(deps),
     ...eventRoutes(deps),
     ...webhookRoutes(deps),
+    ...alertRoutes(deps),
     ...agentRoutes(deps),
     ...notebookRoutes(deps),
     ...metricsRoutes(deps),

@@ -126,3 +126,58 @@ export interface PolicyTableStatesTable {
   /** The last decision. */
   decision_id: string | null
 }
+
+export interface AlertsTable {
+  id: string
+  name: string
+  /** With the secrets of its channel, which it needs for sending. */
+  settings_json: string
+  silenced_until: string | null
+  /** Events up to this one are evaluated. */
+  since_seq: number
+  managed_by: string | null
+  /** Starts at 1; each change of the settings increases it by one. */
+  revision: number
+  created_by: string
+  created_at: string
+  updated_at: string
+}
+
+/** A condition that an alert knows of: an opening event whose closing event has not come yet. */
+export interface AlertConditionsTable {
+  alert_id: string
+  condition_key: string
+  /** The opening event. */
+  event_seq: number
+  /** `unsent`: the alert was silenced when it was due. */
+  state: 'waiting' | 'open' | 'unsent'
+  /** When a waiting condition is notified. */
+  due_ms: number
+}
+
+/** When an alert last notified of an object, and how many events it has held back since. */
+export interface AlertCooldownsTable {
+  alert_id: string
+  object_key: string
+  notified_ms: number
+  held_back: number
+}
+
+export interface AlertDeliveriesTable {
+  id: string
+  alert_id: string
+  kind: 'trigger' | 'resolve' | 'test'
+  /** The condition that it is about; deliveries of one condition are sent in the order of their events. */
+  condition_key: string | null
+  /** NULL for a test. */
+  event_seq: number | null
+  /** How many events before this one were held back. */
+  held_back: number
+  state: 'pending' | 'delivered' | 'failed' | 'silenced'
+  attempts: number
+  next_attempt_at: string | null
+  last_status: number | null
+  last_error: string | null
+  created_at: string
+  finished_at: string | null
+}

@@ -1,5 +1,9 @@
 import type { AuditChannel, AuditOutcome } from '../domain/audit.ts'
 import type {
+  AlertConditionsTable,
+  AlertCooldownsTable,
+  AlertDeliveriesTable,
+  AlertsTable,
   LeasesTable,
   PoliciesTable,
   PolicyDecisionsTable,
@@ -43,6 +47,10 @@ export interface StateTables {
   readonly table_health: TableHealthTable
   readonly table_health_samples: TableHealthSamplesTable
   readonly leases: LeasesTable
+  readonly alerts: AlertsTable
+  readonly alert_conditions: AlertConditionsTable
+  readonly alert_cooldowns: AlertCooldownsTable
+  readonly alert_deliveries: AlertDeliveriesTable
   readonly policies: PoliciesTable
   readonly policy_decisions: PolicyDecisionsTable
   readonly policy_table_states: PolicyTableStatesTable

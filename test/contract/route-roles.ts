@@ -26,6 +26,15 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'delete /api/webhooks/{webhook_id}': 'LeadDataEngineer',
   'get /api/webhooks/{webhook_id}/deliveries': 'LeadDataEngineer',
 
+  'get /api/alerts': 'LeadDataEngineer',
+  'post /api/alerts': 'LeadDataEngineer',
+  'get /api/alerts/{alert_id}': 'LeadDataEngineer',
+  'put /api/alerts/{alert_id}': 'LeadDataEngineer',
+  'delete /api/alerts/{alert_id}': 'LeadDataEngineer',
+  'post /api/alerts/{alert_id}/test': 'LeadDataEngineer',
+  'post /api/alerts/{alert_id}/silence': 'LeadDataEngineer',
+  'get /api/alerts/{alert_id}/deliveries': 'LeadDataEngineer',
+
   'get /api/config': 'Auditor',
   'put /api/config': 'LeadDataEngineer',
 

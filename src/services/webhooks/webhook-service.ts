@@ -8,9 +8,10 @@ import {
   type DeliveryRecord,
   type WebhookRecord,
   type WebhookStore,
-} from '../../storage/stores/webhook-store.ts'
+} from '../../storage/stores/alerts/webhook-store.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { urlProblem } from '../outbound/target-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
 export interface NewWebhook {
@@ -83,10 +84,9 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
 }
 
 function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): string {
-  const url = URL.parse(text)
-  if (!url || (url.protocol !== 'https:' && url.protocol !== 'http:')) refuseUrl('must be an http or https address')
-  if (url.username || url.password) refuseUrl('must not contain a user name or password')
-  if (!isAllowedHost(url.hostname)) refuseUrl('is a private, loopback or link-local address; see WEBHOOK_ALLOW_PRIVATE')
+  const problem = urlProblem(text, isAllowedHost)
+  if (problem !== undefined) refuseUrl(problem)
+  const url = new URL(text)
   url.hash = ''
   return url.href
 }

@@ -11,6 +11,7 @@ import { policies } from './0010-policies.ts'
 import { operationGroups } from './0011-operation-groups.ts'
 import { pipelineEvents } from './0012-pipeline-events.ts'
 import { receipts } from './0013-receipts.ts'
+import { alerts } from './0014-alerts.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -28,4 +29,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [11, operationGroups],
   [12, pipelineEvents],
   [13, receipts],
+  [14, alerts],
 ])

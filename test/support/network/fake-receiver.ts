@@ -3,7 +3,12 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { until } from '../waiting.ts'
 
 /** What the receiver does with a message. */
-export type Reply = number | 'hang' | 'cut' | { readonly redirect: string }
+export type Reply =
+  | number
+  | 'hang'
+  | 'cut'
+  | { readonly redirect: string }
+  | { readonly status: number; readonly retryAfter: string }
 
 export interface Received {
   readonly headers: IncomingMessage['headers']
@@ -56,6 +61,9 @@ async function take(receiver: FakeReceiver, request: IncomingMessage, response: 
   const reply = receiver.replies.shift() ?? 200
   if (reply === 'hang') return
   if (reply === 'cut') return void response.destroy()
+  if (typeof reply === 'object' && 'status' in reply) {
+    return void response.writeHead(reply.status, { 'Retry-After': reply.retryAfter }).end()
+  }
   if (typeof reply === 'object') return void response.writeHead(302, { Location: reply.redirect }).end()
   response.writeHead(reply).end('thanks')
 }

@@ -1,10 +1,10 @@
 import type { Kysely, Selectable } from 'kysely'
 
-import { fromRequiredColumn, toRequiredColumn } from '../json-column.ts'
-import { decodeOptional } from '../nullable.ts'
-import { afterCursor } from '../page-query.ts'
-import { pageOf, type Page, type PageRequest } from '../page.ts'
-import type { StateTables, WebhookDeliveriesTable, WebhooksTable } from '../schema.ts'
+import { fromRequiredColumn, toRequiredColumn } from '../../json-column.ts'
+import { decodeOptional } from '../../nullable.ts'
+import { afterCursor } from '../../page-query.ts'
+import { pageOf, type Page, type PageRequest } from '../../page.ts'
+import type { StateTables, WebhookDeliveriesTable, WebhooksTable } from '../../schema.ts'
 
 /** A registered receiver of events. */
 export interface WebhookRecord {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isPublicAddress } from '../../../src/domain/network/public-address.ts'
-import { createWebhookSender } from '../../../src/services/webhooks/http-sender.ts'
+import { createHttpSender } from '../../../src/services/outbound/http-sender.ts'
 import { type FakeReceiver, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 
 let receiver: FakeReceiver
@@ -33,12 +33,12 @@ describe('sending to a webhook', () => {
     ]
     for (const address of answers) {
       for (const addresses of [[address], ['93.184.216.34', address]]) {
-        const send = createWebhookSender({ allowPrivate: false, resolve: async () => addresses })
+        const send = createHttpSender({ allowPrivate: false, resolve: async () => addresses })
         const sending = send(message(`http://rebound.example:${port()}/hook`))
         await expect(sending, addresses.join()).rejects.toMatchObject({ name: 'ForbiddenAddressError' })
       }
     }
-    const send = createWebhookSender({ allowPrivate: false })
+    const send = createHttpSender({ allowPrivate: false })
     for (const host of ['127.0.0.1', '[::1]', 'localhost', '0.0.0.0', '[::ffff:7f00:1]']) {
       await expect(send(message(`http://${host}:${port()}/hook`))).rejects.toMatchObject({
         name: 'ForbiddenAddressError',
@@ -54,8 +54,8 @@ describe('sending to a webhook', () => {
       expect(name).toBe('hooks.example')
       return lookups === 1 ? ['127.0.0.1'] : ['127.0.0.2']
     }
-    const send = createWebhookSender({ allowPrivate: true, resolve })
-    expect(await send(message(`http://hooks.example:${port()}/a?b=c`))).toBe(200)
+    const send = createHttpSender({ allowPrivate: true, resolve })
+    expect(await send(message(`http://hooks.example:${port()}/a?b=c`))).toEqual({ status: 200 })
     expect(lookups).toBe(1)
     expect(receiver.received).toMatchObject([
       { path: '/a?b=c', body: '{}', headers: { host: `hooks.example:${port()}`, 'x-a': 'b' } },
@@ -64,7 +64,7 @@ describe('sending to a webhook', () => {
 
   it('stops at its time limit', async () => {
     receiver.replies = ['hang']
-    const send = createWebhookSender({ allowPrivate: true })
+    const send = createHttpSender({ allowPrivate: true })
     const startedAt = performance.now()
     await expect(send(message(receiver.url, AbortSignal.timeout(200)))).rejects.toThrow()
     expect(performance.now() - startedAt).toBeLessThan(20_000)
@@ -79,11 +79,11 @@ describe('sending to a webhook', () => {
     const address = server.address()
     const at = typeof address === 'object' && address !== null ? address.port : 0
     const resolve = async () => ['127.0.0.1']
-    const trusting = createWebhookSender({ allowPrivate: true, resolve, ca })
-    expect(await trusting(message(`https://hooks.example:${at}/`))).toBe(204)
+    const trusting = createHttpSender({ allowPrivate: true, resolve, ca })
+    expect(await trusting(message(`https://hooks.example:${at}/`))).toEqual({ status: 204 })
     await expect(trusting(message(`https://other.example:${at}/`))).rejects.toThrow()
     await expect(
-      createWebhookSender({ allowPrivate: true, resolve })(message(`https://hooks.example:${at}/`)),
+      createHttpSender({ allowPrivate: true, resolve })(message(`https://hooks.example:${at}/`)),
     ).rejects.toThrow()
     server.closeAllConnections()
     await new Promise((done) => server.close(done))

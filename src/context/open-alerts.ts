@@ -1,0 +1,46 @@
+import type { IdSource } from '../domain/ids.ts'
+import { createAlertDispatcher } from '../services/alerts/alert-dispatcher.ts'
+import { type AlertService, createAlertService } from '../services/alerts/alert-service.ts'
+import type { SecretOf } from '../services/alerts/channel-secrets.ts'
+import type { Logger } from '../services/logger.ts'
+import type { DeliveryLoop } from '../services/outbound/delivery-loop.ts'
+import type { SendMessage } from '../services/outbound/http-sender.ts'
+import { isLocalName } from '../services/outbound/target-url.ts'
+import { newWebhookSecret } from '../services/webhooks/signature.ts'
+import { createAlertDeliveryStore } from '../storage/stores/alerts/alert-delivery-store.ts'
+import { createAlertStore } from '../storage/stores/alerts/alert-store.ts'
+import { createEventStore } from '../storage/stores/event-store.ts'
+import type { State } from './open-state.ts'
+
+export interface AlertParts {
+  readonly allowPrivate: boolean
+  readonly secretOf: SecretOf
+  readonly send: SendMessage
+  readonly newId: IdSource
+  readonly now: () => Date
+  readonly log: Logger
+  readonly randomBytes: (length: number) => Uint8Array
+  readonly retryDelaysMs?: readonly number[] | undefined
+}
+
+/** Creates the alert service, and the dispatcher, which sends notifications once it is started. */
+export function openAlerts(
+  state: State,
+  { allowPrivate, secretOf, send, randomBytes, ...parts }: AlertParts,
+): { readonly alerts: AlertService; readonly alertDispatcher: DeliveryLoop } {
+  const { db } = state
+  const deps = {
+    ...parts,
+    ...state,
+    alerts: createAlertStore(db),
+    deliveries: createAlertDeliveryStore(db),
+    eventStore: createEventStore(db),
+    rules: {
+      secretOf,
+      isAllowedHost: (host: string) => allowPrivate || !isLocalName(host),
+      newSigningSecret: () => newWebhookSecret(randomBytes),
+    },
+    tools: { send, now: parts.now },
+  }
+  return { alerts: createAlertService(deps), alertDispatcher: createAlertDispatcher(deps) }
+}

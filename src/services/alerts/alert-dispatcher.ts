@@ -1,0 +1,83 @@
+import { type AlertDelivery, createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
+import { createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
+import { createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
+import { createEventStore } from '../../storage/stores/event-store.ts'
+import { toEventView } from '../events/event-feed.ts'
+import { createDeliveryLoop, type DeliveryLoop, type QueuedDelivery } from '../outbound/delivery-loop.ts'
+import type { Reply } from '../outbound/http-sender.ts'
+import type { AlertDeps } from './alert-deps.ts'
+import { resolveSecrets } from './channel-secrets.ts'
+import { sendThrough } from './channels/send.ts'
+import { applyDue, applyEvents, isSilent } from './evaluate.ts'
+import { notificationOf } from './notification.ts'
+
+/** A notification in the queue of its alert. */
+export type QueuedAlert = AlertDelivery & QueuedDelivery
+
+const EVENTS_AT_ONCE = 500
+
+/** A loop over the event log: events open and close conditions, and notifications are sent. */
+export function createAlertDispatcher(
+  deps: AlertDeps & { readonly onCommit: (listener: () => void) => () => void },
+): DeliveryLoop {
+  const { deliveries } = deps
+  return createDeliveryLoop<QueuedAlert>({
+    ...deps,
+    name: 'alerts',
+    queue: {
+      ...deliveries,
+      due: async (now, limit, except) => (await deliveries.due(now, limit, except)).map(queued),
+    },
+    schedule: () => evaluate(deps),
+    send: (delivery, signal) => sendAlert(deps, delivery, signal),
+  })
+}
+
+/** A delivery in the queue of its alert. */
+export function queued(delivery: AlertDelivery): QueuedAlert {
+  return { ...delivery, targetId: delivery.alertId }
+}
+
+/** Applies new events and what is due. Returns when the next waiting condition is due, in ms. */
+async function evaluate(deps: AlertDeps): Promise<number | undefined> {
+  const alerts = await deps.alerts.list()
+  if (alerts.length === 0) return undefined
+  const newest = await deps.eventStore.lastSeq()
+  for (let seen = oldest(alerts); seen < newest;) {
+    seen = await deps.inTransaction(async (tx) => {
+      const from = oldest(await createAlertStore(tx).list())
+      const events = Number.isFinite(from) ? await createEventStore(tx).after(from, EVENTS_AT_ONCE) : []
+      await applyEvents(deps, tx, events.map(toEventView))
+      return events.at(-1)?.seq ?? newest
+    })
+  }
+  const conditions = createConditionStore(deps.db)
+  const dueMs = await conditions.nextDueMs()
+  if (dueMs === undefined || dueMs > deps.now().getTime()) return dueMs
+  await deps.inTransaction((tx) => applyDue(deps, tx))
+  return conditions.nextDueMs()
+}
+
+function oldest(alerts: readonly { readonly sinceSeq: number }[]): number {
+  return Math.min(...alerts.map(({ sinceSeq }) => sinceSeq))
+}
+
+/** Makes one attempt to send a notification; undefined when it is not to be sent any more. */
+export async function sendAlert(
+  deps: AlertDeps,
+  delivery: AlertDelivery,
+  signal: AbortSignal,
+): Promise<Reply | undefined> {
+  const alert = await deps.alerts.find(delivery.alertId)
+  const { eventSeq, kind } = delivery
+  const event = eventSeq === null ? undefined : await deps.eventStore.find(eventSeq)
+  if (alert === undefined || (event === undefined && kind !== 'test')) return undefined
+  const now = deps.now()
+  if (kind === 'trigger' && isSilent(alert, now.getTime())) {
+    await createAlertDeliveryStore(deps.db).settle(delivery.id, { state: 'silenced', finishedAt: now.toISOString() })
+    return undefined
+  }
+  const channel = resolveSecrets(alert.settings.channel, deps.rules)
+  const notification = notificationOf(alert, delivery, event && toEventView(event))
+  return sendThrough(deps.tools, channel, { notification, signal })
+}

@@ -1,0 +1,258 @@
+import type { RequestContext } from '../../domain/audit.ts'
+import { parseDuration } from '../../domain/duration.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { type Precondition, requireVersion } from '../../domain/precondition.ts'
+import type { alertList, AlertDeliveryView, AlertRequest, AlertView, changedAlert } from '../../schemas/alerts.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import { createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
+import { type AlertRecord, createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
+import { createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
+import { createEventStore } from '../../storage/stores/event-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { EventWriter } from '../events/event-log.ts'
+import { attemptDelivery, LEASE_MS } from '../outbound/delivery-loop.ts'
+import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import type { AlertDeps } from './alert-deps.ts'
+import { queued, sendAlert } from './alert-dispatcher.ts'
+import { alertView, deliveryView } from './alert-views.ts'
+import { hideSecrets, type SettledChannel, settleChannel } from './channel-secrets.ts'
+
+/** An alert with the version that `If-Match` compares. */
+export interface VersionedAlert<View = AlertView> {
+  readonly value: View
+  readonly tag: string
+}
+
+/** An alert after a change, with the secret that was made for it. */
+export type ChangedAlert = VersionedAlert<Wire<typeof changedAlert>>
+
+/** Who changes an alert, and which revision they have read. */
+export interface AlertChange {
+  readonly context: RequestContext
+  readonly precondition: Precondition | undefined
+}
+
+/** Manages alert rules (docs/api.md#alerts). */
+export interface AlertService {
+  /** By name. */
+  list(): Promise<Wire<typeof alertList>>
+  /** Throws `NOT_FOUND`, as all that take an id. */
+  get(id: string): Promise<VersionedAlert>
+  /** Throws `CONFLICT` for a name that is taken, `UNPROCESSABLE` for an address that is not allowed. */
+  create(request: AlertRequest, context: RequestContext): Promise<ChangedAlert>
+  /** Replaces the settings; `***` keeps a secret. Throws as `create`, and `PRECONDITION_FAILED`. */
+  update(id: string, request: AlertRequest, change: AlertChange): Promise<ChangedAlert>
+  /** Deletes it with its deliveries. */
+  remove(id: string, change: AlertChange): Promise<void>
+  /** Sends a test once, also while the alert is silenced, and returns what became of it. */
+  test(id: string, context: RequestContext): Promise<AlertDeliveryView>
+  /** Records notifications without sending them until a time; undefined ends that. */
+  silence(id: string, until: string | undefined, context: RequestContext): Promise<VersionedAlert>
+  /** The notifications of an alert, newest first. */
+  deliveries(id: string, page: PageQuery): Promise<ListPage<AlertDeliveryView>>
+}
+
+export interface AlertServiceDeps extends AlertDeps {
+  readonly audit: AuditRecorder
+  readonly events: EventWriter
+}
+
+/** Alert rules in the state database. */
+export function createAlertService(deps: AlertServiceDeps): AlertService {
+  const { alerts, deliveries } = deps
+  const found = async (id: string): Promise<AlertRecord> => (await alerts.find(id)) ?? unknownAlert(id)
+  return {
+    async list() {
+      const counts = await createConditionStore(deps.db).counts()
+      const views = (await alerts.list()).map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
+      return { success: true, alerts: views }
+    },
+    get: async (id) => versioned(deps, await found(id)),
+    create: (request, context) => create(deps, request, context),
+    update: (id, request, change) => update(deps, { id, request }, change),
+    remove: (id, change) => remove(deps, id, change),
+    test: async (id, context) => test(deps, await found(id), context),
+    silence: (id, until, context) => silence(deps, { id, until }, context),
+    async deliveries(id, query) {
+      await found(id)
+      const page = await deliveries.list(id, cursorPage(query))
+      const { items, next_page_token } = fromCursorPage(page, (delivery) => delivery)
+      return { items: await Promise.all(items.map((one) => deliveryView(deps.eventStore, one))), next_page_token }
+    },
+  }
+}
+
+function unknownAlert(id: string): never {
+  throw new DomainError('NOT_FOUND', `no alert ${id}`)
+}
+
+async function create(deps: AlertServiceDeps, request: AlertRequest, context: RequestContext): Promise<ChangedAlert> {
+  const settled = settle(deps, request, undefined)
+  const alert = await deps.inTransaction(async (tx) => {
+    const at = deps.now().toISOString()
+    const alert: AlertRecord = {
+      id: deps.newId('alr'),
+      settings: { ...request, channel: settled.channel },
+      silencedUntil: undefined,
+      sinceSeq: 0,
+      managedBy: undefined,
+      revision: 1,
+      createdBy: context.caller.user,
+      createdAt: at,
+      updatedAt: at,
+    }
+    await requireFreeName(tx, alert)
+    await record(deps, tx, { alert, context, action: 'create', details: { after: shown(alert) } })
+    // it is not told of its own creation
+    await createAlertStore(tx).insert({ ...alert, sinceSeq: await createEventStore(tx).lastSeq() })
+    return alert
+  })
+  return changed(deps, alert, settled)
+}
+
+interface AlertUpdate {
+  readonly id: string
+  readonly request: AlertRequest
+}
+
+async function update(
+  deps: AlertServiceDeps,
+  { id, request }: AlertUpdate,
+  { context, precondition }: AlertChange,
+): Promise<ChangedAlert> {
+  const { alert, settled } = await deps.inTransaction(async (tx) => {
+    const store = createAlertStore(tx)
+    const old = (await store.find(id)) ?? unknownAlert(id)
+    requireVersion(precondition, old.revision)
+    const settled = settle(deps, request, old)
+    const settings = { ...request, channel: settled.channel }
+    const alert = { ...old, settings, revision: old.revision + 1, updatedAt: deps.now().toISOString() }
+    await requireFreeName(tx, alert)
+    if (!(await store.update(alert))) requireVersion(() => false, '')
+    const details = { before: shown(old), after: shown(alert) }
+    await record(deps, tx, { alert, context, action: 'update', details })
+    return { alert, settled }
+  })
+  return changed(deps, alert, settled)
+}
+
+/** The channel to store. Throws `UNPROCESSABLE` also for durations that no clock can add. */
+function settle(deps: AlertServiceDeps, request: AlertRequest, old: AlertRecord | undefined): SettledChannel {
+  for (const path of ['for', 'cooldown'] as const) {
+    const text = request[path]
+    if (text === undefined || parseDuration(text) !== undefined) continue
+    const message = 'must be a duration such as 10 minutes'
+    throw new DomainError('UNPROCESSABLE', `${path}: ${message}`, { fields: [{ path, message }] })
+  }
+  return settleChannel(request.channel, old?.settings.channel, deps.rules)
+}
+
+async function remove(deps: AlertServiceDeps, id: string, { context, precondition }: AlertChange): Promise<void> {
+  await deps.inTransaction(async (tx) => {
+    const store = createAlertStore(tx)
+    const alert = (await store.find(id)) ?? unknownAlert(id)
+    requireVersion(precondition, alert.revision)
+    await store.delete(id)
+    await record(deps, tx, { alert, context, action: 'delete', details: { before: shown(alert) } })
+  })
+}
+
+interface Silence {
+  readonly id: string
+  readonly until: string | undefined
+}
+
+async function silence(
+  deps: AlertServiceDeps,
+  { id, until }: Silence,
+  context: RequestContext,
+): Promise<VersionedAlert> {
+  const alert = await deps.inTransaction(async (tx) => {
+    const store = createAlertStore(tx)
+    const old = (await store.find(id)) ?? unknownAlert(id)
+    const silencedUntil = until === undefined ? undefined : new Date(until).toISOString()
+    await store.silence(id, silencedUntil)
+    const alert = { ...old, silencedUntil }
+    await record(deps, tx, { alert, context, action: 'silence', details: { until: silencedUntil ?? null } })
+    return alert
+  })
+  return versioned(deps, alert)
+}
+
+async function test(deps: AlertServiceDeps, alert: AlertRecord, context: RequestContext): Promise<AlertDeliveryView> {
+  const now = deps.now()
+  const delivery = {
+    id: deps.newId('dlv'),
+    alertId: alert.id,
+    kind: 'test',
+    conditionKey: null,
+    eventSeq: null,
+    heldBack: 0,
+    state: 'pending',
+    attempts: 1,
+    nextAttemptAt: new Date(now.getTime() + LEASE_MS).toISOString(),
+    lastStatus: null,
+    lastError: null,
+    createdAt: now.toISOString(),
+    finishedAt: null,
+  } as const
+  await deps.inTransaction(async (tx) => {
+    await createAlertDeliveryStore(tx).insert(delivery)
+    await record(deps, tx, { alert, context, action: 'test', details: { delivery_id: delivery.id } })
+  })
+  const queue = { ...deps.deliveries, due: async () => [] }
+  const send = (_: object, signal: AbortSignal) => sendAlert(deps, delivery, signal)
+  const attempt = { ...deps, queue, send, name: 'alerts', retryDelaysMs: [] }
+  await attemptDelivery(attempt, queued(delivery), new AbortController().signal)
+  return deliveryView(deps.eventStore, (await deps.deliveries.find(delivery.id)) ?? delivery)
+}
+
+async function requireFreeName(tx: Tx, { id, settings: { name } }: AlertRecord): Promise<void> {
+  const other = await createAlertStore(tx).findByName(name)
+  if (other === undefined || other.id === id) return
+  const message = `there is an alert named ${name}`
+  throw new DomainError('CONFLICT', message, { fields: [{ path: 'name', message }] })
+}
+
+interface AlertEntry {
+  readonly alert: AlertRecord
+  readonly context: RequestContext
+  readonly action: 'create' | 'update' | 'delete' | 'silence' | 'test'
+  readonly details: object
+}
+
+const EVENT_OF = {
+  create: 'alert.created',
+  update: 'alert.updated',
+  delete: 'alert.deleted',
+  silence: 'alert.silenced',
+  test: undefined,
+} as const
+
+async function record({ audit, events }: AlertServiceDeps, tx: Tx, entry: AlertEntry): Promise<void> {
+  const { alert, context, action } = entry
+  const object = { objectType: 'alert', objectId: alert.id } as const
+  const details = JSON.parse(JSON.stringify(entry.details))
+  await audit.record(tx, { ...context, ...object, action: `alert.${action}`, details })
+  const type = EVENT_OF[action]
+  if (type === undefined) return
+  const { settings, silencedUntil } = alert
+  const data = { alert: settings.name, channel: settings.channel.type, silenced_until: silencedUntil ?? null }
+  await events.append(tx, { type, ...object, data })
+}
+
+function shown({ settings }: AlertRecord): object {
+  return { ...settings, channel: hideSecrets(settings.channel) }
+}
+
+async function versioned({ db }: AlertDeps, alert: AlertRecord): Promise<VersionedAlert> {
+  const value = alertView(alert, (await createConditionStore(db).counts()).get(alert.id) ?? 0)
+  const { revision, silenced_until: silenced, active_conditions: active } = value
+  return { value, tag: `${revision}.${silenced === null ? '' : Date.parse(silenced)}.${active}` }
+}
+
+async function changed(deps: AlertDeps, alert: AlertRecord, { newSecret }: SettledChannel): Promise<ChangedAlert> {
+  const { value, tag } = await versioned(deps, alert)
+  return { value: { ...value, signing_secret: newSecret ?? null }, tag }
+}

@@ -1,0 +1,40 @@
+/** See {@link createSendingSet}. */
+export type SendingSet = ReturnType<typeof createSendingSet>
+
+const AT_ONCE_PER_TARGET = 2
+
+/** The deliveries in progress: a receiver that hangs must not delay those of others. */
+export function createSendingSet() {
+  const inFlight = new Map<string, { readonly targetId: string; readonly done: Promise<void> }>()
+  const listeners = new Set<() => void>()
+  return {
+    size: () => inFlight.size,
+    /** Targets that have reached their limit of concurrent deliveries. */
+    busyTargets(): readonly string[] {
+      const counts = Map.groupBy(inFlight.values(), ({ targetId }) => targetId)
+      return [...counts].filter(([, deliveries]) => deliveries.length >= AT_ONCE_PER_TARGET).map(([id]) => id)
+    },
+    /** Starts sending; resolves when `send` reports that the delivery is leased. */
+    async add(
+      { id, targetId }: { readonly id: string; readonly targetId: string },
+      send: (taken: () => void) => Promise<void>,
+    ): Promise<void> {
+      const { promise: taken, resolve, reject } = Promise.withResolvers<void>()
+      const done = send(resolve)
+        .catch(reject)
+        .finally(() => {
+          inFlight.delete(id)
+          for (const listener of listeners) listener()
+        })
+      inFlight.set(id, { targetId, done })
+      await taken
+    },
+    onDone(listener: () => void): () => void {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    async ended(): Promise<void> {
+      await Promise.all([...inFlight.values()].map(({ done }) => done))
+    },
+  }
+}
