@@ -43,6 +43,8 @@ export interface Config {
   readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
   /** Whether the first start creates a demo lakehouse. */
   readonly demo: boolean
+  /** How long files that expiry and orphan removal take away can be restored; 0: they are deleted at once. */
+  readonly quarantineDays: number
   /** PostgreSQL for the state; undefined: SQLite under {@link Config.home}. */
   readonly databaseUrl: string | undefined
   /** Signs the end of the audit log; undefined: a key file under {@link Config.home}. */
@@ -170,6 +172,7 @@ const configuration = fromEnv({
       .default('0')
       .transform((word) => word === '1'),
   ),
+  quarantineDays: variable('QUARANTINE_DAYS', wholeNumber(0, 3650).default(7)),
   databaseUrl: variable('DATABASE_URL', databaseUrl.optional()),
   auditKey: variable('AUDIT_KEY', z.string().min(32, 'must have at least 32 characters').optional()),
   metricsToken: variable('METRICS_TOKEN', token.optional()),

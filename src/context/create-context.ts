@@ -134,6 +134,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       void background.start()
       services.rollouts.start()
       services.fleet.start()
+      services.purger.start()
       notebooks.startBackground()
     },
     async makeDemo() {
@@ -146,7 +147,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       stopFollowing()
       await services.agent.agent.shutDown()
       await services.rollouts.close()
-      await Promise.all([services.fleet.close(), operations.shutDown(), background.close()])
+      await Promise.all([services.fleet.close(), services.purger.close(), operations.shutDown(), background.close()])
       await Promise.all([
         dispatcher.stop(),
         alertDispatcher.stop(),
@@ -194,6 +195,7 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const { environments, graphs } = openGraphs(options, { common, sandbox })
   const upkeep = openMaintenance({
+    quarantineDays: config.quarantineDays,
     ...common,
     graphs,
     engine,
@@ -300,6 +302,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     healthIndex: services.healthIndex,
     policies: services.policies,
     maintenance: services.maintenance,
+    quarantine: services.quarantine,
     operations: services.operations,
     monitor: services.monitor,
     pipelines: services.pipelines,

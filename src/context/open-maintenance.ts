@@ -16,6 +16,7 @@ import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
+import { openQuarantine } from './open-quarantine.ts'
 import type { State } from './open-state.ts'
 
 export interface MaintenanceParts {
@@ -28,11 +29,13 @@ export interface MaintenanceParts {
   readonly log: Logger
   readonly prices: Prices
   readonly lockTimes?: Partial<LockTimes> | undefined
+  readonly quarantineDays: number
   readonly onOperation: (operation: NewOperation, outcome: OperationOutcome) => void
 }
 
 /** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
-export function openMaintenance({ state, catalog, graphs, engine, newId, now, log, ...parts }: MaintenanceParts) {
+export function openMaintenance(parts: MaintenanceParts) {
+  const { state, catalog, graphs, engine, newId, now, log } = parts
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
   const ledger = createOperationLedger({
@@ -51,8 +54,10 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
+  const quarantine = openQuarantine(parts)
   const maintenance = createMaintenanceService({
     catalog,
+    quarantine: quarantine.quarantine,
     engine,
     operations,
     tables,
@@ -68,6 +73,14 @@ export function openMaintenance({ state, catalog, graphs, engine, newId, now, lo
     now,
   })
   const isAlive = (id: number) => instance.isAlive(id)
-  const reconciler = createReconciler({ catalog, operations: store, ledger, isAlive, now, log })
-  return { tables, operations, maintenance, reconciler }
+  const reconciler = createReconciler({
+    catalog,
+    operations: store,
+    ledger,
+    quarantine: quarantine.quarantine,
+    isAlive,
+    now,
+    log,
+  })
+  return { ...quarantine, tables, operations, maintenance, reconciler }
 }

@@ -1,35 +1,25 @@
 import type { UnreadTable } from '../catalog/ownership/deletion-guard.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
 import { mapBounded } from '../iceberg/bounded-map.ts'
-import type { FileIO } from '../iceberg/io/file-io.ts'
+import { deleteFrom } from '../iceberg/io/delete-files.ts'
+import type { DeletionFailure, FileIO } from '../iceberg/io/file-io.ts'
 
-/** A file that could not be deleted, and why. */
-export interface DeletionFailure {
-  readonly location: string
-  readonly reason: string
-}
+export type { DeletionFailure }
 
 export interface DeletionReport {
   readonly deleted: readonly string[]
   readonly failures: readonly DeletionFailure[]
 }
 
-/** Files that are deleted at the same time. */
-const CONCURRENT_DELETES = 8
+/** Files that are looked at at the same time. */
+const CONCURRENT_LOOKS = 8
 
 /** Deletes files, several at a time. Missing files are ignored; a file that cannot be deleted is reported, not thrown. */
 export async function deleteFiles(io: FileIO, locations: readonly string[]): Promise<DeletionReport> {
-  const deleted: string[] = []
-  const failures: DeletionFailure[] = []
-  await mapBounded(locations, CONCURRENT_DELETES, async (location) => {
-    try {
-      await io.delete(location)
-      deleted.push(location)
-    } catch (error) {
-      failures.push({ location, reason: withoutPaths(error instanceof Error ? error.message : String(error)) })
-    }
-  })
-  return { deleted, failures }
+  const found = await deleteFrom(io, locations)
+  const failures = found.map(({ location, reason }) => ({ location, reason: withoutPaths(reason) }))
+  const stay = new Set(failures.map(({ location }) => location))
+  return { deleted: locations.filter((location) => !stay.has(location)), failures }
 }
 
 /** The first 1,000 tables that could not be read, for a response: without server paths. */
@@ -44,7 +34,7 @@ export async function totalSizeBytes(
   limit: number,
 ): Promise<number | undefined> {
   if (locations.length > limit) return undefined
-  const sizes = await mapBounded(locations, CONCURRENT_DELETES, async (location) => {
+  const sizes = await mapBounded(locations, CONCURRENT_LOOKS, async (location) => {
     const status = await io.stat(location)
     return status?.sizeBytes ?? 0
   })

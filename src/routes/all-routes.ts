@@ -21,6 +21,7 @@ import type { PromotionService } from '../services/lifecycle/promotion-service.t
 import type { VersionService } from '../services/lifecycle/version-service.ts'
 import type { AlertService } from '../services/alerts/alert-service.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
+import type { QuarantineService } from '../services/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
@@ -50,6 +51,7 @@ import { publicRoute, type Route } from './routing/route.ts'
 import { sessionRoutes } from './identity/session-routes.ts'
 import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
+import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
@@ -72,6 +74,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly healthIndex: HealthIndexService
   readonly policies: PolicyService
   readonly maintenance: MaintenanceService
+  readonly quarantine: QuarantineService
   readonly operations: OperationService
   readonly pipelines: PipelineService
   readonly definitions: DefinitionService
@@ -97,6 +100,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...tableRoutes(deps),
     ...healthIndexRoutes(deps),
     ...policyRoutes(deps),
+    ...quarantineRoutes(deps),
     ...maintenanceRoutes(deps),
     ...operationRoutes(deps),
     ...definitionRoutes(deps),

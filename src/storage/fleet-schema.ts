@@ -181,3 +181,33 @@ export interface AlertDeliveriesTable {
   created_at: string
   finished_at: string | null
 }
+
+/** What one operation put into quarantine. */
+export interface QuarantineEntriesTable {
+  id: string
+  operation_id: string
+  requested_by: string
+  reason: 'expire' | 'remove_orphans'
+  table_name: string
+  table_uuid: string
+  /** What an expiry removed from the metadata, as lossless JSON; NULL for orphan files, and once it is settled. */
+  history_json: string | null
+  snapshot_count: number
+  file_count: number
+  byte_count: number
+  state: 'held' | 'restoring' | 'restored' | 'purging' | 'purged'
+  held_until: string
+  /** Why the last attempt to delete the files failed. */
+  problem: string | null
+  created_at: string
+  settled_at: string | null
+}
+
+export interface QuarantineFilesTable {
+  entry_id: string
+  location: string
+  /** Where the file was moved to; NULL where the store cannot move files. */
+  held_at: string | null
+  size_bytes: number
+  modified_at_ms: number
+}

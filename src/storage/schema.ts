@@ -8,6 +8,8 @@ import type {
   PoliciesTable,
   PolicyDecisionsTable,
   PolicyTableStatesTable,
+  QuarantineEntriesTable,
+  QuarantineFilesTable,
   TableHealthSamplesTable,
   TableHealthTable,
 } from './fleet-schema.ts'
@@ -54,6 +56,8 @@ export interface StateTables {
   readonly policies: PoliciesTable
   readonly policy_decisions: PolicyDecisionsTable
   readonly policy_table_states: PolicyTableStatesTable
+  readonly quarantine_entries: QuarantineEntriesTable
+  readonly quarantine_files: QuarantineFilesTable
 }
 
 export interface MigrationsTable {

@@ -15,6 +15,7 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   action_id: 'act-none',
   policy_id: 'pol-none',
   alert_id: 'alr-none',
+  quarantine_id: 'qua-none',
 }
 
 /** A path of the route table with its parameters filled; throws when one has no value in {@link PATH_VALUES}. */

@@ -49,6 +49,7 @@ export const operations = {
     rewrite_manifests: 'Rewrite manifests',
     remove_orphans: 'Remove orphan files',
     rollback: 'Roll back',
+    restore: 'Restore',
   } as Readonly<Record<string, string>>,
   states: {
     running: 'Running',

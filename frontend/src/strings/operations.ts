@@ -48,6 +48,8 @@ export const operationStrings = {
     rewriteManifests: (from: number, to: number) => `${formatPlural(from, 'manifest')} to ${formatCount(to)}`,
     removeOrphans: (count: number) => `${formatPlural(count, 'file')} removed`,
     rollback: (count: number) => `${formatPlural(count, 'snapshot')} undone`,
+    restore: (snapshots: number, files: number) =>
+      `${formatPlural(snapshots, 'snapshot')} and ${formatPlural(files, 'file')} back`,
     addColumn: (name: string, type: string) => `${name} ${type}`,
     renameColumn: (name: string, next: string) => `${name} to ${next}`,
   },

@@ -1,3 +1,4 @@
+import { IcebergError } from '../../iceberg/errors.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { sleep } from '../../iceberg/sleep.ts'
 import { servedCommit } from '../../iceberg/update/staged-commit.ts'
@@ -28,6 +29,7 @@ export async function commitServed(
   request: CommitRequest,
 ): Promise<CommitOutcome> {
   try {
+    refuseRestores(request)
     await checkRemovals(port, identifier, request)
     await request.onStaged?.(servedCommit(request.requirements))
   } catch (error) {
@@ -50,6 +52,12 @@ export async function commitServed(
 async function checkRemovals(port: RestCommitPort, identifier: TableIdentifier, request: CommitRequest): Promise<void> {
   if (!request.updates.some(({ action }) => action === 'remove-snapshots')) return
   nextMetadata(await port.load(identifier), request)
+}
+
+/** The protocol can only add snapshots that are newer than all others. */
+function refuseRestores({ updates }: CommitRequest): void {
+  if (!updates.some(({ action }) => action === 'restore-snapshots')) return
+  throw new IcebergError('UNSUPPORTED', 'A REST catalog cannot put expired snapshots back into a table.')
 }
 
 interface UnknownOutcome {

@@ -1,5 +1,6 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { deleteFrom } from '../../iceberg/io/delete-files.ts'
 import { placeOf } from '../../iceberg/io/place.ts'
 import { locationParts } from '../../iceberg/metadata/location-identity.ts'
 
@@ -28,6 +29,9 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
     ...(listFolders && { listFolders: async (location) => listFolders.call(io, served(location)) }),
     place: async (location) => placeOf(io, location),
     delete: async (location) => io.delete(served(location)),
+    deleteAll: async (locations) => deleteFrom(io, locations.map(served)),
+    move: async (from, to) => (await io.move?.(served(from), served(to))) ?? false,
+    deleteFolder: async (location) => io.deleteFolder?.(served(location)),
     localPath: (location) => io.localPath(served(location)),
     moveIn: async (path, location) => io.moveIn(path, served(location)),
   }

@@ -1,4 +1,5 @@
-import type { FileIO, FileStatus } from './file-io.ts'
+import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
+import { deleteFrom } from './delete-files.ts'
 import { folderNames } from './folder-names.ts'
 import { placeOf } from './place.ts'
 
@@ -48,6 +49,24 @@ export class EitherFileIO implements FileIO {
 
   async delete(location: string): Promise<void> {
     return this.#of(location).delete(location)
+  }
+
+  async deleteAll(locations: readonly string[]): Promise<readonly DeletionFailure[]> {
+    const failures: DeletionFailure[] = []
+    for (const io of [this.#main, this.#other]) {
+      const own = locations.filter((location) => this.#of(location) === io)
+      failures.push(...(await deleteFrom(io, own)))
+    }
+    return failures
+  }
+
+  async move(from: string, to: string): Promise<boolean> {
+    const io = this.#of(from)
+    return this.#of(to) === io && ((await io.move?.(from, to)) ?? false)
+  }
+
+  async deleteFolder(location: string): Promise<void> {
+    await this.#of(location).deleteFolder?.(location)
   }
 
   localPath(location: string): string | undefined {

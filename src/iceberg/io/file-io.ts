@@ -5,6 +5,12 @@ export interface FileStatus {
   readonly modifiedAtMs: number
 }
 
+/** A file that could not be deleted, and why. */
+export interface DeletionFailure {
+  readonly location: string
+  readonly reason: string
+}
+
 /**
  * Reads and writes the files of tables, by the locations that table metadata uses
  * (absolute paths or URIs such as `file:///warehouse/t/data/a.parquet`).
@@ -34,6 +40,15 @@ export interface FileIO {
   place?(location: string): Promise<string>
   /** Deletes a file; does nothing when it does not exist. */
   delete(location: string): Promise<void>
+  /** Deletes files in few requests, as `delete`; absent where that is one request per file. Returns those that stay. */
+  deleteAll?(locations: readonly string[]): Promise<readonly DeletionFailure[]>
+  /**
+   * Moves a file to a free location without copying it, and creates the folder. False, with nothing changed, where the
+   * store cannot do that; absent where it never can. `FILE_EXISTS` when the target exists, `FILE_NOT_FOUND`.
+   */
+  move?(from: string, to: string): Promise<boolean>
+  /** Deletes a folder if it is empty; absent where there are no folders. */
+  deleteFolder?(location: string): Promise<void>
   /** A path on this machine where an engine can open the file directly, or undefined when it has to be copied. */
   localPath(location: string): string | undefined
   /** Moves a finished local file (of any file system of this machine) to a location, durably; may throw `FILE_EXISTS`. */

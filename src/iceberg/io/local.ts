@@ -1,5 +1,18 @@
 import { constants } from 'node:fs'
-import { copyFile, link, mkdir, open, readdir, readFile, realpath, rename, rm, stat, unlink } from 'node:fs/promises'
+import {
+  copyFile,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 import { IcebergError } from '../errors.ts'
@@ -76,6 +89,16 @@ export class LocalFileIO implements FileIO {
   async delete(location: string): Promise<void> {
     const path = this.#path(location)
     await attempt({ action: 'delete', location }, ignoring(['ENOENT', 'ENOTDIR'], unlink(path)))
+  }
+
+  async move(from: string, to: string): Promise<boolean> {
+    const [source, target] = [this.#path(from), this.#path(to)]
+    return attempt({ action: 'write', location: to }, renameInto(source, target))
+  }
+
+  async deleteFolder(location: string): Promise<void> {
+    const path = this.#path(location)
+    await attempt({ action: 'delete', location }, ignoring(['ENOENT', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'], rmdir(path)))
   }
 
   localPath(location: string): string {
@@ -215,11 +238,30 @@ async function copyInto(source: string, path: string): Promise<void> {
   }
 }
 
+/** Links are exclusive; a file system that refuses to link a file of another owner may still rename it. */
+async function renameInto(source: string, path: string): Promise<boolean> {
+  await makeFolder(dirname(path))
+  try {
+    await link(source, path)
+    await unlink(source)
+  } catch (error) {
+    if (errnoCode(error) === 'EXDEV') return false
+    if (!NO_LINKS.includes(errnoCode(error) ?? '')) throw error
+    if ((await statFile(path, path)) !== undefined)
+      throw new IcebergError('FILE_EXISTS', `The file ${path} already exists.`)
+    await rename(source, path)
+  }
+  return true
+}
+
+/** Errors of file systems that cannot link this file. */
+const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
+
 async function linkInto(temporary: string, path: string): Promise<void> {
   try {
     await link(temporary, path)
   } catch (error) {
-    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK'].includes(errnoCode(error) ?? '')) throw error
+    if (!NO_LINKS.includes(errnoCode(error) ?? '')) throw error
     const advice = 'its file system has no hard links, which are needed to create a file exactly once'
     throw new IcebergError('IO_FAILED', `Could not write ${path}: ${advice}.`, { cause: error })
   }

@@ -1,4 +1,5 @@
-import type { FileIO, FileStatus } from './file-io.ts'
+import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
+import { deleteFrom } from './delete-files.ts'
 import { folderNames } from './folder-names.ts'
 import { placeOf } from './place.ts'
 
@@ -63,6 +64,20 @@ export class PrefixFileIO implements FileIO {
 
   async delete(location: string): Promise<void> {
     return this.#inner.delete(this.#map(location))
+  }
+
+  async deleteAll(locations: readonly string[]): Promise<readonly DeletionFailure[]> {
+    const asked = new Map(locations.map((location) => [this.#map(location), location]))
+    const failures = await deleteFrom(this.#inner, [...asked.keys()])
+    return failures.map(({ location, reason }) => ({ location: asked.get(location) ?? location, reason }))
+  }
+
+  async deleteFolder(location: string): Promise<void> {
+    await this.#inner.deleteFolder?.(this.#map(location))
+  }
+
+  async move(from: string, to: string): Promise<boolean> {
+    return (await this.#inner.move?.(this.#map(from), this.#map(to))) ?? false
   }
 
   localPath(location: string): string | undefined {

@@ -5,6 +5,7 @@ import {
   type CompletedPart,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
+  DeleteObjectsCommand,
   GetObjectCommand,
   type GetObjectCommandOutput,
   HeadObjectCommand,
@@ -15,9 +16,10 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
 import { backOffMs } from '../back-off.ts'
+import { mapBounded } from '../bounded-map.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import { sleep } from '../sleep.ts'
-import type { FileIO, FileStatus } from './file-io.ts'
+import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
 import { attempt, type IoAttempt } from './io-error.ts'
 import { assertRange } from './read-range.ts'
 import { isTransient, statusOf, toS3Error } from './s3-error.ts'
@@ -50,6 +52,9 @@ const CONNECT_MS = 5000
 const SILENCE_MS = 60_000
 const PART_BYTES = 16 * 1_048_576
 const MAX_PARTS = 10_000
+/** Objects that one request can delete. */
+const MAX_DELETED = 1000
+const CONCURRENT_DELETES = 8
 
 /**
  * Objects of an S3 store: `s3://bucket/key`, also `s3a:` and `s3n:`.
@@ -140,6 +145,53 @@ export class S3FileIO implements FileIO {
     } catch (error) {
       if (!isIcebergError(error, 'FILE_NOT_FOUND')) throw error
     }
+  }
+
+  async deleteAll(locations: readonly string[]): Promise<readonly DeletionFailure[]> {
+    const failures: DeletionFailure[] = []
+    for (const batch of this.#batches(locations)) failures.push(...(await this.#deleteBatch(batch)))
+    return failures
+  }
+
+  /** Locations of one bucket each, as many as one request may name. */
+  #batches(locations: readonly string[]): readonly (readonly string[])[] {
+    const buckets = new Map<string, string[]>()
+    for (const location of locations) {
+      const { bucket } = this.#object(location)
+      const same = buckets.get(bucket)
+      if (same === undefined) buckets.set(bucket, [location])
+      else same.push(location)
+    }
+    return [...buckets.values()].flatMap((same) =>
+      Array.from({ length: Math.ceil(same.length / MAX_DELETED) }, (_, at) =>
+        same.slice(at * MAX_DELETED, (at + 1) * MAX_DELETED),
+      ),
+    )
+  }
+
+  /** What the store does not confirm is deleted one by one: some stores do not know the request for many objects. */
+  async #deleteBatch(locations: readonly string[]): Promise<readonly DeletionFailure[]> {
+    const byKey = new Map(locations.map((location) => [this.#object(location).key, location]))
+    const [first = ''] = locations
+    const Objects = [...byKey.keys()].map((Key) => ({ Key }))
+    const command = new DeleteObjectsCommand({ Bucket: this.#object(first).bucket, Delete: { Objects } })
+    let rest: readonly string[]
+    try {
+      const { Deleted = [] } = await repeated({ action: 'delete', location: first }, () => this.#client.send(command))
+      const gone = new Set(Deleted.map(({ Key }) => Key))
+      rest = [...byKey].flatMap(([key, location]) => (gone.has(key) ? [] : [location]))
+    } catch {
+      rest = locations
+    }
+    const failures: DeletionFailure[] = []
+    await mapBounded(rest, CONCURRENT_DELETES, async (location) => {
+      try {
+        await this.delete(location)
+      } catch (error) {
+        failures.push({ location, reason: error instanceof Error ? error.message : String(error) })
+      }
+    })
+    return failures
   }
 
   localPath(): undefined {

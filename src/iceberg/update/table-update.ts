@@ -20,6 +20,23 @@ export type TableUpdate =
   | { readonly action: 'remove-partition-statistics'; readonly 'snapshot-id': bigint }
   | { readonly action: 'remove-partition-specs'; readonly 'spec-ids': readonly number[] }
   | { readonly action: 'remove-schemas'; readonly 'schema-ids': readonly number[] }
+  | RestoreSnapshots
+
+/**
+ * Puts back what an expiry removed, each entry as it was. Not part of the REST spec, whose `add-snapshot` refuses old sequence
+ * numbers: only for catalogs whose metadata files are written here.
+ */
+export type RestoreSnapshots = { readonly action: 'restore-snapshots' } & RemovedHistory
+
+/** Entries of a metadata document that an expiry removed, in the form of the document. */
+export interface RemovedHistory {
+  readonly snapshots: readonly JsonObject[]
+  readonly 'snapshot-log': readonly JsonObject[]
+  readonly statistics: readonly JsonObject[]
+  readonly 'partition-statistics': readonly JsonObject[]
+  readonly schemas: readonly JsonObject[]
+  readonly 'partition-specs': readonly JsonObject[]
+}
 
 /** What must still hold when a change is committed (Iceberg REST spec, `TableRequirement`). */
 export type TableRequirement =

@@ -14,11 +14,13 @@ import { filesOnlyReachableFrom } from '../../iceberg/update/reachability.ts'
 import type { ExpiredFiles, UnreachableFiles } from '../../iceberg/update/reachability.ts'
 import { parseExpiryOptions } from './options.ts'
 import type { ExpiryOptions } from './options.ts'
-import { deleteFiles, describeUnread, totalSizeBytes } from '../file-deletion.ts'
+import { describeUnread, totalSizeBytes } from '../file-deletion.ts'
 import type { DeletionFailure } from '../file-deletion.ts'
 import { commitChange, loadTarget, type OperationRun } from '../operation-commit.ts'
 import { requireUnchanged } from '../operation-hooks.ts'
 import type { OperationHooks } from '../operation-hooks.ts'
+import { deleteNow, type HeldEntry, type Quarantine } from '../quarantine/quarantine.ts'
+import { expiredHistory } from '../quarantine/removed-history.ts'
 import type { SnapshotPin, TableGuard } from '../table-guard.ts'
 
 export interface ExpiryHooks extends OperationHooks {
@@ -26,6 +28,8 @@ export interface ExpiryHooks extends OperationHooks {
   readonly checkExpired?: (snapshotIds: readonly bigint[]) => Promise<void>
   /** Unread snapshots of pipelines: they stay, and listing one in `snapshot_ids` is a `CONFLICT`. */
   readonly pinsOf?: TableGuard['pinsOf']
+  /** Takes the files that are no longer needed; without it they are deleted. */
+  readonly quarantine?: Quarantine
 }
 
 export interface ExpiryInput extends OperationRun {
@@ -75,8 +79,10 @@ export interface ExpiryDetails {
   readonly kept_snapshots: readonly ExpiredSnapshot[]
   readonly kept_snapshots_count: number
   readonly pinned_by: readonly PinDetails[]
-  /** Bytes of the deleted files; null when there are too many to check. */
+  /** Bytes of the deleted files, freed when they leave the quarantine; null when there are too many to check. */
   readonly freed_bytes: number | null
+  /** Where the files are until they are deleted for good; null when they were deleted at once, and in a preview. */
+  readonly quarantine: HeldEntry | null
   /** Files outside the table's folders that were deleted because the request included them. */
   readonly deleted_foreign_files_count: number
   /** Files outside of the table's folders that stay, such as imported ones: they may belong to another system. */
@@ -115,12 +121,12 @@ export async function previewExpiry(input: ExpiryInput): Promise<ExpiryDetails> 
   const staged = await stageExpiry(table, parseExpiryOptions(input.request), input)
   const { deletable } = staged.verdict
   const freed = await totalSizeBytes(table.io, deletable, MAX_SIZED_FILES)
-  return details({ staged, deleted: new Set(deletable), freed, failures: [] })
+  return details({ staged, deleted: new Set(deletable), freed, failures: [], entry: undefined })
 }
 
 /**
- * Expires snapshots: commits first, then deletes the files that no kept snapshot reaches and no other table of the
- * catalog needs. A file that cannot be deleted is reported; the expiry remains committed.
+ * Expires snapshots: commits first, then puts the files that no kept snapshot reaches and no other table of the catalog
+ * needs into quarantine, or deletes them. A file that cannot be moved or deleted is reported; the expiry remains committed.
  *
  * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `NO_SUCH_SNAPSHOT`, `PLAN_STALE`, `TABLES_OVERLAP` when the catalog has the
  * table under another name, those of catalog and FileIO before the commit.
@@ -131,7 +137,8 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
   const current = await loadTarget(input)
   const planned = await planPinned(current, options, input)
   if (planned.plan.updates.length === 0) {
-    return details({ staged: { ...planned, ...nothingIn(current) }, deleted: new Set(), freed: 0, failures: [] })
+    const staged = { ...planned, ...nothingIn(current) }
+    return details({ staged, deleted: new Set(), freed: 0, failures: [], entry: undefined })
   }
   const { table: committed, staged } = await commitChange({ ...input, loaded: current }, async (fresh) => {
     requireUnchanged(fresh, input.expectedMetadataLocation)
@@ -140,7 +147,7 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
     const { updates, requirements } = expiry.plan
     return { updates, requirements, writtenFiles: [], expiry }
   })
-  return deleteExpired(catalog, { staged: staged.expiry, committed, options })
+  return deleteExpired(catalog, { staged: staged.expiry, committed, options, quarantine: hooks?.quarantine })
 }
 
 interface StagedExpiry {
@@ -233,6 +240,7 @@ interface CommittedExpiry {
   readonly staged: StagedExpiry
   readonly committed: Table
   readonly options: ExpiryOptions
+  readonly quarantine: Quarantine | undefined
 }
 
 /** The expiry is committed: errors from here on only leave files behind. */
@@ -244,22 +252,24 @@ async function deleteExpired(catalog: Catalog, expiry: CommittedExpiry): Promise
     const { staged } = expiry
     const reason = withoutPaths(error.message)
     const failures = staged.verdict.deletable.map((location) => ({ location, reason }))
-    return details({ staged, deleted: new Set(), freed: 0, failures })
+    return details({ staged, deleted: new Set(), freed: 0, failures, entry: undefined })
   }
 }
 
 /** Checks again who needs the files: since the plan, there may be new commits and new tables. */
 async function deleteUnneeded(catalog: Catalog, expiry: CommittedExpiry): Promise<ExpiryDetails> {
-  const { committed, options } = expiry
+  const { committed, options, quarantine } = expiry
   const planned = expiry.staged
   const files = await stillUnreachable(planned, committed)
   const verdict = await judge(catalog, committed, { files, options })
   const wanted = new Set(planned.verdict.deletable)
   const deletable = verdict.deletable.filter((file) => wanted.has(file))
-  const { io } = planned.table
-  const freed = await totalSizeBytes(io, deletable, MAX_SIZED_FILES)
-  const { deleted, failures } = await deleteFiles(io, deletable)
-  return details({ staged: { ...planned, files, verdict }, deleted: new Set(deleted), freed, failures })
+  const history = expiredHistory(planned.table.metadata, committed.metadata)
+  const { removed, failures, bytes, entry } =
+    quarantine === undefined
+      ? await deleteNow(committed.io, deletable)
+      : await quarantine.hold({ table: committed, reason: 'expire', files: deletable, history })
+  return details({ staged: { ...planned, files, verdict }, deleted: new Set(removed), freed: bytes, failures, entry })
 }
 
 /** Uses the staged list if the commit kept exactly the planned snapshots; otherwise reduces it. */
@@ -280,9 +290,10 @@ interface ExpiryOutcome {
   readonly deleted: ReadonlySet<string>
   readonly freed: number | undefined
   readonly failures: readonly DeletionFailure[]
+  readonly entry: HeldEntry | undefined
 }
 
-function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDetails {
+function details({ staged, deleted, freed, failures, entry }: ExpiryOutcome): ExpiryDetails {
   const { plan, table, files } = staged
   const current = table.metadata.currentSnapshotId?.toString() ?? null
   const count = (kind: keyof UnreachableFiles | 'foreignFiles'): number =>
@@ -305,6 +316,7 @@ function details({ staged, deleted, freed, failures }: ExpiryOutcome): ExpiryDet
       kept_snapshots_count: staged.keptIds.filter((id) => snapshotIds.has(id)).length,
     })),
     freed_bytes: freed ?? null,
+    quarantine: entry ?? null,
     deleted_foreign_files_count: count('foreignFiles'),
     ...describeKept(staged),
     failed_deletions_count: failures.length,

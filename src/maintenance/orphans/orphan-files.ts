@@ -4,14 +4,17 @@ import type { DeletionVerdict, KeptFile, UnreadTable } from '../../catalog/owner
 import { requireNoUnknownCatalog } from '../../catalog/ownership/unknown-catalog.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileStatus } from '../../iceberg/io/file-io.ts'
+import { FilePlaces } from '../../iceberg/io/place.ts'
 import { isBelow, sameLocation } from '../../iceberg/metadata/location-identity.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { readTimestamp } from '../expiry/options.ts'
-import { deleteFiles, describeUnread } from '../file-deletion.ts'
+import { describeUnread } from '../file-deletion.ts'
 import type { DeletionFailure } from '../file-deletion.ts'
 import { requireGcEnabled } from '../gc-guard.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { requireUnchanged } from '../operation-hooks.ts'
+import { isHeld } from '../quarantine/held-files.ts'
+import { deleteNow, type HeldEntry, type Quarantine } from '../quarantine/quarantine.ts'
 import { findUnreachable } from '../reachable-files.ts'
 
 export interface RemoveOrphansInput {
@@ -24,6 +27,8 @@ export interface RemoveOrphansInput {
   /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
   readonly expectedMetadataLocation?: string
   readonly signal?: AbortSignal
+  /** Takes the orphan files; without it they are deleted. */
+  readonly quarantine?: Quarantine
 }
 
 /** Outcome of an orphan removal, or of its dry run; the first 1,000 files are listed. */
@@ -31,7 +36,12 @@ export interface RemoveOrphansDetails {
   readonly orphan_files_count: number
   readonly orphan_file_locations: readonly string[]
   readonly deleted_files_count: number
+  /** Freed when the files leave the quarantine. */
   readonly freed_bytes: number
+  /** Where the files are until they are deleted for good; null when they were deleted at once, and in a preview. */
+  readonly quarantine: HeldEntry | null
+  /** Files that an earlier operation removed and that wait for their deletion where they are. */
+  readonly waiting_files_count: number
   /** Files that stay because another table of the catalog needs them; the first 1,000 are listed. */
   readonly kept_shared_files_count: number
   readonly kept_files: readonly KeptFile[]
@@ -54,30 +64,31 @@ export async function previewRemoveOrphans(input: RemoveOrphansInput): Promise<R
   const found = await findOrphans(input)
   const { table, orphans, verdict } = await judgeOrphans(input.catalog, found.table, found.orphans)
   const bytes = orphans.reduce((total, { sizeBytes }) => total + sizeBytes, 0)
-  return details(table, { orphans, verdict, deleted: orphans.length, bytes, failures: [] })
+  return details(table, { ...found, orphans, verdict, deleted: orphans.length, bytes, failures: [], entry: undefined })
 }
 
 /**
- * Deletes files below the table's location that nothing in the table reaches and that are old enough. Files of tables
- * inside the location, hidden files and the version hint stay. The table is read again before the first deletion.
+ * Puts files below the table's location that nothing in the table reaches and that are old enough into quarantine, or deletes
+ * them. Files of tables inside the location, hidden files and the version hint stay. The table is read again before that.
  *
  * Errors: `GC_DISABLED`, `INVALID_ARGUMENT`, `PLAN_STALE`, `TABLES_OVERLAP` when another table has folders in common with this
  * one or another catalog uses them, those of catalog and FileIO: whatever cannot be read stops the removal before it deletes anything.
  */
 export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<RemoveOrphansDetails> {
-  const { table, orphans } = await findOrphans(input)
+  const { table, orphans, waiting } = await findOrphans(input)
   throwIfCancelled(input.signal)
   const fresh = await input.catalog.loadTable(input.identifier)
   const old = await confirmOrphans(fresh, table, orphans)
   const { orphans: confirmed, verdict } = await judgeOrphans(input.catalog, fresh, old)
   throwIfCancelled(input.signal)
-  const report = await deleteFiles(
-    table.io,
-    confirmed.map(({ location }) => location),
-  )
-  const gone = new Set(report.deleted)
+  const files = confirmed.map(({ location }) => location)
+  const { removed, failures, entry } =
+    input.quarantine === undefined
+      ? await deleteNow(table.io, files)
+      : await input.quarantine.hold({ table: fresh, reason: 'remove_orphans', files })
+  const gone = new Set(removed)
   const bytes = confirmed.reduce((total, file) => total + (gone.has(file.location) ? file.sizeBytes : 0), 0)
-  return details(table, { orphans: confirmed, verdict, deleted: gone.size, bytes, failures: report.failures })
+  return details(table, { orphans: confirmed, waiting, verdict, deleted: gone.size, bytes, failures, entry })
 }
 
 interface JudgedOrphans {
@@ -95,6 +106,8 @@ async function judgeOrphans(catalog: Catalog, table: Table, orphans: readonly Fi
 
 interface FoundOrphans {
   readonly table: Table
+  /** How many files wait in quarantine where they are. */
+  readonly waiting: number
   readonly orphans: readonly FileStatus[]
 }
 
@@ -105,7 +118,8 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
   requireUnchanged(before, input.expectedMetadataLocation)
   requireGcEnabled(before.metadata, 'remove orphan files')
   await requireOwnFolders(input.catalog, before, 'remove orphan files')
-  const { files, metadataFiles } = await listOldFiles(before, cutoffMs, input.signal)
+  const listed = await listOldFiles(before, cutoffMs, input.signal)
+  const { files, metadataFiles } = await withoutWaiting(before, listed, await input.quarantine?.waitingIn(before))
   const table = await input.catalog.loadTable(input.identifier)
   await requireNoUnknownCatalog(table, metadataFiles, 'remove orphan files')
   const unreachable = new Set(
@@ -114,7 +128,23 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
       files.map(({ location }) => location),
     ),
   )
-  return { table, orphans: files.filter(({ location }) => unreachable.has(location)) }
+  const waiting = listed.files.length - files.length
+  return { table, waiting, orphans: files.filter(({ location }) => unreachable.has(location)) }
+}
+
+/** Leaves out files that an earlier operation put into quarantine where they are. */
+async function withoutWaiting(
+  { io }: Table,
+  listed: ListedFiles,
+  waiting: ReadonlySet<string> = new Set(),
+): Promise<ListedFiles> {
+  if (waiting.size === 0) return listed
+  const places = new FilePlaces(io)
+  const held = new Set(await Promise.all([...waiting].map((location) => places.of(location))))
+  const isFree = async (location: string): Promise<boolean> => !held.has(await places.of(location))
+  const files = await Promise.all(listed.files.map(async (file) => ((await isFree(file.location)) ? [file] : [])))
+  const metadata = await Promise.all(listed.metadataFiles.map(async (file) => ((await isFree(file)) ? [file] : [])))
+  return { files: files.flat(), metadataFiles: metadata.flat() }
 }
 
 /** Checks again: still unreachable if the table has changed, still there, not rewritten. */
@@ -162,6 +192,7 @@ async function listOldFiles(table: Table, cutoffMs: number, signal: AbortSignal 
   const nestedTables = new Set<string>()
   for await (const file of table.io.list(location)) {
     throwIfCancelled(signal)
+    if (isHeld(file.location)) continue
     const nested = nestedTableFolder(file.location, location)
     if (nested !== undefined) nestedTables.add(nested)
     else if (file.location.includes('.metadata.json')) metadataFiles.push(file.location)
@@ -187,6 +218,8 @@ function isKept(file: string, tableLocation: string): boolean {
 }
 
 interface OrphanOutcome {
+  readonly waiting: number
+  readonly entry: HeldEntry | undefined
   readonly orphans: readonly FileStatus[]
   readonly verdict: DeletionVerdict
   readonly deleted: number
@@ -194,13 +227,18 @@ interface OrphanOutcome {
   readonly failures: readonly DeletionFailure[]
 }
 
-function details(table: Table, { orphans, verdict, deleted, bytes, failures }: OrphanOutcome): RemoveOrphansDetails {
+function details(
+  table: Table,
+  { orphans, waiting, entry, verdict, deleted, bytes, failures }: OrphanOutcome,
+): RemoveOrphansDetails {
   const snapshotId = table.metadata.currentSnapshotId?.toString() ?? null
   return {
     orphan_files_count: orphans.length,
     orphan_file_locations: orphans.slice(0, MAX_LISTED).map(({ location }) => location),
     deleted_files_count: deleted,
     freed_bytes: bytes,
+    quarantine: entry ?? null,
+    waiting_files_count: waiting,
     kept_shared_files_count: verdict.kept.length,
     kept_files: verdict.kept.slice(0, MAX_LISTED),
     unread_tables: describeUnread(verdict.unreadTables),

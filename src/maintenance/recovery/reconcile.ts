@@ -13,6 +13,9 @@ import { deleteFiles } from '../file-deletion.ts'
 import type { DeletionFailure } from '../file-deletion.ts'
 import { requireGcEnabled } from '../gc-guard.ts'
 import type { OperationCleanup } from '../operation-hooks.ts'
+import { isHeld } from '../quarantine/held-files.ts'
+import type { Quarantine } from '../quarantine/quarantine.ts'
+import { expiredHistory } from '../quarantine/removed-history.ts'
 import { findUnreachable } from '../reachable-files.ts'
 
 export interface ReconcileInput {
@@ -23,6 +26,10 @@ export interface ReconcileInput {
   readonly staged?: StagedCommit
   /** What the ledger recorded through `OperationHooks.onCleanup`, if it reached that point. */
   readonly cleanup?: OperationCleanup
+  /** The metadata file that the operation began with; an expiry's history is found there. */
+  readonly baseMetadataLocation?: string
+  /** Takes what an expiry made unreachable; without it that is deleted. */
+  readonly quarantine?: Quarantine
 }
 
 /** The outcome of an operation whose process died. */
@@ -80,7 +87,10 @@ async function reconcileFile(table: Table, input: ReconcileInput, { location, sn
   const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
   if (outcome === 'unknown') return { ...known, ...UNKNOWN }
   const leftovers = await findLeftovers(table, { input, location, pointer })
-  return { ...known, ...(await deleteLost(input, table, await lostOf(table, leftovers))) }
+  const cleaned = await deleteLost(input, table, await lostOf(table, leftovers))
+  const expired = pointer === 'not-committed' ? [] : ownFiles(table, input.cleanup?.files ?? [])
+  const released = await releaseExpired(input, table, await lostOf(table, expired))
+  return { ...known, ...joined(cleaned, released) }
 }
 
 /**
@@ -92,7 +102,8 @@ async function reconcileServed(table: Table, input: ReconcileInput, known: Serve
   const expired = cleanup?.files ?? []
   if (expired.length > 0) {
     const lost = await lostOf(table, ownFiles(table, expired))
-    return lost.length === 0 ? UNKNOWN : { outcome: 'committed' as const, ...(await deleteLost(input, table, lost)) }
+    if (lost.length === 0) return UNKNOWN
+    return { outcome: 'committed' as const, ...(await releaseExpired(input, table, lost)) }
   }
   if (!isOvertaken(known.served, table.metadata)) return UNKNOWN
   const lost = await lostOf(table, await listByPrefix(table, cleanup?.prefixes ?? []))
@@ -118,6 +129,26 @@ async function deleteLost({ catalog }: ReconcileInput, table: Table, lost: reado
   const { deletable } = await judgeDeletion(catalog, table, { files: await existing(table, lost) })
   const { deleted, failures } = await deleteFiles(table.io, deletable)
   return { deletedFiles: deleted, failedDeletions: failures }
+}
+
+type Cleaned = Pick<ReconcileResult, 'deletedFiles' | 'failedDeletions'>
+
+/** The same for files of an expiry, which go to quarantine. */
+async function releaseExpired(input: ReconcileInput, table: Table, lost: readonly string[]): Promise<Cleaned> {
+  const { quarantine, baseMetadataLocation } = input
+  if (quarantine === undefined || lost.length === 0) return deleteLost(input, table, lost)
+  const { deletable } = await judgeDeletion(input.catalog, table, { files: await existing(table, lost) })
+  const before = baseMetadataLocation === undefined ? undefined : await readMetadata(table, baseMetadataLocation)
+  const history = before && expiredHistory(before, table.metadata)
+  const { removed, failures } = await quarantine.hold({ table, reason: 'expire', files: deletable, history })
+  return { deletedFiles: removed, failedDeletions: failures }
+}
+
+function joined(a: Cleaned, b: Cleaned): Cleaned {
+  return {
+    deletedFiles: [...a.deletedFiles, ...b.deletedFiles],
+    failedDeletions: [...a.failedDeletions, ...b.failedDeletions],
+  }
 }
 
 async function loadIfPresent({ catalog, identifier }: ReconcileInput): Promise<Table | undefined> {
@@ -204,12 +235,12 @@ async function findLeftovers(
     // another commit may have used a version's name since the table was loaded: only unique names are certainly ours
     return ownName ? [...leftovers, location] : leftovers
   }
-  const expired = cleanup?.files ?? []
-  return expired.length === 0 ? leftovers : [...leftovers, ...ownFiles(table, expired)]
+  return leftovers
 }
 
 /** Those of the files of an expiry that surely are the table's. */
 function ownFiles({ metadata }: Table, expired: readonly string[]): readonly string[] {
+  if (expired.length === 0) return []
   requireGcEnabled(metadata, 'finish an expiry')
   const folders = ownedFolders(metadata)
   return expired.filter((file) => folders.some((folder) => isBelow(file, folder)))
@@ -222,6 +253,7 @@ async function listByPrefix(table: Table, prefixes: readonly string[]): Promise<
   const found = new Set<string>()
   for (const folder of writtenFolders(table.metadata)) {
     for await (const { location } of table.io.list(folder)) {
+      if (isHeld(location)) continue
       const name = fileName(location)
       const finished = name.startsWith(TEMPORARY) ? name.slice(TEMPORARY.length) : name
       if (usable.some((prefix) => name.startsWith(prefix) || finished.startsWith(prefix))) found.add(location)

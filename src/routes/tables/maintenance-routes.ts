@@ -98,7 +98,11 @@ const ENDPOINTS: readonly MaintenanceEndpoint[] = [
   },
 ]
 
-const RESPONSES = {
+/** Request headers of every table operation. */
+export const MAINTENANCE_HEADERS = ['Prefer', 'Operation-Group'] as const
+
+/** Responses of every table operation. */
+export const MAINTENANCE_RESPONSES = {
   200: { description: 'The result, or with `dry_run` the expected result', schema: operationResult },
   202: { description: 'Accepted (`Prefer: respond-async`); `Location` is the operation', schema: operationAccepted },
 }
@@ -109,18 +113,19 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
     route({
       method: 'post',
       ...endpoint,
-      headers: ['Prefer', 'Operation-Group'],
-      responses: RESPONSES,
+      headers: MAINTENANCE_HEADERS,
+      responses: MAINTENANCE_RESPONSES,
       refuses: [404],
     }).handle((input) => runMaintenance(maintenance, kind, input)),
   )
 }
 
-async function runMaintenance(
+/** Previews or runs a table operation; with `Prefer: respond-async` it answers when the operation has begun. */
+export async function runMaintenance(
   maintenance: MaintenanceService,
   kind: MaintenanceKind,
   input: RouteInput<undefined, undefined, MaintenanceRequest>,
-): Promise<Answer<typeof RESPONSES>> {
+): Promise<Answer<typeof MAINTENANCE_RESPONSES>> {
   const { body, headers } = input
   const group = groupOf(headers)
   const context = { ...requestContext(input), ...(group === undefined ? {} : { group }) }

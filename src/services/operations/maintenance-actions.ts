@@ -11,10 +11,13 @@ import { loadTarget, type OperationTarget } from '../../maintenance/operation-co
 import type { OperationHooks } from '../../maintenance/operation-hooks.ts'
 import { previewRemoveOrphans, runRemoveOrphans } from '../../maintenance/orphans/orphan-files.ts'
 import type { ColumnUser, TableGuard } from '../../maintenance/table-guard.ts'
+import type { Quarantine } from '../../maintenance/quarantine/quarantine.ts'
+import { previewRestore, runRestore } from '../../maintenance/quarantine/restore.ts'
 import { previewRewriteManifests, runRewriteManifests } from '../../maintenance/manifests/rewrite-manifests.ts'
 import { previewRollback, type RollbackHooks, runRollback } from '../../maintenance/rollback.ts'
 import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../../schemas/tables/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
+import type { QuarantineService, RestorableEntry } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle } from './operation-service.ts'
 import { requireAccepted } from './rollback-refusal.ts'
 
@@ -28,6 +31,7 @@ export type MaintenanceKind =
   | 'rewrite_manifests'
   | 'remove_orphans'
   | 'rollback'
+  | 'restore'
 
 /** Options of an action under their wire names, without `table`, `dry_run` and `plan_id`. */
 export type MaintenanceOptions = Readonly<Record<string, StoredJson | undefined>>
@@ -39,6 +43,9 @@ export interface ActionInput extends OperationTarget {
   readonly nowMs: number
   /** Finds who depends on a table. */
   readonly guard?: TableGuard
+  readonly quarantine: QuarantineService
+  /** Who requested it. */
+  readonly user: string
 }
 
 /** Outcome of an action, in the column names of Iceberg's procedures. */
@@ -85,7 +92,11 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
   expire: {
     preview: (input) => previewExpiry({ ...input, hooks: pinHooks(input) }),
     run: (input, handle) =>
-      runExpiry({ ...input, signal: handle.signal, hooks: { ...ledgerHooks(handle), ...pinHooks(input) } }),
+      runExpiry({
+        ...input,
+        signal: handle.signal,
+        hooks: { ...ledgerHooks(handle), ...pinHooks(input), quarantine: quarantineIn(input, handle.id) },
+      }),
   },
   add_column: evolution((request: Omit<AddColumnRequest, 'table'>) => ({
     kind: 'add_column',
@@ -107,8 +118,9 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
       runRewriteManifests({ ...input, operationId: handle.id, signal: handle.signal, hooks: ledgerHooks(handle) }),
   },
   remove_orphans: {
-    preview: (input) => previewRemoveOrphans(input),
-    run: (input, handle) => runRemoveOrphans({ ...input, signal: handle.signal }),
+    preview: (input) => previewRemoveOrphans({ ...input, quarantine: quarantineIn(input, 'preview') }),
+    run: (input, handle) =>
+      runRemoveOrphans({ ...input, signal: handle.signal, quarantine: quarantineIn(input, handle.id) }),
   },
   rollback: {
     preview: (input) =>
@@ -121,6 +133,35 @@ export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
         hooks: { ...ledgerHooks(handle), checkPipelines: acceptedIn(input) },
       }),
   },
+  restore: {
+    preview: async (input) => previewRestore({ ...input, ...(await entryIn(input)) }),
+    async run(input, handle) {
+      const id = quarantineIdIn(input)
+      const outcome = await runRestore({
+        ...input,
+        ...(await entryIn(input)),
+        signal: handle.signal,
+        hooks: ledgerHooks(handle),
+        onBegin: () => input.quarantine.beginRestore(id),
+      })
+      await input.quarantine.endRestore(id)
+      return outcome
+    },
+  },
+}
+
+function quarantineIn({ quarantine, user }: ActionInput, id: string): Quarantine {
+  return quarantine.of({ id, user })
+}
+
+function quarantineIdIn({ request }: ActionInput): string {
+  const id = request['quarantine_id']
+  return typeof id === 'string' ? id : ''
+}
+
+/** The entry that a restore is about. */
+async function entryIn(input: ActionInput): Promise<RestorableEntry> {
+  return input.quarantine.open(quarantineIdIn(input))
 }
 
 function targetSnapshot({ request }: ActionInput): bigint {

@@ -19,6 +19,7 @@ import {
   type MaintenanceKind,
   type MaintenanceOptions,
 } from './maintenance-actions.ts'
+import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
 import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
 import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
@@ -31,6 +32,8 @@ export interface MaintenanceRequest {
   readonly table: string
   readonly dry_run?: boolean | undefined
   readonly plan_id?: string | undefined
+  /** What a restore puts back. */
+  readonly quarantine_id?: string
 }
 
 /** Response of every table operation (docs/api.md#table-operations). */
@@ -49,6 +52,7 @@ export interface MaintenanceServiceDeps {
   readonly operations: OperationService
   readonly tables: TableService
   readonly plans: PlanStore
+  readonly quarantine: QuarantineService
   /** Finds who depends on a table, so that nothing in use is removed. */
   readonly guard?: TableGuard
   readonly newId: IdSource
@@ -244,6 +248,8 @@ async function requestedInput(
     engine: ownedEngine(deps.engine, context.caller.user),
     identifier: parseIdentifier(table),
     ...guardOf(deps),
+    quarantine: deps.quarantine,
+    user: context.caller.user,
   }
   const given = options as MaintenanceOptions
   if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }

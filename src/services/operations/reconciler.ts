@@ -1,4 +1,3 @@
-import type { Catalog } from '../../catalog/catalog.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { reconcileOperation, type ReconcileResult } from '../../maintenance/recovery/reconcile.ts'
@@ -6,12 +5,14 @@ import type { OperationRecord } from '../../storage/stores/operations/operation-
 import type { OperationOutcome, OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { Logger } from '../logger.ts'
+import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService
   readonly operations: OperationStore
   readonly ledger: OperationLedger
+  readonly quarantine: QuarantineService
   /** Whether the process that ran it is alive; operations of a live process are left alone. */
   readonly isAlive: (instanceId: number) => Promise<boolean>
   readonly now: () => Date
@@ -43,19 +44,21 @@ type Settled = Omit<OperationOutcome, 'finishedAt'>
 
 async function settle(deps: ReconcilerDeps, operation: OperationRecord): Promise<Settled> {
   try {
-    return describeOutcome(await reconcile(deps.catalog.current(), operation))
+    return describeOutcome(await reconcile(deps, operation))
   } catch (error) {
     const reason = withoutPaths(error instanceof Error ? error.message : String(error))
     return unsettled(`the service stopped while it ran, and the table could not be read (${reason})`)
   }
 }
 
-function reconcile(catalog: Catalog, operation: OperationRecord): Promise<ReconcileResult> {
-  const { staged, cleanup } = operation
+function reconcile({ catalog, quarantine }: ReconcilerDeps, operation: OperationRecord): Promise<ReconcileResult> {
+  const { id, requestedBy, staged, cleanup, baseMetadataLocation } = operation
   return reconcileOperation({
-    catalog,
+    catalog: catalog.current(),
     identifier: parseIdentifier(operation.table),
-    operationId: operation.id,
+    operationId: id,
+    quarantine: quarantine.of({ id, user: requestedBy }),
+    ...(baseMetadataLocation === undefined ? {} : { baseMetadataLocation }),
     ...(staged === undefined ? {} : { staged }),
     ...(cleanup === undefined ? {} : { cleanup }),
   })

@@ -12,6 +12,7 @@ import { operationGroups } from './0011-operation-groups.ts'
 import { pipelineEvents } from './0012-pipeline-events.ts'
 import { receipts } from './0013-receipts.ts'
 import { alerts } from './0014-alerts.ts'
+import { quarantine } from './0015-quarantine.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [12, pipelineEvents],
   [13, receipts],
   [14, alerts],
+  [15, quarantine],
 ])

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { FakeS3, type S3Fault } from '../../support/network/fake-s3.ts'
 import { LONG } from '../../support/effort.ts'
@@ -12,6 +12,64 @@ const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
 const PART = 1000
 const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after']
+
+describe('many objects', () => {
+  let store: FakeS3
+  let io: S3FileIO
+  beforeEach(async () => {
+    store = await FakeS3.start('lake')
+    const { endpoint, credentials } = store
+    io = new S3FileIO({ endpoint, credentials, pathStyle: true, roots: ['s3://lake/'] })
+  })
+  afterEach(() => store.close())
+
+  function fill(count: number): string[] {
+    const locations = Array.from({ length: count }, (_, at) => `s3://lake/t/a&b <${at}>'"é.parquet`)
+    for (const location of locations) {
+      store.objects.set(location.slice('s3://'.length), { bytes: Buffer.from('x'), modifiedAt: new Date() })
+    }
+    store.objects.set('lake/t/other', { bytes: Buffer.from('x'), modifiedAt: new Date() })
+    return locations
+  }
+
+  it('are deleted a thousand at a time, and no other', async () => {
+    const locations = fill(2500)
+    expect(await io.deleteAll([...locations, 's3://lake/t/missing'])).toEqual([])
+    expect([...store.objects.keys()]).toEqual(['lake/t/other'])
+    expect(store.calls.filter((call) => call.startsWith('POST'))).toHaveLength(3)
+    expect(store.calls.filter((call) => call.startsWith('DELETE'))).toEqual([])
+    expect(await io.deleteAll([])).toEqual([])
+  })
+
+  it('that cannot be deleted are named; the others are gone', async () => {
+    const locations = fill(30)
+    store.undeletable = '<7>'
+    const failures = await io.deleteAll(locations)
+    expect(failures).toEqual([{ location: locations[7], reason: expect.stringContaining('AccessDenied') }])
+    expect(store.objects.size).toBe(2)
+  })
+
+  it('are deleted one by one where the store does not know another way', async () => {
+    const locations = fill(20)
+    store.knowsDeleteMany = false
+    expect(await io.deleteAll(locations)).toEqual([])
+    expect([...store.objects.keys()]).toEqual(['lake/t/other'])
+  })
+
+  it('are deleted, whatever happens to the first request', async () => {
+    for (const fault of ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body'] as const) {
+      const locations = fill(20)
+      let isFirst = true
+      store.fault = () => {
+        const now = isFirst ? fault : undefined
+        isFirst = false
+        return now
+      }
+      expect(await io.deleteAll(locations), fault).toEqual([])
+      expect([...store.objects.keys()], fault).toEqual(['lake/t/other'])
+    }
+  })
+})
 
 describe('an object store that misbehaves', LONG, () => {
   let store: FakeS3

@@ -7,7 +7,7 @@ import { figuresOf } from '../../../src/services/operations/receipt.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
 const TABLE = 'demo.events'
-const PRICES = { COST_PER_GB_MONTH: '0.5', COST_PER_1000_REQUESTS: '0.004', COST_CURRENCY: 'EUR' }
+const PRICES = { COST_PER_GB_MONTH: '0.5', COST_PER_1000_REQUESTS: '0.004', COST_CURRENCY: 'EUR', QUARANTINE_DAYS: '0' }
 
 describe('the receipt of an operation', () => {
   let service: TestService

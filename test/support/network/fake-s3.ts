@@ -48,6 +48,10 @@ export class FakeS3 {
   readonly calls: string[] = []
   /** Says what happens to a request; undefined: it is answered well. */
   fault: ((call: Call) => S3Fault | undefined) | undefined
+  /** Whether many objects can be deleted in one request. */
+  knowsDeleteMany = true
+  /** Objects with this in their key cannot be deleted. */
+  undeletable: string | undefined
   readonly #buckets: ReadonlySet<string>
   readonly #uploads = new Map<string, { readonly name: string; readonly parts: Map<number, Buffer> }>()
   readonly #server: Server
@@ -109,16 +113,35 @@ export class FakeS3 {
     if (!headers.authorization?.includes(`Credential=${this.credentials.accessKeyId}/`))
       return fail(403, 'AccessDenied')
     if (!this.#buckets.has(bucket)) return fail(404, 'NoSuchBucket')
+    if (method === 'POST' && query.has('delete')) return this.#deleteMany(bucket, call)
     if (key === '') return this.#list(bucket, query)
     const name = `${bucket}/${key}`
     if (query.has('uploads')) return this.#begin(name, call)
     if (query.has('uploadId')) return this.#upload(name, call)
     if (method === 'PUT') return this.#put(name, call.body, headers)
     if (method === 'DELETE') {
+      if (this.undeletable !== undefined && key.includes(this.undeletable)) return fail(403, 'AccessDenied')
       this.objects.delete(name)
       return { status: 204 }
     }
     return this.#get(name, headers.range)
+  }
+
+  /** Objects of which `undeletable` is a part of the key stay, with an error of their own. */
+  #deleteMany(bucket: string, { body, headers }: Call): Answer {
+    const isSigned = Object.keys(headers).some((name) => name === 'content-md5' || name.startsWith('x-amz-checksum-'))
+    if (!isSigned) return fail(400, 'InvalidRequest')
+    if (!this.knowsDeleteMany) return fail(501, 'NotImplemented')
+    const keys = [...body.toString().matchAll(/<Key>([^<]*)<\/Key>/g)].map(([, key = '']) => unescape(key))
+    if (keys.length > 1000) return fail(400, 'MalformedXML')
+    const results = keys.map((key) => {
+      if (this.undeletable !== undefined && key.includes(this.undeletable)) {
+        return `<Error><Key>${escape(key)}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>`
+      }
+      this.objects.delete(`${bucket}/${key}`)
+      return `<Deleted><Key>${escape(key)}</Key></Deleted>`
+    })
+    return xml(`<DeleteResult>${results.join('')}</DeleteResult>`)
   }
 
   #put(name: string, bytes: Buffer, headers: IncomingMessage['headers']): Answer {
@@ -226,6 +249,15 @@ function send(
 
 function etag(bytes: Buffer): string {
   return `"${createHash('md5').update(bytes).digest('hex')}"`
+}
+
+function unescape(text: string): string {
+  return text
+    .replaceAll('&quot;', '"')
+    .replaceAll('&apos;', "'")
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
 }
 
 function escape(text: string): string {

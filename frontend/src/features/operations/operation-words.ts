@@ -46,6 +46,8 @@ function effectOf({ operation: kind, result, request }: Operation): string {
       return effects.removeOrphans(count('deleted_files_count'))
     case 'rollback':
       return effects.rollback(count('undone_snapshots_count'))
+    case 'restore':
+      return effects.restore(count('restored_snapshots_count'), count('restored_files_count'))
     case 'add_column':
       return effects.addColumn(text('name'), text('type'))
     case 'rename_column':

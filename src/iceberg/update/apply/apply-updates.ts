@@ -4,6 +4,7 @@ import type { TableMetadata } from '../../metadata/metadata.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
 import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
+import { restoreSnapshots } from './restore-snapshots.ts'
 import { setSnapshotRef, tidySnapshotLog, upgradeFormatVersion } from './apply-snapshot-updates.ts'
 import {
   draftList,
@@ -79,6 +80,8 @@ function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
       return setSnapshotRef(draft, update['ref-name'], update)
     case 'remove-snapshots':
       return removeSnapshots(draft, update['snapshot-ids'])
+    case 'restore-snapshots':
+      return restoreSnapshots(draft, update)
     case 'remove-snapshot-ref':
       return removeSnapshotRef(draft, update['ref-name'])
     case 'remove-statistics':
