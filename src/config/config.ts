@@ -5,6 +5,7 @@ import { isTrustworthyUrl } from '../domain/network/trustworthy-url.ts'
 import { type AgentConfig, agentSettings } from './agent-config.ts'
 import { ConfigError } from './config-error.ts'
 import type { Env } from './env.ts'
+import { type MailConfig, mailSettings } from './mail-config.ts'
 import { type NotebookConfig, notebookSettings } from './notebook-config.ts'
 import {
   fromEnv,
@@ -57,6 +58,8 @@ export interface Config {
   readonly traces: { readonly endpoint: string; readonly serviceName: string } | undefined
   /** Whether webhooks may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
+  /** The mail server for alerts; undefined: none. */
+  readonly mail: MailConfig | undefined
   /** Whether users may not decide their own approval requests. */
   readonly approvalsForbidSelf: boolean
   readonly agent: AgentConfig
@@ -179,6 +182,7 @@ const configuration = fromEnv({
   prices,
   traces,
   webhookAllowPrivate: variable('WEBHOOK_ALLOW_PRIVATE', trueOrFalse),
+  mail: mailSettings,
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,
   notebooks: notebookSettings,

@@ -25,6 +25,7 @@ import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
 import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
 import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
 import { createHttpSender } from '../services/outbound/http-sender.ts'
+import { createSmtpSender } from '../services/outbound/smtp-sender.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
@@ -251,9 +252,10 @@ function openNotifications({ config, env, overrides }: ContextOptions, common: F
     retryDelaysMs: overrides?.webhookRetryDelaysMs,
   }
   const { state } = common
+  const mail = config.mail && createSmtpSender(config.mail)
   return {
     ...openWebhooks(state, parts),
-    ...openAlerts(state, { ...parts, secretOf: secretReader(env, config.configEnvAllow) }),
+    ...openAlerts(state, { ...parts, secretOf: secretReader(env, config.configEnvAllow), mail }),
   }
 }
 

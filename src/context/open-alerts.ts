@@ -5,6 +5,7 @@ import type { SecretOf } from '../services/alerts/channel-secrets.ts'
 import type { Logger } from '../services/logger.ts'
 import type { DeliveryLoop } from '../services/outbound/delivery-loop.ts'
 import type { SendMessage } from '../services/outbound/http-sender.ts'
+import type { SendMail } from '../services/outbound/smtp-sender.ts'
 import { isLocalName } from '../services/outbound/target-url.ts'
 import { newWebhookSecret } from '../services/webhooks/signature.ts'
 import { createAlertDeliveryStore } from '../storage/stores/alerts/alert-delivery-store.ts'
@@ -16,6 +17,7 @@ export interface AlertParts {
   readonly allowPrivate: boolean
   readonly secretOf: SecretOf
   readonly send: SendMessage
+  readonly mail: SendMail | undefined
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
@@ -26,7 +28,7 @@ export interface AlertParts {
 /** Creates the alert service, and the dispatcher, which sends notifications once it is started. */
 export function openAlerts(
   state: State,
-  { allowPrivate, secretOf, send, randomBytes, ...parts }: AlertParts,
+  { allowPrivate, secretOf, send, mail, randomBytes, ...parts }: AlertParts,
 ): { readonly alerts: AlertService; readonly alertDispatcher: DeliveryLoop } {
   const { db } = state
   const deps = {
@@ -39,8 +41,9 @@ export function openAlerts(
       secretOf,
       isAllowedHost: (host: string) => allowPrivate || !isLocalName(host),
       newSigningSecret: () => newWebhookSecret(randomBytes),
+      canMail: mail !== undefined,
     },
-    tools: { send, now: parts.now },
+    tools: { send, mail, now: parts.now },
   }
   return { alerts: createAlertService(deps), alertDispatcher: createAlertDispatcher(deps) }
 }

@@ -55,6 +55,7 @@ export const alertChannel = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('slack'), url: secretUrl }),
   z.strictObject({ type: z.literal('teams'), url: secretUrl }),
   pagerdutyChannel,
+  z.strictObject({ type: z.literal('email'), to: z.array(z.email().max(254)).min(1).max(20) }),
 ])
 
 export type AlertChannel = z.output<typeof alertChannel>

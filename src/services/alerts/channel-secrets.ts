@@ -14,6 +14,8 @@ export interface ChannelRules {
   /** Whether the host in a URL is allowed; names are resolved only when something is sent. */
   readonly isAllowedHost: (host: string) => boolean
   readonly newSigningSecret: () => string
+  /** Whether the installation has a mail server. */
+  readonly canMail: boolean
 }
 
 /** A channel to store. */
@@ -31,6 +33,7 @@ const SECRETS: Readonly<Record<AlertChannel['type'], readonly string[]>> = {
   slack: ['url'],
   teams: ['url'],
   pagerduty: ['routing_key'],
+  email: [],
 }
 
 /**
@@ -45,6 +48,7 @@ export function settleChannel(
   const same = stored?.type === asked.type ? stored : undefined
   const kept = withSecrets(asked, (path, value) => (value === REDACTED ? keptValue(path, same) : value))
   requireSameAddress(asked, same)
+  if (asked.type === 'email' && !rules.canMail) refuse('type', 'SMTP_URL and SMTP_FROM of the service are not set')
   const [problem] = problemsOf(kept, rules)
   if (problem) refuse(problem.path, problem.message)
   if (kept.type !== 'webhook' || kept.secret !== undefined) return { channel: kept, newSecret: undefined }
@@ -83,6 +87,7 @@ export function resolveSecrets(channel: AlertChannel, { secretOf, isAllowedHost 
 
 /** Where a channel sends to, without what is secret. */
 export function destinationOf(channel: AlertChannel): string {
+  if (channel.type === 'email') return channel.to.join(', ')
   if (channel.type === 'pagerduty') return URL.parse(channel.url ?? '')?.host ?? 'events.pagerduty.com'
   return URL.parse(channel.url)?.host || channel.url
 }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type FakeReceiver, startFakeReceiver } from '../../support/network/fake-receiver.ts'
+import { type MailServer, startMailServer } from '../../support/network/mail-server.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
 import { pagerdutyRules, slackRules, TEAMS_MAX_BYTES, teamsRules, webhookRules } from './payload-rules.ts'
@@ -56,9 +57,14 @@ function lineOf(body: object, label: string): string {
 
 describe('each channel', () => {
   let lab: AlertLab
+  let mail: MailServer
   const receivers = new Map<string, FakeReceiver>()
   beforeAll(async () => {
-    lab = await openAlertLab()
+    mail = await startMailServer({ disabledCommands: ['STARTTLS'] })
+    const from = { SMTP_FROM: 'lockhouse@example.com' }
+    lab = await openAlertLab({ SMTP_URL: `smtp://127.0.0.1:${mail.port}?tls=none`, ...from })
+    const channel = { type: 'email', to: ['ops@example.com'] }
+    await lab.create({ name: 'email', events: [...TYPES], channel })
     for (const type of ['webhook', 'slack', 'teams', 'pagerduty']) {
       const receiver = await startFakeReceiver()
       receivers.set(type, receiver)
@@ -67,10 +73,12 @@ describe('each channel', () => {
     }
     await lab.happen(...EVENTS, HOSTILE)
     for (const receiver of receivers.values()) await receiver.until(EVENTS.length + 1)
+    await mail.until(EVENTS.length + 1)
     await sleep(300)
   })
   afterAll(async () => {
     await lab.close()
+    await mail.close()
     for (const receiver of receivers.values()) await receiver.close()
   })
 
@@ -86,6 +94,13 @@ describe('each channel', () => {
       expect(new Set(received(type).map(({ headers }) => headers['webhook-id'])).size).toBe(messages.length)
     },
   )
+
+  it('email gets each event type once', () => {
+    const types = mail.received.map(({ source }) => /^Event: ([a-z_.]+)$/m.exec(source)?.[1])
+    expect(types.sort()).toEqual([...TYPES, 'operation.failed'].sort())
+    const ids = mail.received.map(({ source }) => /^Message-ID: <dlv-\w+@example\.com>$/m.exec(source)?.[0])
+    expect(new Set(ids).size).toBe(types.length)
+  })
 
   it('teams gets messages within its limit, and no links from names', () => {
     for (const { body } of received('teams')) {

@@ -1,5 +1,6 @@
 import type { AlertChannel } from '../../../schemas/alerts.ts'
 import type { Reply, SendMessage } from '../../outbound/http-sender.ts'
+import type { SendMail } from '../../outbound/smtp-sender.ts'
 import type { Notification } from '../notification.ts'
 
 /** A channel's settings of one type. */
@@ -8,6 +9,8 @@ export type ChannelOf<Type extends AlertChannel['type']> = Extract<AlertChannel,
 /** What channels send with. */
 export interface ChannelTools {
   readonly send: SendMessage
+  /** Undefined: the installation has no mail server. */
+  readonly mail: SendMail | undefined
   readonly now: () => Date
 }
 

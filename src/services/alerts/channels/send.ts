@@ -1,6 +1,7 @@
 import type { AlertChannel } from '../../../schemas/alerts.ts'
 import type { Reply } from '../../outbound/http-sender.ts'
 import type { ChannelTools, Dispatch } from './channel.ts'
+import { sendByMail } from './email.ts'
 import { sendToPagerDuty } from './pagerduty.ts'
 import { sendToSlack } from './slack.ts'
 import { sendToTeams } from './teams.ts'
@@ -17,5 +18,7 @@ export function sendThrough(tools: ChannelTools, channel: AlertChannel, dispatch
       return sendToTeams(tools, channel, dispatch)
     case 'pagerduty':
       return sendToPagerDuty(tools, channel, dispatch)
+    case 'email':
+      return sendByMail(tools, channel, dispatch)
   }
 }
