@@ -8,6 +8,7 @@ import { operationsNav, operationsRoutes } from './features/operations/routes.ts
 import { overviewNav, overviewRoutes } from './features/overview/routes.tsx'
 import { policiesNav, policiesRoutes } from './features/policies/routes.tsx'
 import { pipelinesNav, pipelinesRoutes } from './features/pipelines/routes.tsx'
+import { quarantineNav, quarantineRoutes } from './features/quarantine/routes.tsx'
 import { settingsNav, settingsRoutes } from './features/settings/routes.tsx'
 import { tablesNav, tablesRoutes } from './features/tables/routes.tsx'
 import { AppLayout } from './layout/app-layout.tsx'
@@ -23,6 +24,7 @@ const NAV = [
   ...notebooksNav,
   ...policiesNav,
   ...operationsNav,
+  ...quarantineNav,
   ...pipelinesNav,
   ...designerNav,
   ...environmentsNav,
@@ -63,6 +65,7 @@ const routeTree = rootRoute.addChildren([
   ...notebooksRoutes(rootRoute),
   ...policiesRoutes(rootRoute),
   ...operationsRoutes(rootRoute),
+  ...quarantineRoutes(rootRoute),
   ...settingsRoutes(rootRoute),
 ])
 

@@ -17,6 +17,7 @@ import type * as notebooks from '../../../src/schemas/notebooks.ts'
 import type * as operations from '../../../src/schemas/tables/operations.ts'
 import type * as pipelines from '../../../src/schemas/pipelines.ts'
 import type * as policies from '../../../src/schemas/policies.ts'
+import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
 import type * as webhooks from '../../../src/schemas/webhooks.ts'
@@ -70,6 +71,9 @@ export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
 
+export type QuarantineEntry = quarantine.QuarantineEntry
+export type QuarantineList = z.infer<typeof quarantine.quarantineList>
+export type QuarantinePurged = quarantine.QuarantinePurged
 export type PolicyRequest = policies.PolicyRequest
 export type Policy = policies.PolicyView
 export type PolicyList = z.infer<typeof policies.policyList>

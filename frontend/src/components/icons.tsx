@@ -3,6 +3,7 @@ import {
   IconActivity,
   IconAdjustmentsHorizontal,
   IconAlertTriangle,
+  IconArchive,
   IconArrowBackUp,
   IconArrowDown,
   IconArrowForwardUp,
@@ -68,6 +69,7 @@ export const AgentIcon = pageIcon(IconMessageDots)
 export const NotebookIcon = pageIcon(IconNotebook)
 export const PolicyIcon = pageIcon(IconCalendarTime)
 export const OperationsIcon = pageIcon(IconListDetails)
+export const QuarantineIcon = pageIcon(IconArchive)
 export const AuditIcon = pageIcon(IconFileText)
 export const SettingsIcon = pageIcon(IconAdjustmentsHorizontal)
 export const CatalogIcon = pageIcon(IconDatabase)

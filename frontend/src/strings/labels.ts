@@ -7,6 +7,7 @@ export const labels = {
   notebooks: 'Notebook',
   policies: 'Policies',
   operations: 'Operations',
+  quarantine: 'Quarantine',
   audit: 'Audit log',
   settings: 'Settings',
 } as const

@@ -17,6 +17,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['table-history', () => '/tables/demo.orders?tab=history', 'Became current'],
   ['table-properties', () => '/tables/demo.orders?tab=properties', 'Value'],
   ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
+  ['quarantine', () => '/quarantine', 'They can be restored until they are deleted'],
   ['policies', () => '/policies', 'nightly'],
   ['policy', ({ policy }) => `/policies/${policy}`, 'Would run'],
   ['policy-edit', ({ policy }) => `/policies/${policy}/edit`, 'Due when any of these is true'],

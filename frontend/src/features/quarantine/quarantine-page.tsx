@@ -1,0 +1,162 @@
+import { Button, NativeSelect } from '@mantine/core'
+import { useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useLiveEvents } from '../../api/live-events.ts'
+import type { QuarantineEntry } from '../../api/types.ts'
+import { Page } from '../../components/page.tsx'
+import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
+import { StatusDot, type StatusTone } from '../../components/status/status-dot.tsx'
+import type { ColumnSpec } from '../../components/table/columns.ts'
+import { DataTable } from '../../components/table/data-table.tsx'
+import { formatBytes, formatCount } from '../../components/text/units.ts'
+import { quarantine as words } from '../../strings/quarantine.ts'
+import { RelativeTime } from '../../time/relative-time.tsx'
+import { useSearchParams } from '../../use-search-params.ts'
+import { QUARANTINE_KEY, quarantineQuery, type QuarantineSearch } from './api.ts'
+import { EntryActions } from './entry-actions.tsx'
+import classes from './quarantine.module.css'
+
+const STATES = Object.keys(words.states) as readonly QuarantineEntry['state'][]
+
+const TONES: Readonly<Record<QuarantineEntry['state'], StatusTone>> = {
+  held: 'ok',
+  restoring: 'active',
+  restored: 'idle',
+  purging: 'active',
+  purged: 'idle',
+}
+
+/** Files that expiry and orphan removal took away, newest first; the filters are in the URL. */
+export function QuarantinePage() {
+  const client = useQueryClient()
+  useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: [...QUARANTINE_KEY, 'list'] }))
+  const [{ table, state }, changeSearch] = useSearchParams()
+  const known = STATES.find((each) => each === state)
+  const clear = (): void => changeSearch({ table: undefined, state: undefined })
+  return (
+    <Page
+      title={words.title}
+      lead={words.lead}
+      fill
+      actions={
+        <NativeSelect
+          aria-label={words.filter}
+          data={[
+            { value: '', label: words.anyState },
+            ...STATES.map((value) => ({ value, label: words.states[value] })),
+          ]}
+          value={known ?? ''}
+          onChange={({ currentTarget }) => changeSearch({ state: currentTarget.value || undefined })}
+        />
+      }
+    >
+      <EntryList search={{ table, state: known }} onClear={table || state ? clear : undefined} />
+    </Page>
+  )
+}
+
+interface EntryListProps {
+  readonly search: QuarantineSearch
+  readonly onClear: (() => void) | undefined
+}
+
+function EntryList({ search, onClear }: EntryListProps) {
+  const list = useInfiniteQuery(quarantineQuery(search))
+  const rows = useMemo(() => list.data?.pages.flatMap(({ entries }) => entries) ?? [], [list.data])
+  if (list.isError && !list.data) return <ErrorState error={list.error} onRetry={() => void list.refetch()} />
+  if (list.isPending) return <Loading />
+  if (rows.length === 0) {
+    const action = onClear && (
+      <Button variant="default" onClick={onClear}>
+        {words.clear}
+      </Button>
+    )
+    return (
+      <Empty title={words.empty.title} detail={onClear ? words.empty.filteredText : words.empty.text} action={action} />
+    )
+  }
+  return (
+    <>
+      <DataTable label={words.label} rows={rows} rowKey={({ id }) => id} columns={COLUMNS} phoneRowHeight={52} />
+      {list.hasNextPage && (
+        <div className={classes.more}>
+          <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
+            {words.more}
+          </Button>
+        </div>
+      )}
+    </>
+  )
+}
+
+const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
+  {
+    id: 'table',
+    header: words.columns.table,
+    width: 'minmax(110px, 2fr)',
+    cell: ({ table, reason }) => (
+      <span>
+        <Link to="/tables/$table" params={{ table }}>
+          {table}
+        </Link>
+        <span className={classes.reason}>{words.reasons[reason]}</span>
+      </span>
+    ),
+  },
+  {
+    id: 'reason',
+    header: words.columns.reason,
+    width: 'minmax(120px, 1fr)',
+    hideOnPhone: true,
+    cell: ({ reason, operation_id: id, requested_by: who }) => (
+      <Link to="/operations/$id" params={{ id }} title={who}>
+        {words.reasons[reason]}
+      </Link>
+    ),
+  },
+  {
+    id: 'state',
+    header: words.columns.state,
+    width: '104px',
+    hideOnPhone: true,
+    cell: ({ state, problem }) => (
+      <span title={problem ?? undefined}>
+        <StatusDot tone={problem === null ? TONES[state] : 'warn'} label={words.states[state]} />
+      </span>
+    ),
+  },
+  figure('snapshots', ({ snapshots_count: count }) => formatCount(count)),
+  figure('files', ({ files_count: count }) => formatCount(count)),
+  figure('bytes', ({ bytes }) => formatBytes(bytes)),
+  {
+    id: 'until',
+    header: words.columns.until,
+    width: '116px',
+    align: 'end',
+    hideOnPhone: true,
+    cell: ({ held_until: until, settled_at: settled }) => (settled === null ? <RelativeTime at={until} /> : <span />),
+  },
+  {
+    id: 'actions',
+    header: words.columns.actions,
+    headerHidden: true,
+    width: '200px',
+    align: 'end',
+    cell: (entry) => <EntryActions entry={entry} />,
+  },
+]
+
+function figure(
+  id: 'snapshots' | 'files' | 'bytes',
+  text: (entry: QuarantineEntry) => string,
+): ColumnSpec<QuarantineEntry> {
+  return {
+    id,
+    header: words.columns[id],
+    width: '88px',
+    align: 'end',
+    hideOnPhone: true,
+    cell: (entry) => <span>{text(entry)}</span>,
+  }
+}
