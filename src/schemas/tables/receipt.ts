@@ -12,7 +12,7 @@ export const receiptFigures = z.object({
   }),
   storage_freed_bytes: z.int().nullable().meta({
     description:
-      'Bytes that are no longer stored; below 0 for a compaction, whose old files stay until snapshots expire',
+      'Bytes that are no longer stored; below 0 for a compaction, whose old files stay until snapshots expire. Files in quarantine count as freed',
   }),
   bytes_rewritten: bytes.nullable(),
 })

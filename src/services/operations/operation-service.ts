@@ -3,7 +3,10 @@ import { isPolicyUser } from '../../domain/policies/policy.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
+import { backOffMs } from '../../iceberg/back-off.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { sleep } from '../../iceberg/sleep.ts'
+import { DatabaseError } from '../../storage/database-error.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type {
   OperationDetails,
@@ -197,7 +200,7 @@ async function runToOutcome<T extends StoredJson>(
     const finishedAt = deps.now()
     const durationMs = finishedAt.getTime() - startedAt.getTime()
     const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
-    await deps.ledger.finish(handle.id, full, work.context)
+    await finishSurely(deps, handle.id, { outcome: full, context: work.context })
   }
   const fail = async (error: unknown): Promise<unknown> => {
     const { kind, table, context } = work
@@ -229,6 +232,29 @@ async function runToOutcome<T extends StoredJson>(
   // When this fails, the work is done but unsettled: the next start settles it.
   await finish({ ...details, state: 'succeeded', result })
   return result
+}
+
+/** Waits between attempts to write an outcome, after which the next start of the service settles the operation. */
+const FINISH_BACK_OFF = { firstMs: 200, maxMs: 5000 }
+const FINISH_ATTEMPTS = 6
+
+/** Writes an outcome, also when the database ends the connection: nobody else ends the operation of a running process. */
+async function finishSurely(
+  { ledger, log }: OperationServiceDeps,
+  id: string,
+  { outcome, context }: { readonly outcome: OperationOutcome; readonly context: RequestContext },
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await ledger.finish(id, outcome, context) // does nothing when an attempt before this one has succeeded
+      return
+    } catch (error) {
+      const isPassing = error instanceof DatabaseError && (error.code === 'CANNOT_OPEN' || error.code === 'BUSY')
+      if (!isPassing || attempt >= FINISH_ATTEMPTS) throw error
+      log.warn('the outcome of an operation was not written; trying again', { operation_id: id, error })
+      await sleep(backOffMs(FINISH_BACK_OFF, attempt))
+    }
+  }
 }
 
 interface OwnHandle extends OperationHandle {

@@ -5,7 +5,7 @@ import { runService } from '../../../src/server/run-service.ts'
 
 /*
  * The service as `src/main.ts` runs it, with shorter waits between attempts, so that a rollout takes a second and not ten.
- * `FAULTS_LEASE_MS` is how long a lease is valid, of pipelines and rollouts; default: as in production.
+ * `FAULTS_LEASE_MS` is how long a lease is valid, of pipelines, rollouts and tables; default: 10 s.
  */
 const env = readEnv()
 const leaseMs = Number(process.env['FAULTS_LEASE_MS'] ?? 10_000)
@@ -15,6 +15,8 @@ await runService({
   runtime: await detectRuntime(),
   overrides: {
     streaming: { backoff: { firstMs: 100, maxMs: 400 }, lease: { ms: leaseMs, tickMs: 250 } },
+    tableLocks: { leaseMs, renewMs: 250, pollMs: 50 },
+    fleet: { index: { pollMs: 100 }, policyTickMs: 200 },
     deployments: { pollMs: 20, lease: { ms: leaseMs, tickMs: 100 } },
   },
 })
