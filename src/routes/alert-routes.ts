@@ -21,6 +21,15 @@ interface AlertRouteDeps {
 const ALL = '/api/alerts'
 const ONE = '/api/alerts/{alert_id}'
 
+const PLACE = { alert_id: '/id' }
+const LINKS = {
+  getAlert: PLACE,
+  updateAlert: PLACE,
+  deleteAlert: PLACE,
+  silenceAlert: PLACE,
+  listAlertDeliveries: PLACE,
+}
+
 /** Alert rules: who is told of which events (docs/api.md#alerts). */
 export function alertRoutes(deps: AlertRouteDeps): Route[] {
   return [...readRoutes(deps), ...changeRoutes(deps), ...actionRoutes(deps)]
@@ -77,7 +86,7 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       minRole: 'LeadDataEngineer',
       body: alertRequest,
       refuses: [409, 422],
-      responses: { 201: { description: 'The alert', schema: changedAlert } },
+      responses: { 201: { description: 'The alert', schema: changedAlert, links: LINKS } },
     }).handle(async (input) => {
       const { value, tag } = await alerts.create(input.body, requestContext(input))
       return { status: 201, body: value, headers: { ...entityTag(tag), 'Cache-Control': 'no-store' } }

@@ -19,7 +19,11 @@ const duration = z
 const SECRET = 'Only shown as `***`, which keeps the stored one; or `env:NAME`'
 
 /** An address that may be a secret, because whoever knows it can send there. */
-const secretUrl = z.string().min(1).max(2000).meta({ description: SECRET })
+const secretUrl = z
+  .string()
+  .min(1)
+  .max(2000)
+  .meta({ description: SECRET, example: 'https://hooks.example.com/lockhouse' })
 
 const webhookChannel = z.strictObject({
   type: z.literal('webhook'),

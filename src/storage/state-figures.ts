@@ -1,6 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 
 import type { PipelineProgress } from '../schemas/pipelines.ts'
+import type { AlertDeliveriesTable } from './fleet-schema.ts'
 import { fromColumn } from './json-column.ts'
 import type { PipelineState, StateTables, WebhookDeliveriesTable } from './schema.ts'
 
@@ -10,6 +11,7 @@ export interface StateFigures {
   readonly pipelines: ReadonlyMap<PipelineState, number>
   readonly lag: LagFigures
   readonly deliveries: ReadonlyMap<WebhookDeliveriesTable['state'], number>
+  readonly alertDeliveries: ReadonlyMap<AlertDeliveriesTable['state'], number>
   readonly lastEvent: number
   readonly auditEntries: number
 }
@@ -44,6 +46,11 @@ export async function readStateFigures(db: Kysely<StateTables>, nowMs: number): 
     .select((select) => ['state', select.fn.countAll<number>().as('count')])
     .groupBy('state')
     .execute()
+  const notifications = await db
+    .selectFrom('alert_deliveries')
+    .select((select) => ['state', select.fn.countAll<number>().as('count')])
+    .groupBy('state')
+    .execute()
   const event = await db.selectFrom('events').select('seq').orderBy('seq', 'desc').limit(1).executeTakeFirst()
   const audit = await db.selectFrom('audit_head').select('seq').where('id', '=', 1).executeTakeFirst()
   return {
@@ -51,6 +58,7 @@ export async function readStateFigures(db: Kysely<StateTables>, nowMs: number): 
     pipelines: new Map(pipelines.map(({ state, count }) => [state, count])),
     lag: await readLag(db, nowMs),
     deliveries: new Map(deliveries.map(({ state, count }) => [state, count])),
+    alertDeliveries: new Map(notifications.map(({ state, count }) => [state, count])),
     lastEvent: event?.seq ?? 0,
     auditEntries: audit?.seq ?? 0,
   }

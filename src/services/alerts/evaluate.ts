@@ -4,6 +4,7 @@ import { createAlertDeliveryStore } from '../../storage/stores/alerts/alert-deli
 import { type AlertRecord, createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
 import { type ConditionStore, createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
 import { createEventStore } from '../../storage/stores/event-store.ts'
+import type { AlertConditionsTable } from '../../storage/fleet-schema.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import { type EventView, toEventView } from '../events/event-feed.ts'
 import { type ConditionChange, conditionChange, matchesAlert, objectOf } from './conditions.ts'
@@ -40,7 +41,7 @@ interface Notice {
  */
 export async function applyEvents(deps: EvaluationDeps, tx: Tx, events: readonly EventView[]): Promise<void> {
   const alerts = await createAlertStore(tx).list()
-  const evaluation = new Evaluation(deps, tx)
+  const evaluation = await Evaluation.over(deps, tx)
   for (const event of events) {
     for (const alert of alerts) if (alert.sinceSeq < event.seq) await evaluation.apply(alert, event)
   }
@@ -50,14 +51,14 @@ export async function applyEvents(deps: EvaluationDeps, tx: Tx, events: readonly
 
 /** Notifies of the waiting conditions that are due; in a transaction as {@link applyEvents}. */
 export async function applyDue(deps: EvaluationDeps, tx: Tx): Promise<void> {
-  const evaluation = new Evaluation(deps, tx)
+  const evaluation = await Evaluation.over(deps, tx)
   const conditions = createConditionStore(tx)
   for (const { alert_id: id, condition_key: key, event_seq: seq } of await conditions.due(deps.now().getTime())) {
     const alert = await createAlertStore(tx).find(id)
     const event = await createEventStore(tx).find(seq)
     if (alert !== undefined && event !== undefined && matchesAlert(alert.settings, toEventView(event))) {
       await evaluation.fallDue(alert, toEventView(event), key)
-    } else await conditions.remove(id, key) // the alert was changed meanwhile
+    } else await evaluation.end(id, key) // the alert was changed meanwhile
   }
 }
 
@@ -65,11 +66,18 @@ class Evaluation {
   readonly #deps: EvaluationDeps
   readonly #tx: Tx
   readonly #conditions: ConditionStore
+  /** All stored conditions: most events concern none, and must cost no query. */
+  readonly #known: Map<string, AlertConditionsTable>
 
-  constructor(deps: EvaluationDeps, tx: Tx) {
+  private constructor(deps: EvaluationDeps, tx: Tx, known: readonly AlertConditionsTable[]) {
     this.#deps = deps
     this.#tx = tx
     this.#conditions = createConditionStore(tx)
+    this.#known = new Map(known.map((condition) => [keyOf(condition.alert_id, condition.condition_key), condition]))
+  }
+
+  static async over(deps: EvaluationDeps, tx: Tx): Promise<Evaluation> {
+    return new Evaluation(deps, tx, await createConditionStore(tx).list())
   }
 
   async apply(alert: AlertRecord, event: EventView): Promise<void> {
@@ -91,12 +99,12 @@ class Evaluation {
   async #open(alert: AlertRecord, event: EventView, key: string): Promise<void> {
     const isSent = await this.#notify({ alert, event, nowMs: this.#deps.now().getTime() }, trigger(key))
     const state = isSent ? 'open' : 'unsent'
-    await this.#conditions.save({ alert_id: alert.id, condition_key: key, event_seq: event.seq, state, due_ms: 0 })
+    await this.#save({ alert_id: alert.id, condition_key: key, event_seq: event.seq, state, due_ms: 0 })
   }
 
   /** A condition begins: it is notified at once, or waits for `for` or for the end of the cooldown. */
   async #begin({ alert, event, nowMs }: Look, { key }: ConditionChange): Promise<void> {
-    const known = await this.#conditions.find(alert.id, key)
+    const known = this.#known.get(keyOf(alert.id, key))
     const lastsFromMs = Date.parse(event.at) + durationMs(alert.settings.for)
     const dueMs =
       known?.state === 'waiting' ? known.due_ms : Math.max(lastsFromMs, await this.#cooldownEndMs(alert, event))
@@ -105,7 +113,7 @@ class Evaluation {
   }
 
   async #wait({ alert, event, key, dueMs }: Waiting): Promise<void> {
-    await this.#conditions.save({
+    await this.#save({
       alert_id: alert.id,
       condition_key: key,
       event_seq: event.seq,
@@ -114,11 +122,22 @@ class Evaluation {
     })
   }
 
+  async #save(condition: AlertConditionsTable): Promise<void> {
+    this.#known.set(keyOf(condition.alert_id, condition.condition_key), condition)
+    await this.#conditions.save(condition)
+  }
+
+  /** Forgets a condition. */
+  async end(alertId: string, key: string): Promise<void> {
+    this.#known.delete(keyOf(alertId, key))
+    await this.#conditions.remove(alertId, key)
+  }
+
   /** A condition ends: it is told where an incident was opened, and where the event is wanted for itself. */
   async #close(look: Look, { key }: ConditionChange, isWanted: boolean): Promise<void> {
     const { alert } = look
-    const known = await this.#conditions.find(alert.id, key)
-    if (known !== undefined) await this.#conditions.remove(alert.id, key)
+    const known = this.#known.get(keyOf(alert.id, key))
+    if (known !== undefined) await this.end(alert.id, key)
     if (known?.state === 'waiting') return this.#forget(look)
     const resolve: Notice = { kind: 'resolve', conditionKey: key }
     if (!hasIncidents(alert)) {
@@ -183,6 +202,10 @@ class Evaluation {
     const cooldown = await this.#conditions.cooldown(id, objectOf(event))
     return cooldown === undefined ? 0 : cooldown.notifiedMs + durationMs(settings.cooldown)
   }
+}
+
+function keyOf(alertId: string, key: string): string {
+  return `${alertId} ${key}`
 }
 
 function trigger(conditionKey: string): Notice {

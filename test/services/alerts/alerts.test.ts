@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { isSigned } from '../../support/network/fake-receiver.ts'
+import { isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
@@ -218,6 +218,21 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect((await lab.service.call('DELETE', `/api/alerts/${id}`, tag)).status).toBe(412)
     expect((await lab.service.call('DELETE', `/api/alerts/${id}`)).status).toBe(204)
     expect((await lab.service.get(`/api/alerts/${id}/deliveries`)).status).toBe(404)
+  })
+
+  it('whose receiver does not answer delay no other alert, and no stop of the service', async () => {
+    const silent = await startFakeReceiver()
+    silent.replies = Array.from({ length: 20 }, () => 'hang')
+    const channel = { type: 'webhook', url: silent.url }
+    const stuck = await lab.create({ name: 'stuck', events: ['table.*'], channel })
+    const id = await lab.create({ events: ['table.*'] })
+    await lab.happen(...['s.a', 's.b', 's.c', 's.d', 's.e'].map((name) => table('table.unhealthy', name)))
+    expect((await lab.settled(id, 5)).every(({ state }) => state === 'delivered')).toBe(true)
+    expect(silent.received.length).toBeLessThanOrEqual(2)
+    await lab.service.restart()
+    const states = (await lab.deliveries(stuck)).map(({ state }) => state)
+    expect(states).toEqual(Array.from({ length: 5 }, () => 'pending'))
+    await silent.close()
   })
 
   it('keep one condition for each object, and forget it when it ends', async () => {

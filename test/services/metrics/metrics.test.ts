@@ -90,6 +90,7 @@ for (const kind of stateKinds) {
       expect(seen.get('lockhouse_audit_last_sequence')).toBe(entries[0].seq)
       expect(seen.get('lockhouse_event_last_sequence')).toBeGreaterThanOrEqual(events.last_seq)
       expect(seen.get('lockhouse_webhook_deliveries{state="pending"}')).toBe(0)
+      expect(seen.get('lockhouse_alert_deliveries{state="failed"}')).toBe(0)
     })
 
     it('opens to METRICS_TOKEN, which opens nothing else, and to any token of the service', async () => {

@@ -11,7 +11,8 @@ export interface Cooldown {
 
 /** What alerts remember of conditions and objects. */
 export interface ConditionStore {
-  find(alertId: string, key: string): Promise<AlertConditionsTable | undefined>
+  /** All of them. */
+  list(): Promise<readonly AlertConditionsTable[]>
   save(condition: AlertConditionsTable): Promise<void>
   remove(alertId: string, key: string): Promise<void>
   /** Waiting conditions that are due. */
@@ -32,7 +33,7 @@ export function createConditionStore(db: Kysely<StateTables>): ConditionStore {
 function conditions(db: Kysely<StateTables>): Omit<ConditionStore, 'cooldown' | 'saveCooldown'> {
   const all = () => db.selectFrom('alert_conditions').selectAll()
   return {
-    find: (alertId, key) => all().where('alert_id', '=', alertId).where('condition_key', '=', key).executeTakeFirst(),
+    list: () => all().execute(),
     async save(condition) {
       const { event_seq, state, due_ms } = condition
       await db
