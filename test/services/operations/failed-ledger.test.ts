@@ -1,4 +1,5 @@
-import { expect, it } from 'vitest'
+import { Kysely, sql } from 'kysely'
+import { describe, expect, it } from 'vitest'
 import { createAuditRecorder } from '../../../src/services/audit/audit-service.ts'
 import { createEventWriter } from '../../../src/services/events/event-log.ts'
 import { createLogger } from '../../../src/services/logger.ts'
@@ -8,7 +9,13 @@ import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
 import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
 import { createTransactions } from '../../../src/storage/transactions.ts'
-import { describeDatabases } from '../../storage/open.ts'
+import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
+import { openStateDatabase } from '../../../src/storage/state-database.ts'
+import { describeDatabases, postgresPlace, postgresServer } from '../../storage/open.ts'
+import { until } from '../../support/waiting.ts'
+
+/** The lock under which all writing transactions run (src/storage/transactions.ts). */
+const WRITE_LOCK = 7_281_114
 
 describeDatabases('an operation that fails while the ledger cannot be written', (databases) => {
   it('has its reason in the log', async () => {
@@ -38,5 +45,55 @@ describeDatabases('an operation that fails while the ledger cannot be written', 
     await expect(done).rejects.toThrow()
     const failure = lines.map((line) => JSON.parse(line)).find(({ message }) => message === 'operation failed')
     expect(failure).toMatchObject({ operation_id: 'op-1', request_id: 'req-1', error: { message: 'the disk is full' } })
+  })
+})
+
+describe.skipIf(postgresServer === undefined)('an operation whose connection to the ledger breaks', () => {
+  it('ends in the ledger all the same, once', async () => {
+    const { place, remove } = await postgresPlace()
+    const db = await openStateDatabase(postgresDialect(place))
+    const administrator = new Kysely<Record<string, never>>({ dialect: postgresDialect(place) })
+    const now = () => new Date()
+    const { inTransaction } = createTransactions(db)
+    const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), now)
+    const events = createEventWriter(createEventStore(db), now)
+    const operations = createOperationStore(db)
+    const service = createOperationService({
+      operations,
+      ledger: createOperationLedger({ inTransaction, audit, events, instanceId: 1 }),
+      newId: () => 'op-1',
+      now,
+      log: createLogger('silent', () => undefined),
+    })
+    let terminated: Promise<unknown> = Promise.resolve()
+    const { done } = await service.start({
+      kind: 'compact',
+      table: 's.events',
+      context: { caller: { user: 'ada', role: 'DataEngineer', via: 'token' }, requestId: 'req-1' },
+      request: {},
+      async run() {
+        const locked = Promise.withResolvers<void>()
+        terminated = administrator.transaction().execute(async (tx) => {
+          await sql`select pg_advisory_xact_lock(${sql.lit(WRITE_LOCK)})`.execute(tx)
+          locked.resolve()
+          // ends the connection that waits to write the outcome
+          await until(async () => {
+            const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
+              where datname = current_database() and wait_event = 'advisory'`.execute(tx)
+            return rows.length > 0
+          }, 'a waiting transaction')
+        })
+        await locked.promise
+        return { result: { rows: 1 }, details: {} }
+      },
+    })
+    expect(await done).toEqual({ rows: 1 })
+    await terminated
+    expect(await operations.find('op-1')).toMatchObject({ state: 'succeeded', result: { rows: 1 } })
+    const finished = await db.selectFrom('events').select('type').where('type', '=', 'operation.finished').execute()
+    expect(finished).toHaveLength(1)
+    await administrator.destroy()
+    await db.destroy()
+    await remove()
   })
 })
