@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
+import { LONG } from '../../support/effort.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 import { type AlertLab, type Happening, openAlertLab } from './alert-lab.ts'
@@ -96,22 +97,26 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(lab.receiver.received).toHaveLength(1)
   })
 
-  it('with `cooldown` tell of an object once in that time, and of the number held back in the next one', async () => {
-    await lab.create({ events: ['operation.failed'], cooldown: '3 seconds' })
-    const failed = (name: string, id: string): Happening => ({
-      type: 'operation.failed',
-      objectType: 'operation',
-      objectId: id,
-      data: { table: name },
-    })
-    await lab.happen(failed('s.a', 'op-1'), failed('s.a', 'op-2'), failed('s.b', 'op-3'), failed('s.a', 'op-4'))
-    await lab.receiver.until(2)
-    await sleep(3000)
-    await lab.happen(failed('s.a', 'op-5'))
-    await lab.receiver.until(3)
-    const told = bodies().map(({ event, held_back: held }) => `${event.object_id} ${held}`)
-    expect(told.sort()).toEqual(['op-1 0', 'op-3 0', 'op-5 2'])
-  })
+  it(
+    'with `cooldown` tell of an object once in that time, and of the number held back in the next one',
+    LONG,
+    async () => {
+      await lab.create({ events: ['operation.failed'], cooldown: '3 seconds' })
+      const failed = (name: string, id: string): Happening => ({
+        type: 'operation.failed',
+        objectType: 'operation',
+        objectId: id,
+        data: { table: name },
+      })
+      await lab.happen(failed('s.a', 'op-1'), failed('s.a', 'op-2'), failed('s.b', 'op-3'), failed('s.a', 'op-4'))
+      await lab.receiver.until(2)
+      await sleep(3000)
+      await lab.happen(failed('s.a', 'op-5'))
+      await lab.receiver.until(3)
+      const told = bodies().map(({ event, held_back: held }) => `${event.object_id} ${held}`)
+      expect(told.sort()).toEqual(['op-1 0', 'op-3 0', 'op-5 2'])
+    },
+  )
 
   it('tell of a condition that began in a cooldown and lasts, when the cooldown ends', async () => {
     await lab.create({ events: ['table.unhealthy', 'table.stale'], cooldown: '2 seconds' })
