@@ -3,6 +3,7 @@ import type { Engine } from '../../../src/engines/engine.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
+import { startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
@@ -33,7 +34,7 @@ for (const kind of stateKinds) {
     beforeAll(async () => {
       const place = await kind.place()
       lab = await openLab({
-        env: place.env,
+        env: { ...place.env, WEBHOOK_ALLOW_PRIVATE: 'true' },
         onClose: place.remove,
         overrides: {
           wrapEngine: misbehaving,
@@ -96,6 +97,34 @@ for (const kind of stateKinds) {
           data: { id, source_tables: ['s.plain'], sink_table: 's.plain_sink', environment: null, error: null },
         })
       }
+    })
+
+    it('are told by an alert about its table, once', async () => {
+      const receiver = await startFakeReceiver()
+      const channel = { type: 'pagerduty', routing_key: 'a'.repeat(32), url: receiver.url }
+      const alert = { name: 'told', events: ['pipeline.degraded', 'pipeline.failed'], tables: ['s.told*'], channel }
+      expect((await lab.service.post('/api/alerts', alert)).status).toBe(201)
+      await makeSource('told')
+      const id = await start('told')
+      await untilState(id, 'running')
+      const before = failures
+      fault = new IcebergError('ENGINE_FAILED', 'the disk is full')
+      await lab.append('s.told', numbered(10, 20))
+      await until(() => failures >= before + 3, 'three failures')
+      fault = undefined
+      await untilTypes(id, 'pipeline.recovered')
+      await receiver.until(2)
+      const [trigger, resolve] = receiver.received.map(({ body }) => JSON.parse(body))
+      expect(trigger).toMatchObject({ event_action: 'trigger', payload: { summary: 'Pipeline degraded: s.told_sink' } })
+      expect(trigger.payload.custom_details).toMatchObject({
+        Error: 'ENGINE_FAILED: the disk is full',
+        Source: 's.told',
+      })
+      expect(resolve).toMatchObject({ event_action: 'resolve', dedup_key: trigger.dedup_key })
+      await lab.service.post(`/api/pipeline/${id}/stop`, {})
+      await untilTypes(id, 'pipeline.stopped')
+      expect(receiver.received).toHaveLength(2)
+      await receiver.close()
     })
 
     it('say degraded once for many failures, and recovered once it has run for a while', async () => {
