@@ -1,6 +1,7 @@
 /** Types of the interface, taken from the server's own schemas; nothing of them is left at run time. */
 import type { z } from 'zod'
 import type * as agent from '../../../src/schemas/agent.ts'
+import type * as alerts from '../../../src/schemas/alerts.ts'
 import type * as approvals from '../../../src/schemas/approvals.ts'
 import type * as auth from '../../../src/schemas/auth.ts'
 import type * as catalog from '../../../src/schemas/catalog-config.ts'
@@ -71,6 +72,12 @@ export type PipelineAnswer = z.infer<typeof pipelines.pipelineAnswer>
 export type PipelineHistory = z.infer<typeof pipelines.pipelineHistory>
 export type MonitorMessage = z.infer<typeof monitor.monitorMessage>
 
+export type AlertRequest = alerts.AlertRequest
+export type Alert = alerts.AlertView
+export type AlertChannel = alerts.AlertChannel
+export type ChangedAlert = z.infer<typeof alerts.changedAlert>
+export type AlertList = z.infer<typeof alerts.alertList>
+export type AlertDelivery = alerts.AlertDeliveryView
 export type QuarantineEntry = quarantine.QuarantineEntry
 export type QuarantineList = z.infer<typeof quarantine.quarantineList>
 export type QuarantinePurged = quarantine.QuarantinePurged

@@ -2,11 +2,15 @@
 export const settingsStrings = {
   title: 'Settings',
   pageTitle: (tab: string) => `Settings: ${tab.toLowerCase()}`,
-  tabs: { catalog: 'Catalog', tokens: 'Tokens', webhooks: 'Webhooks', about: 'About' },
+  tabs: { catalog: 'Catalog', tokens: 'Tokens', alerts: 'Alerts', webhooks: 'Webhooks', about: 'About' },
   leadOnly: {
     tokens: {
       title: 'Permission denied',
       text: 'Managing tokens requires the role Lead data engineer. Ask a lead if you need a token.',
+    },
+    alerts: {
+      title: 'Permission denied',
+      text: 'Managing alerts requires the role Lead data engineer.',
     },
     webhooks: {
       title: 'Permission denied',

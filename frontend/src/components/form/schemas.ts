@@ -15,6 +15,7 @@ export {
   rewriteManifestsRequest,
   rollbackRequest,
 } from '../../../../src/schemas/tables/maintenance.ts'
+export { alertRequest } from '../../../../src/schemas/alerts.ts'
 export { checkedPolicyRequest } from '../../../../src/schemas/policies.ts'
 export { startPipelineRequest } from '../../../../src/schemas/pipelines.ts'
 export { registerRequest } from '../../../../src/schemas/tables/tables.ts'

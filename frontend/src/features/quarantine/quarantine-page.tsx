@@ -95,12 +95,12 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
     id: 'table',
     header: words.columns.table,
     width: 'minmax(110px, 2fr)',
-    cell: ({ table, reason }) => (
+    cell: ({ table, reason, state }) => (
       <span>
         <Link to="/tables/$table" params={{ table }}>
           {table}
         </Link>
-        <span className={classes.reason}>{words.reasons[reason]}</span>
+        <span className={classes.reason}>{`${words.reasons[reason]}, ${words.states[state].toLowerCase()}`}</span>
       </span>
     ),
   },

@@ -36,6 +36,11 @@ export function settingsRoutes(root: Root) {
     }),
     createRoute({
       getParentRoute: () => root,
+      path: '/settings/alerts',
+      component: lazyRouteComponent(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
+    }),
+    createRoute({
+      getParentRoute: () => root,
       path: '/settings/webhooks',
       component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
     }),

@@ -1,0 +1,197 @@
+import { Button } from '@mantine/core'
+import { notifications } from '@mantine/notifications'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMemo, useState } from 'react'
+import type { Alert } from '../../../api/types.ts'
+import { ConfirmDialog } from '../../../components/confirm-dialog.tsx'
+import { StatusDot } from '../../../components/status/status-dot.tsx'
+import { errorText } from '../../../components/status/states.tsx'
+import type { ColumnSpec } from '../../../components/table/columns.ts'
+import { DataTable } from '../../../components/table/data-table.tsx'
+import { alertStrings as strings } from '../../../strings/alerts.ts'
+import { RelativeTime } from '../../../time/relative-time.tsx'
+import { ALERTS_KEY, deleteAlert, silenceAlert, testAlert } from './api.ts'
+import classes from '../settings.module.css'
+
+const HOUR_MS = 3_600_000
+
+interface AlertTableProps {
+  readonly alerts: readonly Alert[]
+  readonly selected: string | undefined
+  readonly onSelect: (id: string) => void
+  readonly onEdit: (alert: Alert) => void
+}
+
+/** Alerts; opening one shows its notifications. */
+export function AlertTable({ alerts, selected, onSelect, onEdit }: AlertTableProps) {
+  const [chosen, choose] = useState<Alert>()
+  const columns = useMemo(() => columnsFor({ onEdit, onDelete: choose }), [onEdit])
+  return (
+    <>
+      <DataTable
+        label={strings.title}
+        rows={alerts}
+        rowKey={({ id }) => id}
+        columns={columns}
+        selectedKey={selected}
+        maxHeight={400}
+        onOpen={({ id }) => onSelect(id)}
+      />
+      <DeleteDialog alert={chosen} onClose={() => choose(undefined)} />
+    </>
+  )
+}
+
+interface Choices {
+  readonly onEdit: (alert: Alert) => void
+  readonly onDelete: (alert: Alert) => void
+}
+
+function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
+  const { columns } = strings
+  return [
+    {
+      id: 'name',
+      header: columns.name,
+      width: 'minmax(110px, 1.5fr)',
+      cell: ({ name }) => <span title={name}>{name}</span>,
+    },
+    {
+      id: 'events',
+      header: columns.events,
+      width: 'minmax(110px, 2fr)',
+      hideOnPhone: true,
+      cell: ({ events }) => <span title={events.join(', ')}>{events.join(', ')}</span>,
+    },
+    {
+      id: 'destination',
+      header: columns.destination,
+      width: 'minmax(110px, 1.5fr)',
+      hideOnPhone: true,
+      cell: ({ destination, channel }) => (
+        <span title={destination}>{`${strings.channels[channel.type]}: ${destination}`}</span>
+      ),
+    },
+    {
+      id: 'state',
+      header: columns.state,
+      width: '132px',
+      hideOnPhone: true,
+      hideOnNarrow: true,
+      cell: (alert) => <AlertState alert={alert} />,
+    },
+    {
+      id: 'actions',
+      header: columns.actions,
+      width: 'minmax(128px, 300px)',
+      cell: (alert) => <AlertActions alert={alert} {...choices} />,
+    },
+  ]
+}
+
+function AlertState({ alert: { silenced_until: until, active_conditions: active } }: { readonly alert: Alert }) {
+  if (isSilenced(until)) {
+    return (
+      <span>
+        <StatusDot tone="idle" label={strings.states.silenced} /> <RelativeTime at={until ?? ''} />
+      </span>
+    )
+  }
+  if (active > 0) return <StatusDot tone="bad" label={strings.states.active(active)} />
+  return <StatusDot tone="ok" label={strings.states.quiet} />
+}
+
+function isSilenced(until: string | null): boolean {
+  return until !== null && Date.parse(until) > Date.now()
+}
+
+function AlertActions({ alert, onEdit, onDelete }: { readonly alert: Alert } & Choices) {
+  const client = useQueryClient()
+  const onSettled = () => client.invalidateQueries({ queryKey: ALERTS_KEY })
+  const test = useMutation({
+    mutationFn: () => testAlert(alert),
+    onSuccess: ({ state, last_error: error, last_status: status }) => {
+      const why = error ?? (status === null ? strings.test.noReason : String(status))
+      const message = state === 'delivered' ? strings.test.done(alert.destination) : strings.test.failed(why)
+      notifications.show({ message, ...(state === 'delivered' ? {} : { color: 'red' }) })
+    },
+    onError: (error) => notifications.show({ message: errorText(error), color: 'red' }),
+    onSettled,
+  })
+  const silenced = isSilenced(alert.silenced_until)
+  const silence = useMutation({
+    mutationFn: () => silenceAlert(alert, silenced ? null : new Date(Date.now() + HOUR_MS).toISOString()),
+    onError: (error) => notifications.show({ message: errorText(error), color: 'red' }),
+    onSettled,
+  })
+  return (
+    <span className={classes.buttons}>
+      <RowButton label={strings.test.label(alert.name)} busy={test.isPending} onClick={() => test.mutate()}>
+        {strings.test.action}
+      </RowButton>
+      <RowButton
+        label={silenced ? strings.silence.endLabel(alert.name) : strings.silence.label(alert.name)}
+        busy={silence.isPending}
+        onClick={() => silence.mutate()}
+      >
+        {silenced ? strings.silence.end : strings.silence.action}
+      </RowButton>
+      <RowButton label={strings.edit.label(alert.name)} onClick={() => onEdit(alert)}>
+        {strings.edit.action}
+      </RowButton>
+      <RowButton label={strings.remove.label(alert.name)} onClick={() => onDelete(alert)}>
+        {strings.remove.action}
+      </RowButton>
+    </span>
+  )
+}
+
+interface RowButtonProps {
+  readonly label: string
+  readonly busy?: boolean
+  readonly onClick: () => void
+  readonly children: string
+}
+
+function RowButton({ label, busy = false, onClick, children }: RowButtonProps) {
+  return (
+    <Button variant="default" size="compact-xs" aria-label={label} loading={busy} onClick={onClick}>
+      {children}
+    </Button>
+  )
+}
+
+interface DeleteDialogProps {
+  readonly alert: Alert | undefined
+  readonly onClose: () => void
+}
+
+function DeleteDialog({ alert, onClose }: DeleteDialogProps) {
+  const client = useQueryClient()
+  const remove = useMutation({
+    mutationFn: (each: Alert) => deleteAlert(each),
+    onSuccess: () => {
+      onClose()
+      notifications.show({ message: strings.remove.done })
+    },
+    onSettled: () => client.invalidateQueries({ queryKey: ALERTS_KEY }),
+  })
+  return (
+    <ConfirmDialog
+      opened={alert !== undefined}
+      onClose={() => {
+        remove.reset()
+        onClose()
+      }}
+      title={strings.remove.title(alert?.name ?? '')}
+      consequences={strings.remove.consequences}
+      confirmLabel={strings.remove.action}
+      destructive
+      busy={remove.isPending}
+      error={remove.error}
+      onConfirm={() => {
+        if (alert) remove.mutate(alert)
+      }}
+    />
+  )
+}
