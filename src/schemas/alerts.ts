@@ -47,9 +47,8 @@ const pagerdutyChannel = z.strictObject({
     .string()
     .regex(new RegExp(String.raw`^(\*\*\*|${ENV_NAME}|[A-Za-z0-9]{32})$`), 'must have 32 letters and digits')
     .meta({ description: `Integration key of a service. ${SECRET}` }),
-  url: z.string().min(1).max(2000).optional().meta({
-    description: 'Default: https://events.pagerduty.com/v2/enqueue',
-    example: 'https://events.eu.pagerduty.com/v2/enqueue',
+  url: z.string().min(1).max(2000).meta({
+    description: 'Address of the Events API v2 in your service region, such as https://events.pagerduty.com/v2/enqueue',
   }),
 })
 

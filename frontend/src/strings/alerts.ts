@@ -64,6 +64,7 @@ export const alertStrings = {
     channel: 'Send to',
     url: 'URL',
     urlHelp: '*** keeps the stored address. env:NAME reads it from an environment variable of the server.',
+    pagerdutyUrlHelp: 'https://events.pagerduty.com/v2/enqueue, or the address of your service region.',
     routingKey: 'Integration key',
     routingKeyHelp: 'Of an Events API v2 integration. *** keeps the stored one.',
     to: 'Recipients',

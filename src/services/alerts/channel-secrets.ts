@@ -88,7 +88,6 @@ export function resolveSecrets(channel: AlertChannel, { secretOf, isAllowedHost 
 /** Where a channel sends to, without what is secret. */
 export function destinationOf(channel: AlertChannel): string {
   if (channel.type === 'email') return channel.to.join(', ')
-  if (channel.type === 'pagerduty') return URL.parse(channel.url ?? '')?.host ?? 'events.pagerduty.com'
   return URL.parse(channel.url)?.host || channel.url
 }
 

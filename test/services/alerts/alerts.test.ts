@@ -274,7 +274,10 @@ describe('what an alert may name', () => {
     ['channel.url', { type: 'pagerduty', routing_key: KEY, url: 'http://10.0.0.1/v2/enqueue' }],
     ['channel.url', { type: 'slack', url: '***' }],
     ['channel.url', { type: 'slack', url: 'env:LOCKHOUSE_ADMIN_TOKEN' }],
-    ['channel.routing_key', { type: 'pagerduty', routing_key: 'env:DATABASE_URL' }],
+    [
+      'channel.routing_key',
+      { type: 'pagerduty', routing_key: 'env:DATABASE_URL', url: 'https://example.com/v2/enqueue' },
+    ],
   ])('%s of %j is refused with 422', async (path, channel) => {
     const { status, body } = await post({ channel })
     expect([status, body.errors?.[0]?.path], JSON.stringify(body)).toEqual([422, path])
@@ -283,7 +286,7 @@ describe('what an alert may name', () => {
   it('refuses unknown channels, malformed keys and unknown members with 400', async () => {
     for (const channel of [
       { type: 'fax', url: 'https://hooks.example' },
-      { type: 'pagerduty', routing_key: 'short' },
+      { type: 'pagerduty', routing_key: 'short', url: 'https://example.com/v2/enqueue' },
       { type: 'slack', url: 'https://hooks.example', token: 'x' },
       { type: 'webhook', url: 'https://hooks.example', secret: 'plain' },
     ]) {
@@ -297,14 +300,17 @@ describe('what an alert may name', () => {
   })
 
   it('accepts variables that it may read, and says which one is not set when it sends', async () => {
-    const made = await post({ channel: { type: 'pagerduty', routing_key: 'env:PAGER_KEY' } })
-    expect(made.body.channel).toEqual({ type: 'pagerduty', routing_key: 'env:PAGER_KEY' })
+    const channel = { type: 'pagerduty', routing_key: 'env:PAGER_KEY', url: 'https://example.com/v2/enqueue' }
+    const made = await post({ channel })
+    expect(made.body.channel).toEqual(channel)
     const tested = await lab.service.post(`/api/alerts/${made.body.id}/test`, undefined)
     expect(tested.body).toMatchObject({ state: 'failed', last_error: 'routing_key: env:PAGER_KEY is not set' })
   })
 
   it('keeps a routing key only for the same address', async () => {
-    const { body } = await post({ channel: { type: 'pagerduty', routing_key: KEY } })
+    const { body } = await post({
+      channel: { type: 'pagerduty', routing_key: KEY, url: 'https://example.com/v2/enqueue' },
+    })
     const put = (channel: object) =>
       lab.service.call('PUT', `/api/alerts/${body.id}`, { body: { name: 'a', events: ['*'], channel } })
     expect((await put(body.channel)).status).toBe(200)

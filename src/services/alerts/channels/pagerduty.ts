@@ -2,14 +2,13 @@ import { sha256Hex } from '../../../storage/sha256.ts'
 import { cut, type Notification } from '../notification.ts'
 import { idHeader, type SendThrough } from './channel.ts'
 
-const EVENTS_V2 = 'https://events.pagerduty.com/v2/enqueue'
 // Limits of the Events API v2.
 const MAX_SUMMARY = 1024
 const MAX_DEDUP_KEY = 255
 
 /** An event of PagerDuty's Events API v2: an incident, or its end. */
 export const sendToPagerDuty: SendThrough<'pagerduty'> = (tools, channel, { notification, signal }) => {
-  const { url = EVENTS_V2, routing_key } = channel
+  const { url, routing_key } = channel
   const body = JSON.stringify({ routing_key, ...eventOf(notification) })
   return tools.send({ url, headers: idHeader(notification), body, signal })
 }

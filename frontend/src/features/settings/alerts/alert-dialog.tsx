@@ -144,8 +144,8 @@ function ChannelFields({ form }: { readonly form: UseFormReturnType<AlertForm> }
       )}
       <TextInput
         label={words.url}
-        description={words.urlHelp}
-        required={type !== 'pagerduty'}
+        description={type === 'pagerduty' ? words.pagerdutyUrlHelp : words.urlHelp}
+        required
         autoComplete="off"
         spellCheck={false}
         {...form.getInputProps('channel.url')}

@@ -46,7 +46,7 @@ export function formOf(alert: Alert | undefined): AlertForm {
 function channelForm(channel: AlertChannel): AlertForm['channel'] {
   const { type } = channel
   if (type === 'email') return { ...NEW.channel, type, to: channel.to.join('\n') }
-  const url = channel.url ?? ''
+  const { url } = channel
   return { ...NEW.channel, type, url, ...(type === 'pagerduty' ? { routing_key: channel.routing_key } : {}) }
 }
 
@@ -64,7 +64,7 @@ export const alertSchema: FormSchema<AlertForm, AlertRequest> = formSchema(alert
 function channelOf({ type, url, routing_key, to }: AlertForm['channel']): object {
   if (type === 'email') return { type, to: linesIn(to) }
   if (type !== 'pagerduty') return { type, url: url.trim() }
-  return { type, routing_key: routing_key.trim(), ...(url.trim() === '' ? {} : { url: url.trim() }) }
+  return { type, routing_key: routing_key.trim(), url: url.trim() }
 }
 
 function linesIn(text: string): readonly string[] {
