@@ -43,6 +43,11 @@ describe.skipIf(chromiumPath === undefined)('alerts on the web page', () => {
     await page.getByRole('row', { name: /on call/ }).click()
     await page.getByRole('row', { name: /Delivered Test/ }).waitFor()
     expect(await accessibilityBreaches(page)).toEqual([])
+    await page.goto(journey.house.start)
+    const card = page.getByRole('region', { name: 'Alerts' })
+    await card.getByText('No active condition. 1 alert configured.').waitFor()
+    await card.getByRole('link', { name: 'All alerts' }).click()
+    await page.getByRole('row', { name: /on call/ }).waitFor()
   })
 
   it('are changed, silenced and deleted; a stored address stays when the form shows only stars', async () => {

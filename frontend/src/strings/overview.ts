@@ -52,6 +52,13 @@ export const overview = {
     by: 'by',
     all: 'All policies',
   },
+  alerts: {
+    title: 'Alerts',
+    noAlerts: 'No alerts yet. Nobody is notified of problems.',
+    none: (alerts: string) => `No active condition. ${alerts} configured.`,
+    more: (alerts: string) => `and ${alerts}`,
+    all: 'All alerts',
+  },
   pipelines: {
     title: 'Pipelines',
     none: 'No pipelines yet.',

@@ -29,6 +29,7 @@ export interface ChosenHistory {
 }
 
 const CONCURRENT_LOOKS = 8
+const CONCURRENT_SNAPSHOTS = 4
 
 /**
  * Chooses the snapshots whose files all exist, and the branches and tags whose name is free. `back` are files that exist or
@@ -46,12 +47,15 @@ export async function chooseHistory(
   const chosen: JsonObject[] = []
   const files = new KnownFiles(withSpecs(table, history), back)
   const present = new Set(table.metadata.snapshots.map(({ snapshotId }) => snapshotId))
-  for (const json of history.snapshots) {
+  const missing = history.snapshots.filter((json) => !present.has(parseSnapshot(json).snapshotId))
+  const reasons = await mapBounded(missing, CONCURRENT_SNAPSHOTS, async (json) => {
     const snapshot = parseSnapshot(json)
-    if (present.has(snapshot.snapshotId)) continue
-    const reason = contradiction(table, history, snapshot) ?? (await files.missingOf(snapshot))
+    return contradiction(table, history, snapshot) ?? (await files.missingOf(snapshot))
+  })
+  for (const [at, json] of missing.entries()) {
+    const reason = reasons[at]
     if (reason === undefined) chosen.push(json)
-    else leftOut.push({ snapshot_id: snapshot.snapshotId.toString(), reason })
+    else leftOut.push({ snapshot_id: parseSnapshot(json).snapshotId.toString(), reason })
   }
   const statistics = await files.existing(history.statistics)
   const partitionStatistics = await files.existing(history['partition-statistics'])
@@ -133,6 +137,8 @@ function chooseRefs({ metadata }: Table, history: ExpiredHistory, snapshots: Rea
 class KnownFiles {
   readonly #table: Table
   readonly #exists = new Map<string, Promise<boolean>>()
+  /** Missing files by manifest: snapshots share most of their manifests. */
+  readonly #missing = new Map<string, Promise<number>>()
   #needed: Promise<ReadonlySet<string>> | undefined
 
   constructor(table: Table, back: ReadonlySet<string>) {
@@ -146,7 +152,9 @@ class KnownFiles {
       const { manifestList } = snapshot
       if (manifestList !== undefined && !(await this.#has(manifestList))) return 'its manifest list no longer exists'
       for (const manifest of await readManifests(this.#table, snapshot)) {
-        const missing = await this.#missingIn(manifest)
+        const known = this.#missing.get(manifest.manifestPath) ?? this.#missingIn(manifest)
+        this.#missing.set(manifest.manifestPath, known)
+        const missing = await known
         if (missing > 0) return `${missing} of its files no longer exist`
       }
       return undefined

@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { configQuery } from '../../api/catalog-config.ts'
 import { HEALTH_INDEX_KEY, worstTablesQuery } from '../../api/health-index.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
+import { useCan } from '../../api/session.ts'
 import type { HealthIndex } from '../../api/types.ts'
 import { Page } from '../../components/page.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
@@ -13,6 +14,7 @@ import { formatBytes, formatCount, formatPlural } from '../../components/text/un
 import { overview as words } from '../../strings/overview.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { POLICIES_KEY } from '../policies/api.ts'
+import { AlertsCard } from './alerts-card.tsx'
 import { Attention } from './attention.tsx'
 import { HealthBands } from './health-bands.tsx'
 import { NextCard } from './next-card.tsx'
@@ -48,6 +50,7 @@ interface IndexProps {
 }
 
 function Fleet({ index }: IndexProps) {
+  const isLead = useCan('LeadDataEngineer')
   return (
     <>
       <Totals index={index} />
@@ -60,6 +63,7 @@ function Fleet({ index }: IndexProps) {
         <div className={classes.stack}>
           <HealthBands bands={index.bands} />
           <NextCard />
+          {isLead && <AlertsCard />}
         </div>
       </div>
     </>
