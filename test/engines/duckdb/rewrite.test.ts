@@ -4,6 +4,7 @@ import { valueFromBytes } from '../../../src/iceberg/values/values.ts'
 import type { DataFile } from '../../../src/iceberg/manifest/manifest.ts'
 import type { PrimitiveType } from '../../../src/iceberg/schema/types.ts'
 import { column, field, footer, Lake, list, map, readAll, schemaOf, struct, task } from './harness/lake.ts'
+import { LONG } from '../../support/effort.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())
@@ -180,6 +181,32 @@ describe('merging files', () => {
           throw new Error(`row ${at} of ${file.filePath} is out of order`)
       }
     }
+  })
+
+  it('sorts each file, however many threads write', LONG, async () => {
+    const wide = new Lake()
+    const engine = await wide.engine(8)
+    const rows = 'SELECT (hash(i) % 1000)::BIGINT AS id, md5(i::VARCHAR) AS name FROM range(1500000) r(i)'
+    const input = await wide.data(rows, peopleIds)
+    const fields = [
+      { sourceId: 1, transform: { kind: 'identity' }, direction: 'asc', nullOrder: 'nulls-first' },
+    ] as const
+    for (let round = 0; round < 4; round += 1) {
+      const { files } = await engine.rewrite(
+        wide.task({ schemas: [people] }, [input], {
+          output: wide.output(people, { targetFileSizeBytes: 16_000_000 }),
+          sortOrder: { orderId: 1, fields },
+        }),
+      )
+      expect(files.length).toBeGreaterThan(1)
+      for (const file of files) {
+        const ids = (await readAll([file])).map(({ id }) => Number(id))
+        const wrong = ids.findIndex((id, at) => at > 0 && id < (ids[at - 1] ?? id))
+        expect(wrong, `first row out of order in ${file.filePath}`).toBe(-1)
+      }
+      expect(Math.max(...files.map(({ splitOffsets = [] }) => splitOffsets.length))).toBeGreaterThan(2)
+    }
+    await wide.close()
   })
 })
 

@@ -44,6 +44,11 @@ const ROW_GROUP_PROPERTY = 'write.parquet.row-group-size-bytes'
 const DEFAULT_ROW_GROUP_BYTES = 128 * 1_048_576
 const DEFAULT_ROW_GROUP_ROWS = 122_880
 const MIN_ROW_GROUP_ROWS = 2048
+/**
+ * The engine's largest limit. Threads that write files of a certain size put row groups in any order; rows that come through
+ * a limit are written by one thread, in order.
+ */
+const NO_LIMIT = 2n ** 62n
 const MAX_ROW_GROUP_ROWS = 8_388_608
 
 /** Iceberg's names of codecs, and DuckDB's. */
@@ -113,7 +118,8 @@ async function copyOnce(
     columns.push(`s.partition AS ${name}`)
     options.push(`PARTITION_BY (${name})`, 'WRITE_PARTITION_COLUMNS false')
   }
-  const select = `SELECT ${columns.join(', ')} FROM (${request.rows}) AS s ${request.orderBy ?? ''}`
+  const order = request.orderBy ? `${request.orderBy} LIMIT ${NO_LIMIT}` : ''
+  const select = `SELECT ${columns.join(', ')} FROM (${request.rows}) AS s ${order}`
   const copied = await run.rows(`COPY (${select}) TO ${quoteText(folder)} (${options.join(', ')})`, request.onProgress)
   return copied.filter((row) => Number(row['count']) > 0).map(copiedFile)
 }

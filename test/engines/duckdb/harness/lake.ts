@@ -68,10 +68,11 @@ export class Lake {
   #maker: Promise<DuckDBInstance> | undefined
   #count = 0
 
-  engine(): Promise<Engine> {
+  /** The engine; `threads` counts only for the first call. */
+  engine(threads = 2): Promise<Engine> {
     return (this.#engine ??= createDuckDbEngine({
       scratchDir: this.scratch,
-      threads: 2,
+      threads,
       memoryLimitBytes: 512 * 1024 ** 2,
     }))
   }
