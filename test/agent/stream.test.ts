@@ -1,6 +1,7 @@
 import { createConnection } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type ModelProvider, startModelProvider } from '../support/model-provider/model-provider.ts'
+import { LONG } from '../support/effort.ts'
 import { calls, callsTool, fails, onWire, says } from '../support/model-provider/reply.ts'
 import { type ServedService, startServedService } from '../support/served.ts'
 import { ADMIN_TOKEN } from '../support/service.ts'
@@ -145,7 +146,7 @@ describe('a run as an event stream', () => {
   })
 })
 
-describe('a client that disconnects', () => {
+describe('a client that disconnects', LONG, () => {
   it.each([
     ['from a stream', stream],
     ['from a document', send],

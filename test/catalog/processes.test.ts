@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { afterEach, describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
+import { LONG } from '../support/effort.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { openStored, URI_FILE } from './stored-catalog.ts'
 import { createEvents, EVENTS } from './support-files.ts'
@@ -67,7 +68,7 @@ describe.each(KINDS)('processes that share a %s catalog', (kind) => {
     expect(new Set(metadata.metadataLog.map((entry) => entry.metadataFile)).size).toBe(32)
   })
 
-  it('lose no acknowledged commit when they are killed at any moment', async () => {
+  it('lose no acknowledged commit when they are killed at any moment', LONG, async () => {
     const folder = await newPlace(kind)
     await withCatalog(kind, folder, createEvents)
     const acknowledged: string[] = []

@@ -129,7 +129,7 @@ describe.each([
   ['memory', MEMORY_BOMBS],
   ['time', TIME_BOMBS],
 ] as const)('a query that uses too much %s', (_, bombs) => {
-  for (const [queries, options] of shares(bombs, 2)) {
+  for (const [queries, options] of shares(bombs, 1)) {
     it.each(queries)(
       'is stopped without affecting the service: %s',
       { ...options, timeout: 180_000 },

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { LONG } from '../../support/effort.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 
 const VICTIM = { namespace: ['demo'], name: 'events' }
@@ -98,6 +99,7 @@ describe('one table under two names', () => {
 
   it.each(['the same catalog', 'another catalog of the database'])(
     'written by another client into %s: expiry and orphan removal refuse, and every row stays',
+    { ...LONG, timeout: 60_000 },
     async (where) => {
       const { metadataLocation } = await victim()
       if (where === 'the same catalog')
@@ -120,6 +122,5 @@ describe('one table under two names', () => {
       expect(before.filter((file) => !after.includes(file))).toEqual([])
       expect(await countRows()).toBe(2970)
     },
-    60_000,
   )
 })

@@ -86,7 +86,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(all.map(({ event_type: type }) => type).filter((type) => type.startsWith('table.'))).toEqual(['table.stale'])
   })
 
-  it('with `for` tell of a condition that lasts, and not of one that ends before', async () => {
+  it('with `for` tell of a condition that lasts, and not of one that ends before', LONG, async () => {
     await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
     await lab.happen(table('table.unhealthy', 's.short'), table('table.unhealthy', 's.long'))
     await lab.happen(table('table.healthy', 's.short'))
@@ -118,7 +118,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     },
   )
 
-  it('tell of a condition that began in a cooldown and lasts, when the cooldown ends', async () => {
+  it('tell of a condition that began in a cooldown and lasts, when the cooldown ends', LONG, async () => {
     await lab.create({ events: ['table.unhealthy', 'table.stale'], cooldown: '2 seconds' })
     await lab.happen(table('table.unhealthy'), table('table.stale'))
     await lab.receiver.until(2)

@@ -76,7 +76,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       ).toEqual([pipelineId])
     }
 
-    describe.each(shares(cases, 2))('a rollout whose process ends', (some, options) => {
+    describe.each(shares(cases, 1))('a rollout whose process ends', (some, options) => {
       it.each(some)(
         '$moment transaction $at is carried out: every row once',
         { ...options, timeout: 90_000 },

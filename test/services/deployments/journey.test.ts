@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type RunEnvironment, RUN_ENVIRONMENTS } from '../../../src/domain/environments.ts'
+import { LONG } from '../../support/effort.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { until } from '../../support/waiting.ts'
 import { type DeployLab, graphOf, openDeployLab } from './deploy-lab.ts'
@@ -24,7 +25,7 @@ async function promote(place: Place): Promise<void> {
   } else expect(status, JSON.stringify(body)).toBe(200)
 }
 
-describe('one version in four environments', { timeout: 120_000 }, () => {
+describe('one version in four environments', { ...LONG, timeout: 120_000 }, () => {
   it('runs four pipelines with four sets of tables, and stops where it is retired', async () => {
     for (const [at, environment] of RUN_ENVIRONMENTS.entries()) {
       await lab.tables(environment, 10 + at)

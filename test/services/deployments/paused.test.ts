@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
+import { LONG } from '../../support/effort.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { copyQuery } from '../../../src/streaming/sink/batch-query.ts'
@@ -85,7 +86,7 @@ async function pauseInCommit(pipelineId: string): Promise<Paused> {
   }
 }
 
-describe('a process that paused in a commit', { timeout: 60_000 }, () => {
+describe('a process that paused in a commit', { ...LONG, timeout: 60_000 }, () => {
   it('of the old version commits nothing after its offsets were carried over to a new checkpoint', async () => {
     await lab.tables('late')
     await lab.tables('late_more', 0)

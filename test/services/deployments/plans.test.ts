@@ -142,7 +142,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('a rollback', { timeout: 60_000 }, () => {
+    describe('a rollback', { ...LONG, timeout: 60_000 }, () => {
       it('runs the version again that ran before, as its plan says: every row once', async () => {
         const one = await deployed('undo')
         const two = await nextVersion(one, 'undo')
@@ -222,7 +222,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('an undeployment', { timeout: 60_000 }, () => {
+    describe('an undeployment', { ...LONG, timeout: 60_000 }, () => {
       it('keeps the checkpoint: a later deployment continues there', async () => {
         const one = await deployed('paused')
         const { pipeline_id: pipelineId } = await lab.deploymentOf(one)
@@ -259,7 +259,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('a fresh checkpoint', { timeout: 60_000 }, () => {
+    describe('a fresh checkpoint', { ...LONG, timeout: 60_000 }, () => {
       it('reads all rows again, as its plan says', async () => {
         const one = await deployed('fresh')
         const before = await lab.deploymentOf(one)

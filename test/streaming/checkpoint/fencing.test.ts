@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/catalog.ts'
+import { LONG } from '../../support/effort.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
@@ -99,7 +100,7 @@ describe('two copies of one pipeline', () => {
     return { catalog, paused: paused.promise, letGo: released.resolve }
   }
 
-  it('a process paused in its commit commits nothing after another process took over', async () => {
+  it('a process paused in its commit commits nothing after another process took over', LONG, async () => {
     await makeTables('g')
     const { catalog, paused, letGo } = pausing()
     let isLost = false
