@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Role } from '../../../src/domain/roles.ts'
+import { LONG } from '../../support/effort.ts'
 import { type DeployLab, graphOf, openDeployLab } from '../../services/deployments/deploy-lab.ts'
 import type { Place } from '../../support/lifecycle.ts'
 import { callTool } from '../../support/mcp-call.ts'
@@ -45,7 +46,7 @@ async function twoVersions(name: string, environment: 'development' | 'productio
 }
 
 describe('a deployment proposed by a tool', { timeout: 60_000 }, () => {
-  it('names what runs, what would run and the consequences, and starts only when it is confirmed', async () => {
+  it('names what runs, what would run and the consequences, and starts only when it is confirmed', LONG, async () => {
     const { one, two, pipelineId, runId } = await twoVersions('proposed')
     const ed = await tokenOf('ed', 'DataEngineer')
     const planned = await use(ed, 'plan_deployment', argsOf(one))

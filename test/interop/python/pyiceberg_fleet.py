@@ -1,9 +1,10 @@
 """Creates tables, writes to them at random for a while, and says what must be in them.
 
 Argument: {"uri", "warehouse", "name", "namespace", "tables": number, "seconds": number, "seed": number}. Appends rows and
-deletes single ids, as a writer that knows nothing of the service; a commit that lost a race is counted. Prints a line
-"created", then {"commits", "conflicts", "failures": [text], "expected": {table: [rows, sum of ids]}}; each line of standard
-input is then answered with the same for what the tables contain now.
+deletes single ids, as a writer that knows nothing of the service; a commit that lost a race is counted, and a deletion whose
+data file was replaced meanwhile is done again on the new file, as PyIceberg asks for. Prints a line "created", then
+{"commits", "conflicts", "repeated", "failures": [text], "expected": {table: [rows, sum of ids]}}; each line of standard input is
+then answered with the same for what the tables contain now.
 """
 
 import json
@@ -13,7 +14,7 @@ import time
 
 import pyarrow as pa
 from house import catalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, ValidationException
 from pyiceberg.expressions import EqualTo
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
@@ -64,12 +65,18 @@ def main():
         house.create_table(name, SCHEMA, properties=PROPERTIES)
         expected[name] = set()
     print("created", flush=True)
-    commits, conflicts, failures = 0, 0, []
+    commits, conflicts, repeated, failures = 0, 0, 0, []
     end = time.time() + options["seconds"]
     while time.time() < end:
         name = choice.choice(names)
         try:
-            change(house, name, expected[name], choice)
+            state = choice.getstate()
+            try:
+                change(house, name, expected[name], choice)
+            except ValidationException:
+                repeated += 1
+                choice.setstate(state)
+                change(house, name, expected[name], choice)
             commits += 1
         except CommitFailedException:
             conflicts += 1
@@ -78,6 +85,7 @@ def main():
     result = {
         "commits": commits,
         "conflicts": conflicts,
+        "repeated": repeated,
         "failures": failures,
         "expected": {name: [len(ids), sum(ids)] for name, ids in expected.items()},
     }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { numbered } from '../../streaming/support.ts'
+import { LONG } from '../../support/effort.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { type DeployLab, graphOf, openDeployLab } from './deploy-lab.ts'
 
@@ -77,7 +78,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
       await lab.untilCopied('next', 30)
     })
 
-    it('that fails is rolled back: the old one runs again, no row missing or doubled', async () => {
+    it('that fails is rolled back: the old one runs again, no row missing or doubled', LONG, async () => {
       await lab.tables('back')
       const one = await lab.define('back')
       await lab.deploy(one)

@@ -4,6 +4,7 @@ import { type Answer, startTestService, type TestService } from '../../support/s
 import { stateKinds } from '../../support/state-kinds.ts'
 import { type FakeJupyter, startFakeJupyter } from '../../notebooks/support/fake-jupyter.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const AUDIT_KEY = 'a key that both replicas know, of 32 characters or more'
 const MINUTE = 60_000
@@ -52,7 +53,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('replicas on $name', ({ na
       ...(method === 'POST' ? { body: {} } : {}),
     })
 
-  it('create one pod for 51 concurrent starts, and every start finds it', async () => {
+  it('create one pod for 51 concurrent starts, and every start finds it', LONG, async () => {
     const answers = await Promise.all(Array.from({ length: 51 }, (_, i) => call(i % 3, 'POST', 'start')))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
     expect(new Set(answers.map(({ body }) => body.session_id)).size).toBe(1)

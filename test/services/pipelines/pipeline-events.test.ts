@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Engine } from '../../../src/engines/engine.ts'
+import { LONG } from '../../support/effort.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
@@ -127,7 +128,7 @@ for (const kind of stateKinds) {
       await receiver.close()
     })
 
-    it('say degraded once for many failures, and recovered once it has run for a while', async () => {
+    it('say degraded once for many failures, and recovered once it has run for a while', LONG, async () => {
       await makeSource('shaky')
       const id = await start('shaky')
       await untilState(id, 'running')

@@ -55,7 +55,7 @@ describe('runs of a policy', () => {
       async () => `${count} of ${outcome}: ${JSON.stringify(await decisions(id))}`,
     )
 
-  it('are suspended after three failures, until they are resumed', async () => {
+  it('are suspended after three failures, until they are resumed', LONG, async () => {
     const { advance, engineState, service: started } = await lab()
     service = started
     engineState.isFailing = true
@@ -96,7 +96,7 @@ describe('runs of a policy', () => {
     expect((await service.get(`/api/policies/${id}`)).body.suspended_tables).toBe(0)
   })
 
-  it('wait while a person’s operation runs', async () => {
+  it('wait while a person’s operation runs', LONG, async () => {
     const { engineState, service: started } = await lab()
     service = started
     engineState.isStuck = true
@@ -151,7 +151,7 @@ describe('runs of a policy', () => {
     expect(await operations()).toEqual([])
   })
 
-  it('leave a table alone that is off, also when the index does not know it yet', async () => {
+  it('leave a table alone that is off, also when the index does not know it yet', LONG, async () => {
     const { service: started } = await lab()
     service = started
     const catalog = service.context.app.catalog.current()
