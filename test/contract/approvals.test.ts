@@ -1,3 +1,4 @@
+import { runs } from '../support/effort.ts'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ENVIRONMENTS, type Environment, TRANSITIONS } from '../../src/domain/environments.ts'
@@ -353,8 +354,8 @@ for (const kind of stateKinds) {
       await state.destroy()
     })
 
-    it('of concurrent approve and reject exactly one succeeds, 100 times', async () => {
-      for (let round = 0; round < 100; round++) {
+    it('of concurrent approve and reject exactly one succeeds, many times', async () => {
+      for (let round = 0; round < runs(100); round++) {
         const place = await users.versionIn('qa')
         const id = await users.request(place)
         const answers = await Promise.all(

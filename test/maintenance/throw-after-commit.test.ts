@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { shares } from '../support/effort.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { runCompaction } from '../../src/maintenance/compaction/compact.ts'
 import { runEvolve } from '../../src/maintenance/evolve.ts'
@@ -66,8 +67,8 @@ const CASES = Object.entries(CHANGES).flatMap(([name, [rows, change]]) =>
   ERRORS.map((error) => ({ name, rows, change, error, title: error.message })),
 )
 
-describe('a catalog that throws after the pointer has moved', () => {
-  it.each(CASES)('keeps every file after a $name: $title', async ({ change, error, rows }) => {
+describe.each(shares(CASES, 4))('a catalog that throws after the pointer has moved', (cases, options) => {
+  it.each(cases)('keeps every file after a $name: $title', options, async ({ change, error, rows }) => {
     const { lake, faulty } = await faultyLake()
     const before = await lake.read()
     const filesBefore = await lake.list()
@@ -80,8 +81,10 @@ describe('a catalog that throws after the pointer has moved', () => {
     for (const { snapshotId } of table.metadata.snapshots) await lake.read(snapshotId)
     expect(await lake.read()).toHaveLength(before.length + rows)
   })
+})
 
-  it('keeps every file after a rollback', async () => {
+describe('a catalog that throws after a rollback', () => {
+  it('keeps every file', async () => {
     const { lake, faulty } = await faultyLake()
     const [oldest] = (await lake.load()).metadata.snapshots
     const filesBefore = await lake.list()

@@ -7,6 +7,7 @@ import type { PeerSocket } from './harness/peer-socket.ts'
 import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor } from './harness/proxied-service.ts'
 import { ask, HANDSHAKE, rawConnection } from './harness/raw-client.ts'
 import { later, sleep, until } from '../support/waiting.ts'
+import { LONG } from '../support/effort.ts'
 
 const KERNEL_PROTOCOL = 'v1.kernel.websocket.jupyter.org'
 const PATH = '/notebook/ana/api/kernels/0b16/channels?session_id=1'
@@ -253,7 +254,7 @@ describe('WebSockets to a notebook', () => {
     await until(() => other.peer.closed)
   })
 
-  it('keeps sockets open that only answer pings', async () => {
+  it('keeps sockets open that only answer pings', LONG, async () => {
     const { client, peer } = await pair()
     await sleep(2500)
     expect([client.readyState, peer.closed]).toEqual([WebSocket.OPEN, false])

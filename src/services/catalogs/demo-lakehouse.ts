@@ -150,10 +150,10 @@ async function append(
   { queries, name }: { readonly queries: readonly string[]; readonly name: string },
 ): Promise<void> {
   const table = await deps.catalog.loadTable(identifier)
-  const files: DataFile[] = []
-  for (const [index, query] of queries.entries()) {
-    files.push(...(await writeFiles(deps, table, { query, name: `${name}-${index}` })))
-  }
+  const written = await Promise.all(
+    queries.map((query, index) => writeFiles(deps, table, { query, name: `${name}-${index}` })),
+  )
+  const files = written.flat()
   await commitTable(deps.catalog, identifier, (fresh) => stageAppend(fresh, { files, operationId: name }))
 }
 

@@ -92,7 +92,7 @@ describe('a deployment proposed by a tool', { timeout: 60_000 }, () => {
     expect((await use(token, 'undeploy_pipeline', argsOf(one))).error).toMatchObject({ code: 'CONFLICT' })
   }
 
-  it('does exactly what was shown, or nothing: PLAN_STALE after the settings have changed', async () => {
+  it('does exactly what was shown, or nothing: PLAN_STALE after the settings have changed', LONG, async () => {
     const { one, pipelineId, runId } = await twoVersions('stale')
     const ed = await tokenOf('ed', 'DataEngineer')
     const { data } = await use(ed, 'deploy_pipeline', argsOf(one))

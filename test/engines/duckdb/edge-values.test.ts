@@ -86,6 +86,7 @@ const isJson = (value: Value): boolean => typeof value !== 'number' || Number.is
 const PARTITIONED = new Set(['int', 'timestamptz', 'string', 'uuid'])
 
 describe.each(edgeTypes)('extreme values of type %s', (text, type, values) => {
+  const options = PARTITIONED.has(text) ? {} : LONG
   it('are written as the default of a column that files lack', async () => {
     const engine = await lake.engine()
     const given = values.filter(isJson)
@@ -99,27 +100,30 @@ describe.each(edgeTypes)('extreme values of type %s', (text, type, values) => {
     for (const [at, value] of given.entries()) await expectValue(files[0] as DataFile, type, value, 10 + at)
   })
 
-  it('are written as the partition value of a column that files lack, and read back as the same partition', async () => {
-    const engine = await lake.engine()
-    for (const value of values) {
-      const { input, schema } = await lacking([field(1, 'id', 'int'), field(2, 'v', text)], [value])
-      const shape = { schemas: [schema], specs: [IDENTITY], formatVersion: 3 as const }
-      const output: OutputSpec = lake.output(schema, { partitionSpec: IDENTITY, newDataLocation })
-      const { files } = await engine.rewrite(lake.task(shape, [input], { partition: [value], output }))
-      const [file] = files
-      await expectValue(file as DataFile, type, value)
-      const { partition: _, ...computed } = lake.task(shape, [task(file as DataFile)])
-      const again = await engine.rewrite({
-        ...computed,
-        output: lake.output(schema, { partitionSpec: IDENTITY, newDataLocation }),
-      })
-      expect(again.files).toHaveLength(1)
-      expect(valueKey(type, again.files[0]?.partition[0] ?? null)).toBe(valueKey(type, value))
-      await expectValue(again.files[0] as DataFile, type, value)
-    }
-  })
+  it(
+    'are written as the partition value of a column that files lack, and read back as the same partition',
+    options,
+    async () => {
+      const engine = await lake.engine()
+      for (const value of values) {
+        const { input, schema } = await lacking([field(1, 'id', 'int'), field(2, 'v', text)], [value])
+        const shape = { schemas: [schema], specs: [IDENTITY], formatVersion: 3 as const }
+        const output: OutputSpec = lake.output(schema, { partitionSpec: IDENTITY, newDataLocation })
+        const { files } = await engine.rewrite(lake.task(shape, [input], { partition: [value], output }))
+        const [file] = files
+        await expectValue(file as DataFile, type, value)
+        const { partition: _, ...computed } = lake.task(shape, [task(file as DataFile)])
+        const again = await engine.rewrite({
+          ...computed,
+          output: lake.output(schema, { partitionSpec: IDENTITY, newDataLocation }),
+        })
+        expect(again.files).toHaveLength(1)
+        expect(valueKey(type, again.files[0]?.partition[0] ?? null)).toBe(valueKey(type, value))
+        await expectValue(again.files[0] as DataFile, type, value)
+      }
+    },
+  )
 
-  const options = PARTITIONED.has(text) ? {} : LONG
   it('are put into the partitions that the specification says', options, async () => {
     const engine = await lake.engine()
     const schema = schemaOf([field(1, 'id', 'int'), field(2, 'v', text)])

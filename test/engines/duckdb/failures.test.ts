@@ -259,7 +259,7 @@ describe('cancelling', () => {
     await engine.close()
   })
 
-  it('happens to running work when the engine is closed', async () => {
+  it('happens to running work when the engine is closed', LONG, async () => {
     const engine = await createDuckDbEngine({ scratchDir: lake.path('closing'), threads: 1 })
     const before = lake.leftovers()
     const running = engine.rewrite(lake.task({ schemas: [schema] }, [await input(4_000_000)]))

@@ -7,6 +7,7 @@ import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
+import { LONG } from '../../support/effort.ts'
 
 const ENTRIES = 100_000
 const yes = async (): Promise<boolean> => true
@@ -59,30 +60,34 @@ for (const kind of stateKinds) {
       expect(await exported('?after_seq=3')).toMatchObject([{ end: true, entries: 0, last_seq: 3, head: { seq: 3 } }])
     })
 
-    it('streams 100,000 entries whose chain is whole, and reads no further than its client', async () => {
-      const db = stateOf(service.folder, env)
-      await grow(db, ENTRIES)
-      const lines = await exported()
-      expect(lines).toHaveLength(ENTRIES + 1)
-      expect(problemOf(lines)).toBeUndefined()
+    it(
+      'streams 100,000 entries whose chain is whole, and reads no further than its client',
+      { ...LONG, timeout: 180_000 },
+      async () => {
+        const db = stateOf(service.folder, env)
+        await grow(db, ENTRIES)
+        const lines = await exported()
+        expect(lines).toHaveLength(ENTRIES + 1)
+        expect(problemOf(lines)).toBeUndefined()
 
-      const store = createAuditStore(db, new Uint8Array(32))
-      let reads = 0
-      const counting: typeof store = {
-        ...store,
-        after: (...given) => {
-          reads += 1
-          return store.after(...given)
-        },
-      }
-      const reader = exportAudit(counting, {}, yes).getReader()
-      await reader.read()
-      await reader.read()
-      expect(reads).toBe(2)
-      await reader.cancel()
-      expect(reads).toBe(2)
-      await db.destroy()
-    }, 180_000)
+        const store = createAuditStore(db, new Uint8Array(32))
+        let reads = 0
+        const counting: typeof store = {
+          ...store,
+          after: (...given) => {
+            reads += 1
+            return store.after(...given)
+          },
+        }
+        const reader = exportAudit(counting, {}, yes).getReader()
+        await reader.read()
+        await reader.read()
+        expect(reads).toBe(2)
+        await reader.cancel()
+        expect(reads).toBe(2)
+        await db.destroy()
+      },
+    )
 
     it('ends when the caller loses access', async () => {
       const db = stateOf(service.folder, env)

@@ -93,7 +93,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
 
       it.each(some)(
         '$moment transaction $at is undone: every row once',
-        { ...options, timeout: 90_000 },
+        { ...LONG, timeout: 90_000 },
         async (given) => {
           Object.assign(fault, given)
           const before = (await lab.deploymentOf(place)).running_version_id

@@ -41,7 +41,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
       })
     })
 
-    it('with nothing to read is in sync when it has been idle for a while', async () => {
+    it('with nothing to read is in sync when it has been idle for a while', LONG, async () => {
       await lab.tables('idle', 0)
       const place = await lab.define('idle')
       await lab.deploy(place)
@@ -101,7 +101,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
       expect(body.map(({ outcome }: { outcome: string }) => outcome)).toEqual(['rolled_back', 'succeeded'])
     })
 
-    it('with other sources carries the offsets of those that remain over to a new checkpoint', async () => {
+    it('with other sources carries the offsets of those that remain over to a new checkpoint', LONG, async () => {
       await lab.tables('carry')
       await lab.tables('extra', 0)
       const one = await lab.define('carry')

@@ -103,7 +103,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await expectStale(one, planId)
       })
 
-      it('is refused when a table was replaced', async () => {
+      it('is refused when a table was replaced', LONG, async () => {
         const one = await deployed('replaced')
         await nextVersion(one, 'replaced')
         const { plan_id: planId } = await preview(one)
@@ -116,7 +116,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         expect([status, body.code], JSON.stringify(body)).toEqual([409, 'PLAN_STALE'])
       })
 
-      it('is refused when another version runs', async () => {
+      it('is refused when another version runs', LONG, async () => {
         const one = await deployed('moved')
         await nextVersion(one, 'moved')
         const { plan_id: planId } = await preview(one)

@@ -9,6 +9,7 @@ import { createPipelineStore } from '../../../src/storage/stores/pipeline-store.
 import type { InTransaction } from '../../../src/storage/transactions.ts'
 import { openStateFile } from '../../support/state-file.ts'
 import { type DeployLab, openDeployLab } from './deploy-lab.ts'
+import { LONG } from '../../support/effort.ts'
 
 let lab: DeployLab
 let db: Kysely<StateTables>
@@ -38,7 +39,7 @@ function depsOfPausedProcess(): RolloutDeps {
 describe.each(['stopping', 'withdrawing'] as const)(
   'a step of a rollout that goes on after a pause while %s',
   (phase) => {
-    it('does not stop the pipeline that runs since another process has finished the rollout', async () => {
+    it('does not stop the pipeline that runs since another process has finished the rollout', LONG, async () => {
       await lab.tables(phase)
       const place = await lab.define(phase)
       await lab.deploy(place)

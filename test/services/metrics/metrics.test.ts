@@ -4,6 +4,7 @@ import type { StreamingPipelinesTable } from '../../../src/storage/schema.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { stateOf } from '../../support/state-of.ts'
+import { LONG } from '../../support/effort.ts'
 
 const AT = '2026-11-23T10:00:00.000Z'
 const METRICS_TOKEN = 'metrics-token-0123456789'
@@ -103,7 +104,7 @@ for (const kind of stateKinds) {
       expect(await status('/metrics', made.body.token)).toBe(200)
     })
 
-    it('has as many series after 10,000 unknown addresses, tables and pipelines', async () => {
+    it('has as many series after 10,000 unknown addresses, tables and pipelines', LONG, async () => {
       const ask = async (at: number): Promise<void> => {
         await service.app.request(`/api/unknown-${at}/${at}`)
         await service.app.request(`/unknown-${at}`, { method: at % 2 ? 'BREW' : `M${at}` })

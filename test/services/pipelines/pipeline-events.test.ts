@@ -100,7 +100,7 @@ for (const kind of stateKinds) {
       }
     })
 
-    it('are told by an alert about its table, once', async () => {
+    it('are told by an alert about its table, once', LONG, async () => {
       const receiver = await startFakeReceiver()
       const channel = { type: 'pagerduty', routing_key: 'a'.repeat(32), url: receiver.url }
       const alert = { name: 'told', events: ['pipeline.degraded', 'pipeline.failed'], tables: ['s.told*'], channel }

@@ -76,7 +76,7 @@ describe('runs of a policy', () => {
     await ended(id, 'ran', 1)
   })
 
-  it('end when a person starts an operation on the table', async () => {
+  it('end when a person starts an operation on the table', LONG, async () => {
     const { advance, engineState, service: started } = await lab()
     service = started
     engineState.isStuck = true

@@ -205,7 +205,7 @@ describe('the checkpoint of a pipeline', () => {
     expect(await lab.rows('s.backup_sink')).toHaveLength(90)
   })
 
-  it('with missing records or unknown files can still be resumed', async () => {
+  it('with missing records or unknown files can still be resumed', LONG, async () => {
     const id = await ran('holes')
     const removals = ['metadata', 'lockhouse.json', 'commits', 'sources', 'offsets']
     let rows = 30

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FAST, numbered, openLab, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const HOUR = 3_600_000
 const JUMPS: readonly (readonly [string, number])[] = [
@@ -11,7 +12,7 @@ const JUMPS: readonly (readonly [string, number])[] = [
   ['thirty seconds back', -30_000],
 ]
 
-describe('a pipeline while the clock of its machine jumps', () => {
+describe('a pipeline while the clock of its machine jumps', LONG, () => {
   let lab: StreamLab
   let offsetMs = 0
   const now = Date.now.bind(Date)
