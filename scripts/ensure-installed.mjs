@@ -1,14 +1,13 @@
 // Installs the locked dependencies when they are missing or older than the lockfile. Runs on Node 20 or newer.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 
 const modules = join(root, 'node_modules')
-const stamp = join(modules, '.lockhouse-installed')
+const installed = join(modules, '.package-lock.json')
 
 /** Path of a runtime that npm installed: `bun`, or the Node that runs the tests. */
 export function runtimePath(name) {
@@ -21,10 +20,7 @@ export function runtimePath(name) {
 
 /** Runs `npm ci` if the installed packages differ from the lockfile. */
 export function ensureInstalled() {
-  const lock = createHash('sha256')
-    .update(readFileSync(join(root, 'package-lock.json')))
-    .digest('hex')
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
+  if (isInstalled()) return
   console.error('Installing dependencies (first run) …')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
   const { status } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
@@ -35,5 +31,21 @@ export function ensureInstalled() {
     console.error('npm ci failed; see the output above.')
     process.exit(status ?? 1)
   }
-  writeFileSync(stamp, lock)
+}
+
+/** Compares the lockfile with the list that npm keeps of what it has installed. */
+function isInstalled() {
+  if (!existsSync(installed)) return false
+  const wanted = packagesOf(join(root, 'package-lock.json'))
+  const present = packagesOf(installed)
+  return Object.entries(wanted).every(([path, { version, integrity, optional }]) => {
+    if (path === '') return true
+    const found = present[path]
+    // npm leaves out what is for other platforms
+    return found === undefined ? optional === true : found.version === version && found.integrity === integrity
+  })
+}
+
+function packagesOf(lockfile) {
+  return JSON.parse(readFileSync(lockfile, 'utf8')).packages
 }

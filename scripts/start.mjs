@@ -1,6 +1,7 @@
 // `npm start`: installs what is missing, builds the web page if necessary, then runs the service under Bun, with a demo
 // lakehouse on the very first start.
 import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ensureFrontend } from './build-frontend.mjs'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
@@ -16,5 +17,22 @@ const service = spawn(runtimePath('bun'), [join(root, 'src', 'main.ts'), ...proc
   stdio: 'inherit',
   env: { LOCKHOUSE_DEMO: '1', ...process.env },
 })
+// npm starts a shell, which does not pass signals on: when one of the two ends, so does the service.
+const parents = () => `${process.ppid} ${parentOf(process.ppid)}`
+const before = parents()
+const watch = setInterval(() => {
+  if (parents() === before) return
+  clearInterval(watch)
+  service.kill('SIGTERM')
+}, 500)
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => service.kill(signal))
 service.on('exit', (code, signal) => process.exit(code ?? (signal ? 1 : 0)))
+
+/** On Linux; elsewhere undefined. */
+function parentOf(pid) {
+  try {
+    return /^PPid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  } catch {
+    return undefined
+  }
+}

@@ -11,5 +11,5 @@ try {
   const problem = startProblem(error)
   if (problem === undefined) throw error
   console.error(`Lockhouse cannot start: ${problem}`)
-  process.exit(2) // what was opened before would keep the process
+  process.exit(1) // what was opened before would keep the process
 }

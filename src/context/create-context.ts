@@ -19,6 +19,7 @@ import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
 import { createIdSource } from '../domain/ids.ts'
+import { checkDuckDbLoad } from '../engines/duckdb/check-load.ts'
 import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
@@ -31,7 +32,9 @@ import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { PolicyService } from '../services/policies/policy-service.ts'
 import { makeDemoPolicy } from '../services/policies/demo-policy.ts'
+import { createDemo, type Demo } from '../services/catalogs/demo.ts'
 import { makeDemoLakehouse } from '../services/catalogs/demo-lakehouse.ts'
 import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
@@ -139,10 +142,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       notebooks.startBackground()
     },
     async makeDemo() {
-      const { engine } = foundation
-      if (!config.demo || !home.isNew) return
-      await makeDemoLakehouse({ catalog: catalog.current(), engine, log })
-      await makeDemoPolicy(services.policies, foundation.common.newId('req'))
+      if (config.demo && home.isNew) await services.demo.create()
     },
     async close() {
       stopFollowing()
@@ -225,6 +225,7 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
     overrides?.agentLimits,
   )
   await agent.agentActions.settleAbandoned()
+  const demo = openDemo(options.log, { ...common, engine, policies: fleet.policies })
   return {
     ...identity,
     ...upkeep,
@@ -240,8 +241,21 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
     lifecycle,
     agent,
     refusals: createRefusalLog({ ...common, inTransaction, audit }),
-    health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home }),
+    demo,
+    health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home, demo }),
   }
+}
+
+interface DemoParts extends Pick<Foundation['common'], 'catalog' | 'newId'> {
+  readonly engine: Engine
+  readonly policies: PolicyService
+}
+
+function openDemo(log: Logger, { catalog, newId, engine, policies }: DemoParts): Demo {
+  return createDemo([
+    () => makeDemoLakehouse({ catalog: catalog.current(), engine, log }),
+    () => makeDemoPolicy(policies, newId('req')),
+  ])
 }
 
 function openNotifications({ config, env, overrides }: ContextOptions, common: Foundation['common']) {
@@ -329,25 +343,35 @@ interface HealthParts {
   readonly engine: Engine
   readonly notebooks: Notebooks
   readonly home: Pick<Home, 'scratch'>
+  readonly demo: Demo
 }
 
-function openHealth({ notebooks, home, ...parts }: HealthParts): HealthService {
+function openHealth({ notebooks, home, demo, ...parts }: HealthParts): HealthService {
   const nowMs = (): number => performance.now()
   const checkCluster = () => notebooks.checkCluster()
   const checks = createServiceChecks({ ...parts, checkCluster, scratch: home.scratch, nowMs })
-  return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks })
+  return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks, isCreatingDemo: demo.isCreating })
 }
 
-function openEngine({ config, home, overrides }: ContextOptions, tracing: Tracing): Engine {
+function openEngine({ config, home, log, overrides }: ContextOptions, tracing: Tracing): Engine {
   const { memoryLimitBytes, threads } = config.engine
-  const engine = createLazyEngine('duckdb', () =>
-    createDuckDbEngine({
-      scratchDir: home.scratch,
-      memoryLimitBytes,
-      ...(threads === undefined ? {} : { threads }),
-      ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
-    }),
-  )
+  const engine = createLazyEngine('duckdb', {
+    open: () =>
+      createDuckDbEngine({
+        scratchDir: home.scratch,
+        memoryLimitBytes,
+        ...(threads === undefined ? {} : { threads }),
+        ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
+      }),
+    checkLoad: async (signal) => {
+      try {
+        await checkDuckDbLoad(signal)
+      } catch (error) {
+        if (!signal.aborted) log.error('the engine cannot be loaded', { error })
+        throw error
+      }
+    },
+  })
   const traced = config.traces === undefined ? engine : tracedEngine(engine, tracing)
   return overrides?.wrapEngine?.(traced) ?? traced
 }

@@ -183,6 +183,9 @@ export interface EngineLoad {
   readonly memoryLimitBytes: number
 }
 
+/** Whether an engine works; `starting` while it is not known yet. */
+export type EngineReadiness = 'ready' | 'starting'
+
 /**
  * Executes work on rows. Rows enter JavaScript only in `readRows`, `queryRows` and the samples of
  * `compareQueries`. Errors are `IcebergError`:
@@ -217,6 +220,7 @@ export interface Engine {
   requireWritable?(schema: Schema): Promise<void>
   /** How busy it is; undefined while it has not been used. */
   load?(): Promise<EngineLoad | undefined>
-  ping(): Promise<void>
+  /** Rejects when it does not work. */
+  ping(): Promise<EngineReadiness>
   close(): Promise<void>
 }

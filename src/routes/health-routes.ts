@@ -33,7 +33,9 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
       const { cluster: _, ...needed } = body.checks // only notebooks need it
       // When writes fail, reads still work, so the service stays ready.
       const readable = new Set<string>(body.problems.map(({ check }) => check))
-      const ready = Object.entries(needed).every(([name, check]) => check === 'ok' || readable.has(name))
+      const ready = Object.entries(needed).every(
+        ([name, check]) => check === 'ok' || check === 'starting' || readable.has(name),
+      )
       return { status: ready ? 200 : 503, body }
     }),
   ]

@@ -9,7 +9,7 @@ import { prepareHome } from './home.ts'
 import { createLineWriter } from './line-writer.ts'
 import type { RunningServer, ServeOptions } from './http-server.ts'
 import type { Runtime } from './runtime.ts'
-import { openStaticFiles } from './static-files.ts'
+import { hasIndex, openStaticFiles } from './static-files.ts'
 
 export interface RunServiceOptions {
   readonly config: Config
@@ -36,6 +36,9 @@ export async function runService({ config, env, runtime, overrides = {} }: RunSe
     overrides,
   })
   await context.reconcile()
+  if (config.frontendDir !== undefined && !(await hasIndex(config.frontendDir))) {
+    log.warn('FRONTEND_DIR has no index.html: the minimal page is served', { folder: config.frontendDir })
+  }
   const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
   const server = await listen(runtime, {
     config,
@@ -92,11 +95,20 @@ async function listen(runtime: Runtime, { config, fetch, onError }: ListenOption
       maxSocketMessageBytes: MAX_SOCKET_MESSAGE_BYTES,
     })
   } catch (error) {
-    if (error instanceof Error && 'code' in error && (error.code === 'EADDRINUSE' || error.code === 'EACCES')) {
-      throw new ConfigError(`PORT ${config.port} on HOST ${config.host} cannot be used (${error.code})`)
-    }
-    throw error
+    throw listenProblem(config, error) ?? error
   }
+}
+
+/** Undefined for an error that is not about the address. */
+function listenProblem({ port, host }: Config, error: unknown): ConfigError | undefined {
+  if (!(error instanceof Error && 'code' in error)) return undefined
+  if (error.code === 'EADDRINUSE') return new ConfigError(`PORT ${port} on HOST ${host} is in use by another process`)
+  if (error.code === 'EACCES') return new ConfigError(`this user may not listen on PORT ${port} of HOST ${host}`)
+  const isAboutHost = 'syscall' in error && ['listen', 'bind', 'getaddrinfo'].includes(String(error.syscall))
+  if (!isAboutHost) return undefined
+  return new ConfigError(
+    `HOST ${host} is not an address of this machine, or cannot be resolved (${String(error.code)})`,
+  )
 }
 
 function announce(config: Config, port: number, firstToken: string | undefined): void {

@@ -64,10 +64,15 @@ function withType(file: KeptFile | undefined, contentType: string): StaticFile |
 
 async function firstWithIndex(folders: readonly string[]): Promise<string | undefined> {
   for (const folder of folders) {
-    const found = await stat(join(folder, 'index.html')).catch(() => undefined)
-    if (found?.isFile()) return realpath(folder)
+    if (await hasIndex(folder)) return realpath(folder)
   }
   return undefined
+}
+
+/** Whether a folder contains a page. */
+export async function hasIndex(folder: string): Promise<boolean> {
+  const found = await stat(join(folder, 'index.html')).catch(() => undefined)
+  return found?.isFile() === true
 }
 
 async function resolveInside(root: string, urlPath: string): Promise<string | undefined> {

@@ -9,6 +9,7 @@ import { common } from '../strings/common.ts'
 import { shell } from '../strings/shell.ts'
 import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
+import { DemoNotice } from './demo-notice.tsx'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
 import { quickSearch } from './search-store.ts'
@@ -61,6 +62,7 @@ function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
         <UserMenu />
       </Drawer>
       <main id="main" className={classes.main} tabIndex={-1}>
+        <DemoNotice />
         <Outlet />
       </main>
       {searched && (

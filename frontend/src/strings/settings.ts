@@ -210,7 +210,7 @@ export const aboutStrings = {
     engine: 'Reads and rewrites data files',
     cluster: 'Runs notebooks',
   },
-  results: { ok: 'OK', failed: 'Failed', not_configured: 'Not configured' },
+  results: { ok: 'OK', failed: 'Failed', not_configured: 'Not configured', starting: 'Starting' },
   you: 'You',
   signedInAs: (user: string, role: string) => `${user}, ${role}`,
   api: 'API',

@@ -1,5 +1,6 @@
 /** Text of the layout around pages, and of the sign-in page. */
 export const shell = {
+  creatingDemo: 'Creating the demo tables. They appear here when they are complete.',
   skip: 'Skip to content',
   navigation: 'Main navigation',
   bar: 'Top bar',

@@ -8,6 +8,7 @@ import type {
   Engine,
   EngineLoad,
   EngineProgress,
+  EngineReadiness,
   EngineRunOptions,
   OutputSpec,
   QueryAnswer,
@@ -166,13 +167,14 @@ class DuckDbEngine implements Engine {
     }
   }
 
-  async ping(): Promise<void> {
+  async ping(): Promise<EngineReadiness> {
     const run = await this.#session.open('the health check')
     try {
       await run.execute('SELECT 1')
     } finally {
       await run.close()
     }
+    return 'ready'
   }
 
   async close(): Promise<void> {

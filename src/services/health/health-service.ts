@@ -2,7 +2,7 @@ import type { ServiceHealth } from '../../schemas/service-health.ts'
 import type { WriteProblem } from './write-probe.ts'
 
 type Part = keyof ServiceHealth['checks']
-type Outcome = void | 'not_configured' | WriteProblem
+type Outcome = void | 'not_configured' | 'starting' | WriteProblem
 
 export interface HealthServiceDeps {
   readonly version: string
@@ -10,9 +10,11 @@ export interface HealthServiceDeps {
   readonly nowMs: () => number
   /**
    * Each resolves when its part responds and rejects when it fails. It resolves to `not_configured` when there is none,
-   * or to the reason when the part can be read but not written.
+   * to `starting` while that is not known, or to the reason when the part can be read but not written.
    */
   readonly checks: Readonly<Record<Part, () => Promise<Outcome>>>
+  /** Whether the demo tables are being created. */
+  readonly isCreatingDemo: () => boolean
 }
 
 /** Reports whether the service and its dependencies work. */
@@ -38,13 +40,19 @@ export function createHealthService(deps: HealthServiceDeps): HealthService {
         probe(deps.checks.cluster),
       ])
       const outcomes = { state, catalog, engine, cluster }
-      const checks = { state: shown(state), catalog: shown(catalog), engine: shown(engine), cluster: shown(cluster) }
+      const checks = {
+        state: settled(state),
+        catalog: settled(catalog),
+        engine: shown(engine),
+        cluster: settled(cluster),
+      }
       const failed = Object.values(checks).includes('failed') || catalog === 'not_configured'
       return {
         status: failed ? 'degraded' : 'ok',
         version: deps.version,
         uptime_s: Math.round((deps.nowMs() - deps.startedAtMs) / 100) / 10,
         checks,
+        demo: deps.isCreatingDemo() ? 'creating' : null,
         problems: PARTS.flatMap((part) => {
           const outcome = outcomes[part]
           return isWriteProblem(outcome) ? [{ check: part, code: outcome, detail: DETAILS[outcome] }] : []
@@ -56,14 +64,22 @@ export function createHealthService(deps: HealthServiceDeps): HealthService {
 
 const PARTS = ['state', 'catalog', 'engine', 'cluster'] as const satisfies readonly Part[]
 
-type Probed = ServiceHealth['checks'][Part] | WriteProblem
+type Shown = ServiceHealth['checks']['engine']
+type Settled = ServiceHealth['checks']['state']
+type Probed = Shown | WriteProblem
 
 function isWriteProblem(outcome: Probed): outcome is WriteProblem {
   return outcome === 'NO_SPACE' || outcome === 'NOT_WRITABLE'
 }
 
-function shown(outcome: Probed): ServiceHealth['checks'][Part] {
+function shown(outcome: Probed): Shown {
   return isWriteProblem(outcome) ? 'failed' : outcome
+}
+
+/** Only the engine can be starting. */
+function settled(outcome: Probed): Settled {
+  const result = shown(outcome)
+  return result === 'starting' ? 'failed' : result
 }
 
 async function probe(check: () => Promise<Outcome>): Promise<Probed> {

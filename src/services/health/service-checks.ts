@@ -33,7 +33,7 @@ export function createServiceChecks(deps: ServiceCheckDeps): HealthServiceDeps['
       await current.ping()
       return isLocalFolder(current.warehouse) ? probeWarehouse(current.warehouse) : undefined
     },
-    engine: () => engine.ping(),
+    engine: async () => ((await engine.ping()) === 'starting' ? 'starting' : undefined),
     cluster: checkCluster,
   }
 }

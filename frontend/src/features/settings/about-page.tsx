@@ -11,10 +11,11 @@ import { SettingsFrame } from './settings-frame.tsx'
 import classes from './settings.module.css'
 
 const PARTS = ['state', 'catalog', 'engine', 'cluster'] as const
-const TONES: Readonly<Record<ServiceHealth['checks']['state'], StatusTone>> = {
+const TONES: Readonly<Record<ServiceHealth['checks']['engine'], StatusTone>> = {
   ok: 'ok',
   failed: 'bad',
   not_configured: 'idle',
+  starting: 'idle',
 }
 
 /** The version of the service, and the health of its components. */
