@@ -24,7 +24,7 @@ import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
 import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
-import { scriptWorker } from '../engines/duckdb/worker/worker-command.ts'
+import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
 import { createHttpSender } from '../services/outbound/http-sender.ts'
 import { createSmtpSender } from '../services/outbound/smtp-sender.ts'
 import type { Engine } from '../engines/engine.ts'
@@ -83,6 +83,8 @@ export interface ContextOptions {
   /** A Kysely dialect over the SQLite file of the state. */
   readonly openStateFile: (path: string) => Dialect
   readonly log: Logger
+  /** Starts the processes that run user SQL; default: the worker script, with the runtime of this process. */
+  readonly workerCommand?: WorkerCommand
   /** Replaces parts in tests. */
   readonly overrides?: {
     readonly now?: () => Date
@@ -180,7 +182,7 @@ async function openFoundation(options: ContextOptions) {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
     metrics,
-    sandbox: createDuckDbSandbox({ command: scriptWorker() }),
+    sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
     idempotency: createIdempotencyService(idempotencyStore, now),
   }
 }
@@ -353,19 +355,20 @@ function openHealth({ notebooks, home, demo, ...parts }: HealthParts): HealthSer
   return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks, isCreatingDemo: demo.isCreating })
 }
 
-function openEngine({ config, home, log, overrides }: ContextOptions, tracing: Tracing): Engine {
+function openEngine({ config, home, log, workerCommand, overrides }: ContextOptions, tracing: Tracing): Engine {
   const { memoryLimitBytes, threads } = config.engine
   const engine = createLazyEngine('duckdb', {
     open: () =>
       createDuckDbEngine({
         scratchDir: home.scratch,
         memoryLimitBytes,
+        ...(workerCommand === undefined ? {} : { workerCommand }),
         ...(threads === undefined ? {} : { threads }),
         ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
       }),
     checkLoad: async (signal) => {
       try {
-        await checkDuckDbLoad(signal)
+        await checkDuckDbLoad(signal, workerCommand)
       } catch (error) {
         if (!signal.aborted) log.error('the engine cannot be loaded', { error })
         throw error

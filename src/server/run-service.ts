@@ -4,7 +4,9 @@ import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { type ContextOptions, createContext } from '../context/create-context.ts'
-import { createLogger } from '../services/logger.ts'
+import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
+import type { StaticFiles } from '../middleware/frontend.ts'
+import { createLogger, type Logger } from '../services/logger.ts'
 import { prepareHome } from './home.ts'
 import { createLineWriter } from './line-writer.ts'
 import type { RunningServer, ServeOptions } from './http-server.ts'
@@ -15,8 +17,16 @@ export interface RunServiceOptions {
   readonly config: Config
   readonly env: Env
   readonly runtime: Runtime
+  /** What one executable brings along; otherwise the files next to the source are used. */
+  readonly bundle?: ServiceBundle
   /** Replaces parts in tests. */
   readonly overrides?: NonNullable<ContextOptions['overrides']>
+}
+
+/** The parts of the service that are files in a checkout. */
+export interface ServiceBundle {
+  readonly staticFiles: StaticFiles
+  readonly workerCommand: WorkerCommand
 }
 
 /** Kernel messages may contain images or tables; other sockets have much lower limits of their own. */
@@ -25,7 +35,7 @@ const MAX_SOCKET_MESSAGE_BYTES = 64 * 2 ** 20
 const SHUTDOWN_LIMIT_MS = 20_000
 
 /** Runs the service until SIGTERM or SIGINT; a second signal exits immediately. Resolves when it listens. */
-export async function runService({ config, env, runtime, overrides = {} }: RunServiceOptions): Promise<void> {
+export async function runService({ config, env, runtime, bundle, overrides = {} }: RunServiceOptions): Promise<void> {
   const log = createLogger(config.logLevel, createLineWriter())
   const context = await createContext({
     config,
@@ -33,13 +43,11 @@ export async function runService({ config, env, runtime, overrides = {} }: RunSe
     log,
     openStateFile: runtime.openStateFile,
     home: await prepareHome(config.home),
+    ...(bundle === undefined ? {} : { workerCommand: bundle.workerCommand }),
     overrides,
   })
   await context.reconcile()
-  if (config.frontendDir !== undefined && !(await hasIndex(config.frontendDir))) {
-    log.warn('FRONTEND_DIR has no index.html: the minimal page is served', { folder: config.frontendDir })
-  }
-  const app = createApp({ ...context.app, staticFiles: await openStaticFiles(frontendFolders(config)) })
+  const app = createApp({ ...context.app, staticFiles: await openPage(config, { log, bundle }) })
   const server = await listen(runtime, {
     config,
     fetch: (request, connection) => app.fetch(request, connection),
@@ -72,11 +80,24 @@ async function shutDown(server: RunningServer, close: () => Promise<void>): Prom
   await answered
 }
 
-/** An explicit folder is relative to the working directory; the default is next to `src` (docs/api.md#web-page). */
-function frontendFolders(config: Config): string[] {
+interface PageOptions {
+  readonly log: Logger
+  readonly bundle: ServiceBundle | undefined
+}
+
+/**
+ * The page of FRONTEND_DIR, relative to the working directory; otherwise that of the bundle or next to `src`
+ * (docs/api.md#web-page).
+ */
+async function openPage({ frontendDir }: Config, { log, bundle }: PageOptions): Promise<StaticFiles> {
+  if (frontendDir !== undefined) {
+    if (await hasIndex(frontendDir)) return openStaticFiles([resolve(frontendDir)])
+    log.warn('FRONTEND_DIR has no index.html: the minimal page is served', { folder: frontendDir })
+  }
+  if (bundle !== undefined) return bundle.staticFiles
   const fallback = resolve(import.meta.dirname, '../../public')
-  if (config.frontendDir !== undefined) return [resolve(config.frontendDir), fallback]
-  return [resolve(import.meta.dirname, '../../frontend/dist'), fallback]
+  const built = resolve(import.meta.dirname, '../../frontend/dist')
+  return openStaticFiles(frontendDir === undefined ? [built, fallback] : [fallback])
 }
 
 interface ListenOptions {

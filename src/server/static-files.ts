@@ -6,7 +6,8 @@ import { LRUCache } from 'lru-cache'
 
 import type { Encoding, StaticFile, StaticFiles } from '../middleware/frontend.ts'
 
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
+/** By the ending of a file's name. */
+export const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.html': 'text/html; charset=utf-8',
   '.ico': 'image/x-icon',
@@ -19,7 +20,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Suffixes of the compressed files that the build writes. */
-const SUFFIXES: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
+export const SUFFIXES: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 /** Total bytes of files cached in memory; the current page is a tenth of it. */
 const MAX_KEPT_BYTES = 32 * 2 ** 20
 

@@ -242,9 +242,12 @@ const FAILURES: Readonly<Record<string, (relay: Relay) => Promise<void>>> = {
 async function expectAlive(service: ServiceProcess, what: string): Promise<void> {
   for (const path of ['/api/health/live', '/api/health']) {
     const request = service.request('GET', path, { token: null, timeoutMs: 60_000 })
-    const response = await request.catch((error: unknown) => error)
+    const status = await request.then(
+      (response) => response.status,
+      (error: unknown) => error,
+    )
     expect(service.exitCode(), `${what}: the process ended\n${service.output()}`).toBeUndefined()
-    expect(response instanceof Response ? response.status : response, `${what}: ${path}`).toBe(200)
+    expect(status, `${what}: ${path}`).toBe(200)
   }
 }
 

@@ -17,6 +17,10 @@ export interface ServiceOptions {
   readonly runtime?: 'bun' | 'this'
   /** What starts it; default: `src/main.ts`. */
   readonly entry?: string
+  /** Program and arguments in place of a runtime and an entry. */
+  readonly command?: readonly string[]
+  /** Default: the repository. */
+  readonly cwd?: string
 }
 
 /** An answer of the service; `body` is parsed JSON, or `{text}` when it is not JSON. */
@@ -52,8 +56,10 @@ export class Service {
   static async start(options: ServiceOptions): Promise<Service> {
     const port = await freePort()
     const bun = `${REPOSITORY}/node_modules/.bin/bun`
-    const child = spawn(options.runtime === 'this' ? process.execPath : bun, [options.entry ?? 'src/main.ts'], {
-      cwd: REPOSITORY,
+    const runtime = options.runtime === 'this' ? process.execPath : bun
+    const [file = '', ...args] = options.command ?? [runtime, options.entry ?? 'src/main.ts']
+    const child = spawn(file, args, {
+      cwd: options.cwd ?? REPOSITORY,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
@@ -139,9 +145,10 @@ export class Service {
     await this.#end('SIGKILL')
   }
 
-  /** Asks the service to stop. */
-  async stop(): Promise<void> {
+  /** Asks the service to stop; gives its exit code, null when a signal ended it. */
+  async stop(): Promise<number | null> {
     await this.#end('SIGTERM')
+    return this.#child.exitCode
   }
 
   async #end(signal: NodeJS.Signals): Promise<void> {
