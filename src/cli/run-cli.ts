@@ -1,44 +1,127 @@
-import { readEnv } from '../config/env.ts'
-import { type OpenBundle, startService } from '../server/start-service.ts'
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { type Env, readEnv } from '../config/env.ts'
+import type { OpenBundle } from '../server/start-service.ts'
 import { VERSION } from '../version.ts'
+import { createApiClient } from './api-client.ts'
+import type { Call, Command } from './command.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { COMMANDS } from './commands/all-commands.ts'
+import { completion } from './completion.ts'
+import { commandHelp, COMMON_OPTIONS, overview } from './help.ts'
+import { processTerminal } from './terminal.ts'
+import { plainText } from './text.ts'
 
 export interface CliOptions {
   readonly openBundle?: OpenBundle
 }
 
-const USAGE = `Lockhouse keeps Apache Iceberg lakehouses healthy.
+const DEFAULT_SERVER = 'http://127.0.0.1:3000'
 
-Usage: lockhouse [command]
-
-  serve       runs the service; with a demo lakehouse at the very first start, unless LOCKHOUSE_DEMO=0
-  help        shows this text
-  version     shows the version
-
-Settings are environment variables, such as PORT=3000 and LOCKHOUSE_HOME=./data.
-`
-
-/** Runs a command of `lockhouse`. Ends the process with 1 when it fails and with 2 when it is not understood. */
+/** Runs a command of `lockhouse`. Sets the exit code 1 when it fails and 2 when it is not understood. */
 export async function runCli(args: readonly string[], { openBundle }: CliOptions = {}): Promise<void> {
-  const [command = 'help', ...more] = args
-  if (more.length > 0) return fail(`unexpected argument ${more[0]}`)
-  switch (command) {
-    case 'serve':
-      return startService({ LOCKHOUSE_DEMO: '1', ...readEnv() }, openBundle)
-    case 'help':
-    case '--help':
-    case '-h':
-      process.stdout.write(USAGE)
-      return undefined
-    case 'version':
-    case '--version':
-      process.stdout.write(`${VERSION}\n`)
-      return undefined
-    default:
-      return fail(`unknown command ${command}`)
+  const [name = 'help', ...rest] = args
+  try {
+    if (name === 'serve') {
+      requireNone(rest)
+      const { startService } = await import('../server/start-service.ts') // other commands do not need the service
+      await startService({ LOCKHOUSE_DEMO: '1', ...readEnv() }, openBundle)
+    } else await runLocal(name, rest)
+  } catch (error) {
+    if (error instanceof UsageError) process.exitCode = 2
+    else if (error instanceof CommandError) process.exitCode = 1
+    else throw error
+    const hint = error instanceof UsageError ? `; see lockhouse help${name in COMMANDS ? ` ${name}` : ''}` : ''
+    console.error(`lockhouse: ${plainText(error.message)}${hint}`)
   }
 }
 
-function fail(problem: string): void {
-  console.error(`lockhouse: ${problem}; see lockhouse help`)
-  process.exitCode = 2
+async function runLocal(name: string, rest: readonly string[]): Promise<void> {
+  const out = (text: string): void => void process.stdout.write(text)
+  switch (name) {
+    case 'help':
+    case '--help':
+    case '-h':
+      return out(helpOf(rest))
+    case 'version':
+    case '--version':
+      requireNone(rest)
+      return out(`${VERSION}\n`)
+    case 'completion':
+      return out(completion(rest[0]))
+    default:
+      return runRemote(name, rest)
+  }
+}
+
+function helpOf([name]: readonly string[]): string {
+  const command = name === undefined ? undefined : COMMANDS[name]
+  return name === undefined || command === undefined ? overview() : commandHelp(name, command)
+}
+
+function requireNone([first]: readonly string[]): void {
+  if (first !== undefined) throw new UsageError(`unexpected argument ${first}`)
+}
+
+async function runRemote(name: string, rest: readonly string[]): Promise<void> {
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
+  if (command === undefined) throw new UsageError(`unknown command ${name}`)
+  const { values, positionals } = parsed(command, rest)
+  if (values['help'] === true) return void process.stdout.write(commandHelp(name, command))
+  requireNames(command, positionals)
+  await command.run(callOf(values, positionals))
+}
+
+type Values = Readonly<Record<string, string | boolean | undefined>>
+
+function parsed({ options }: Command, args: readonly string[]): { values: Values; positionals: readonly string[] } {
+  const specs = Object.entries({ ...options, ...COMMON_OPTIONS }).map(
+    ([option, { value }]) => [option, { type: value === undefined ? 'boolean' : 'string' }] as const,
+  )
+  try {
+    return parseArgs({ args: [...args], options: Object.fromEntries(specs), allowPositionals: true })
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? (error.message.split('. ', 1)[0] ?? '') : String(error))
+  }
+}
+
+function requireNames({ names }: Command, given: readonly string[]): void {
+  const missing = names.slice(given.length).find((name) => !name.startsWith('['))
+  if (missing !== undefined) throw new UsageError(`${missing} is missing`)
+  requireNone(given.slice(names.length))
+}
+
+function callOf(values: Values, names: readonly string[]): Call {
+  const text = (option: string): string | undefined => {
+    const value = values[option]
+    return typeof value === 'string' ? value : undefined
+  }
+  const env = readEnv()
+  const server = text('server') ?? env['LOCKHOUSE_SERVER'] ?? DEFAULT_SERVER
+  if (!/^https?:/.test(URL.parse(server)?.protocol ?? '')) {
+    throw new UsageError('--server must be an http or https address')
+  }
+  return {
+    api: createApiClient({ server, token: tokenOf(text('token-file'), env) }),
+    terminal: processTerminal(),
+    names,
+    text,
+    isSet: (option) => values[option] === true,
+    number(option) {
+      const value = text(option)
+      if (value === undefined) return undefined
+      if (!/^\d{1,15}$/.test(value)) throw new UsageError(`--${option} must be a whole number`)
+      return Number(value)
+    },
+  }
+}
+
+/** Never an argument: other users of the machine can read those. */
+function tokenOf(file: string | undefined, env: Env): string | undefined {
+  if (file === undefined) return env['LOCKHOUSE_TOKEN']
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch {
+    throw new CommandError(`${file} cannot be read`)
+  }
 }

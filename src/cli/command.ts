@@ -1,0 +1,44 @@
+import type { ApiClient } from './api-client.ts'
+
+/** Where a command writes. */
+export interface Terminal {
+  /** Results, on standard output. */
+  readonly out: (text: string) => void
+  /** Messages for people, on standard error. */
+  readonly note: (text: string) => void
+  /** Whether standard error is a terminal, where a line can be replaced. */
+  readonly isLive: boolean
+  /** Columns of standard output; undefined when it is not a terminal. */
+  readonly width: number | undefined
+  /** Asks a question on a terminal; undefined when nobody can answer. */
+  readonly ask: ((question: string) => Promise<string>) | undefined
+  readonly nowMs: () => number
+}
+
+/** What a command gets. */
+export interface Call {
+  readonly api: ApiClient
+  readonly terminal: Terminal
+  /** The arguments without options, as many as the command names. */
+  readonly names: readonly string[]
+  readonly text: (option: string) => string | undefined
+  readonly isSet: (option: string) => boolean
+  /** A whole number; throws {@link UsageError}. */
+  readonly number: (option: string) => number | undefined
+}
+
+export interface OptionSpec {
+  /** What stands for its value in the help; undefined: it has none. */
+  readonly value?: string
+  readonly help: string
+}
+
+/** A command of `lockhouse` that calls a service. */
+export interface Command {
+  readonly summary: string
+  /** Names of its arguments; `[name]` may be left out. */
+  readonly names: readonly string[]
+  readonly options: Readonly<Record<string, OptionSpec>>
+  readonly examples: readonly string[]
+  readonly run: (call: Call) => Promise<void>
+}

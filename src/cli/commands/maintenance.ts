@@ -1,0 +1,138 @@
+import type { Call, Command, OptionSpec } from '../command.ts'
+import { CommandError, UsageError } from '../errors.ts'
+import { followOperation } from '../operation-progress.ts'
+import { type Cell, sizeText } from '../text.ts'
+import { JSON_OPTION, showPairs } from './show.ts'
+
+interface Maintenance {
+  readonly path: string
+  readonly body: (call: Call) => Readonly<Record<string, unknown>>
+  /** What a person confirms; undefined when nothing is taken away. */
+  readonly asks?: string
+}
+
+interface Answer {
+  readonly operation_id: string | null
+  readonly details_json: string
+  readonly plan_id?: string
+}
+
+type Details = Readonly<Record<string, unknown>>
+
+const COMMON: Readonly<Record<string, OptionSpec>> = {
+  'dry-run': { help: 'show the plan; changes nothing' },
+  plan: { value: 'ID', help: 'apply exactly this plan of a dry run' },
+  ...JSON_OPTION,
+}
+const YES: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
+
+/** Runs a maintenance request; with a confirmation, exactly what was shown is done. */
+async function maintain(call: Call, { path, body, asks }: Maintenance): Promise<void> {
+  const [table] = call.names
+  const plan = call.text('plan')
+  const request = plan === undefined ? { table, ...definedOf(body(call)) } : { table, plan_id: plan }
+  if (call.isSet('dry-run')) return show(call, (await preview(call, path, request)).answer)
+  if (asks === undefined || call.isSet('yes')) return run(call, path, request)
+  const { ask } = call.terminal
+  if (ask === undefined) throw new UsageError('add --yes: nobody can be asked here, or --dry-run to see the plan')
+  const shown = await preview(call, path, request)
+  show({ ...call, isSet: (name) => name !== 'json' && call.isSet(name) }, shown.answer)
+  if (!/^y(es)?$/i.test(await ask(`${asks} [y/N] `))) throw new CommandError('nothing was changed')
+  await run(call, path, { table, plan_id: shown.answer.plan_id })
+}
+
+async function preview({ api }: Call, path: string, request: Readonly<Record<string, unknown>>) {
+  const { body } = await api.send('POST', path, { body: { ...request, dry_run: true } })
+  return { answer: body as Answer }
+}
+
+async function run(call: Call, path: string, body: Readonly<Record<string, unknown>>): Promise<void> {
+  const accepted = await call.api.send('POST', path, { body, headers: { Prefer: 'respond-async' } })
+  const { operation_id: id } = accepted.body as { operation_id: string }
+  const operation = await followOperation(call, id)
+  showPairs(call, operation, [['operation', id], ...pairsOf((operation.result ?? {}) as Details)])
+}
+
+function show(call: Call, answer: Answer): void {
+  const details = JSON.parse(answer.details_json) as Details
+  const plan: [string, Cell][] = answer.plan_id === undefined ? [] : [['plan', answer.plan_id]]
+  showPairs(call, answer, [...plan, ...pairsOf(details)])
+}
+
+/** Numbers and texts of a result; the rest is in the JSON. */
+function pairsOf(details: Details): [string, Cell][] {
+  return Object.entries(details).flatMap(([name, value]): [string, Cell][] => {
+    if (typeof value !== 'number' && typeof value !== 'string') return []
+    const isSize = typeof value === 'number' && /_bytes(_|$)/.test(name)
+    return [[name.replaceAll('_', ' '), isSize ? sizeText(value) : value]]
+  })
+}
+
+function definedOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}
+
+export const compact: Command = {
+  summary: 'rewrites small files and files with deletes into fewer, larger ones',
+  names: ['TABLE'],
+  options: {
+    'rewrite-all': { help: 'rewrite all files' },
+    where: { value: 'CONDITION', help: 'whole partitions, such as "day >= \'2026-03-01\'"' },
+    'sort-order': { value: 'ORDER', help: 'sort rows, such as "customer ASC"' },
+    'target-file-size': { value: 'BYTES', help: 'size of the new files' },
+    ...COMMON,
+  },
+  examples: ['lockhouse compact demo.events --dry-run', 'lockhouse compact demo.events'],
+  run: (call) =>
+    maintain(call, {
+      path: '/api/compact',
+      body: ({ text, isSet, number }) => ({
+        rewrite_all: isSet('rewrite-all') || undefined,
+        where: text('where'),
+        sort_order: text('sort-order'),
+        strategy: text('sort-order') === undefined ? undefined : 'sort',
+        target_file_size_bytes: number('target-file-size'),
+      }),
+    }),
+}
+
+const OLDER_THAN: OptionSpec = { value: 'TIME', help: 'such as 2026-01-31T00:00:00Z' }
+
+export const expire: Command = {
+  summary: 'expires old snapshots and deletes the files that only they use',
+  names: ['TABLE'],
+  options: {
+    'older-than': OLDER_THAN,
+    'retain-last': { value: 'NUMBER', help: 'always keep this many snapshots' },
+    ...YES,
+    ...COMMON,
+  },
+  examples: ['lockhouse expire demo.events --retain-last 5 --dry-run', 'lockhouse expire demo.events --yes'],
+  run: (call) =>
+    maintain(call, {
+      path: '/api/expire',
+      asks: 'Expire these snapshots?',
+      body: ({ text, number }) => ({ older_than: text('older-than'), retain_last: number('retain-last') }),
+    }),
+}
+
+export const rewriteManifests: Command = {
+  summary: 'merges manifests to their target size',
+  names: ['TABLE'],
+  options: COMMON,
+  examples: ['lockhouse rewrite-manifests demo.events'],
+  run: (call) => maintain(call, { path: '/api/rewrite-manifests', body: () => ({}) }),
+}
+
+export const removeOrphans: Command = {
+  summary: 'deletes files of a table that no snapshot uses',
+  names: ['TABLE'],
+  options: { 'older-than': OLDER_THAN, ...YES, ...COMMON },
+  examples: ['lockhouse remove-orphans demo.events --dry-run'],
+  run: (call) =>
+    maintain(call, {
+      path: '/api/remove-orphans',
+      asks: 'Delete these files?',
+      body: ({ text }) => ({ older_than: text('older-than') }),
+    }),
+}

@@ -1,0 +1,50 @@
+import { UsageError } from './errors.ts'
+import { COMMANDS } from './commands/all-commands.ts'
+import { COMMON_OPTIONS, LOCAL_COMMANDS } from './help.ts'
+
+const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
+
+/** A script for a shell. Throws {@link UsageError} for another one. */
+export function completion(shell: string | undefined): string {
+  const script = SHELLS[shell ?? '']
+  if (script === undefined) throw new UsageError(`completion needs one of: ${Object.keys(SHELLS).join(', ')}`)
+  return script()
+}
+
+const commandNames = (): readonly string[] => [...Object.keys(LOCAL_COMMANDS), ...Object.keys(COMMANDS)]
+
+function optionsOf(name: string): readonly string[] {
+  return Object.keys({ ...COMMANDS[name]?.options, ...COMMON_OPTIONS }).map((option) => `--${option}`)
+}
+
+function bash(): string {
+  const cases = Object.keys(COMMANDS).map((name) => `    ${name}) words="${optionsOf(name).join(' ')}" ;;`)
+  return `_lockhouse() {
+  local words
+  if [ "$COMP_CWORD" -eq 1 ]; then words="${commandNames().join(' ')}"; else
+    case "\${COMP_WORDS[1]}" in
+${cases.join('\n')}
+    *) words="" ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -F _lockhouse lockhouse
+`
+}
+
+function zsh(): string {
+  return `#compdef lockhouse
+autoload -U +X bashcompinit && bashcompinit
+${bash()}`
+}
+
+function fish(): string {
+  const lines = commandNames().map((name) => `complete -c lockhouse -f -n __fish_use_subcommand -a ${name}`)
+  const options = Object.keys(COMMANDS).flatMap((name) =>
+    optionsOf(name).map(
+      (option) => `complete -c lockhouse -f -n "__fish_seen_subcommand_from ${name}" -l ${option.slice(2)}`,
+    ),
+  )
+  return `${[...lines, ...options].join('\n')}\n`
+}

@@ -1,0 +1,54 @@
+const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'] as const
+
+/** A size with a binary unit, such as `1.5 MiB`. */
+export function sizeText(bytes: number): string {
+  let value = bytes
+  let unit = 0
+  while (value >= 1024 && unit < UNITS.length - 1) {
+    value /= 1024
+    unit += 1
+  }
+  return `${unit === 0 ? value : value.toFixed(1)} ${UNITS[unit] ?? ''}`
+}
+
+/** A duration such as `850 ms`, `12 s` or `3 min 5 s`. */
+export function durationText(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  const seconds = Math.round(ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** Text of others without control characters, which could change the terminal. */
+export function plainText(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, '\u{fffd}')
+}
+
+/** A cell of a table; numbers are aligned to the right. */
+export type Cell = string | number | null
+
+/** Rows below headers, in aligned columns, cut to `width`. */
+export function textTable(headers: readonly string[], rows: readonly (readonly Cell[])[], width?: number): string {
+  const lines = [headers, ...rows.map((row) => row.map(cellText))]
+  const widths = headers.map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)))
+  const isNumber = headers.map((_, at) => rows.length > 0 && rows.every((row) => typeof row[at] !== 'string'))
+  const text = lines.map((line) => {
+    const cells = line.map((cell, at) => (isNumber[at] ? cell.padStart(widths[at] ?? 0) : cell.padEnd(widths[at] ?? 0)))
+    return cells.join('  ').trimEnd()
+  })
+  return text.map((line) => cut(line, width)).join('\n')
+}
+
+/** Names and values, one pair a line. */
+export function textList(pairs: readonly (readonly [name: string, value: Cell])[]): string {
+  const width = Math.max(...pairs.map(([name]) => name.length))
+  return pairs.map(([name, value]) => `${name.padEnd(width)}  ${cellText(value)}`.trimEnd()).join('\n')
+}
+
+function cellText(cell: Cell): string {
+  if (cell === null) return '-'
+  return typeof cell === 'number' ? String(cell) : plainText(cell)
+}
+
+function cut(line: string, width: number | undefined): string {
+  return width === undefined || line.length <= width ? line : `${line.slice(0, Math.max(0, width - 1))}…`
+}

@@ -1,0 +1,231 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
+import { progressText } from '../../src/cli/operation-progress.ts'
+import { textTable } from '../../src/cli/text.ts'
+import { LONG } from '../support/effort.ts'
+import { freePort } from '../support/network/free-port.ts'
+import { type ServedService, startServedService } from '../support/served.ts'
+import { ADMIN_TOKEN, type TestService } from '../support/service.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
+const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
+const MAIN = join(REPOSITORY, 'src/cli/main.ts')
+
+interface Ran {
+  readonly code: unknown
+  readonly out: string
+  readonly err: string
+}
+
+describe('the command lockhouse', { timeout: 60_000 }, () => {
+  let service: TestService
+  let served: ServedService
+  let folder: string
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'lockhouse-cli-'))
+    served = await startServedService({ events: { commits: 6, filesPerCommit: 5, rowsPerFile: 100 } })
+    service = served.service
+  })
+  afterAll(async () => {
+    await served.stop(false)
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const child = spawn(process.execPath, [...RUNTIME, MAIN, ...args], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        LOCKHOUSE_SERVER: `http://${served.host}`,
+        LOCKHOUSE_TOKEN: ADMIN_TOKEN,
+        ...env,
+      },
+    })
+    const [out, err, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
+    return { code, out, err }
+  }
+  const json = async (...args: string[]) => {
+    const { out, err, code } = await run([...args, '--json'])
+    expect(code, err).toBe(0)
+    return JSON.parse(out)
+  }
+
+  it('previews, compacts and shows the table and its operation', async () => {
+    const preview = await json('compact', 'demo.events', '--dry-run')
+    expect(JSON.parse(preview.details_json)).toMatchObject({ rewritten_data_files_count: 30 })
+    const before = await run(['health', 'demo.events'])
+    expect(before.out).toMatch(/^data files\s+30$/m)
+    const stale = await run(['compact', 'demo.events', '--plan', 'plan-none'])
+    expect(stale).toMatchObject({ code: 1, out: '' })
+    expect(stale.err).toMatch(/^lockhouse: NOT_FOUND: .+\n$/)
+    const done = await run(['compact', 'demo.events', '--plan', preview.plan_id])
+    expect(done.err).toContain('has started')
+    expect(done.out).toMatch(/^rows written\s+2970$/m)
+    expect(done.code).toBe(0)
+    expect((await run(['health', 'demo.events'])).out).toMatch(/^data files\s+1$/m)
+    const { operations } = await json('operations', '--table', 'demo.events')
+    expect(operations[0]).toMatchObject({ operation: 'compact', state: 'succeeded' })
+    expect((await run(['operations'])).out).toMatch(/compact\s+demo\.events\s+succeeded/)
+  })
+
+  it('takes nothing away without a confirmation', async () => {
+    const snapshots = async () => (await service.get('/api/table/demo.events/snapshots')).body.snapshots.length
+    const before = await snapshots()
+    const refused = await run(['expire', 'demo.events', '--retain-last', '1', '--older-than', '2100-01-01T00:00:00Z'])
+    expect(refused).toMatchObject({ code: 2, out: '' })
+    expect(refused.err).toContain('--yes')
+    expect(await snapshots()).toBe(before)
+    const done = await run([
+      'expire',
+      'demo.events',
+      '--retain-last',
+      '1',
+      '--older-than',
+      '2100-01-01T00:00:00Z',
+      '--yes',
+    ])
+    expect(done.code, done.err).toBe(0)
+    expect(await snapshots()).toBe(1)
+  })
+
+  it.skipIf(spawnSync('script', ['--version']).status !== 0)(
+    'asks on a terminal, and does nothing for another answer',
+    async () => {
+      const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} remove-orphans demo.events`
+      const child = spawn('script', ['-qec', command, '/dev/null'], {
+        cwd: folder,
+        stdio: ['pipe', 'pipe', 'ignore'],
+        env: { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN },
+      })
+      let seen = ''
+      child.stdout.on('data', (chunk: Buffer) => {
+        seen += chunk.toString()
+        if (seen.includes('[y/N]') && child.stdin.writable) child.stdin.end('n\n')
+      })
+      const [code] = await once(child, 'close')
+      expect(seen).toContain('nothing was changed')
+      expect(code).toBe(1)
+      expect(
+        (await json('operations')).operations.filter((one: { operation: string }) => /orphan/.test(one.operation)),
+      ).toEqual([])
+    },
+  )
+
+  it('creates a token that works, lists it without its secret, and revokes it', async () => {
+    const created = await run(['token', 'create', '--user', 'ana', '--role', 'Auditor', '--name', 'test'])
+    const secret = created.out.trim()
+    expect(secret).toMatch(/^lh_\S+$/)
+    expect((await run(['tables'], { LOCKHOUSE_TOKEN: secret })).code).toBe(0)
+    const listed = await run(['token', 'list'])
+    expect(listed.out).toMatch(/ana\s+Auditor\s+test/)
+    expect(listed.out).not.toContain(secret)
+    const refused = await run(['token', 'list'], { LOCKHOUSE_TOKEN: secret })
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toMatch(/^lockhouse: FORBIDDEN: /)
+    const [, id = ''] = /(tok-\S+)\s+ana/.exec(listed.out) ?? []
+    expect((await run(['token', 'revoke', id])).code).toBe(0)
+    expect((await run(['tables'], { LOCKHOUSE_TOKEN: secret })).err).toMatch(/^lockhouse: UNAUTHENTICATED: /)
+  })
+
+  it.each(['tables', 'operations', 'pipelines', 'definitions', 'approvals'])(
+    'lists %s for programs and people',
+    async (name) => {
+      expect(typeof (await json(name))).toBe('object')
+      const { code, out, err } = await run([name])
+      expect(code).toBe(0)
+      expect(out + err).not.toBe('')
+    },
+  )
+
+  it.each([
+    [['fly'], 'unknown command fly'],
+    [['health'], 'TABLE is missing'],
+    [['health', 'a', 'b'], 'unexpected argument b'],
+    [['compact', 'a.b', '--rewrite-al'], "Unknown option '--rewrite-al'"],
+    [['compact', 'a.b', '--target-file-size', 'big'], '--target-file-size must be a whole number'],
+    [['token', 'steal'], 'token needs create, list or revoke'],
+    [['token', 'create', '--user', 'ana'], 'token create needs --role'],
+    [['tables', '--server', 'ftp://x'], '--server must be an http or https address'],
+    [['completion', 'cmd'], 'completion needs one of: bash, zsh, fish'],
+    [['constructor'], 'unknown command constructor'],
+  ])('does not understand %j', async (args, problem) => {
+    const ran = await run(args)
+    expect(ran).toMatchObject({ code: 2, out: '' })
+    expect(ran.err).toMatch(/^lockhouse: .+; see lockhouse help.*\n$/)
+    expect(ran.err).toContain(problem)
+  })
+
+  it('says how to reach a service and how to sign in', async () => {
+    const nobody = await run(['tables', '--server', `http://127.0.0.1:${await freePort()}`])
+    expect(nobody).toMatchObject({ code: 1, out: '' })
+    expect(nobody.err).toContain('start it with "lockhouse serve"')
+    const anonymous = await run(['tables'], { LOCKHOUSE_TOKEN: '' })
+    expect(anonymous).toMatchObject({ code: 1, err: 'lockhouse: set LOCKHOUSE_TOKEN, or use --token-file\n' })
+    const file = join(folder, 'token')
+    await writeFile(file, `${ADMIN_TOKEN}\n`)
+    expect((await run(['tables', '--token-file', file], { LOCKHOUSE_TOKEN: '' })).code).toBe(0)
+  })
+
+  it('explains itself and every command', LONG, async () => {
+    const { out } = await run(['help'])
+    for (const [name, { summary, options }] of Object.entries(COMMANDS)) {
+      expect(out).toContain(summary)
+      const help = (await run(['help', name])).out
+      for (const option of Object.keys(options)) expect(help).toContain(`--${option}`)
+    }
+  })
+
+  it('knows every command of its guide', LONG, async () => {
+    const guide = await readFile(join(REPOSITORY, 'docs/cli.md'), 'utf8')
+    const lines = [...guide.matchAll(/^(?:export .*|lockhouse (\S+)(.*?)(?: *#.*)?)$/gm)]
+    const named = lines.filter(([, name = '']) => name in COMMANDS)
+    expect(new Set(named.map(([, name]) => name))).toEqual(new Set(Object.keys(COMMANDS)))
+    for (const [line, name = '', rest = ''] of named) {
+      const words = [...rest.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? '')
+      expect(await run([name, ...words, '--help']), line).toMatchObject({ code: 0, err: '' })
+    }
+  })
+
+  it('completes commands and options in bash', async () => {
+    const { out } = await run(['completion', 'bash'])
+    const complete = (...words: string[]) =>
+      spawnSync(
+        'bash',
+        [
+          '-c',
+          `${out}\nCOMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length - 1}; _lockhouse; echo "\${COMPREPLY[@]}"`,
+        ],
+        {
+          encoding: 'utf8',
+        },
+      ).stdout.trim()
+    expect(complete('lockhouse', 'comp')).toBe('completion compact')
+    expect(complete('lockhouse', 'expire', '--re')).toBe('--retain-last')
+  })
+})
+
+it('progress names files, bytes and the time left', () => {
+  const progress = { files_done: 120, files_total: 240, bytes_done: 2 ** 20, bytes_total: 4 * 2 ** 20 }
+  expect(progressText(progress, 1000)).toBe(
+    '[######------------------] 120 of 240 files, 1.0 MiB of 4.0 MiB, about 3 s left',
+  )
+})
+
+it('tables are aligned and cut, and cannot control the terminal', () => {
+  const rows = [
+    ['a\u001b[2J', 1],
+    ['longer', 200],
+  ] as const
+  expect(textTable(['NAME', 'N'], rows)).toBe(
+    'NAME      N\na\ufffd[2J     1\nlonger  200'.replace('a\ufffd[2J     1', 'a\ufffd[2J     1'),
+  )
+  expect(textTable(['NAME', 'N'], rows, 8)).toBe('NAME   …\na\ufffd[2J  …\nlonger …')
+})
