@@ -1,5 +1,5 @@
 // `npm test`: installs what is missing and runs the suite under Bun and under Node, then sums up both. Without
-// LOCKHOUSE_TEST_LONG=1 tests tagged `long` and the suite's runs on PostgreSQL are skipped. Other projects: `node scripts/test.mjs --project interop …`.
+// LOCKHOUSE_TEST_LONG=1 tests tagged `long` are skipped; without a PostgreSQL server on this machine, the tests that need it. Other projects: `node scripts/test.mjs --project interop …`.
 // Only one runtime: `npm test -- --runtime node`.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -21,7 +21,7 @@ const total = { passed: 0, failed: 0, skipped: 0, leftOut: 0 }
 const troubles = []
 const summary = []
 const isLong = process.env.LOCKHOUSE_TEST_LONG === '1'
-const needsPostgres = (!chosen && isLong) || args.includes('interop') || args.includes('faults')
+const needsPostgres = !chosen || args.includes('interop') || args.includes('faults')
 const postgres = needsPostgres ? startPostgres() : { env: {}, stop() {}, note: undefined, isThere: false }
 // CI must not skip tests because of a missing server.
 if (process.env.CI && needsPostgres && !postgres.isThere) total.failed += 1
@@ -92,8 +92,8 @@ function notes() {
   const found = [postgres.note]
   if (!isLong) {
     found.push(
-      `Skipped: ${total.leftOut} long tests, most runs of random tests, and (unless LOCKHOUSE_TEST_POSTGRES names a ` +
-        'server) the runs on PostgreSQL. To run them: LOCKHOUSE_TEST_LONG=1 npm test',
+      `Skipped: ${total.leftOut} long tests, most runs of random tests, and services on PostgreSQL (its stores are tested ` +
+        'when a server is installed). To run them: LOCKHOUSE_TEST_LONG=1 npm test',
     )
   }
   if (!chosen) found.push('Not included: npm run test:web, npm run test:interop, npm run test:cluster')

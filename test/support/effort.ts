@@ -1,5 +1,5 @@
 /** Whether everything is tested, as CI does: `LOCKHOUSE_TEST_LONG=1`. Otherwise tests tagged `long` are left out. */
-const isLongRun = process.env['LOCKHOUSE_TEST_LONG'] === '1'
+export const isLongRun: boolean = process.env['LOCKHOUSE_TEST_LONG'] === '1'
 
 /** Options of a test or a suite that only a long run includes. */
 export const LONG: { readonly tags: string[] } = { tags: ['long'] }

@@ -1,3 +1,4 @@
+import { isLongRun } from './effort.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 
 interface StatePlace {
@@ -15,7 +16,8 @@ export const stateKinds: readonly {
   { name: 'SQLite', skip: false, place: async () => ({ env: {}, remove: async () => undefined }) },
   {
     name: 'PostgreSQL',
-    skip: postgresServer === undefined,
+    // a short run tests the stores on PostgreSQL, not every service again
+    skip: postgresServer === undefined || !isLongRun,
     place: async () => {
       const { place, remove } = await postgresPlace()
       return { env: { DATABASE_URL: place }, remove }
