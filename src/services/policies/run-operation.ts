@@ -33,12 +33,14 @@ interface NotRun {
 }
 
 /**
- * Runs an operation of an active policy. First a decision is stored, of which a table can have only one that runs; then
- * the operation is previewed and its plan applied, as a person would do it. Resolves when the operation has ended.
+ * Runs an operation of an active policy, whose decision {@link claim} has stored: the operation is previewed and its
+ * plan applied, as a person would do it. Resolves when the operation has ended.
  */
-export async function runOperation(deps: SchedulerDeps, ready: ReadyRun): Promise<void> {
-  const decision = await claim(deps, ready)
-  if (decision === undefined) return
+export async function runOperation(
+  deps: SchedulerDeps,
+  ready: ReadyRun,
+  decision: PolicyDecisionsTable,
+): Promise<void> {
   const context: RequestContext = {
     caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'token' },
     requestId: decision.id,
@@ -61,8 +63,8 @@ export async function runOperation(deps: SchedulerDeps, ready: ReadyRun): Promis
   }
 }
 
-/** Stores that the operation runs; undefined when another one runs on the table. */
-async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<PolicyDecisionsTable | undefined> {
+/** Stores that the operation runs, before it does; undefined when another one runs on the table. */
+export async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<PolicyDecisionsTable | undefined> {
   const decision = decisionRow(deps, ready, 'running')
   try {
     return await deps.inTransaction(async (tx) => {

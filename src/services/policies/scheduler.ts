@@ -5,7 +5,7 @@ import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts
 import { assess, type Allowance, concurrentOperations, cooldownMs, plannedBytes } from './assess.ts'
 import { governingPolicies } from './governance.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
-import { decisionRow, type ReadyRun, runOperation } from './run-operation.ts'
+import { claim, decisionRow, type ReadyRun, runOperation } from './run-operation.ts'
 import { busyTables, keyOf, newState, settleRuns } from './settle-runs.ts'
 
 /** Carries out the policies, on one of the processes that share the state. */
@@ -107,8 +107,11 @@ class Scheduler implements PolicyScheduler {
     const ready: ReadyRun = { governing, row, assessment, bytesLeft: allowance.bytesLeft }
     if (assessment.outcome !== 'ready') return this.#note(ready, { outcome: assessment.outcome, state })
     if (policy.settings.mode === 'shadow') return this.#note(ready, { outcome: 'would_run', state })
+    // stored before the next look at all tables, which counts what runs
+    const decision = await claim(this.#deps, ready)
+    if (decision === undefined) return
     spend(round, ready)
-    const run: Promise<void> = runOperation(this.#deps, ready)
+    const run: Promise<void> = runOperation(this.#deps, ready, decision)
       .catch((error: unknown) => this.#deps.log.error('an operation of a policy was lost', { error }))
       .finally(() => {
         this.#runs.delete(run)
