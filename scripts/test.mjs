@@ -17,6 +17,8 @@ const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
 // Tests that need Python, Java, a browser or minutes run on Bun only; the suite and the tests of a real cluster run on both.
 const runtimes = chosen && !args.includes('cluster') ? ['bun'] : ['bun', 'node']
 const total = { passed: 0, failed: 0, skipped: 0, leftOut: 0 }
+/** Enough for the counterexample of a random test: a retry shows its error nowhere else. */
+const REASON_LINES = 12
 /** Failures and retries, repeated at the end of the output, where they are easy to find. */
 const troubles = []
 const summary = []
@@ -73,7 +75,8 @@ function readCounts(path, runtime) {
         if (test.status === 'skipped' && test.tags.includes('long')) leftOut += 1
         if (test.status === 'pending' || test.failureMessages.length === 0) continue
         const how = test.status === 'passed' ? 'passed only after a retry' : 'failed'
-        troubles.push(`${how} on ${runtime}: ${test.fullName}\n  ${test.failureMessages[0]?.split('\n', 1)[0]}`)
+        const reason = (test.failureMessages[0] ?? '').split('\n').slice(0, REASON_LINES).join('\n  ')
+        troubles.push(`${how} on ${runtime}: ${test.fullName}\n  ${reason}`)
       }
     }
     return {
