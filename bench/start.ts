@@ -1,7 +1,7 @@
 // Start of the service: from spawn to the first 200, and idle memory.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { median, megabytes, note, printTable, ratio, seconds } from './support/report.ts'
@@ -11,6 +11,8 @@ import { freePort } from '../test/support/network/free-port.ts'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const BUN = `${ROOT}node_modules/.bin/bun`
+/** Of `npm run build:binary`; measured when it is there. */
+const BINARY = `${ROOT}dist/lockhouse`
 const RUNS = Number(process.env['BENCH_RUNS'] ?? 11)
 const IDLE_MS = 3000
 
@@ -22,18 +24,25 @@ interface Start {
 const BARE = "Bun.serve({ port: Number(process.env.PORT), fetch: () => new Response('ok') })"
 
 await withWorkFolder('start', async (folder) => {
-  const measured: Record<'bare' | 'fresh' | 'again', Start[]> = { bare: [], fresh: [], again: [] }
+  const measured: Record<'bare' | 'fresh' | 'again' | 'binary', Start[]> = {
+    bare: [],
+    fresh: [],
+    again: [],
+    binary: [],
+  }
   for (let run = 0; run <= RUNS; run++) {
     const home = `${folder}/home-${run}`
     mkdirSync(home)
     const bare = await measureStart([BUN, '-e', BARE], home)
     const fresh = await measureStart([BUN, 'src/main.ts'], home)
     const again = await measureStart([BUN, 'src/main.ts'], home)
+    const binary = existsSync(BINARY) ? await measureStart([BINARY, 'serve'], home) : undefined
     note(`run ${run}: bare ${bare.ms.toFixed(0)} ms, fresh ${fresh.ms.toFixed(0)} ms, again ${again.ms.toFixed(0)} ms`)
     if (run === 0) continue // the file cache is cold
     measured.bare.push(bare)
     measured.fresh.push(fresh)
     measured.again.push(again)
+    if (binary) measured.binary.push(binary)
   }
   const row = (title: string, starts: readonly Start[]) => [
     title,
@@ -52,6 +61,7 @@ await withWorkFolder('start', async (folder) => {
       row('bare `Bun.serve`', measured.bare),
       row('first start (new state directory)', measured.fresh),
       row('later start', measured.again),
+      ...(measured.binary.length === 0 ? [] : [row('later start of the executable', measured.binary)]),
     ],
   )
 })

@@ -10,6 +10,11 @@ export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react(), precompress()],
   worker: { format: 'es' },
+  // Scripts find each other by their own address, so that the page works below any path; `src/server/page-below.ts` writes
+  // that path into index.html.
+  experimental: {
+    renderBuiltUrl: (name, { hostType }) => (hostType === 'html' ? `/${name}` : { relative: true }),
+  },
   build: {
     outDir: 'dist',
     emptyOutDir: true,

@@ -1,4 +1,5 @@
 // The short page that stands in until a frontend is built: it signs in with the token of the first-start link and lists health.
+const base = new URL('.', import.meta.url).pathname
 const status = document.querySelector('#status')
 const table = document.querySelector('#tables')
 const token = new URLSearchParams(location.hash.slice(1)).get('token') ?? sessionStorage.getItem('token')
@@ -6,7 +7,7 @@ if (token) sessionStorage.setItem('token', token)
 if (location.hash) history.replaceState(null, '', location.pathname)
 
 async function get(path) {
-  const response = await fetch(path, { headers: token ? { Authorization: `Bearer ${token}` } : {} })
+  const response = await fetch(base + path, { headers: token ? { Authorization: `Bearer ${token}` } : {} })
   const body = await response.json()
   if (!response.ok) throw new Error(body.detail)
   return body
@@ -25,9 +26,9 @@ function addRow(cells) {
 }
 
 try {
-  const { tables } = await get('/api/tables?page_size=50')
+  const { tables } = await get('api/tables?page_size=50')
   for (const { table: name } of tables) {
-    const health = await get(`/api/table/${encodeURIComponent(name)}/health`).catch((error) => error)
+    const health = await get(`api/table/${encodeURIComponent(name)}/health`).catch((error) => error)
     if (health instanceof Error) addRow([name, '–', '–', '–', health.message])
     else addRow([name, health.score, health.data_file_count, size(health.total_size_bytes), health.recommendation])
   }

@@ -13,6 +13,7 @@ import { LinkDialog } from './layout/link-dialog.tsx'
 import { createPageRouter } from './router.tsx'
 import { signIn as words } from './strings/shell.ts'
 import { cssVariables, theme } from './theme.ts'
+import { pagePath } from './base-path.ts'
 
 const root = document.querySelector('#root')
 if (root === null) throw new Error('index.html has no #root')
@@ -29,7 +30,11 @@ onSessionEnded(() => {
 })
 if (link.kind === 'refused') {
   if (link.current) notifications.show({ color: 'red', message: words.linkIgnored(link.current.user) })
-  else void router.navigate({ to: '/sign-in', search: { next: location.pathname + location.search, why: 'link' } })
+  else
+    void router.navigate({
+      to: '/sign-in',
+      search: { next: pagePath(location.pathname) + location.search, why: 'link' },
+    })
 }
 
 createRoot(root).render(

@@ -16,6 +16,7 @@ import { RouteError } from './layout/route-states.tsx'
 import { rememberSearch } from './list-addresses.ts'
 import { rootRoute } from './root.tsx'
 import { formatSearchParams, parseSearchParams } from './search-params.ts'
+import { BASE_PATH } from './base-path.ts'
 
 const NAV = [
   ...overviewNav,
@@ -73,6 +74,7 @@ const routeTree = rootRoute.addChildren([
 export function createPageRouter() {
   const router = createRouter({
     routeTree,
+    basepath: BASE_PATH === '' ? '/' : BASE_PATH,
     parseSearch: parseSearchParams,
     stringifySearch: formatSearchParams,
     defaultPreload: 'intent',

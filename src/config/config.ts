@@ -27,6 +27,8 @@ export type LogLevel = (typeof LOG_LEVELS)[number]
 export interface Config {
   readonly port: number
   readonly host: string
+  /** Path below which everything is served, such as `/lake`; empty: the whole host. */
+  readonly basePath: string
   /** State database, embedded warehouse and scratch space. */
   readonly home: string
   readonly adminToken: string | undefined
@@ -149,10 +151,16 @@ const prices = fromEnv({
   perThousandRequests: variable('COST_PER_1000_REQUESTS', price),
 })
 
+const basePath = z
+  .string()
+  .transform((text) => text.replace(/\/$/, ''))
+  .pipe(z.string().regex(/^(\/[A-Za-z0-9_-][A-Za-z0-9._-]*)*$/, shown('must be a path such as /lake')))
+
 /** Schema that turns the environment into the configuration. */
 const configuration = fromEnv({
   port: variable('PORT', wholeNumber(0, 65_535).default(3000)),
   host: variable('HOST', z.string().default('127.0.0.1')),
+  basePath: variable('BASE_PATH', basePath.default('')),
   home: variable('LOCKHOUSE_HOME', z.string().default('./data')),
   adminToken: variable('LOCKHOUSE_ADMIN_TOKEN', token.optional()),
   authMode: variable('AUTH_MODE', oneOf('token', 'off').default('token')),
@@ -186,7 +194,10 @@ const configuration = fromEnv({
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,
   notebooks: notebookSettings,
-}).superRefine(({ authMode, host, notebooks }, context) => {
+}).superRefine(({ authMode, host, basePath: base, notebooks }, context) => {
+  if (base !== '' && notebooks.cluster !== undefined) {
+    context.addIssue('BASE_PATH cannot be used with notebooks, which need paths of the whole host: set NOTEBOOKS=off')
+  }
   if (authMode !== 'off') return
   if (notebooks.hostTemplate !== undefined) {
     context.addIssue('NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users')

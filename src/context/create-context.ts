@@ -298,6 +298,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
   const { notebooks, notebookUpstream, handover } = services
   return {
     version: VERSION,
+    basePath: config.basePath,
     log,
     authMode: config.authMode,
     allowedOrigins: config.allowedOrigins,

@@ -61,6 +61,8 @@ import { webhookRoutes } from './webhook-routes.ts'
 /** The services that the routes call. */
 export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly version: string
+  /** Path below which it is served; empty: the whole host. */
+  readonly basePath: string
   readonly health: HealthService
   readonly metrics: MetricsService
   readonly tokens: TokenService
@@ -132,7 +134,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
   }).handle(async () => {
     const shown = [...routes, openApi].filter(({ available }) => available?.() !== false)
-    return Response.json(createOpenApiDocument(shown, deps.version))
+    return Response.json(createOpenApiDocument(shown, deps))
   })
   return [...routes, openApi]
 }

@@ -36,7 +36,7 @@ export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 
 /** Handles a request with `fetch`; errors go to `onError` and never to the client. */
 export async function answerSafely(
-  options: ServeOptions,
+  options: Pick<ServeOptions, 'fetch' | 'onError'>,
   request: Request,
   connection: ConnectionInfo,
 ): Promise<Response> {

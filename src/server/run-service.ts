@@ -1,17 +1,12 @@
-import { resolve } from 'node:path'
-import { createApp } from '../app.ts'
 import { ConfigError } from '../config/config-error.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
-import { type ContextOptions, createContext } from '../context/create-context.ts'
-import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
-import type { StaticFiles } from '../middleware/frontend.ts'
-import { createLogger, type Logger } from '../services/logger.ts'
-import { prepareHome } from './home.ts'
+import type { ContextOptions } from '../context/create-context.ts'
+import { createLogger } from '../services/logger.ts'
 import { createLineWriter } from './line-writer.ts'
 import type { RunningServer, ServeOptions } from './http-server.ts'
+import { MAX_SERVICE_MESSAGE_BYTES, openService, type ServiceBundle } from './open-service.ts'
 import type { Runtime } from './runtime.ts'
-import { hasIndex, openStaticFiles } from './static-files.ts'
 
 export interface RunServiceOptions {
   readonly config: Config
@@ -23,34 +18,16 @@ export interface RunServiceOptions {
   readonly overrides?: NonNullable<ContextOptions['overrides']>
 }
 
-/** The parts of the service that are files in a checkout. */
-export interface ServiceBundle {
-  readonly staticFiles: StaticFiles
-  readonly workerCommand: WorkerCommand
-}
-
-/** Kernel messages may contain images or tables; other sockets have much lower limits of their own. */
-const MAX_SOCKET_MESSAGE_BYTES = 64 * 2 ** 20
 /** How long a graceful stop waits for running work. */
 const SHUTDOWN_LIMIT_MS = 20_000
 
 /** Runs the service until SIGTERM or SIGINT; a second signal exits immediately. Resolves when it listens. */
 export async function runService({ config, env, runtime, bundle, overrides = {} }: RunServiceOptions): Promise<void> {
   const log = createLogger(config.logLevel, createLineWriter())
-  const context = await createContext({
-    config,
-    env,
-    log,
-    openStateFile: runtime.openStateFile,
-    home: await prepareHome(config.home),
-    ...(bundle === undefined ? {} : { workerCommand: bundle.workerCommand }),
-    overrides,
-  })
-  await context.reconcile()
-  const app = createApp({ ...context.app, staticFiles: await openPage(config, { log, bundle }) })
+  const { context, fetch } = await openService({ config, env, runtime, log, bundle, overrides })
   const server = await listen(runtime, {
     config,
-    fetch: (request, connection) => app.fetch(request, connection),
+    fetch,
     onError: (error) => log.error('unhandled error', { error }),
   })
   let stopping = false
@@ -80,26 +57,6 @@ async function shutDown(server: RunningServer, close: () => Promise<void>): Prom
   await answered
 }
 
-interface PageOptions {
-  readonly log: Logger
-  readonly bundle: ServiceBundle | undefined
-}
-
-/**
- * The page of FRONTEND_DIR, relative to the working directory; otherwise that of the bundle or next to `src`
- * (docs/api.md#web-page).
- */
-async function openPage({ frontendDir }: Config, { log, bundle }: PageOptions): Promise<StaticFiles> {
-  if (frontendDir !== undefined) {
-    if (await hasIndex(frontendDir)) return openStaticFiles([resolve(frontendDir)])
-    log.warn('FRONTEND_DIR has no index.html: the minimal page is served', { folder: frontendDir })
-  }
-  if (bundle !== undefined) return bundle.staticFiles
-  const fallback = resolve(import.meta.dirname, '../../public')
-  const built = resolve(import.meta.dirname, '../../frontend/dist')
-  return openStaticFiles(frontendDir === undefined ? [built, fallback] : [fallback])
-}
-
 interface ListenOptions {
   readonly config: Config
   readonly fetch: ServeOptions['fetch']
@@ -113,7 +70,7 @@ async function listen(runtime: Runtime, { config, fetch, onError }: ListenOption
       hostname: config.host,
       port: config.port,
       onError,
-      maxSocketMessageBytes: MAX_SOCKET_MESSAGE_BYTES,
+      maxSocketMessageBytes: MAX_SERVICE_MESSAGE_BYTES,
     })
   } catch (error) {
     throw listenProblem(config, error) ?? error
@@ -133,7 +90,8 @@ function listenProblem({ port, host }: Config, error: unknown): ConfigError | un
 }
 
 function announce(config: Config, port: number, firstToken: string | undefined): void {
-  const base = `http://${config.host === '127.0.0.1' ? 'localhost' : config.host}:${port}/`
+  const host = config.host === '127.0.0.1' ? 'localhost' : config.host
+  const base = `http://${host}:${port}${config.basePath}/`
   if (config.authMode === 'off') {
     console.log('WARNING: AUTH_MODE=off, every caller is LeadDataEngineer')
   }

@@ -1,6 +1,13 @@
 import http from 'node:http'
 
 import {
+  asksForWebSocket,
+  type EmbeddedHost,
+  type EmbedOptions,
+  remoteAddressOf,
+  type RequestHost,
+} from './embedded-host.ts'
+import {
   answerSafely,
   MAX_HEADER_BYTES,
   DEFAULT_HOST,
@@ -26,6 +33,7 @@ export const bunRuntime: Runtime = {
   name: 'bun',
   openStateFile: bunSqliteDialect,
   serve: serveWithBun,
+  embed: embedInBun,
 }
 
 async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
@@ -57,7 +65,7 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
 }
 
 async function answer(
-  options: ServeOptions,
+  options: EmbedOptions,
   request: Request,
   server: Bun.Server<SocketData>,
 ): Promise<Response | undefined> {
@@ -76,6 +84,25 @@ async function answer(
   return new Response('Bad Request', { status: 400 })
 }
 
+function embedInBun(options: EmbedOptions): EmbeddedHost {
+  const sockets = new OpenSockets(options.onError)
+  return {
+    async fetch(request, host) {
+      if (!isBunServer(host)) return answerSafely(options, request, { remoteAddress: remoteAddressOf(host) })
+      host.timeout(request, 0) // the default closes a quiet event stream after 10 s
+      // Bun ignores the response to a request that was upgraded; other code in between expects one
+      return (await answer(options, request, host)) ?? new Response()
+    },
+    upgrade: (_incoming, socket) => void socket.destroy(),
+    websocket: socketHandler(sockets, options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES),
+    stop: () => sockets.stop(true),
+  }
+}
+
+function isBunServer(host: RequestHost | undefined): host is Bun.Server<SocketData> {
+  return typeof host?.upgrade === 'function' && typeof host.requestIP === 'function'
+}
+
 /** The request with a valid URL: Bun accepts any `Host`, and gives only the path without one (HTTP/1.0). */
 function withUrl(request: Request): Request {
   if (URL.canParse(request.url)) return request
@@ -90,12 +117,6 @@ function endingUnreadBody(request: Request, response: Response): Response {
   const ending = new Response(response.body, response)
   ending.headers.set('Connection', 'close')
   return ending
-}
-
-/** Same rule as Node: a GET with both upgrade headers (RFC 6455, section 4.2.1). */
-function asksForWebSocket({ method, headers }: Request): boolean {
-  if (method !== 'GET' || headers.get('upgrade')?.toLowerCase() !== 'websocket') return false
-  return /(^|,)\s*upgrade\s*(,|$)/i.test(headers.get('connection') ?? '')
 }
 
 function socketHandler(sockets: OpenSockets, maxPayloadLength: number): Bun.WebSocketHandler<SocketData> {

@@ -5,6 +5,7 @@ import { getRequestListener } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
+import { type EmbeddedHost, type EmbedOptions, remoteAddressOf } from './embedded-host.ts'
 import {
   answerSafely,
   MAX_HEADER_BYTES,
@@ -24,6 +25,7 @@ export const nodeRuntime: Runtime = {
   name: 'node',
   openStateFile: sqliteDialect,
   serve: serveWithNode,
+  embed: embedInNode,
 }
 
 async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
@@ -31,10 +33,7 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
     (request, env) => answerSafely(options, request, { remoteAddress: env.incoming.socket.remoteAddress }),
     { hostname: DEFAULT_HOST },
   )
-  const sockets = createNodeSockets({
-    maxPayload: options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES,
-    onError: options.onError,
-  })
+  const sockets = openSockets(options)
   const server = createServer(
     { maxHeaderSize: MAX_HEADER_BYTES, shouldUpgradeCallback: asksForWebSocket },
     (incoming, outgoing) => {
@@ -55,6 +54,20 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
   }
 }
 
+function embedInNode(options: EmbedOptions): EmbeddedHost {
+  const sockets = openSockets(options)
+  return {
+    fetch: (request, host) => answerSafely(options, request, { remoteAddress: remoteAddressOf(host) }),
+    upgrade: (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }),
+    websocket: undefined,
+    stop: () => sockets.stop(true),
+  }
+}
+
+function openSockets({ maxSocketMessageBytes, onError }: EmbedOptions): NodeSockets {
+  return createNodeSockets({ maxPayload: maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES, onError })
+}
+
 function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
@@ -66,7 +79,7 @@ interface UpgradeRequest {
 }
 
 /** Lets the app handle the request, and opens the socket if it accepts the upgrade. */
-function answerUpgrade(options: ServeOptions, sockets: NodeSockets, { incoming, socket, head }: UpgradeRequest): void {
+function answerUpgrade(options: EmbedOptions, sockets: NodeSockets, { incoming, socket, head }: UpgradeRequest): void {
   const destroy = (): void => void socket.destroy()
   socket.on('error', destroy)
   if (!asksForWebSocket(incoming)) return destroy() // only Node before 24.9 comes here

@@ -1,7 +1,8 @@
 import { parseConfig } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { detectRuntime } from './detect-runtime.ts'
-import { runService, type ServiceBundle } from './run-service.ts'
+import type { ServiceBundle } from './open-service.ts'
+import { runService } from './run-service.ts'
 import { startProblem } from './start-problem.ts'
 
 /** Gives the parts that one executable brings along, for a service with this `LOCKHOUSE_HOME`. */

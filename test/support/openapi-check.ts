@@ -21,7 +21,7 @@ interface Document {
 export function createOpenApiCheck(routes: readonly Route[]): (answer: AnswerToCheck) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   ;(addFormats as unknown as (ajv: Ajv2020) => void)(ajv)
-  const document = createOpenApiDocument(routes, 'test') as unknown as Document
+  const document = createOpenApiDocument(routes, { version: 'test', basePath: '' }) as unknown as Document
   ajv.addSchema(document, 'openapi')
   const patterns = routes.map(({ path, method }) => ({
     method: method.toUpperCase(),

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts'
+import { serviceAddress } from '../base-path.ts'
 
 export type QueryValue = string | number | boolean | null | undefined
 
@@ -66,7 +67,7 @@ export async function fetchAnswer(
 ): Promise<Response> {
   const json = body === undefined ? {} : { 'Content-Type': 'application/json' }
   try {
-    return await fetch(withQuery(path, query), {
+    return await fetch(serviceAddress(withQuery(path, query)), {
       method,
       credentials: 'same-origin',
       headers: { Accept: 'application/json', ...json, ...headers },

@@ -1,4 +1,5 @@
 import { delay } from './delay.ts'
+import { serviceAddress } from '../base-path.ts'
 
 export interface LiveSocketOptions {
   readonly signal: AbortSignal
@@ -31,7 +32,7 @@ export async function runLiveSocket(path: string, { signal, onMessage, onState }
 
 function oneConnection(path: string, { signal, onMessage, onState }: LiveSocketOptions): Promise<void> {
   return new Promise((resolve) => {
-    const url = new URL(path, location.href)
+    const url = new URL(serviceAddress(path), location.href)
     url.protocol = url.protocol === 'https:' ? 'wss:' : 'ws:'
     const socket = new WebSocket(url, 'lockhouse.v1')
     const close = (): void => socket.close(1000)

@@ -1,10 +1,11 @@
 import { useRouter } from '@tanstack/react-router'
 import type { MouseEvent, ReactNode } from 'react'
+import { serviceAddress } from '../base-path.ts'
 import { useRowTabIndex } from './row-active.ts'
 import classes from './row-link.module.css'
 
 export interface RowLinkProps {
-  /** A whole address of this page, encoded. */
+  /** A path of the page, encoded. */
   readonly path: string
   readonly title?: string
   readonly children: ReactNode
@@ -16,14 +17,15 @@ export interface RowLinkProps {
  */
 export function RowLink({ path, title, children }: RowLinkProps) {
   const router = useRouter()
+  const address = serviceAddress(path)
   const tabIndex = useRowTabIndex()
   const go = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
-    router.history.push(path)
+    router.history.push(address)
   }
   return (
-    <a href={path} title={title} className={classes.link} tabIndex={tabIndex} onClick={go}>
+    <a href={address} title={title} className={classes.link} tabIndex={tabIndex} onClick={go}>
       {children}
     </a>
   )

@@ -5,6 +5,7 @@ import { ApiError } from '../api/api-error.ts'
 import { Page } from '../components/page.tsx'
 import { Empty, ErrorState } from '../components/status/states.tsx'
 import { common, states } from '../strings/common.ts'
+import { serviceAddress } from '../base-path.ts'
 
 /** Shown for URLs that do not exist. */
 export function NotFound() {
@@ -32,7 +33,7 @@ function PartMissing() {
   const [isTrying, setTrying] = useState(false)
   const again = async (): Promise<void> => {
     setTrying(true)
-    const isThere = await fetch('/api/health/live').then(
+    const isThere = await fetch(serviceAddress('/api/health/live')).then(
       ({ ok }) => ok,
       () => false,
     )

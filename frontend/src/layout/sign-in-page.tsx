@@ -12,6 +12,7 @@ import { common } from '../strings/common.ts'
 import { signIn as words } from '../strings/shell.ts'
 import { innerPath } from './inner-path.ts'
 import classes from './sign-in-page.module.css'
+import { serviceAddress } from '../base-path.ts'
 
 const page = getRouteApi('/sign-in')
 
@@ -21,7 +22,10 @@ export function SignInPage() {
   const router = useRouter()
   const [token, setToken] = useState('')
   const [missing, setMissing] = useState(false)
-  const enter = useMutation({ mutationFn: signIn, onSuccess: () => router.history.push(innerPath(next)) })
+  const enter = useMutation({
+    mutationFn: signIn,
+    onSuccess: () => router.history.push(serviceAddress(innerPath(next))),
+  })
   useDocumentTitle(`${words.title} · ${common.product}`)
   return (
     <div className={classes.page}>

@@ -12,8 +12,15 @@ interface Components {
   readonly responses: Json
 }
 
+/** What the document says of the service itself. */
+export interface DocumentedService {
+  readonly version: string
+  /** Path below which it is served; empty: the whole host. */
+  readonly basePath: string
+}
+
 /** The OpenAPI 3.1 document of a table of routes; schemas are those that validate the requests. */
-export function createOpenApiDocument(routes: readonly Route[], version: string): Json {
+export function createOpenApiDocument(routes: readonly Route[], { version, basePath }: DocumentedService): Json {
   const components: Components = { schemas: {}, responses: {} }
   const paths: Record<string, Json> = {}
   for (const route of routes) {
@@ -27,7 +34,7 @@ export function createOpenApiDocument(routes: readonly Route[], version: string)
       description: 'Table management and pipeline lifecycle service for Apache Iceberg lakehouses.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: `${basePath}/` }],
     paths,
     components: { ...components, securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } } },
   }

@@ -84,7 +84,7 @@ async function printedLink(child: ChildProcess): Promise<string> {
   const cancel = later(START_LIMIT_MS, () => reject(new Error(`the service does not start:\n${text}`)))
   const read = (chunk: Buffer): void => {
     text += String(chunk)
-    const found = /http:\/\/[^\s/]+\/#token=\S+/.exec(text)?.[0]
+    const found = /http:\/\/\S+\/#token=\S+/.exec(text)?.[0]
     if (found) resolve(found)
   }
   child.stdout?.on('data', read)

@@ -9,6 +9,7 @@ import { aboutStrings as strings } from '../../strings/settings.ts'
 import { roleName } from '../../strings/shell.ts'
 import { SettingsFrame } from './settings-frame.tsx'
 import classes from './settings.module.css'
+import { serviceAddress } from '../../base-path.ts'
 
 const PARTS = ['state', 'catalog', 'engine', 'cluster'] as const
 const TONES: Readonly<Record<ServiceHealth['checks']['engine'], StatusTone>> = {
@@ -52,7 +53,7 @@ function About({ health }: { readonly health: ServiceHealth }) {
         ) : undefined}
         <dt>{strings.api}</dt>
         <dd>
-          <a href="/api/openapi.json">{strings.openapi}</a>
+          <a href={serviceAddress('/api/openapi.json')}>{strings.openapi}</a>
         </dd>
       </dl>
       <table className={classes.parts}>

@@ -13,6 +13,7 @@ import { createToken, tokensQuery } from '../api.ts'
 import { SecretField, SecretText } from '../secret-field.tsx'
 import { type TokenForm as TokenFormValues, tokenSchema } from './token-schema.ts'
 import { EXPIRY_DAYS } from './token-state.ts'
+import { serviceAddress } from '../../../base-path.ts'
 
 const strings = tokenStrings.form
 
@@ -121,7 +122,11 @@ function MadeToken({ token, onDone }: MadeTokenProps) {
     <Stack gap="sm">
       <SecretText>{made.text(made.as(token.user, roleName(token.role)))}</SecretText>
       <SecretField label={made.token} value={token.token} />
-      <SecretField label={made.link} description={made.linkHelp} value={`${location.origin}/#token=${token.token}`} />
+      <SecretField
+        label={made.link}
+        description={made.linkHelp}
+        value={`${location.origin}${serviceAddress('/')}#token=${token.token}`}
+      />
       <Group justify="flex-end">
         <Button onClick={onDone}>{made.done}</Button>
       </Group>

@@ -1,0 +1,49 @@
+import type { ConnectionInfo } from './app-env.ts'
+
+/** Answers requests, as the app and the hosts do. */
+export type Fetch = (request: Request, connection: ConnectionInfo) => Response | Promise<Response>
+
+/**
+ * Serves an app below a path of its host, such as `/lake`: the app sees paths without it, and its answers name paths with
+ * it (`Location`, `Link`, cookies). Other paths are 404. An empty base path changes nothing.
+ */
+export function belowBasePath(basePath: string, fetch: Fetch): Fetch {
+  if (basePath === '') return fetch
+  return async (request, connection) => {
+    const url = new URL(request.url)
+    if (url.pathname === basePath) return Response.redirect(`${url.origin}${basePath}/${url.search}`, 308)
+    if (!isBelow(url.pathname, basePath)) return notFound(url.pathname)
+    const inner = `${url.origin}${url.pathname.slice(basePath.length)}${url.search}`
+    return outward(await fetch(withUrl(request, inner), connection), basePath)
+  }
+}
+
+/** Whether a path is that of the service or below it. */
+export function isBelow(path: string, basePath: string): boolean {
+  return path === basePath || path.startsWith(`${basePath}/`)
+}
+
+/** The same request for another URL. Its parts are copied one by one: not every runtime takes all of them from a request. */
+function withUrl(request: Request, url: string): Request {
+  const { method, headers, signal, body } = request
+  const streamed = body === null ? {} : { body, duplex: 'half' as const }
+  return new Request(url, { method, headers, signal, ...streamed })
+}
+
+function outward(response: Response, basePath: string): Response {
+  const location = response.headers.get('location')
+  const link = response.headers.get('link')
+  const cookies = response.headers.getSetCookie()
+  if (location === null && link === null && cookies.length === 0) return response
+  const headers = new Headers(response.headers)
+  if (location?.startsWith('/')) headers.set('location', `${basePath}${location}`)
+  if (link !== null) headers.set('link', link.replaceAll('</', `<${basePath}/`))
+  headers.delete('set-cookie')
+  for (const cookie of cookies) headers.append('set-cookie', cookie.replace(/(;\s*Path=)\//i, `$1${basePath}/`))
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers })
+}
+
+function notFound(path: string): Response {
+  const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'NOT_FOUND', detail: `no route ${path}` }
+  return Response.json(body, { status: 404, headers: { 'Content-Type': 'application/problem+json' } })
+}
