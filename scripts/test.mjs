@@ -1,6 +1,6 @@
 // `npm test`: installs what is missing and runs the suite under Bun and under Node, then sums up both. Without
 // LOCKHOUSE_TEST_LONG=1 tests tagged `long` are skipped; without a PostgreSQL server on this machine, the tests that need it. Other projects: `node scripts/test.mjs --project interop …`.
-// Only one runtime: `npm test -- --runtime node`.
+// Only one runtime: `npm test -- --runtime node`; on Deno: `npm run test:deno`.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,10 +15,16 @@ const selection = chosen ? args : ['--project', 'suite', ...args]
 const vitest = join(root, 'node_modules', 'vitest', 'vitest.mjs')
 const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
 // Tests that need Python, Java, a browser or minutes run on Bun only; the suite and the tests of a real cluster run on both.
-const runtimes = chosen && !args.includes('cluster') ? ['bun'] : ['bun', 'node']
+const runtimes = only === 'deno' ? ['deno'] : chosen && !args.includes('cluster') ? ['bun'] : ['bun', 'node']
 const total = { passed: 0, failed: 0, skipped: 0, leftOut: 0 }
 /** Enough for the counterexample of a random test: a retry shows its error nowhere else. */
 const REASON_LINES = 12
+/** Before the arguments of vitest, for each runtime. */
+const FLAGS = {
+  bun: ['--bun', vitest],
+  node: ['--disable-warning=ExperimentalWarning', vitest],
+  deno: ['run', '--quiet', '--allow-all', vitest],
+}
 /** Failures and retries, repeated at the end of the output, where they are easy to find. */
 const troubles = []
 const summary = []
@@ -50,7 +56,7 @@ function run(name) {
   }
   console.log(`\n# ${name}`)
   const report = join(reports, `${name}.json`)
-  const flags = name === 'bun' ? ['--bun', vitest] : ['--disable-warning=ExperimentalWarning', vitest]
+  const flags = FLAGS[name]
   const started = Date.now()
   const { status } = spawnSync(
     runtime,

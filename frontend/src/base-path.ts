@@ -2,7 +2,9 @@
  * Path of the host below which the service answers, such as `/lake`; empty for the whole host. Built scripts are in its
  * folder `assets`.
  */
-export const BASE_PATH: string = import.meta.env.PROD ? new URL('..', import.meta.url).pathname.replace(/\/$/, '') : ''
+export const BASE_PATH: string = import.meta.env.PROD
+  ? new URL(/* @vite-ignore */ '..', import.meta.url).pathname.replace(/\/$/, '')
+  : ''
 
 /** The address of a path of the service or of the page, such as `/api/tables`. */
 export function serviceAddress(path: string): string {

@@ -8,7 +8,7 @@ interface Changed {
 }
 
 /** Items that were added, removed and changed. */
-interface Differences<T> {
+export interface Differences<T> {
   readonly added: readonly T[]
   readonly removed: readonly T[]
   readonly changed: readonly Changed[]

@@ -30,7 +30,8 @@ describe('a request with long headers', () => {
     expect(await response.json()).toMatchObject({ status: 431, code: 'HEADERS_TOO_LARGE', success: false })
   })
 
-  it('is refused by the server itself above 64 KiB', async () => {
+  // the fetch of Deno sends no address that long
+  it.skipIf('Deno' in globalThis)('is refused by the server itself above 64 KiB', async () => {
     const { status } = await health(`?${'x'.repeat(70_000)}`)
     expect(status).toBe(431)
   })

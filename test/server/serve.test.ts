@@ -20,7 +20,8 @@ describe('runtime port', async () => {
   }
 
   it('is the port of the current runtime', () => {
-    expect(runtime.name).toBe('Bun' in globalThis ? 'bun' : 'node')
+    const expected = 'Bun' in globalThis ? 'bun' : 'Deno' in globalThis ? 'deno' : 'node'
+    expect(runtime.name).toBe(expected)
   })
 
   it('serves requests with bodies and knows the peer address', async () => {

@@ -132,17 +132,22 @@ describe('a process of the service', { timeout: 90_000 }, () => {
     expect(output()).toContain('the engine cannot be loaded')
   })
 
-  it.each(['SIGTERM', 'SIGKILL'] as const)('ends when npm start is ended with %s', LONG, async (signal) => {
-    const { child, output, health } = await start({ FRONTEND_DIR: join(REPOSITORY, 'public') }, [
-      'npm',
-      'start',
-      '--silent',
-    ])
-    await until(health, output, 60_000)
-    child.kill(signal)
-    await until(async () => (await health()) === undefined, output)
-    expect(await until(() => output().includes('"signal":"SIGTERM"'), output)).toBe(true)
-  })
+  // about scripts/start.mjs, which runs on Node
+  it.skipIf('Deno' in globalThis).each(['SIGTERM', 'SIGKILL'] as const)(
+    'ends when npm start is ended with %s',
+    LONG,
+    async (signal) => {
+      const { child, output, health } = await start({ FRONTEND_DIR: join(REPOSITORY, 'public') }, [
+        'npm',
+        'start',
+        '--silent',
+      ])
+      await until(health, output, 60_000)
+      child.kill(signal)
+      await until(async () => (await health()) === undefined, output)
+      expect(await until(() => output().includes('"signal":"SIGTERM"'), output)).toBe(true)
+    },
+  )
 })
 
 /** Whether a library can be replaced for one process; logs when it cannot. */

@@ -71,9 +71,9 @@ function drained(outgoing: ClientRequest): Promise<void> {
 
 /** A response's body, read only slightly ahead of its reader; fails when the server closes the connection early. */
 export function readBody(outgoing: ClientRequest, incoming: IncomingMessage): ReadableStream<Uint8Array> {
+  let over = false
   const source = {
     start(controller: ReadableStreamDefaultController<Uint8Array>) {
-      let over = false
       const finish = (work: () => void): void => {
         if (over) return
         over = true
@@ -98,7 +98,10 @@ export function readBody(outgoing: ClientRequest, incoming: IncomingMessage): Re
       incoming.pause()
     },
     pull: () => void incoming.resume(),
-    cancel: () => void outgoing.destroy(),
+    cancel() {
+      over = true
+      outgoing.destroy()
+    },
   }
   return new ReadableStream(source, new ByteLengthQueuingStrategy({ highWaterMark: READ_AHEAD_BYTES }))
 }

@@ -23,10 +23,25 @@ export function databaseError(error: unknown, what: string): DatabaseError {
   return new DatabaseError(name, `${what}: ${reason}`, { cause: error })
 }
 
+/** For errors without a code: those of Deno's `DatabaseSync` itself. The texts are SQLite's own (`sqlite3_errstr`). */
+const CODES_OF_TEXTS: readonly (readonly [text: RegExp, code: number])[] = [
+  [/^database is locked/, 5],
+  [/^attempt to write a readonly database/, 8],
+  [/^database disk image is malformed/, 11],
+  [/^database or disk is full/, 13],
+  [/^unable to open database file/, 14],
+  [/^UNIQUE constraint failed/, 2067],
+  [/constraint failed/, 19],
+  [/^file is not a database/, 26],
+]
+
 /** SQLite's extended result code: `errcode` of `node:sqlite`, `errno` of a `SQLiteError` of `bun:sqlite`. */
 function resultCode(error: unknown): number | undefined {
   if (!(error instanceof Error)) return undefined
-  if ('errcode' in error) return typeof error.errcode === 'number' ? error.errcode : undefined
+  if ('errcode' in error && typeof error.errcode === 'number') return error.errcode
+  if ('code' in error && error.code === 'ERR_SQLITE_ERROR') {
+    return CODES_OF_TEXTS.find(([text]) => text.test(error.message))?.[1]
+  }
   const isBunError = error.name === 'SQLiteError' && 'errno' in error
   return isBunError && typeof error.errno === 'number' ? error.errno : undefined
 }

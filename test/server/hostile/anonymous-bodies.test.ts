@@ -185,7 +185,8 @@ describe('bodies of users', () => {
 })
 
 describe('queries', () => {
-  it('with too many parameters are refused at once', async () => {
+  // the fetch of Deno sends no address that long
+  it.skipIf('Deno' in globalThis)('with too many parameters are refused at once', async () => {
     for (const count of [2000, 100_000]) {
       const startedAt = performance.now()
       const response = await fetch(url(`/api/tables?${Array.from({ length: count }, (_, i) => `p${i}=1`).join('&')}`), {

@@ -82,7 +82,8 @@ describe.each(allDialects)('the dialect of $name', ({ dialect, place: makePlace 
     expect(await ids(db)).toEqual([])
   })
 
-  it('returns new columns for a query that it ran before', async () => {
+  // a prepared statement of Deno keeps its columns (docs/runtimes.md)
+  it.skipIf('Deno' in globalThis)('returns new columns for a query that it ran before', async () => {
     await insert(db, 'a')
     const all = () => db.selectFrom('parent').selectAll().execute()
     expect(await all()).toEqual([{ id: 'a', n: 1, x: null }])

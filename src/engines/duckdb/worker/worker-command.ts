@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** How a process that runs SQL of users is started. */
@@ -7,7 +8,12 @@ export interface WorkerCommand {
   readonly args: readonly string[]
 }
 
+/** Deno runs a script without rights, unless it is told. */
+const RUNTIME_ARGS = 'Deno' in globalThis ? ['run', '--quiet', '--allow-all'] : []
+
 /** Starts the worker's script with the runtime of this process. */
 export function scriptWorker(runtimeArgs: readonly string[] = []): WorkerCommand {
-  return { file: process.execPath, args: [...runtimeArgs, fileURLToPath(new URL('main.ts', import.meta.url))] }
+  // `.ts` in a checkout, `.js` in the package
+  const script = new URL(`main${extname(import.meta.url)}`, import.meta.url)
+  return { file: process.execPath, args: [...RUNTIME_ARGS, ...runtimeArgs, fileURLToPath(script)] }
 }
