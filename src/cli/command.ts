@@ -1,3 +1,5 @@
+import type { Env } from '../config/env.ts'
+import type { ServiceBundle } from '../server/open-service.ts'
 import type { ApiClient } from './api-client.ts'
 
 /** Where a command writes. */
@@ -19,6 +21,9 @@ export interface Terminal {
 export interface Call {
   readonly api: ApiClient
   readonly terminal: Terminal
+  readonly env: Env
+  /** What one executable brings along for a service in a folder; undefined in a checkout and in the package. */
+  readonly bundle: (home: string) => ServiceBundle | undefined
   /** The arguments without options, as many as the command names. */
   readonly names: readonly string[]
   readonly text: (option: string) => string | undefined
@@ -33,7 +38,7 @@ export interface OptionSpec {
   readonly help: string
 }
 
-/** A command of `lockhouse` that calls a service. */
+/** A command of `lockhouse` that calls a service, or works on the files of one. */
 export interface Command {
   readonly summary: string
   /** Names of its arguments; `[name]` may be left out. */

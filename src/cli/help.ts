@@ -1,7 +1,7 @@
 import type { Command, OptionSpec } from './command.ts'
 import { COMMANDS } from './commands/all-commands.ts'
 
-/** Options of every command that calls a service. */
+/** Options of every command. */
 export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   server: { value: 'URL', help: 'the service; default LOCKHOUSE_SERVER, or http://127.0.0.1:3000' },
   'token-file': { value: 'FILE', help: 'reads the token from a file; default: the variable LOCKHOUSE_TOKEN' },
@@ -25,7 +25,7 @@ Usage: lockhouse COMMAND [OPTIONS]
 
 ${columns(Object.entries(LOCAL_COMMANDS))}
 
-Commands that call a running service:
+Commands that call a running service; backup, restore and doctor work on this machine, without one:
 ${columns(called)}
 
 "lockhouse help COMMAND" shows options and examples. Settings of "serve" are environment variables, such as PORT=3000 and

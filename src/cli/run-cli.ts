@@ -26,7 +26,7 @@ export async function runCli(args: readonly string[], { openBundle }: CliOptions
       requireNone(rest)
       const { startService } = await import('../server/start-service.ts') // other commands do not need the service
       await startService({ LOCKHOUSE_DEMO: '1', ...readEnv() }, openBundle)
-    } else await runLocal(name, rest)
+    } else await runLocal(name, rest, openBundle)
   } catch (error) {
     if (error instanceof UsageError) process.exitCode = 2
     else if (error instanceof CommandError) process.exitCode = 1
@@ -36,7 +36,7 @@ export async function runCli(args: readonly string[], { openBundle }: CliOptions
   }
 }
 
-async function runLocal(name: string, rest: readonly string[]): Promise<void> {
+async function runLocal(name: string, rest: readonly string[], openBundle?: OpenBundle): Promise<void> {
   const out = (text: string): void => void process.stdout.write(text)
   switch (name) {
     case 'help':
@@ -50,7 +50,7 @@ async function runLocal(name: string, rest: readonly string[]): Promise<void> {
     case 'completion':
       return out(completion(rest[0]))
     default:
-      return runRemote(name, rest)
+      return runCommand(name, rest, openBundle)
   }
 }
 
@@ -63,13 +63,13 @@ function requireNone([first]: readonly string[]): void {
   if (first !== undefined) throw new UsageError(`unexpected argument ${first}`)
 }
 
-async function runRemote(name: string, rest: readonly string[]): Promise<void> {
+async function runCommand(name: string, rest: readonly string[], openBundle?: OpenBundle): Promise<void> {
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined
   if (command === undefined) throw new UsageError(`unknown command ${name}`)
   const { values, positionals } = parsed(command, rest)
   if (values['help'] === true) return void process.stdout.write(commandHelp(name, command))
   requireNames(command, positionals)
-  await command.run(callOf(values, positionals))
+  await command.run({ ...callOf(values, positionals), bundle: (home) => openBundle?.(home) })
 }
 
 type Values = Readonly<Record<string, string | boolean | undefined>>
@@ -91,7 +91,7 @@ function requireNames({ names }: Command, given: readonly string[]): void {
   requireNone(given.slice(names.length))
 }
 
-function callOf(values: Values, names: readonly string[]): Call {
+function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle'> {
   const text = (option: string): string | undefined => {
     const value = values[option]
     return typeof value === 'string' ? value : undefined
@@ -104,6 +104,7 @@ function callOf(values: Values, names: readonly string[]): Call {
   return {
     api: createApiClient({ server, token: tokenOf(text('token-file'), env) }),
     terminal: processTerminal(),
+    env,
     names,
     text,
     isSet: (option) => values[option] === true,

@@ -1,10 +1,12 @@
 import type { Command } from '../command.ts'
+import { backup, restore } from './backup.ts'
+import { doctor } from './doctor.ts'
 import { approvals, definitions, operations, pipelines } from './lists.ts'
 import { compact, expire, removeOrphans, rewriteManifests } from './maintenance.ts'
 import { health, tables } from './tables.ts'
 import { token } from './tokens.ts'
 
-/** The commands that call a service, by name. */
+/** All commands but `serve`, by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
   tables,
   health,
@@ -17,4 +19,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   definitions,
   approvals,
   token,
+  backup,
+  restore,
+  doctor,
 }
