@@ -109,6 +109,13 @@ describe('backup, restore and doctor', { timeout: 120_000 }, () => {
     const { length } = await body(other, 'GET', '/api/pipeline-defs?page_size=1000')
     expect(length).toBeGreaterThanOrEqual(known.length)
     expect(await tables(other)).toEqual(rows)
+    // it has the restored catalog, not that of the first service
+    expect(await body(other, 'GET', '/api/config')).toMatchObject({ uri: `sqlite:///${home}/catalog.db` })
+    const place = async (on: ServiceProcess) => (await body(on, 'GET', '/api/table/demo.orders')).metadata_location
+    const before = await place(service)
+    await body(other, 'POST', '/api/evolve/add-column', { table: 'demo.orders', name: 'only_here', type: 'long' })
+    expect(await place(other)).not.toBe(before)
+    expect(await place(service)).toBe(before)
     expect(await body(other, 'GET', '/api/audit/verify')).toMatchObject({ ok: true })
     await other.close()
   })

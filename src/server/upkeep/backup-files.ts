@@ -25,6 +25,8 @@ const manifest = z.strictObject({
   /** Version of the program that wrote it. */
   lockhouse: z.string(),
   created_at: z.iso.datetime(),
+  /** The folder of the service, an absolute path. */
+  home: z.string(),
   files: z
     .array(
       z.strictObject({

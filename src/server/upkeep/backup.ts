@@ -45,7 +45,13 @@ export async function createBackup({ home, target, now }: BackupOptions): Promis
   try {
     const files: BackupManifest['files'] = []
     for (const name of names) files.push(await copied(name, { home, folder: unfinished }))
-    const manifest: BackupManifest = { format: 1, lockhouse: VERSION, created_at: created, files }
+    const manifest: BackupManifest = {
+      format: 1,
+      lockhouse: VERSION,
+      created_at: created,
+      home: resolve(home),
+      files,
+    }
     await writeFile(join(unfinished, MANIFEST), `${JSON.stringify(manifest, undefined, 2)}\n`, { mode: PRIVATE_FILE })
     await flush(join(unfinished, MANIFEST))
     await flush(unfinished)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { chmod, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import type { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../config/config-error.ts'
 import { LocalFileIO } from '../../iceberg/io/local.ts'
 import {
@@ -42,6 +42,8 @@ export async function restoreBackup({ source, home }: RestoreOptions): Promise<R
   await mkdir(unfinished, { recursive: true, mode: PRIVATE_FOLDER })
   try {
     for (const file of manifest.files) await copyChecked(file, { source, folder: unfinished })
+    const state = join(unfinished, 'state.db')
+    if (existsSync(state)) pointAtRestoredCatalog(state, { from: manifest.home, to: resolve(home) })
     const catalog = join(unfinished, 'catalog.db')
     const pointers = existsSync(catalog) ? inspect(catalog, tablePointers) : []
     const missing = await missingFiles(pointers)
@@ -93,6 +95,32 @@ function checkDatabase(name: string, path: string): void {
       `the backup has schema version ${version}, this release knows ${NEWEST_SCHEMA}: restore it with the newer release`,
     )
   }
+}
+
+interface Move {
+  readonly from: string
+  readonly to: string
+}
+
+/** The configuration names the embedded catalog by its path: from now on the restored one. Other catalogs stay. */
+function pointAtRestoredCatalog(state: string, { from, to }: Move): void {
+  const database = new DatabaseSync(state)
+  try {
+    const found = database.prepare("select value_json from settings where key = 'catalog'").get()
+    const text = found?.['value_json']
+    if (typeof text !== 'string') return
+    const settings: unknown = JSON.parse(text)
+    if (typeof settings !== 'object' || settings === null || !('uri' in settings)) return
+    if (settings.uri !== embeddedUri(from)) return
+    const moved = JSON.stringify({ ...settings, uri: embeddedUri(to) })
+    database.prepare("update settings set value_json = ? where key = 'catalog'").run(moved)
+  } finally {
+    database.close()
+  }
+}
+
+function embeddedUri(home: string): string {
+  return `sqlite:///${join(home, 'catalog.db')}`
 }
 
 interface Pointer {
