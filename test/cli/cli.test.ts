@@ -76,6 +76,18 @@ describe('the command lockhouse', { timeout: 60_000 }, () => {
     expect((await run(['operations'])).out).toMatch(/compact\s+demo\.events\s+succeeded/)
   })
 
+  it('shows whether the service works, without a token', async () => {
+    const env = { LOCKHOUSE_TOKEN: '' }
+    const { code, out } = await run(['status'], env)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^status +ok$/m)
+    expect(out).toMatch(/^catalog +ok$/m)
+    expect(await run(['status', '--live'], env)).toEqual({ code: 0, out: '', err: '' })
+    const gone = await run(['status', '--live'], { LOCKHOUSE_SERVER: `http://127.0.0.1:${await freePort()}` })
+    expect([gone.code, gone.out]).toEqual([1, ''])
+    expect(gone.err).toMatch(/^lockhouse: .+\n$/)
+  })
+
   it('takes nothing away without a confirmation', async () => {
     const snapshots = async () => (await service.get('/api/table/demo.events/snapshots')).body.snapshots.length
     const before = await snapshots()

@@ -3,11 +3,13 @@ import { backup, restore } from './backup.ts'
 import { doctor } from './doctor.ts'
 import { approvals, definitions, operations, pipelines } from './lists.ts'
 import { compact, expire, removeOrphans, rewriteManifests } from './maintenance.ts'
+import { status } from './status.ts'
 import { health, tables } from './tables.ts'
 import { token } from './tokens.ts'
 
 /** All commands but `serve`, by name. */
 export const COMMANDS: Readonly<Record<string, Command>> = {
+  status,
   tables,
   health,
   compact,

@@ -154,6 +154,8 @@ describe('the manifests of a deployment', () => {
       const text = readFileSync(new URL(`../../../deploy/${name}`, import.meta.url), 'utf8')
       const bases = text.match(/^FROM .*$/gm) ?? []
       for (const base of bases) expect(base).toMatch(/^FROM \$\{\w+_IMAGE\}( AS build)?$/)
+      expect(text).not.toMatch(/^ADD|https?:\/\/(?!\S*<)/m)
+      if (name === 'Containerfile') expect(text).toMatch(/^USER [1-9]\d*:[1-9]/m)
       expect(text).toMatch(/^ARG \w+_IMAGE$/m) // without a default: a build that names none fails
       expect(text).toContain('*@sha256:*) ;; *)')
     }
@@ -163,6 +165,8 @@ describe('the manifests of a deployment', () => {
       '**/node_modules',
       '.cache',
       'data',
+      'dist',
+      'lib',
       'test',
       '**/*.key',
       '**/*.pem',
