@@ -42,7 +42,8 @@ function isDropped(name: string): boolean {
 }
 
 function foreignCookies(cookies: string): string {
-  const kept = cookies.split(';').filter((cookie) => {
+  // Deno joins several headers with a comma, which no value of a cookie has (RFC 6265, section 4.1.1)
+  const kept = cookies.split(/[;,]/).filter((cookie) => {
     const name = cookie.split('=')[0]?.trim() ?? ''
     return cookie.trim() !== '' && !isOwnCookie(name)
   })
