@@ -4,6 +4,8 @@ export interface ApiClientOptions {
   /** Address of the service, without `/api`. */
   readonly server: string
   readonly token: string | undefined
+  /** Default: over the network. */
+  readonly fetch?: (request: Request) => Promise<Response>
 }
 
 /** An answer of the service that is not an error. */
@@ -28,9 +30,9 @@ export interface SendOptions {
 }
 
 /** An {@link ApiClient} over `fetch`. */
-export function createApiClient({ server, token }: ApiClientOptions): ApiClient {
+export function createApiClient({ server, token, fetch: send = fetch }: ApiClientOptions): ApiClient {
   const request = async (method: string, path: string, { body, headers }: SendOptions = {}): Promise<Response> => {
-    const response = await reach(server, path, {
+    const request = new Request(new URL(path, server).href, {
       method,
       redirect: 'error', // the token is for this server
       headers: {
@@ -40,6 +42,7 @@ export function createApiClient({ server, token }: ApiClientOptions): ApiClient 
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    const response = await reach(send, request, server)
     if (!response.ok) throw await problemOf(response, token)
     return response
   }
@@ -62,9 +65,13 @@ export function createApiClient({ server, token }: ApiClientOptions): ApiClient 
   }
 }
 
-async function reach(server: string, path: string, init: RequestInit): Promise<Response> {
+async function reach(
+  send: (request: Request) => Promise<Response>,
+  request: Request,
+  server: string,
+): Promise<Response> {
   try {
-    return await fetch(new URL(path, server), init)
+    return await send(request)
   } catch {
     throw new CommandError(`no answer from ${server}: start it with "lockhouse serve", or name another with --server`)
   }

@@ -20,6 +20,8 @@ export interface Terminal {
 /** What a command gets. */
 export interface Call {
   readonly api: ApiClient
+  /** Whether the command works on a catalog without a service. */
+  readonly isDirect: boolean
   readonly terminal: Terminal
   readonly env: Env
   /** What one executable brings along for a service in a folder; undefined in a checkout and in the package. */
@@ -46,4 +48,6 @@ export interface Command {
   readonly options: Readonly<Record<string, OptionSpec>>
   readonly examples: readonly string[]
   readonly run: (call: Call) => Promise<void>
+  /** Whether it can work on a catalog without a service. */
+  readonly takesCatalog?: true
 }

@@ -1,6 +1,6 @@
 import { UsageError } from './errors.ts'
 import { COMMANDS } from './commands/all-commands.ts'
-import { COMMON_OPTIONS, LOCAL_COMMANDS } from './help.ts'
+import { LOCAL_COMMANDS, optionsOf } from './help.ts'
 
 const SHELLS: Readonly<Record<string, () => string>> = { bash, zsh, fish }
 
@@ -13,12 +13,13 @@ export function completion(shell: string | undefined): string {
 
 const commandNames = (): readonly string[] => [...Object.keys(LOCAL_COMMANDS), ...Object.keys(COMMANDS)]
 
-function optionsOf(name: string): readonly string[] {
-  return Object.keys({ ...COMMANDS[name]?.options, ...COMMON_OPTIONS }).map((option) => `--${option}`)
+function optionNames(name: string): readonly string[] {
+  const command = COMMANDS[name]
+  return command === undefined ? [] : Object.keys(optionsOf(command)).map((option) => `--${option}`)
 }
 
 function bash(): string {
-  const cases = Object.keys(COMMANDS).map((name) => `    ${name}) words="${optionsOf(name).join(' ')}" ;;`)
+  const cases = Object.keys(COMMANDS).map((name) => `    ${name}) words="${optionNames(name).join(' ')}" ;;`)
   return `_lockhouse() {
   local words
   if [ "$COMP_CWORD" -eq 1 ]; then words="${commandNames().join(' ')}"; else
@@ -42,7 +43,7 @@ ${bash()}`
 function fish(): string {
   const lines = commandNames().map((name) => `complete -c lockhouse -f -n __fish_use_subcommand -a ${name}`)
   const options = Object.keys(COMMANDS).flatMap((name) =>
-    optionsOf(name).map(
+    optionNames(name).map(
       (option) => `complete -c lockhouse -f -n "__fish_seen_subcommand_from ${name}" -l ${option.slice(2)}`,
     ),
   )

@@ -8,6 +8,11 @@ export const COMMON_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   help: { help: 'shows this text' },
 }
 
+/** The option of commands that can work without a service. */
+export const CATALOG_OPTION: Readonly<Record<string, OptionSpec>> = {
+  catalog: { value: 'FILE', help: 'works on this catalog without a service; JSON as PUT /api/config takes it' },
+}
+
 /** Commands that need no service. */
 export const LOCAL_COMMANDS: Readonly<Record<string, string>> = {
   serve: 'runs the service; the very first start makes a demo lakehouse, unless LOCKHOUSE_DEMO=0',
@@ -34,8 +39,9 @@ LOCKHOUSE_HOME=./data. Exit codes: 0 done, 1 failed, 2 not understood.
 }
 
 /** What a command takes. */
-export function commandHelp(name: string, { summary, names, options, examples }: Command): string {
-  const all = Object.entries({ ...options, ...COMMON_OPTIONS }).map(
+export function commandHelp(name: string, command: Command): string {
+  const { summary, names, examples } = command
+  const all = Object.entries(optionsOf(command)).map(
     ([option, { value, help }]) => [`--${option}${value === undefined ? '' : ` ${value}`}`, help] as const,
   )
   return `lockhouse ${name}: ${summary}
@@ -47,6 +53,11 @@ ${columns(all)}
 Examples:
 ${examples.map((example) => `  ${example}`).join('\n')}
 `
+}
+
+/** All options of a command. */
+export function optionsOf({ options, takesCatalog }: Command): Readonly<Record<string, OptionSpec>> {
+  return { ...options, ...(takesCatalog === true ? CATALOG_OPTION : {}), ...COMMON_OPTIONS }
 }
 
 function columns(pairs: readonly (readonly [string, string])[]): string {

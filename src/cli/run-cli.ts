@@ -8,7 +8,8 @@ import type { Call, Command } from './command.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { COMMANDS } from './commands/all-commands.ts'
 import { completion } from './completion.ts'
-import { commandHelp, COMMON_OPTIONS, overview } from './help.ts'
+import { withCatalog } from './direct.ts'
+import { commandHelp, optionsOf, overview } from './help.ts'
 import { processTerminal } from './terminal.ts'
 import { plainText } from './text.ts'
 
@@ -69,13 +70,16 @@ async function runCommand(name: string, rest: readonly string[], openBundle?: Op
   const { values, positionals } = parsed(command, rest)
   if (values['help'] === true) return void process.stdout.write(commandHelp(name, command))
   requireNames(command, positionals)
-  await command.run({ ...callOf(values, positionals), bundle: (home) => openBundle?.(home) })
+  const bundle: Call['bundle'] = (home) => openBundle?.(home)
+  const call: Call = { ...callOf(values, positionals), isDirect: false, bundle }
+  const catalog = call.text('catalog')
+  await (catalog === undefined ? command.run(call) : withCatalog(call, catalog, command.run))
 }
 
 type Values = Readonly<Record<string, string | boolean | undefined>>
 
-function parsed({ options }: Command, args: readonly string[]): { values: Values; positionals: readonly string[] } {
-  const specs = Object.entries({ ...options, ...COMMON_OPTIONS }).map(
+function parsed(command: Command, args: readonly string[]): { values: Values; positionals: readonly string[] } {
+  const specs = Object.entries(optionsOf(command)).map(
     ([option, { value }]) => [option, { type: value === undefined ? 'boolean' : 'string' }] as const,
   )
   try {
@@ -91,7 +95,7 @@ function requireNames({ names }: Command, given: readonly string[]): void {
   requireNone(given.slice(names.length))
 }
 
-function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle'> {
+function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' | 'isDirect'> {
   const text = (option: string): string | undefined => {
     const value = values[option]
     return typeof value === 'string' ? value : undefined

@@ -1,8 +1,6 @@
 import { parseConfig } from '../config/config.ts'
 import { createLogger } from '../services/logger.ts'
-import { detectRuntime } from './detect-runtime.ts'
-import type { EmbeddedHost } from './embedded-host.ts'
-import { MAX_SERVICE_MESSAGE_BYTES, openService } from './open-service.ts'
+import { type EmbeddedService, embedService } from './embed-service.ts'
 
 export interface LockhouseOptions {
   /** Folder of the state, the embedded warehouse and scratch files; default `./data`. One service per folder. */
@@ -16,12 +14,7 @@ export interface LockhouseOptions {
 }
 
 /** A service inside another program. */
-export interface Lockhouse extends Omit<EmbeddedHost, 'stop'> {
-  /** The administrator's token, of the very first start only; later starts do not know it. */
-  readonly firstToken: string | undefined
-  /** Ends running work and all WebSockets, and gives the folder back. */
-  readonly close: () => Promise<void>
-}
+export type Lockhouse = EmbeddedService
 
 /**
  * Opens a service for a host that serves it: `fetch` answers requests, `websocket` (Bun) and `upgrade` (`node:http`) open
@@ -36,25 +29,6 @@ export async function createLockhouse(options: LockhouseOptions = {}): Promise<L
     ...(basePath === undefined ? {} : { BASE_PATH: basePath }),
   }
   const config = parseConfig(env)
-  const runtime = await detectRuntime()
   const log = createLogger(write === undefined ? 'silent' : config.logLevel, write ?? (() => undefined))
-  const { context, fetch } = await openService({ config, env, runtime, log })
-  const host = runtime.embed({
-    fetch,
-    onError: (error) => log.error('unhandled error', { error }),
-    maxSocketMessageBytes: MAX_SERVICE_MESSAGE_BYTES,
-  })
-  context.startBackground()
-  const demo = context.makeDemo().catch((error: unknown) => log.error('the demo was not created', { error }))
-  return {
-    fetch: host.fetch,
-    upgrade: host.upgrade,
-    websocket: host.websocket,
-    firstToken: context.firstToken,
-    async close() {
-      await host.stop()
-      await demo
-      await context.close()
-    },
-  }
+  return embedService({ config, env, log })
 }

@@ -41,12 +41,16 @@ export const MAX_SERVICE_MESSAGE_BYTES = 64 * 2 ** 20
 /** Opens the state, settles what a crash left, and creates the app below its base path. */
 export async function openService({ bundle, overrides, ...options }: OpenServiceOptions): Promise<OpenService> {
   const { config, log } = options
+  const home = await prepareHome(config.home)
   const context = await createContext({
     ...options,
     openStateFile: options.runtime.openStateFile,
-    home: await prepareHome(config.home),
+    home,
     ...(bundle === undefined ? {} : { workerCommand: bundle.workerCommand }),
     ...(overrides === undefined ? {} : { overrides }),
+  }).catch((error: unknown) => {
+    home.release() // so that the next attempt in this process does not find it in use
+    throw error
   })
   await context.reconcile()
   const staticFiles = pageBelow(config.basePath, await openPage(config, { log, bundle }))

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { getRequestListener } from '@hono/node-server'
@@ -157,6 +157,10 @@ describe('a service inside another program, below /lake', () => {
     await expect(createLockhouse({ home: `${folder}/a` })).rejects.toThrow(/in use by another process/)
     await expect(createLockhouse({ home: `${folder}/b`, basePath: 'lake' })).rejects.toThrow(/BASE_PATH must be a path/)
     await expect(createLockhouse({ home: `${folder}/b`, settings: { PORT: 'x' } })).rejects.toThrow(/PORT/)
+    await mkdir(`${folder}/c`)
+    await writeFile(`${folder}/c/state.db`, 'not a database '.repeat(1000))
+    for (const attempt of ['first', 'second'])
+      await expect(createLockhouse({ home: `${folder}/c` }), attempt).rejects.toThrow(/it is not a SQLite database/)
     const other = await createLockhouse({ home: `${folder}/b` })
     const answer = await other.fetch(new Request('http://host.example/api/health'))
     expect(answer.status).toBe(200)

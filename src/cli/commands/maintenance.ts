@@ -74,6 +74,7 @@ function definedOf(values: Readonly<Record<string, unknown>>): Readonly<Record<s
 
 export const compact: Command = {
   summary: 'rewrites small files and files with deletes into fewer, larger ones',
+  takesCatalog: true,
   names: ['TABLE'],
   options: {
     'rewrite-all': { help: 'rewrite all files' },
@@ -100,6 +101,7 @@ const OLDER_THAN: OptionSpec = { value: 'TIME', help: 'such as 2026-01-31T00:00:
 
 export const expire: Command = {
   summary: 'expires old snapshots and deletes the files that only they use',
+  takesCatalog: true,
   names: ['TABLE'],
   options: {
     'older-than': OLDER_THAN,
@@ -118,6 +120,7 @@ export const expire: Command = {
 
 export const rewriteManifests: Command = {
   summary: 'merges manifests to their target size',
+  takesCatalog: true,
   names: ['TABLE'],
   options: COMMON,
   examples: ['lockhouse rewrite-manifests demo.events'],
@@ -126,6 +129,7 @@ export const rewriteManifests: Command = {
 
 export const removeOrphans: Command = {
   summary: 'deletes files of a table that no snapshot uses',
+  takesCatalog: true,
   names: ['TABLE'],
   options: { 'older-than': OLDER_THAN, ...YES, ...COMMON },
   examples: ['lockhouse remove-orphans demo.events --dry-run'],

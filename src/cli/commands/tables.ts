@@ -10,6 +10,7 @@ type TableHealth = z.infer<typeof tableHealth>
 
 export const tables: Command = {
   summary: 'lists tables, those that need maintenance first',
+  takesCatalog: true,
   names: [],
   options: {
     namespace: { value: 'NAME', help: 'only tables of this namespace' },
@@ -21,7 +22,7 @@ export const tables: Command = {
   examples: ['lockhouse tables --band poor', 'lockhouse tables --sort bytes --json'],
   async run(call) {
     const query = Object.fromEntries(['namespace', 'search', 'band', 'sort'].map((name) => [name, call.text(name)]))
-    const answer = await call.api.get<HealthIndex>('/api/health-index', query)
+    const answer = await measuredTables(call, query)
     showRows(call, answer, {
       rows: answer.tables,
       none: 'no measured tables',
@@ -41,6 +42,29 @@ export const tables: Command = {
   },
 }
 
+type Query = Readonly<Record<string, string | undefined>>
+
+const LOOK_MS = 200
+/** How long the number of measured tables may stay the same. */
+const STUCK_MS = 60_000
+
+/** The health index; without a service, when all tables are measured. */
+async function measuredTables(call: Call, query: Query): Promise<HealthIndex> {
+  const look = () => call.api.get<HealthIndex>('/api/health-index', query)
+  if (!call.isDirect) return look()
+  let left = Number.POSITIVE_INFINITY
+  let changedAt = call.terminal.nowMs()
+  while (true) {
+    const all = await call.api.get<HealthIndex>('/api/health-index')
+    const waiting = Math.max(all.pending_count, await unmeasured({ ...call, text: () => undefined }, all))
+    const nowMs = call.terminal.nowMs()
+    if (waiting === 0 || nowMs - changedAt > STUCK_MS) return look()
+    if (waiting < left) changedAt = nowMs
+    left = Math.min(left, waiting)
+    await new Promise((done) => void setTimeout(done, LOOK_MS))
+  }
+}
+
 /** Number of tables in the catalog that the index does not know yet; 0 when only some tables were asked for. */
 async function unmeasured({ api, text }: Call, { tables: indexed }: HealthIndex): Promise<number> {
   if (['search', 'band'].some((option) => text(option) !== undefined)) return 0
@@ -51,6 +75,7 @@ async function unmeasured({ api, text }: Call, { tables: indexed }: HealthIndex)
 
 export const health: Command = {
   summary: 'shows the health of a table, and what would improve it',
+  takesCatalog: true,
   names: ['TABLE'],
   options: JSON_OPTION,
   examples: ['lockhouse health demo.events'],
