@@ -99,7 +99,7 @@ function settled(place: Place, environment: RunEnvironment) {
       return now?.rollout === null && now
     },
     async () => JSON.stringify(await lab.deploymentOf(place, environment)),
-    20_000,
+    120_000,
   )
 }
 

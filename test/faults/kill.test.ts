@@ -195,7 +195,7 @@ async function settledOperation(service: Service): Promise<string> {
     const isIdle = operations.every(({ state }) => state !== 'running')
     return isIdle ? (operations[0]?.state ?? 'none') : undefined
   }
-  return await until(newest, 'no operation running after the restart', 10_000)
+  return await until(newest, 'no operation running after the restart', 60_000)
 }
 
 function filesBelow(folder: string): string[] {

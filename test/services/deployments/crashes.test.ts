@@ -61,7 +61,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
           return now.rollout === null && now
         },
         async () => JSON.stringify(await lab.deploymentOf(place)),
-        30_000,
+        120_000,
       )
       rows = await endWriting()
       return ended

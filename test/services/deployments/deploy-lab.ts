@@ -112,14 +112,14 @@ export async function openDeployLab(options: TestServiceOptions = {}): Promise<D
         const now = await deploymentOf(place, environment)
         return now?.state === state && now
       }
-      return until(found, async () => `${state}: ${JSON.stringify(await deploymentOf(place, environment))}`, 20_000)
+      return until(found, async () => `${state}: ${JSON.stringify(await deploymentOf(place, environment))}`, 120_000)
     },
     async untilCopied(name, rows) {
       const sink = `s.${name}_out`
       await until(
         async () => (await idsIn(sink)).length >= rows,
         async () => `${rows} rows in ${sink}: ${(await idsIn(sink)).length}`,
-        20_000,
+        120_000,
       )
       expect(await idsIn(sink)).toEqual(Array.from({ length: rows }, (_, id) => id))
     },

@@ -368,7 +368,7 @@ describe('a rehearsal', () => {
       await sleep(2000) // long enough for a process of low priority to get its turn on a busy machine
       return workerTicks() <= before + 5
     }
-    await until(isIdle, 'all workers to be idle', 20_000)
+    await until(isIdle, 'all workers to be idle', 120_000)
     expect((await rehearse(await requested(ALL), {}, users.engineer)).status).toBe(200)
   })
 })

@@ -168,7 +168,7 @@ describe('two users whose queries never end', () => {
     expect(took, 'the compaction').toBeLessThan(20_000)
     expect(slowest, 'the slowest read').toBeLessThan(2000)
     expect((await copy).status).toBe(200)
-    await until(async () => (await lab.rows('s.copy')).length === 80, 'the copy of another user', 30_000)
+    await until(async () => (await lab.rows('s.copy')).length === 80, 'the copy of another user', 120_000)
     const fine = { table: 's.shop', sql: 'SELECT count(*) FROM shop' }
     const answer = await callTool(send, as.token, { name: 'query_table', arguments: fine })
     expect(answer.result.data?.rows, JSON.stringify(answer.result)).toEqual([['80']])
