@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+/** Unpacking a file takes about a second. */
+const ABANDONED_AFTER_MS = 10 * 60_000
+
 /** A file of the engine's native library inside the executable. */
 export interface NativeFile {
   readonly name: string
@@ -57,8 +60,16 @@ function isComplete(path: string, { hash, bytes }: NativeFile, { isQuick }: Unpa
 function removeAbandoned(folder: string): void {
   for (const name of readdirSync(folder)) {
     const [, writer] = /\.(\d+)$/.exec(name) ?? []
-    if (writer !== undefined && !isRunning(Number(writer))) rmSync(join(folder, name), { force: true })
+    if (writer === undefined) continue
+    const path = join(folder, name)
+    if (!isRunning(Number(writer)) || isOld(path)) rmSync(path, { force: true })
   }
+}
+
+/** An ended process that nobody waited for counts as running, and so does another one with its number. */
+function isOld(path: string): boolean {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  return found !== undefined && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS
 }
 
 function isRunning(writer: number): boolean {
