@@ -19,6 +19,7 @@ import { requireHost } from './middleware/request/require-host.ts'
 import { traceRequests } from './middleware/trace-requests.ts'
 import { securityHeaders } from './middleware/security-headers.ts'
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
+import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
 import { mountRoutes } from './routes/routing/mount-routes.ts'
 import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
@@ -28,7 +29,7 @@ import type { Logger } from './services/logger.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
 
 /** Everything the app needs; `context/create-context.ts` makes it. */
-export interface AppContext extends RouteDeps, McpRouteDeps {
+export interface AppContext extends RouteDeps, McpRouteDeps, IcebergRestMount {
   readonly log: Logger
   readonly authMode: 'token' | 'off'
   readonly allowedOrigins: readonly string[]
@@ -83,6 +84,7 @@ export function createApp(context: AppContext): Hono<AppEnv> {
   app.use('/api/*', idempotency(context.idempotency))
   mountNotebookProxy(app, notebooks)
   mountMcp(app, context)
+  mountIcebergRest(app, context)
   mountRoutes(app, allRoutes(context))
   return app
 }

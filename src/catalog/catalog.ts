@@ -4,7 +4,9 @@ import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
 import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
+import type { AllOutcome, TableCommit } from './commit-all.ts'
 import type { CommitOutcome } from './commit-outcome.ts'
+import type { CatalogNames } from './names.ts'
 
 export interface CreateTableOptions {
   readonly schema: Schema
@@ -14,7 +16,7 @@ export interface CreateTableOptions {
   readonly location?: string
   readonly properties?: Readonly<Record<string, string>>
   /** Default 2. */
-  readonly formatVersion?: 2 | 3
+  readonly formatVersion?: 1 | 2 | 3
 }
 
 export interface CommitRequest {
@@ -25,6 +27,11 @@ export interface CommitRequest {
    * cleaned up. Where the file is the pointer (hadoop), another commit may get its name: look for the snapshot.
    */
   readonly onStaged?: (staged: StagedCommit) => Promise<void>
+  /**
+   * Called before anything is written, with the table that the commit is based on (undefined: it is created) and the
+   * result; throws to refuse the commit. Behind a REST server, another commit may come in between.
+   */
+  readonly check?: (base: Table | undefined, next: Table) => Promise<void>
 }
 
 /** A table as a catalog lists it, without its metadata. */
@@ -51,6 +58,8 @@ export interface Catalog {
   readonly roots?: readonly string[]
   /** Whether an interrupted commit may still take effect, because a server finishes received requests. Default: false. */
   readonly mayCommitLate?: boolean
+  /** Namespaces and names; absent where only another system may change them. */
+  readonly names?: CatalogNames
   /** Resolves when the catalog responds. */
   ping(): Promise<void>
   /** Creates a namespace and its parents; does nothing if it exists. */
@@ -80,9 +89,12 @@ export interface Catalog {
   /** Removes the table from the catalog; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>
   /**
-   * Checks requirements against the fresh table, applies the updates and swaps the pointer atomically. The outcome is the
-   * returned value; callers treat any thrown error as `unknown`.
+   * Checks requirements against the fresh table, applies the updates and swaps the pointer atomically; with the requirement
+   * `assert-create`, adds the table instead, where the catalog has `names`. The outcome is the returned value; callers
+   * treat any thrown error as `unknown`.
    */
   commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome>
+  /** Commits to different existing tables: all of them or none. Absent where that cannot be done. */
+  commitAll?(commits: readonly TableCommit[]): Promise<AllOutcome>
   close(): Promise<void>
 }

@@ -22,6 +22,7 @@ import {
   metadataFileSuffix,
   nextMetastoreFileName,
 } from './metadata-file.ts'
+import { draftOf } from './new-table.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
@@ -35,6 +36,15 @@ export interface TablePointer {
   read(identifier: TableIdentifier): Promise<string>
   /** Atomically replaces `expected` by `next`. Throws when the outcome is unknown. */
   swap(identifier: TableIdentifier, expected: string, next: string): Promise<SwapOutcome>
+  /** The same for several tables at once: all or none. Absent where that cannot be done. */
+  swapAll?(swaps: readonly Swap[]): Promise<SwapOutcome>
+}
+
+/** The replacement of a table's metadata location. */
+export interface Swap {
+  readonly identifier: TableIdentifier
+  readonly expected: string
+  readonly next: string
 }
 
 /** `moved`: the pointer was not the expected one. `refused`: nothing changed, because of the error. */
@@ -76,13 +86,14 @@ export function nextMetadata(base: Table, request: CommitRequest): TableMetadata
   })
 }
 
-interface Staged {
+/** A commit whose metadata file is written, but not yet the table's. */
+export interface Staged {
   readonly base: Table
   readonly next: Table
 }
 
 /** Writes the next metadata file; returns `committed` immediately when the updates change nothing. */
-async function stage(
+export async function stage(
   pointer: TablePointer,
   identifier: TableIdentifier,
   request: CommitRequest,
@@ -91,6 +102,7 @@ async function stage(
   const base = await loadTableAt(io, identifier, await pointer.read(identifier))
   const metadata = nextMetadata(base, request)
   if (metadata === base.metadata) return committed(base)
+  await request.check?.(base, draftOf(io, identifier, metadata))
   const suffix = metadataFileSuffix(metadata)
   const location = newMetadataFileLocation(metadata, nextMetastoreFileName(base.metadataLocation, suffix))
   // called first, so that a crash during the write leaves no file that is missing in the ledger
@@ -118,7 +130,7 @@ type Found = 'committed' | 'not-committed' | 'unknown'
  * After an error of the swap: whether it happened. Reads several times: the same fault may break the first read, and a
  * server may still be processing it.
  */
-async function findOutcome(pointer: TablePointer, base: Table, location: string): Promise<Found> {
+export async function findOutcome(pointer: TablePointer, base: Table, location: string): Promise<Found> {
   for (let attempt = 0; attempt < OUTCOME_READS; attempt++) {
     if (attempt > 0) await sleep(OUTCOME_WAIT_MS * attempt)
     try {

@@ -25,22 +25,12 @@ export function newTableMetadata(options: CreateTableOptions & { readonly locati
 }
 
 /** A table as it would be created, for checks before anything is written. */
-export function draftOfNewTable(
-  io: FileIO,
-  identifier: TableIdentifier,
-  options: CreateTableOptions & { readonly location: string },
-): Table {
-  const metadata = newTableMetadata(options)
+export function draftOf(io: FileIO, identifier: TableIdentifier, metadata: TableMetadata): Table {
   return { identifier, metadataLocation: newMetadataFileLocation(metadata, 'draft.metadata.json'), metadata, io }
 }
 
 /** Writes the first metadata file of a table of a metastore catalog. */
-export async function stageNewTable(
-  io: FileIO,
-  identifier: TableIdentifier,
-  options: CreateTableOptions & { readonly location: string },
-): Promise<NewTable> {
-  const metadata = newTableMetadata(options)
+export async function stageTable(io: FileIO, identifier: TableIdentifier, metadata: TableMetadata): Promise<NewTable> {
   const suffix = metadataFileSuffix(metadata)
   const metadataLocation = newMetadataFileLocation(metadata, nextMetastoreFileName(undefined, suffix))
   await io.create(metadataLocation, metadataFileBytes(metadata, suffix))

@@ -321,6 +321,8 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     healthIndex: services.healthIndex,
     policies: services.policies,
     maintenance: services.maintenance,
+    icebergRest: services.icebergRest,
+    reports: services.reports,
     quarantine: services.quarantine,
     operations: services.operations,
     monitor: services.monitor,

@@ -2,8 +2,11 @@ import type { Prices } from '../domain/tables/prices.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
+import type { TableGuard } from '../maintenance/table-guard.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
+import { createIcebergRestService } from '../services/iceberg-rest/iceberg-rest-service.ts'
+import { createTableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { Logger } from '../services/logger.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
 import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
@@ -14,6 +17,7 @@ import { createTableService } from '../services/tables/table-service.ts'
 import { createOperationStore, type OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createPipelineStore } from '../storage/stores/pipeline-store.ts'
+import { createTableReportStore } from '../storage/stores/tables/report-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import { createPipelineGuard } from '../streaming/supervision/pipeline-guard.ts'
 import { openQuarantine } from './open-quarantine.ts'
@@ -55,6 +59,13 @@ export function openMaintenance(parts: MaintenanceParts) {
     queryOf: (record) => graphs.queryOf(record),
   })
   const quarantine = openQuarantine(parts)
+  const guard: TableGuard = {
+    ...pipelines,
+    usersOf: async (table, column) => [
+      ...(await pipelines.usersOf(table, column)),
+      ...(await graphs.columnUsers({ table, path: column.path })),
+    ],
+  }
   const maintenance = createMaintenanceService({
     catalog,
     quarantine: quarantine.quarantine,
@@ -62,13 +73,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     operations,
     tables,
     plans: createPlanStore(db),
-    guard: {
-      ...pipelines,
-      usersOf: async (table, column) => [
-        ...(await pipelines.usersOf(table, column)),
-        ...(await graphs.columnUsers({ table, path: column.path })),
-      ],
-    },
+    guard,
     newId,
     now,
   })
@@ -82,5 +87,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     now,
     log,
   })
-  return { ...quarantine, tables, operations, maintenance, reconciler }
+  const reports = createTableReports({ store: createTableReportStore(db), newId, now })
+  const icebergRest = createIcebergRestService({ catalog, guard, inTransaction, audit, reports })
+  return { ...quarantine, tables, operations, maintenance, reconciler, icebergRest, reports }
 }

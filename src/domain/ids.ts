@@ -22,6 +22,7 @@ export type IdPrefix =
   | 'dec'
   | 'alr'
   | 'qua'
+  | 'rep'
 
 /** Creates ids: a prefix, 10 characters of time (ms) and 16 random ones; each is greater than all previous ones. */
 export type IdSource = (prefix: IdPrefix) => string

@@ -9,6 +9,8 @@ export const ICEBERG_ERROR_CODES = [
   'NO_SPACE',
   'IO_FAILED',
   'NO_SUCH_NAMESPACE',
+  'NAMESPACE_EXISTS',
+  'NAMESPACE_NOT_EMPTY',
   'NO_SUCH_TABLE',
   'TABLE_EXISTS',
   'TABLES_OVERLAP', // another table keeps files in the same folders, or is the same table under another name

@@ -1,6 +1,6 @@
 import { currentSchema } from '../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
-import { fieldChain, walkFields } from '../iceberg/schema/schema.ts'
+import { fieldChain, fieldPath, walkFields } from '../iceberg/schema/schema.ts'
 import type { Schema } from '../iceberg/schema/schema.ts'
 import type { Table } from '../iceberg/metadata/table.ts'
 import { parseTypeText } from '../iceberg/schema/type-text.ts'
@@ -91,15 +91,17 @@ export async function runEvolve(input: EvolveInput): Promise<EvolveDetails> {
 async function stageColumnChange(table: Table, { change, hooks }: EvolveInput): Promise<SchemaChange> {
   const staged = planColumnChange(table.metadata, change)
   if (change.kind !== 'add_column') {
-    await hooks?.checkUsers?.(touchedColumn(currentSchema(table.metadata), change, staged.fieldId))
+    await hooks?.checkUsers?.(touchedColumn(currentSchema(table.metadata), change.kind, staged.fieldId))
   }
   return staged
 }
 
-function touchedColumn(schema: Schema, { kind, name }: ColumnChange, fieldId: number): TouchedColumn {
+/** A column of a schema that a change is about. */
+export function touchedColumn(schema: Schema, kind: ColumnChange['kind'], fieldId: number): TouchedColumn {
   const chain = fieldChain(schema, fieldId)
   const end = chain.findIndex(({ type }) => type.kind === 'list' || type.kind === 'map')
   const path = chain.slice(0, end < 0 ? chain.length : end + 1).map((field) => field.name)
+  const name = fieldPath(schema, fieldId) ?? ''
   return { kind, name, fieldId, topLevelId: chain[0]?.id ?? fieldId, path }
 }
 

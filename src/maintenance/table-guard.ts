@@ -66,11 +66,22 @@ export interface AffectedPipeline {
   readonly batchIds: readonly number[]
 }
 
+/** A pipeline that reads or writes a table. */
+export interface TableUser {
+  readonly id: string
+  readonly role: 'reader' | 'sink'
+  readonly state: string
+  /** Whether it runs or should run. */
+  readonly isLive: boolean
+}
+
 /** Finds what depends on tables; maintenance calls it before it removes anything. */
 export interface TableGuard {
   pinsOf(table: Table): Promise<PinnedHistory>
   /** Everything that would break when the column is renamed or dropped. */
   usersOf(table: string, column: TouchedColumn): Promise<readonly ColumnUser[]>
+  /** Every pipeline that reads or writes the table. */
+  pipelinesOf(table: string): Promise<readonly TableUser[]>
   /** Every pipeline for which a rollback is not provably without consequence. */
   affectedBy(rollback: PlannedRollback): Promise<readonly AffectedPipeline[]>
 }

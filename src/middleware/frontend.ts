@@ -19,13 +19,13 @@ export interface StaticFile {
 /** Finds a file of the web page by its URL path, never outside its folder, in the first available encoding. */
 export type StaticFiles = (urlPath: string, accepted: readonly Encoding[]) => Promise<StaticFile | undefined>
 
-const SERVICE_PATHS = /^\/(api|notebook|mcp|metrics)(\/|$)/
+const SERVICE_PATHS = /^\/(api|iceberg|notebook|mcp|metrics)(\/|$)/
 /** Files that are named after their content. */
 const ASSETS = '/assets/'
 
 /**
- * Serves the web page: files by name, else `index.html` to browsers (docs/api.md#web-page); never below /api, /notebook,
- * /mcp or /metrics. A missing asset is 404: `index.html` in its place would be cached for a year.
+ * Serves the web page: files by name, else `index.html` to browsers (docs/api.md#web-page); never below /api, /iceberg,
+ * /notebook, /mcp or /metrics. A missing asset is 404: `index.html` in its place would be cached for a year.
  */
 export function frontend(files: StaticFiles) {
   return createMiddleware<AppEnv>(async function serveFrontend(c, next) {

@@ -23,6 +23,7 @@ import type { AlertService } from '../services/alerts/alert-service.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
 import type { QuarantineService } from '../services/quarantine/quarantine-service.ts'
 import type { HealthIndexService } from '../services/tables/health-index/health-index-service.ts'
+import type { TableReports } from '../services/iceberg-rest/table-reports.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
 import type { WebhookService } from '../services/webhooks/webhook-service.ts'
@@ -53,6 +54,7 @@ import { healthIndexRoutes } from './tables/health-index-routes.ts'
 import { alertRoutes } from './alert-routes.ts'
 import { quarantineRoutes } from './tables/quarantine-routes.ts'
 import { policyRoutes } from './policy-routes.ts'
+import { reportRoutes } from './tables/report-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { versionRoutes } from './lifecycle/version-routes.ts'
@@ -73,6 +75,7 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly alerts: AlertService
   readonly catalog: CatalogService
   readonly tables: TableService
+  readonly reports: TableReports
   readonly healthIndex: HealthIndexService
   readonly policies: PolicyService
   readonly maintenance: MaintenanceService
@@ -100,6 +103,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...authRoutes(deps),
     ...sessionRoutes(deps),
     ...tableRoutes(deps),
+    ...reportRoutes(deps),
     ...healthIndexRoutes(deps),
     ...policyRoutes(deps),
     ...quarantineRoutes(deps),

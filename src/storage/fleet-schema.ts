@@ -211,3 +211,14 @@ export interface QuarantineFilesTable {
   size_bytes: number
   modified_at_ms: number
 }
+
+/** A report of a client's scan or commit. */
+export interface TableReportsTable {
+  id: string
+  table_name: string
+  kind: string
+  reported_by: string
+  /** As the client sent it. */
+  report_json: string
+  created_at: string
+}

@@ -12,6 +12,7 @@ import type {
   QuarantineFilesTable,
   TableHealthSamplesTable,
   TableHealthTable,
+  TableReportsTable,
 } from './fleet-schema.ts'
 
 /**
@@ -48,6 +49,7 @@ export interface StateTables {
   readonly deployment_history: DeploymentHistoryTable
   readonly table_health: TableHealthTable
   readonly table_health_samples: TableHealthSamplesTable
+  readonly table_reports: TableReportsTable
   readonly leases: LeasesTable
   readonly alerts: AlertsTable
   readonly alert_conditions: AlertConditionsTable

@@ -59,6 +59,7 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/table/{table_name}/partitions': 'Auditor',
   'get /api/table/{table_name}/history': 'Auditor',
   'get /api/table/{table_name}/refs': 'Auditor',
+  'get /api/table/{table_name}/reports': 'Auditor',
 
   'post /api/compact': 'DataEngineer',
   'post /api/expire': 'DataEngineer',

@@ -170,8 +170,10 @@ class HadoopCatalog implements Catalog {
     // by the base's codec: all commits on one base must create the same name
     const suffix = metadataFileSuffix(base.metadata)
     const file = { folder: this.#metadataFolder(identifier), version: version + 1, suffix }
-    await request.onStaged?.({ kind: 'file', location: fileLocation(file) })
-    return { base, next: { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }, file }
+    const next = { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }
+    await request.check?.(base, next)
+    await request.onStaged?.({ kind: 'file', location: next.metadataLocation })
+    return { base, next, file }
   }
 
   /** Creates the metadata file of `next`, which is the commit; a conflict when another commit has the version. */

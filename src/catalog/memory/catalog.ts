@@ -5,7 +5,7 @@ import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '.
 import type { CommitOutcome } from '../commit-outcome.ts'
 import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadTableAt } from '../metadata-file.ts'
-import { draftOfNewTable, type NewTable, stageNewTable } from '../new-table.ts'
+import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
 import {
   checkIdentifier,
@@ -85,9 +85,9 @@ class MemoryCatalog implements Catalog {
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     this.#requireFree(identifier)
     const location = options.location ?? [this.warehouse, ...identifier.namespace, identifier.name].join('/')
-    const placed = { ...options, location }
-    await requireUnowned(this, draftOfNewTable(this.#io, identifier, placed))
-    return this.#add(await stageNewTable(this.#io, identifier, placed))
+    const metadata = newTableMetadata({ ...options, location })
+    await requireUnowned(this, draftOf(this.#io, identifier, metadata))
+    return this.#add(await stageTable(this.#io, identifier, metadata))
   }
 
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {

@@ -2,6 +2,7 @@ import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
 import { type CommitOutcome, refused } from '../commit-outcome.ts'
@@ -12,7 +13,10 @@ import { commitServed } from './commit.ts'
 import { RestEntityTags } from './entity-tags.ts'
 import { answerJson, hasStatus } from './errors.ts'
 import type { RestAnswer } from './exchange.ts'
+import { draftOf } from '../new-table.ts'
+import type { CatalogNames } from '../names.ts'
 import { listAll } from './listing.ts'
+import { createRestNames } from './names.ts'
 import { commitBody, createTableBody, metadataLocationOf, namespacesPage } from './messages.ts'
 import { tableOf, tablesPage } from './messages.ts'
 import { configPath, type RestRoutes, restRoutes, withQuery } from './routes.ts'
@@ -48,6 +52,7 @@ class RestCatalog implements Catalog {
   readonly warehouse: string
   readonly roots: readonly string[]
   readonly mayCommitLate = true
+  readonly names: CatalogNames
   /** Present once the server has returned a table with an entity tag. */
   locateTable?: Exclude<Catalog['locateTable'], undefined>
   readonly #settings: RestSettings
@@ -65,6 +70,13 @@ class RestCatalog implements Catalog {
     this.#client = createRestClient(settings, limits)
     this.#io = io
     this.#outcomeWaitsMs = outcomeWaitsMs
+    this.names = createRestNames({
+      client: this.#client,
+      routes: () => this.#prepare(),
+      requireNamespace: (namespace) => this.#requireNamespace(namespace),
+      children: (namespace) => this.#children(namespace),
+      tables: (namespace) => this.#tablesIn(namespace),
+    })
   }
 
   async ping(): Promise<void> {
@@ -178,6 +190,7 @@ class RestCatalog implements Catalog {
     }
     const port = {
       load: () => this.loadTable(identifier),
+      draft: (metadata: TableMetadata) => draftOf(this.#io, identifier, metadata),
       send: async () => {
         const body = commitBody(identifier, request)
         const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })

@@ -1,17 +1,22 @@
-import { IcebergError } from '../../iceberg/errors.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { sleep } from '../../iceberg/sleep.ts'
+import { createFromUpdates, isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import { servedCommit } from '../../iceberg/update/staged-commit.ts'
 import type { CommitRequest } from '../catalog.ts'
 import { type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
 import { nextMetadata } from '../commit-swap.ts'
+import { formatIdentifier } from '../table-identifier.ts'
 import { hasStatus, isCertainRefusal } from './errors.ts'
 import { addedSnapshots, judgeCommit } from './outcome.ts'
-import { noSuchTable } from './table-errors.ts'
+import { creationError, noSuchTable } from './table-errors.ts'
 
 /** The operations of a REST catalog that a commit needs. */
 export interface RestCommitPort {
   load(identifier: TableIdentifier): Promise<Table>
+  /** A table that the commit would create. */
+  draft(metadata: TableMetadata): Table
   /** Sends the commit once. */
   send(identifier: TableIdentifier, request: CommitRequest): Promise<Table>
   /** Waits between checks of the table when the outcome is unknown, ms. */
@@ -30,7 +35,7 @@ export async function commitServed(
 ): Promise<CommitOutcome> {
   try {
     refuseRestores(request)
-    await checkRemovals(port, identifier, request)
+    await checkBefore(port, identifier, request)
     await request.onStaged?.(servedCommit(request.requirements))
   } catch (error) {
     return refused(identifier, error) // nothing was sent
@@ -38,6 +43,7 @@ export async function commitServed(
   try {
     return committed(await port.send(identifier, request))
   } catch (error) {
+    if (isCreation(request.requirements)) return afterCreation(identifier, error)
     if (hasStatus(error, 409)) return afterConflict(port, { identifier, request, cause: error })
     if (hasStatus(error, 404)) return refused(identifier, noSuchTable(identifier))
     if (isCertainRefusal(error)) return refused(identifier, error)
@@ -46,18 +52,35 @@ export async function commitServed(
 }
 
 /**
- * Servers drop the branches and tags of removed snapshots, and no requirement covers refs created after the removal was
- * planned: so this is checked as late as possible.
+ * Checks the result as late as possible. Servers drop the branches and tags of removed snapshots, and no requirement covers
+ * refs created after the removal was planned.
  */
-async function checkRemovals(port: RestCommitPort, identifier: TableIdentifier, request: CommitRequest): Promise<void> {
-  if (!request.updates.some(({ action }) => action === 'remove-snapshots')) return
-  nextMetadata(await port.load(identifier), request)
+async function checkBefore(port: RestCommitPort, identifier: TableIdentifier, request: CommitRequest): Promise<void> {
+  const isRemoval = request.updates.some(({ action }) => action === 'remove-snapshots')
+  if (!isRemoval && request.check === undefined) return
+  if (isCreation(request.requirements)) {
+    await request.check?.(undefined, port.draft(createFromUpdates(request.updates, Date.now())))
+    return
+  }
+  const base = await port.load(identifier)
+  const metadata = nextMetadata(base, request)
+  if (metadata !== base.metadata) await request.check?.(base, { ...base, metadata })
 }
 
 /** The protocol can only add snapshots that are newer than all others. */
 function refuseRestores({ updates }: CommitRequest): void {
   if (!updates.some(({ action }) => action === 'restore-snapshots')) return
   throw new IcebergError('UNSUPPORTED', 'A REST catalog cannot put expired snapshots back into a table.')
+}
+
+/** Whether a creation happened is not asked afterwards: a table of the name may be another one. */
+function afterCreation(identifier: TableIdentifier, cause: unknown): CommitOutcome {
+  if (hasStatus(cause, 409)) {
+    const message = `Requirement failed: table already exists: ${formatIdentifier(identifier)}`
+    return refused(identifier, new IcebergError('COMMIT_CONFLICT', message, { cause }))
+  }
+  const error = creationError(cause, identifier)
+  return isIcebergError(error, 'COMMIT_STATE_UNKNOWN') ? unknown(identifier, error) : refused(identifier, error)
 }
 
 interface UnknownOutcome {

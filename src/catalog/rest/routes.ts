@@ -6,7 +6,9 @@ import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 /** Paths of a REST catalog, from the root of its origin, encoded. */
 export interface RestRoutes {
   readonly namespaces: string
+  readonly rename: string
   namespace(namespace: readonly string[]): string
+  properties(namespace: readonly string[]): string
   tables(namespace: readonly string[]): string
   table(identifier: TableIdentifier): string
   register(namespace: readonly string[]): string
@@ -38,7 +40,9 @@ export function restRoutes(config: JsonObject, uri: string): RestRoutes {
   const tables = (levels: readonly string[]): string => `${namespace(levels)}/tables`
   return {
     namespaces,
+    rename: `${root}/tables/rename`,
     namespace,
+    properties: (levels) => `${namespace(levels)}/properties`,
     tables,
     table: ({ namespace: levels, name }) => `${tables(levels)}/${encodeURIComponent(name)}`,
     register: (levels) => `${namespace(levels)}/register`,

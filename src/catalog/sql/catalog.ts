@@ -3,15 +3,22 @@ import type { CompiledQuery, Kysely } from 'kysely'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { checkRequirements } from '../../iceberg/update/apply/check-requirements.ts'
+import { createFromUpdates, isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import { compareText } from '../../iceberg/values/values.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
-import { type CommitOutcome, conflict, refused } from '../commit-outcome.ts'
-import { commitBySwap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
+import { type CommitOutcome, committed, conflict, refused, unknown } from '../commit-outcome.ts'
+import { type AllOutcome, commitAllBySwap, type TableCommit } from '../commit-all.ts'
+import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
-import { draftOfNewTable, type NewTable, stageNewTable } from '../new-table.ts'
+import type { CatalogNames } from '../names.ts'
+import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
+import { createSqlNames } from './names.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './namespaces.ts'
+import { databaseFailure, query } from './query.ts'
 import {
   failuresAreFinal,
   type IcebergTablesTable,
@@ -65,10 +72,11 @@ class SqlCatalogImpl implements SqlCatalog {
   readonly warehouse: string
   readonly roots: readonly string[]
   readonly mayCommitLate: boolean
+  readonly names: CatalogNames
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
   readonly #namespaces: SqlNamespaces
-  readonly #pointer: TablePointer
+  readonly #pointer: TablePointer & Required<Pick<TablePointer, 'swapAll'>>
   #version: Promise<SqlCatalogVersion> | undefined
   #location: CompiledQuery<{ metadata_location: string | null }> | undefined
 
@@ -80,12 +88,23 @@ class SqlCatalogImpl implements SqlCatalog {
     this.#io = options.io
     this.#namespaces = createSqlNamespaces(options.db, options.name)
     this.mayCommitLate = !failuresAreFinal(options.db)
+    this.names = createSqlNames({
+      db: options.db,
+      catalogName: options.name,
+      namespaces: this.#namespaces,
+      prepare: () => this.#prepare(),
+      requireFree: (identifier) => this.#requireFree(identifier),
+      requireNamespace: (namespace) => this.#requireNamespace(namespace),
+      requireTable: async (identifier) => void (await this.#read(identifier)),
+      stage: (identifier, options) => this.#newMetadata(identifier, options),
+    })
     this.#pointer = {
       catalog: this,
       io: options.io,
       failuresAreFinal: !this.mayCommitLate,
       read: (identifier) => this.#read(identifier),
-      swap: (identifier, expected, next) => this.#swap(identifier, expected, next),
+      swap: (identifier, expected, next) => this.#swapAll([{ identifier, expected, next }]),
+      swapAll: (swaps) => this.#swapAll(swaps),
     }
   }
 
@@ -155,23 +174,11 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
-    checkNewIdentifier(identifier)
-    await this.#prepare()
-    await this.#requireNamespace(identifier.namespace)
-    await this.#requireFree(identifier)
-    const parent = await query(() => this.#namespaces.location(identifier.namespace))
-    const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
-    const location = options.location ?? `${base.replace(/\/+$/, '')}/${identifier.name}`
-    const placed = { ...options, location }
-    await requireUnowned(this, draftOfNewTable(this.#io, identifier, placed))
-    return this.#insert(await stageNewTable(this.#io, identifier, placed))
+    return this.#addTable(identifier, await this.#newMetadata(identifier, options))
   }
 
   async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
-    checkNewIdentifier(identifier)
-    await this.#prepare()
-    await this.#requireNamespace(identifier.namespace)
-    await this.#requireFree(identifier)
+    await this.#requireNew(identifier)
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
     return addUnowned(this, table, {
       add: () => this.#insert({ table, discard: async () => {} }),
@@ -189,7 +196,12 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 
   async commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome> {
+    if (isCreation(request.requirements)) return this.#commitCreation(identifier, request)
     return commitBySwap(this.#pointer, identifier, request)
+  }
+
+  async commitAll(commits: readonly TableCommit[]): Promise<AllOutcome> {
+    return commitAllBySwap(this.#pointer, commits)
   }
 
   async close(): Promise<void> {
@@ -220,9 +232,29 @@ class SqlCatalogImpl implements SqlCatalog {
     return named.where('table_namespace', '=', formatNamespace(identifier.namespace))
   }
 
-  async #swap(identifier: TableIdentifier, expected: string, next: string): Promise<SwapOutcome> {
+  async #swapAll(swaps: readonly Swap[]): Promise<SwapOutcome> {
     const version = await this.#prepare()
-    const update = this.#db
+    const [only] = swaps
+    try {
+      if (only !== undefined && swaps.length === 1) {
+        return { kind: (await this.#swapOne(this.#db, only, version)) ? 'swapped' : 'moved' }
+      }
+      await this.#db.transaction().execute(async (tx) => {
+        for (const swap of swaps) if (!(await this.#swapOne(tx, swap, version))) throw new MovedError()
+      })
+      return { kind: 'swapped' }
+    } catch (error) {
+      if (error instanceof MovedError) return { kind: 'moved' }
+      const identifier = only?.identifier ?? { namespace: [], name: '' }
+      if (isBusy(error)) return conflict(identifier, error)
+      if (isRefusal(error)) return refused(identifier, databaseFailure(error))
+      throw error
+    }
+  }
+
+  /** Whether the pointer was the expected one. */
+  async #swapOne(db: Kysely<SqlCatalogTables>, { identifier, expected, next }: Swap, version: SqlCatalogVersion) {
+    const update = db
       .updateTable('iceberg_tables')
       .set({ metadata_location: next, previous_metadata_location: expected })
       .where('catalog_name', '=', this.name)
@@ -230,14 +262,55 @@ class SqlCatalogImpl implements SqlCatalog {
       .where('table_name', '=', identifier.name)
       .where('metadata_location', '=', expected)
       .where(onlyTables(version))
+    return (await update.executeTakeFirst()).numUpdatedRows === 1n
+  }
+
+  /** The first metadata of a table in its place, once nothing is against the table. */
+  async #newMetadata(identifier: TableIdentifier, options: CreateTableOptions): Promise<TableMetadata> {
+    await this.#requireNew(identifier)
+    const parent = await query(() => this.#namespaces.location(identifier.namespace))
+    const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
+    const usual = `${base.replace(/\/+$/, '')}/${identifier.name}`
+    const metadata = newTableMetadata({ ...options, location: options.location ?? usual })
     try {
-      const { numUpdatedRows } = await update.executeTakeFirst()
-      return { kind: numUpdatedRows === 1n ? 'swapped' : 'moved' }
+      await requireUnowned(this, draftOf(this.#io, identifier, metadata))
+      return metadata
     } catch (error) {
-      if (isBusy(error)) return conflict(identifier, error)
-      if (isRefusal(error)) return refused(identifier, databaseFailure(error))
-      throw error
+      if (options.location !== undefined || !isIcebergError(error, 'TABLES_OVERLAP')) throw error
     }
+    // a table that was renamed keeps its files in the usual folder of its first name
+    const other = newTableMetadata({ ...options, location: `${usual}-${crypto.randomUUID().slice(0, 8)}` })
+    await requireUnowned(this, draftOf(this.#io, identifier, other))
+    return other
+  }
+
+  async #addTable(identifier: TableIdentifier, metadata: TableMetadata): Promise<Table> {
+    return this.#insert(await stageTable(this.#io, identifier, metadata))
+  }
+
+  /** A commit of a table that does not exist yet. */
+  async #commitCreation(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome> {
+    try {
+      await this.#requireNew(identifier)
+      checkRequirements(undefined, request.requirements)
+      const metadata = createFromUpdates(request.updates, Date.now())
+      const draft = draftOf(this.#io, identifier, metadata)
+      await requireUnowned(this, draft)
+      await request.check?.(undefined, draft)
+      return committed(await this.#addTable(identifier, metadata))
+    } catch (error) {
+      if (isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) return unknown(identifier, error)
+      if (!isIcebergError(error, 'TABLE_EXISTS')) return refused(identifier, error)
+      const message = `Requirement failed: table already exists: ${formatIdentifier(identifier)}`
+      return refused(identifier, new IcebergError('COMMIT_CONFLICT', message, { cause: error }))
+    }
+  }
+
+  async #requireNew(identifier: TableIdentifier): Promise<void> {
+    checkNewIdentifier(identifier)
+    await this.#prepare()
+    await this.#requireNamespace(identifier.namespace)
+    await this.#requireFree(identifier)
   }
 
   async #insert(created: NewTable): Promise<Table> {
@@ -320,29 +393,10 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 }
 
+/** Rolls a transaction back. */
+class MovedError extends Error {}
+
 type EntryRow = Pick<IcebergTablesTable, 'catalog_name' | 'table_namespace' | 'table_name' | 'metadata_location'>
-
-const ATTEMPTS = 3
-
-/**
- * Converts driver errors to catalog errors; not used for the swap, whose caller determines the outcome. Statements
- * refused because of concurrent ones are retried.
- */
-async function query<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      if (isIcebergError(error)) throw error
-      if (!isBusy(error) || attempt === ATTEMPTS) throw databaseFailure(error)
-    }
-  }
-}
-
-function databaseFailure(cause: unknown): IcebergError {
-  const detail = cause instanceof Error ? ` (${cause.message})` : ''
-  return new IcebergError('IO_FAILED', `The catalog database did not respond${detail}.`, { cause })
-}
 
 function tableExists(identifier: TableIdentifier): IcebergError {
   return new IcebergError('TABLE_EXISTS', `${formatIdentifier(identifier)} already exists, as a table or a view.`)

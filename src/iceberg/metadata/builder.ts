@@ -19,7 +19,7 @@ export interface NewTableOptions {
   readonly location: string
   readonly properties?: Readonly<Record<string, string>>
   /** Default 2. */
-  readonly formatVersion?: 2 | 3
+  readonly formatVersion?: 1 | 2 | 3
   readonly uuid: string
   /** Current time, ms since the epoch. */
   readonly nowMs: number
@@ -55,9 +55,10 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
     'format-version': formatVersion,
     'table-uuid': options.uuid,
     location: withoutTrailingSlash(options.location),
-    'last-sequence-number': 0,
+    ...(formatVersion >= 2 ? { 'last-sequence-number': 0 } : {}),
     'last-updated-ms': options.nowMs,
     'last-column-id': lastColumnId,
+    ...(formatVersion === 1 ? v1Keys(schema, partitionSpec) : {}),
     'current-schema-id': 0,
     schemas: [schemaToJson(schema)],
     'default-spec-id': 0,
@@ -78,6 +79,11 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
     'metadata-log': [],
   }
   return tableMetadataFromJson(json)
+}
+
+/** v1 readers read only these. */
+function v1Keys(schema: Schema, spec: PartitionSpec): JsonObject {
+  return { schema: schemaToJson(schema), 'partition-spec': partitionSpecToJson(spec)['fields'] ?? [] }
 }
 
 function freshSchema(schema: Schema): {
@@ -132,7 +138,8 @@ function freshSortOrder(order: SortOrder | undefined, newIdOf: (id: number, what
   return { orderId: fields.length === 0 ? 0 : 1, fields }
 }
 
-function withoutTrailingSlash(location: string): string {
+/** The same folder, written without a slash at its end. */
+export function withoutTrailingSlash(location: string): string {
   let end = location.length
   while (end > 1 && location[end - 1] === '/' && !location.slice(0, end).endsWith('://')) end -= 1
   return location.slice(0, end)

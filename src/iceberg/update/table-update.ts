@@ -2,6 +2,7 @@ import type { JsonObject } from '../json/lossless-json.ts'
 
 /** A change to table metadata, in the wire shape of the Iceberg REST spec (`TableUpdate`); 64-bit ids are bigint. */
 export type TableUpdate =
+  | { readonly action: 'assign-uuid'; readonly uuid: string }
   | { readonly action: 'upgrade-format-version'; readonly 'format-version': number }
   | { readonly action: 'add-schema'; readonly schema: JsonObject }
   | { readonly action: 'set-current-schema'; readonly 'schema-id': number } // -1: the last added
@@ -16,6 +17,8 @@ export type TableUpdate =
   | { readonly action: 'set-location'; readonly location: string }
   | { readonly action: 'set-properties'; readonly updates: Readonly<Record<string, string>> }
   | { readonly action: 'remove-properties'; readonly removals: readonly string[] }
+  | { readonly action: 'set-statistics'; readonly statistics: JsonObject }
+  | { readonly action: 'set-partition-statistics'; readonly 'partition-statistics': JsonObject }
   | { readonly action: 'remove-statistics'; readonly 'snapshot-id': bigint }
   | { readonly action: 'remove-partition-statistics'; readonly 'snapshot-id': bigint }
   | { readonly action: 'remove-partition-specs'; readonly 'spec-ids': readonly number[] }

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import type { CatalogNames } from '../../catalog/names.ts'
 
 /** Runs one call of the catalog, named by the method. `isFailed` says whether its result counts as an error. */
 export type ObserveCall = <T>(
@@ -9,13 +10,14 @@ export type ObserveCall = <T>(
 
 /** The same catalog, each call of which is observed. A refused commit is an answer; an unknown outcome is an error. */
 export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog {
-  const { listEntries, locateTable } = catalog
+  const { commitAll, listEntries, locateTable } = catalog
   return {
     name: catalog.name,
     get warehouse() {
       return catalog.warehouse
     },
     ...(catalog.roots === undefined ? {} : { roots: catalog.roots }),
+    ...(catalog.names && { names: observedNames(catalog.names, observe) }),
     ...(catalog.mayCommitLate === undefined ? {} : { mayCommitLate: catalog.mayCommitLate }),
     ping: () => observe('ping', () => catalog.ping()),
     createNamespace: (namespace) => observe('create_namespace', () => catalog.createNamespace(namespace)),
@@ -36,6 +38,25 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
         () => catalog.commit(identifier, request),
         ({ kind }) => kind === 'unknown',
       ),
+    ...(commitAll && {
+      commitAll: (commits) =>
+        observe(
+          'commit_all',
+          () => commitAll.call(catalog, commits),
+          ({ kind }) => kind === 'unknown',
+        ),
+    }),
     close: () => catalog.close(),
+  }
+}
+
+function observedNames(names: CatalogNames, observe: ObserveCall): CatalogNames {
+  return {
+    properties: (namespace) => observe('namespace_properties', () => names.properties(namespace)),
+    create: (namespace, properties) => observe('create_namespace', () => names.create(namespace, properties)),
+    change: (namespace, change) => observe('change_namespace', () => names.change(namespace, change)),
+    drop: (namespace) => observe('drop_namespace', () => names.drop(namespace)),
+    rename: (from, to) => observe('rename_table', () => names.rename(from, to)),
+    stage: (identifier, options) => observe('stage_table', () => names.stage(identifier, options)),
   }
 }

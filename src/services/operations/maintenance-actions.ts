@@ -1,5 +1,4 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
-import { DomainError } from '../../domain/errors.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { planTableCompaction, runCompaction } from '../../maintenance/compaction/compact.ts'
@@ -10,7 +9,7 @@ import { readSnapshotId } from '../../maintenance/expiry/options.ts'
 import { loadTarget, type OperationTarget } from '../../maintenance/operation-commit.ts'
 import type { OperationHooks } from '../../maintenance/operation-hooks.ts'
 import { previewRemoveOrphans, runRemoveOrphans } from '../../maintenance/orphans/orphan-files.ts'
-import type { ColumnUser, TableGuard } from '../../maintenance/table-guard.ts'
+import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { Quarantine } from '../../maintenance/quarantine/quarantine.ts'
 import { previewRestore, runRestore } from '../../maintenance/quarantine/restore.ts'
 import { previewRewriteManifests, runRewriteManifests } from '../../maintenance/manifests/rewrite-manifests.ts'
@@ -19,6 +18,7 @@ import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '.
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { QuarantineService, RestorableEntry } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle } from './operation-service.ts'
+import { columnInUse } from './column-refusal.ts'
 import { requireAccepted } from './rollback-refusal.ts'
 
 /** The kinds of operations that change a table. */
@@ -209,25 +209,6 @@ function userHooks({ guard, identifier, request }: ActionInput): EvolveHooks {
       if (kept.length > 0) throw columnInUse(column.name, kept)
     },
   }
-}
-
-const MAX_LISTED_USERS = 20
-
-function columnInUse(name: string, users: readonly ColumnUser[]): DomainError {
-  const listed = users.slice(0, MAX_LISTED_USERS).map(describeUser)
-  const more = users.length > listed.length ? ` and ${users.length - listed.length} more` : ''
-  const advice = users.some(({ kind }) => kind === 'pipeline')
-    ? 'stop the pipelines first'
-    : 'retire the versions first, or let a LeadDataEngineer send force: true'
-  const fields = listed.map((user) => ({ path: 'name', message: `used by ${user}` }))
-  const message = `name: column ${name} is used by ${listed.join(', ')}${more}; ${advice}`
-  return new DomainError('CONFLICT', message, { fields })
-}
-
-function describeUser(user: ColumnUser): string {
-  if (user.kind === 'pipeline') return `pipeline ${user.id}`
-  const { definition, environment, id, nodeIds, version } = user
-  return `version ${version} of ${definition} (${environment}, ${id}, node ${nodeIds.join(', ')})`
 }
 
 /** Records in the ledger what recovery after a crash needs. */

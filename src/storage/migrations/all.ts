@@ -13,6 +13,7 @@ import { pipelineEvents } from './0012-pipeline-events.ts'
 import { receipts } from './0013-receipts.ts'
 import { alerts } from './0014-alerts.ts'
 import { quarantine } from './0015-quarantine.ts'
+import { tableReports } from './0016-table-reports.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -32,4 +33,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [13, receipts],
   [14, alerts],
   [15, quarantine],
+  [16, tableReports],
 ])

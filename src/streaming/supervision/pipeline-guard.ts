@@ -4,7 +4,7 @@ import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { TouchedColumn } from '../../maintenance/evolve.ts'
-import type { SnapshotPin, TableGuard } from '../../maintenance/table-guard.ts'
+import type { SnapshotPin, TableGuard, TableUser } from '../../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
@@ -13,7 +13,7 @@ import { withoutPinRetention, withoutPins } from '../pins/retention-pin.ts'
 import { readSinkState } from '../sink/progress.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { isStart } from '../source/offset.ts'
-import { rollbackEffects } from './rollback-effects.ts'
+import { isLiveState, rollbackEffects } from './rollback-effects.ts'
 
 export interface PipelineGuardDeps {
   readonly store: PipelineStore
@@ -42,6 +42,15 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
         if (await usesColumn(deps, record, { table, column })) users.push({ kind: 'pipeline' as const, id: record.id })
       }
       return users
+    },
+    async pipelinesOf(table) {
+      const records = await deps.store.list()
+      return records.flatMap((record): TableUser[] => {
+        const user = { id: record.id, state: record.state, isLive: isLiveState(record) }
+        const isReader = record.sources.some((source) => mayBeSameTable(source, table))
+        if (isReader) return [{ ...user, role: 'reader' }]
+        return mayBeSameTable(record.sinkTable, table) ? [{ ...user, role: 'sink' }] : []
+      })
     },
     affectedBy: async (rollback) =>
       rollback.undone.length === 0 ? [] : rollbackEffects(deps.checkpointIo, await deps.store.list(), rollback),

@@ -174,6 +174,7 @@ function plural(count: number, what: string): string {
   return `${count} ${what}${count === 1 ? '' : 's'}`
 }
 
-function isLiveState({ state }: PipelineRecord): boolean {
+/** Whether a pipeline runs or should run. */
+export function isLiveState({ state }: PipelineRecord): boolean {
   return state !== 'stopped' && state !== 'failed'
 }

@@ -145,7 +145,11 @@ function schemaOfDraft(draft: MetadataDraft, schemaId: number): Schema {
   return parseSchema(json)
 }
 
+/** The default spec id of a table that is being created, before its first spec is set. */
+export const NO_SPEC = -1
+
 function specOfDraft(draft: MetadataDraft, specId: number): PartitionSpec {
+  if (specId === NO_SPEC) return { specId: 0, fields: [] }
   const json = draftList(draft, 'partition-specs').find((entry) => entry['spec-id'] === specId)
   if (json === undefined) throw refuseUpdate(`there is no partition spec ${specId}`)
   return parsePartitionSpec(json)

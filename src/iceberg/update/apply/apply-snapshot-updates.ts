@@ -59,9 +59,11 @@ function checkNewSnapshot(draft: MetadataDraft, snapshot: Snapshot, formatVersio
   }
 }
 
+/** A snapshot without a parent replaces the whole table, so it may be as old as any other (as in the reference implementation). */
 function advanceSequenceNumber(draft: MetadataDraft, snapshot: Snapshot): void {
   const last = Number(draft.json['last-sequence-number'] ?? 0)
   if (snapshot.sequenceNumber <= last) {
+    if (snapshot.parentSnapshotId === undefined) return
     throw conflict(
       `snapshot ${snapshot.snapshotId} has sequence number ${snapshot.sequenceNumber}, but the table is at ${last}`,
     )
@@ -152,6 +154,18 @@ function refuseReferenced(draft: MetadataDraft, removed: ReadonlySet<bigint>): v
     if (!isJsonObject(ref) || !removed.has(snapshotIdOf(ref))) continue
     throw new IcebergError('COMMIT_CONFLICT', `Snapshot ${snapshotIdOf(ref)} cannot be removed: ${name} points to it`)
   }
+}
+
+/** Records a statistics file of a snapshot, in the place of an earlier one. */
+export function setStatistics(draft: MetadataDraft, key: ListKey, entry: JsonObject): void {
+  const json = normalizeJson(entry)
+  const id = snapshotIdOf(entry)
+  if (!isJsonObject(json)) throw refuseUpdate('a statistics file must be an object')
+  if (!draftList(draft, 'snapshots').some((snapshot) => snapshotIdOf(snapshot) === id)) {
+    throw refuseUpdate(`there is no snapshot ${id} for a statistics file`)
+  }
+  const others = draftList(draft, key).filter((one) => snapshotIdOf(one) !== id)
+  setDraftList(draft, key, [...others, json])
 }
 
 /** Removes the entries of some snapshots from a list of statistics files. */

@@ -1,9 +1,11 @@
 import { IcebergError } from '../../errors.ts'
 import { toBigint } from '../../json/json-fields.ts'
+import type { JsonObject } from '../../json/lossless-json.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
 import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
+import { setStatistics } from './apply-snapshot-updates.ts'
 import { restoreSnapshots } from './restore-snapshots.ts'
 import { setSnapshotRef, tidySnapshotLog, upgradeFormatVersion } from './apply-snapshot-updates.ts'
 import {
@@ -41,14 +43,24 @@ export function applyUpdates(
   const draft = openDraft(base, context.nowMs)
   for (const update of updates) applyUpdate(draft, update)
   if (!draft.changed) return base
-  tidySnapshotLog(draft)
-  draft.json['last-updated-ms'] = Math.max(draft.lastUpdatedMs, context.nowMs)
-  if (context.previousMetadataLocation !== undefined) appendMetadataLog(draft, context.previousMetadataLocation)
+  closeDraft(draft, context.nowMs)
+  if (context.previousMetadataLocation !== undefined) {
+    appendMetadataLog(draft, { 'timestamp-ms': base.lastUpdatedMs, 'metadata-file': context.previousMetadataLocation })
+  }
   return viewDraft(draft)
 }
 
-function applyUpdate(draft: MetadataDraft, update: TableUpdate): void {
+/** What a change does besides its updates: tidies the history, and sets the time. */
+export function closeDraft(draft: MetadataDraft, nowMs: number): void {
+  tidySnapshotLog(draft)
+  draft.json['last-updated-ms'] = Math.max(draft.lastUpdatedMs, nowMs)
+}
+
+/** Applies one update of a change to its draft. */
+export function applyUpdate(draft: MetadataDraft, update: TableUpdate): void {
   switch (update.action) {
+    case 'assign-uuid':
+      return assignUuid(draft, update.uuid)
     case 'upgrade-format-version':
       return upgradeFormatVersion(draft, update['format-version'])
     case 'add-schema':
@@ -84,6 +96,10 @@ function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
       return restoreSnapshots(draft, update)
     case 'remove-snapshot-ref':
       return removeSnapshotRef(draft, update['ref-name'])
+    case 'set-statistics':
+      return setStatistics(draft, 'statistics', update.statistics)
+    case 'set-partition-statistics':
+      return setStatistics(draft, 'partition-statistics', update['partition-statistics'])
     case 'remove-statistics':
       return removeStatistics(draft, 'statistics', new Set([toBigint(update['snapshot-id'])]))
     case 'remove-partition-statistics':
@@ -96,6 +112,14 @@ function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
       return removeProperties(draft, update.removals)
     default:
       throw new IcebergError('UNSUPPORTED', `metadata update "${update.action}" is not supported`)
+  }
+}
+
+/** Checked only: a table keeps its uuid. */
+function assignUuid(draft: MetadataDraft, uuid: string): void {
+  const known = draft.json['table-uuid']
+  if (typeof known === 'string' && known.toLowerCase() !== uuid.toLowerCase()) {
+    throw refuseUpdate(`the uuid of a table cannot be changed from ${known}`)
   }
 }
 
@@ -124,10 +148,9 @@ function removeProperties(draft: MetadataDraft, removals: readonly string[]): vo
 }
 
 /** Adds the base document to the log and removes the oldest entries beyond `write.metadata.previous-versions-max`. */
-function appendMetadataLog(draft: MetadataDraft, previousLocation: string): void {
+function appendMetadataLog(draft: MetadataDraft, entry: JsonObject): void {
   const text = draftObject(draft, 'properties')['write.metadata.previous-versions-max']
   const max =
     typeof text === 'string' && /^\d{1,9}$/.test(text) ? Math.max(1, Number(text)) : defaultPreviousVersionsMax
-  const entry = { 'timestamp-ms': draft.base.lastUpdatedMs, 'metadata-file': previousLocation }
   setDraftList(draft, 'metadata-log', [...draftList(draft, 'metadata-log'), entry].slice(-max))
 }

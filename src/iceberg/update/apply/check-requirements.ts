@@ -28,19 +28,23 @@ function checkRequirement(
 ): void {
   switch (requirement.type) {
     case 'assert-table-uuid':
-      return same('table uuid', metadata.tableUuid.toLowerCase(), requirement.uuid.toLowerCase())
+      return same('UUID does not match', metadata.tableUuid.toLowerCase(), requirement.uuid.toLowerCase())
     case 'assert-ref-snapshot-id':
       return checkRef(metadata, requirement.ref, requirement['snapshot-id'])
     case 'assert-last-assigned-field-id':
-      return same('last assigned field id', metadata.lastColumnId, requirement['last-assigned-field-id'])
+      return same('last assigned field id changed', metadata.lastColumnId, requirement['last-assigned-field-id'])
     case 'assert-current-schema-id':
-      return same('current schema id', metadata.currentSchemaId, requirement['current-schema-id'])
+      return same('current schema changed', metadata.currentSchemaId, requirement['current-schema-id'])
     case 'assert-last-assigned-partition-id':
-      return same('last assigned partition id', metadata.lastPartitionId, requirement['last-assigned-partition-id'])
+      return same(
+        'last assigned partition id changed',
+        metadata.lastPartitionId,
+        requirement['last-assigned-partition-id'],
+      )
     case 'assert-default-spec-id':
-      return same('default partition spec id', metadata.defaultSpecId, requirement['default-spec-id'])
+      return same('default partition spec changed', metadata.defaultSpecId, requirement['default-spec-id'])
     case 'assert-default-sort-order-id':
-      return same('default sort order id', metadata.defaultSortOrderId, requirement['default-sort-order-id'])
+      return same('default sort order changed', metadata.defaultSortOrderId, requirement['default-sort-order-id'])
     default:
       throw unknownRequirement(requirement)
   }
@@ -53,17 +57,18 @@ function unknownRequirement(requirement: { readonly type: string }): IcebergErro
 function checkRef(metadata: TableMetadata, name: string, expected: bigint | null): void {
   const ref = Object.hasOwn(metadata.refs, name) ? metadata.refs[name] : undefined
   if (expected === null) {
-    if (ref !== undefined) throw conflict(`"${name}" was created concurrently, at snapshot ${ref.snapshotId}`)
+    if (ref !== undefined) throw conflict(`branch or tag ${name} was created concurrently, at ${ref.snapshotId}`)
     return
   }
-  if (ref === undefined) throw conflict(`"${name}" no longer exists, expected at snapshot ${expected}`)
-  same(`snapshot of "${name}"`, ref.snapshotId, toBigint(expected))
+  if (ref === undefined) throw conflict(`branch or tag ${name} is missing, expected ${expected}`)
+  same(`branch or tag ${name} has changed`, ref.snapshotId, toBigint(expected))
 }
 
 function same<T extends string | number | bigint>(what: string, actual: T, expected: T): void {
-  if (actual !== expected) throw conflict(`${what} has changed: expected ${expected}, found ${actual}`)
+  if (actual !== expected) throw conflict(`${what}: expected ${expected}, found ${actual}`)
 }
 
+/** Begins as in the reference implementation, whose clients show the text to users. */
 function conflict(problem: string): IcebergError {
-  return new IcebergError('COMMIT_CONFLICT', problem)
+  return new IcebergError('COMMIT_CONFLICT', `Requirement failed: ${problem}`)
 }

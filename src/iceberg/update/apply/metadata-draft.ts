@@ -24,7 +24,6 @@ export type ListKey =
  * so that the base does not change and unknown keys are kept. v1 documents get their v2 keys.
  */
 export interface MetadataDraft {
-  readonly base: TableMetadata
   readonly json: JsonObject
   readonly nowMs: number
   changed: boolean
@@ -38,15 +37,12 @@ export interface MetadataDraft {
 
 /** A draft without changes. */
 export function openDraft(base: TableMetadata, nowMs: number): MetadataDraft {
-  return {
-    base,
-    json: explicitJson(base),
-    nowMs,
-    changed: false,
-    lastUpdatedMs: base.lastUpdatedMs,
-    addedSnapshotIds: new Set(),
-    removedSnapshots: false,
-  }
+  return draftOf(explicitJson(base), { nowMs, lastUpdatedMs: base.lastUpdatedMs })
+}
+
+/** A draft of the given document. */
+export function draftOf(json: JsonObject, times: Pick<MetadataDraft, 'nowMs' | 'lastUpdatedMs'>): MetadataDraft {
+  return { json, ...times, changed: false, addedSnapshotIds: new Set(), removedSnapshots: false }
 }
 
 /** A copy of the document with all keys that a change may use. */

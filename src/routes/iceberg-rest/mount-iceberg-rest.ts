@@ -1,0 +1,127 @@
+import { type Context, Hono } from 'hono'
+import { DomainError } from '../../domain/errors.ts'
+import type { AppEnv } from '../../middleware/app-env.ts'
+import { authenticate } from '../../middleware/authenticate.ts'
+import { createErrorHandler } from '../../middleware/error-handler.ts'
+import { HttpError } from '../../middleware/http-error.ts'
+import { originGuard } from '../../middleware/origin-guard.ts'
+import { type BodyLimits, requestBody } from '../../middleware/request/request-body.ts'
+import { requireRole } from '../../middleware/require-role.ts'
+import type { Problem } from '../../schemas/common.ts'
+import type { IcebergRestService } from '../../services/iceberg-rest/iceberg-rest-service.ts'
+import type { IdentityService } from '../../services/identity/identity-service.ts'
+import type { IdempotencyService } from '../../services/operations/idempotency-service.ts'
+import type { Logger } from '../../services/logger.ts'
+import { type Endpoint, ENDPOINTS, levelsOf } from './endpoints.ts'
+import { errorModel } from './error-model.ts'
+import { answerOnce, KEY_LIFETIME } from './idempotent-answer.ts'
+import { issueToken } from './oauth-token.ts'
+
+export interface IcebergRestMount {
+  readonly log: Logger
+  readonly authMode: 'token' | 'off'
+  readonly identity: IdentityService
+  readonly allowedOrigins: readonly string[]
+  readonly icebergRest: IcebergRestService
+  readonly idempotency: IdempotencyService
+}
+
+const ROOT = '/iceberg/v1'
+/** A commit names every new snapshot, schema and property of a change. */
+const BODY_LIMITS: BodyLimits = { maxBytes: 32 * 2 ** 20, maxMs: 120_000 }
+
+/**
+ * Mounts the catalog at `/iceberg/v1` as an Iceberg REST catalog (docs/iceberg-rest.md), for Spark, Trino, PyIceberg and
+ * others. Bearer tokens and roles are those of the service; errors have the model of the specification.
+ */
+export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): void {
+  const { authMode: mode, identity, allowedOrigins, icebergRest: service } = deps
+  const rest = new Hono<AppEnv>()
+  const describe = createErrorHandler(deps.log)
+  rest.onError(async (error, c) => toErrorModel(describe(error, c)))
+  rest.use(requestBody(() => BODY_LIMITS))
+  rest.post('/oauth/tokens', (c) => issueToken(c, { identity, mode }))
+  rest.use(authenticate({ mode, identity }))
+  rest.use(originGuard({ mode, allowedOrigins }))
+  rest.get('/config', async (c) => {
+    requireRole(c.get('caller'), 'Auditor')
+    service.requireWarehouse(c.req.query('warehouse') || undefined)
+    const endpoints = ENDPOINTS.map(nameOf)
+    return c.json({ defaults: {}, overrides: {}, endpoints, 'idempotency-key-lifetime': KEY_LIFETIME })
+  })
+  rest.all('*', (c) => answer(c, deps))
+  app.route(ROOT, rest)
+}
+
+function nameOf({ method, path }: Endpoint): string {
+  return `${method} /v1/{prefix}/${path}`
+}
+
+async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }: IcebergRestMount): Promise<Response> {
+  const url = new URL(c.req.url)
+  const path = url.pathname.slice(ROOT.length + 1)
+  const found = ENDPOINTS.flatMap((endpoint) => {
+    const parameters = match(endpoint.path, path)
+    return parameters === undefined ? [] : [{ endpoint, parameters }]
+  })
+  const call = found.find(({ endpoint }) => endpoint.method === c.req.method)
+  if (call === undefined) throw notOffered(c, found)
+  const { endpoint, parameters } = call
+  const caller = requireRole(c.get('caller'), endpoint.minRole)
+  const request = {
+    service,
+    namespace: levelsOf(parameters.get('namespace') ?? ''),
+    table: parameters.get('table') ?? '',
+    query: url.searchParams,
+    headers: c.req.raw.headers,
+    context: { caller, requestId: c.get('requestId') },
+    body: () => c.get('readBody')(),
+  }
+  const key = c.req.header('idempotency-key')
+  if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') return endpoint.handle(request)
+  return answerOnce({
+    idempotency,
+    endpoint,
+    call: request,
+    key,
+    method: c.req.method,
+    path: url.pathname + url.search,
+  })
+}
+
+function notOffered(c: Context<AppEnv>, found: readonly { readonly endpoint: Endpoint }[]): Error {
+  if (/\/views(\/|$)/.test(c.req.path)) return new HttpError('UNSUPPORTED', 'this catalog has no views')
+  if (found.length === 0) return new DomainError('NOT_FOUND', `no endpoint ${c.req.path}`)
+  const allowed = found.map(({ endpoint }) => endpoint.method).join(', ')
+  return new HttpError('METHOD_NOT_ALLOWED', `use ${allowed}`, { Allow: allowed })
+}
+
+/** The parameters of a path that has the form of a pattern. Java's client writes a space as a plus sign. */
+function match(pattern: string, path: string): ReadonlyMap<string, string> | undefined {
+  const wanted = pattern.split('/')
+  const given = path.split('/')
+  if (wanted.length !== given.length) return undefined
+  const parameters = new Map<string, string>()
+  for (const [at, part] of wanted.entries()) {
+    const text = given[at] ?? ''
+    if (part.startsWith('{')) parameters.set(part.slice(1, -1), decode(text))
+    else if (part !== text) return undefined
+  }
+  return parameters
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    throw new DomainError('INVALID_REQUEST', 'the path has a % that is not part of an escape')
+  }
+}
+
+async function toErrorModel(response: Response): Promise<Response> {
+  const problem = (await response.json()) as Problem
+  const { status, body } = errorModel(problem)
+  const headers = new Headers(response.headers)
+  headers.set('Content-Type', 'application/json')
+  return new Response(body, { status, headers })
+}

@@ -1,0 +1,349 @@
+import type { Catalog } from '../../catalog/catalog.ts'
+import type { CatalogNames } from '../../catalog/names.ts'
+import { addedSnapshots } from '../../catalog/rest/outcome.ts'
+import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import { DomainError } from '../../domain/errors.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
+import { snapshotById } from '../../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import type { TableGuard } from '../../maintenance/table-guard.ts'
+import type { StoredJson } from '../../storage/json-column.ts'
+import { sha256Hex } from '../../storage/sha256.ts'
+import type { InTransaction } from '../../storage/transactions.ts'
+import type { AuditRecorder } from '../audit/audit-service.ts'
+import type { CatalogService } from '../catalogs/catalog-service.ts'
+import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
+import { listPage, type ListQuery } from './list-page.ts'
+import { inProtocolWords } from './protocol-words.ts'
+import type { TableReports } from './table-reports.ts'
+import {
+  identifierJson,
+  readBody,
+  readChange,
+  readChanges,
+  readCreateTable,
+  readName,
+  readNamespaceChange,
+  readNewNamespace,
+  readRegistration,
+  readRename,
+  tableAnswer,
+  type TableChange,
+} from './messages.ts'
+
+export interface IcebergRestDeps {
+  readonly catalog: Pick<CatalogService, 'current'>
+  readonly guard: TableGuard
+  readonly inTransaction: InTransaction
+  readonly audit: AuditRecorder
+  readonly reports: TableReports
+}
+
+/** An answer with a table: JSON text, and the entity tag of the table's state. */
+export interface TableAnswer {
+  readonly json: string
+  /** Undefined for a table that is only staged. */
+  readonly entityTag: string | undefined
+}
+
+/**
+ * The configured catalog as the Iceberg REST protocol describes it (docs/iceberg-rest.md): requests are JSON as clients
+ * send it, answers JSON text with exact 64-bit numbers. Errors: `INVALID_REQUEST`, `FORBIDDEN` for what would break a
+ * pipeline, and those of the catalog.
+ */
+export interface IcebergRestService extends RepeatedAnswers {
+  /** Throws `NOT_FOUND` when the client names another warehouse than the catalog's. */
+  requireWarehouse(warehouse: string | undefined): void
+  listNamespaces(parent: readonly string[], query: ListQuery): Promise<string>
+  namespace(namespace: readonly string[]): Promise<string>
+  createNamespace(body: Uint8Array, context: RequestContext): Promise<string>
+  changeNamespace(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<string>
+  dropNamespace(namespace: readonly string[], context: RequestContext): Promise<void>
+  listTables(namespace: readonly string[], query: ListQuery): Promise<string>
+  /** `known`: entity tags that the client has; undefined when the table still is in one of these states. */
+  loadTable(identifier: TableIdentifier, options: LoadOptions): Promise<TableAnswer | undefined>
+  createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer>
+  registerTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer>
+  renameTable(body: Uint8Array, context: RequestContext): Promise<void>
+  /** Throws `NO_SUCH_TABLE`. */
+  requireTable(identifier: TableIdentifier): Promise<void>
+  /** Takes the table out of the catalog; its files stay. Throws `UNSUPPORTED` for `purge`, and drops nothing. */
+  dropTable(identifier: TableIdentifier, options: DropOptions): Promise<void>
+  commit(identifier: TableIdentifier, body: Uint8Array): Promise<TableAnswer>
+  /** Stores what a client reports of a scan or commit. */
+  report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void>
+  /** Commits to several tables: all of them or none. Throws `UNSUPPORTED` where the catalog cannot. */
+  commitAll(body: Uint8Array): Promise<void>
+}
+
+export interface LoadOptions {
+  readonly isKnown: (entityTag: string) => boolean
+  /** Whether only snapshots of branches and tags are wanted. */
+  readonly onlyRefs: boolean
+}
+
+export interface DropOptions {
+  /** Whether the files are to be deleted, too. */
+  readonly purge: boolean
+  readonly context: RequestContext
+}
+
+/** Answers to repetitions of requests that have taken effect: what is there now. */
+export interface RepeatedAnswers {
+  createdNamespace(body: Uint8Array): Promise<string>
+  changedNamespace(body: Uint8Array): string
+  createdTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer>
+  currentTable(identifier: TableIdentifier): Promise<TableAnswer>
+}
+
+/** The protocol over the current catalog. */
+export function createIcebergRestService(deps: IcebergRestDeps): IcebergRestService {
+  return new IcebergRest(deps)
+}
+
+class IcebergRest implements IcebergRestService {
+  readonly #deps: IcebergRestDeps
+
+  constructor(deps: IcebergRestDeps) {
+    this.#deps = deps
+  }
+
+  requireWarehouse(warehouse: string | undefined): void {
+    const { name, warehouse: location } = this.#catalog
+    if (warehouse === undefined || warehouse === name || withoutSlash(warehouse) === withoutSlash(location)) return
+    const asked = JSON.stringify(warehouse.slice(0, 200))
+    throw new DomainError('NOT_FOUND', `there is no warehouse ${asked}; this service has the catalog "${name}"`)
+  }
+
+  async listNamespaces(parent: readonly string[], query: ListQuery): Promise<string> {
+    const all = await this.#catalog.listNamespaces()
+    if (parent.length > 0 && !all.some((one) => formatNamespace(one) === formatNamespace(parent))) {
+      throw new IcebergError('NO_SUCH_NAMESPACE', `Namespace does not exist: ${formatNamespace(parent)}`)
+    }
+    const children = all.filter((one) => one.length === parent.length + 1 && startsWith(one, parent))
+    const { items, next } = listPage(children, formatNamespace, query)
+    return stringifyJson({ namespaces: items.map((levels) => [...levels]), 'next-page-token': next })
+  }
+
+  async namespace(namespace: readonly string[]): Promise<string> {
+    return stringifyJson(await inProtocolWords({ namespace }, () => this.#describe(namespace)))
+  }
+
+  async createNamespace(body: Uint8Array, context: RequestContext): Promise<string> {
+    const { namespace, properties } = readNewNamespace(readBody(body))
+    await inProtocolWords({ namespace }, () => this.#names.create(namespace, properties))
+    await this.#record('namespace.create', context, formatNamespace(namespace), { ...properties })
+    return stringifyJson(await this.#describe(namespace))
+  }
+
+  async changeNamespace(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<string> {
+    const change = readNamespaceChange(readBody(body))
+    const both = change.removals.find((name) => Object.hasOwn(change.updates, name))
+    if (both !== undefined) throw new DomainError('UNPROCESSABLE', `property ${both} is both set and removed`)
+    const before = await inProtocolWords({ namespace }, () => this.#names.properties(namespace))
+    await inProtocolWords({ namespace }, () => this.#names.change(namespace, change))
+    await this.#record('namespace.change', context, formatNamespace(namespace), {
+      updates: { ...change.updates },
+      removals: [...change.removals],
+    })
+    return stringifyJson({
+      updated: Object.keys(change.updates),
+      removed: change.removals.filter((name) => Object.hasOwn(before, name)),
+      missing: change.removals.filter((name) => !Object.hasOwn(before, name)),
+    })
+  }
+
+  async dropNamespace(namespace: readonly string[], context: RequestContext): Promise<void> {
+    await inProtocolWords({ namespace }, () => this.#names.drop(namespace))
+    await this.#record('namespace.drop', context, formatNamespace(namespace))
+  }
+
+  async listTables(namespace: readonly string[], query: ListQuery): Promise<string> {
+    const all = await inProtocolWords({ namespace }, () => this.#catalog.listTables(namespace))
+    const { items, next } = listPage(all, formatIdentifier, query)
+    return stringifyJson({ identifiers: items.map(identifierJson), 'next-page-token': next })
+  }
+
+  async loadTable(identifier: TableIdentifier, { isKnown, onlyRefs }: LoadOptions): Promise<TableAnswer | undefined> {
+    return inProtocolWords({ table: identifier }, async () => {
+      const located = await this.#catalog.locateTable?.(identifier)
+      if (located !== undefined && isKnown(entityTagOf(located, onlyRefs))) return undefined
+      return answerOf(await this.#catalog.loadTable(identifier), onlyRefs)
+    })
+  }
+
+  async createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
+    const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
+    const names = this.#names // a catalog that is only read has none
+    if (isStaged) {
+      const metadata = await inProtocolWords({ newTable: identifier }, () => names.stage(identifier, options))
+      return { json: stringifyJson({ metadata: metadata.json, config: {} }), entityTag: undefined }
+    }
+    const create = () => this.#catalog.createTable(identifier, options)
+    const table = await inProtocolWords({ newTable: identifier }, create)
+    await this.#record('table.create', context, formatIdentifier(identifier))
+    return answerOf(table)
+  }
+
+  async registerTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
+    const { identifier, metadataLocation } = readRegistration(readBody(body), namespace)
+    const register = () => this.#catalog.registerTable(identifier, metadataLocation)
+    const table = await inProtocolWords({ newTable: identifier }, register)
+    await this.#record('table.register', context, formatIdentifier(identifier))
+    return answerOf(table)
+  }
+
+  async renameTable(body: Uint8Array, context: RequestContext): Promise<void> {
+    const { from, to } = readRename(readBody(body))
+    await requireUnused(this.#deps.guard, formatIdentifier(from), 'rename')
+    await inProtocolWords({ table: from, newTable: to }, () => this.#names.rename(from, to))
+    await this.#record('table.rename', context, formatIdentifier(from), { to: formatIdentifier(to) })
+  }
+
+  async requireTable(identifier: TableIdentifier): Promise<void> {
+    const catalog = this.#catalog
+    await inProtocolWords({ table: identifier }, async () => {
+      if ((await catalog.locateTable?.(identifier)) === undefined) await catalog.loadTable(identifier)
+    })
+  }
+
+  async dropTable(identifier: TableIdentifier, { purge, context }: DropOptions): Promise<void> {
+    if (purge) throw new IcebergError('UNSUPPORTED', 'Files are not deleted with a table: drop it without purge.')
+    await requireUnused(this.#deps.guard, formatIdentifier(identifier), 'drop')
+    await inProtocolWords({ table: identifier }, () => this.#catalog.dropTable(identifier))
+    await this.#record('table.drop', context, formatIdentifier(identifier))
+  }
+
+  async commit(identifier: TableIdentifier, body: Uint8Array): Promise<TableAnswer> {
+    return answerOf(await this.#commit(readChange(readBody(body), identifier)))
+  }
+
+  async report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void> {
+    await this.requireTable(identifier)
+    await this.#deps.reports.add(formatIdentifier(identifier), readBody(body), context)
+  }
+
+  async commitAll(body: Uint8Array): Promise<void> {
+    const catalog = this.#catalog
+    const changes = readChanges(readBody(body))
+    if (catalog.commitAll === undefined) {
+      throw new IcebergError('UNSUPPORTED', 'This catalog cannot commit to several tables at once.')
+    }
+    const { guard } = this.#deps
+    const outcome = await catalog.commitAll(
+      changes.map(({ identifier, ...request }) => ({
+        identifier,
+        request: { ...request, check: (base, next) => checkForeignCommit(guard, { catalog, base, next }) },
+      })),
+    )
+    if (outcome.kind !== 'committed') throw refusalIn(outcome.error)
+  }
+
+  async createdNamespace(body: Uint8Array): Promise<string> {
+    return this.namespace(readNewNamespace(readBody(body)).namespace)
+  }
+
+  changedNamespace(body: Uint8Array): string {
+    const { updates, removals } = readNamespaceChange(readBody(body))
+    return stringifyJson({ updated: Object.keys(updates), removed: [...removals], missing: [] })
+  }
+
+  async createdTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
+    const request = readBody(body)
+    if (request['stage-create'] === true) return this.createTable(namespace, body, context) // it had no effect
+    return this.currentTable({ namespace, name: readName(request) })
+  }
+
+  async currentTable(identifier: TableIdentifier): Promise<TableAnswer> {
+    const load = () => this.#catalog.loadTable(identifier)
+    return answerOf(await inProtocolWords({ table: identifier }, load))
+  }
+
+  async #commit({ identifier, ...request }: TableChange): Promise<Table> {
+    const catalog = this.#catalog
+    if (catalog.names === undefined) throw readOnly()
+    const { guard } = this.#deps
+    const outcome = await catalog.commit(identifier, {
+      ...request,
+      check: (base, next) => checkForeignCommit(guard, { catalog, base, next }),
+    })
+    if (outcome.kind === 'committed') return outcome.table
+    const { error } = outcome
+    if (isIcebergError(error, 'COMMIT_CONFLICT')) {
+      const applied = await this.#appliedBefore(identifier, request)
+      if (applied !== undefined) return applied
+    }
+    return inProtocolWords({ table: identifier }, () => Promise.reject(refusalIn(error)))
+  }
+
+  /** The table when an earlier request, whose answer was lost, has already added all snapshots of this one. */
+  async #appliedBefore(
+    identifier: TableIdentifier,
+    request: Pick<TableChange, 'requirements' | 'updates'>,
+  ): Promise<Table | undefined> {
+    const added = addedSnapshots(request)
+    if (added.length === 0) return undefined
+    const table = await this.#catalog.loadTable(identifier)
+    return added.every((id) => snapshotById(table.metadata, id) !== undefined) ? table : undefined
+  }
+
+  async #describe(namespace: readonly string[]): Promise<JsonObject> {
+    const { names } = this.#catalog
+    const properties = names === undefined ? {} : await names.properties(namespace)
+    if (names === undefined) await this.#catalog.listTables(namespace) // throws when it does not exist
+    return { namespace: [...namespace], properties: { ...properties } }
+  }
+
+  async #record(
+    action: `${string}.${string}`,
+    { caller, requestId }: RequestContext,
+    objectId: string,
+    details: { readonly [key: string]: StoredJson } = {},
+  ): Promise<void> {
+    const objectType = action.slice(0, action.indexOf('.'))
+    await this.#deps.inTransaction((tx) =>
+      this.#deps.audit.record(tx, { caller, requestId, action, objectType, objectId, details }),
+    )
+  }
+
+  get #catalog(): Catalog {
+    return this.#deps.catalog.current()
+  }
+
+  get #names(): CatalogNames {
+    const { names } = this.#catalog
+    if (names === undefined) throw readOnly()
+    return names
+  }
+}
+
+/** The refusal of a check, which a catalog reports as a failure before the commit. */
+function refusalIn(error: IcebergError): Error {
+  return error.cause instanceof DomainError ? error.cause : error
+}
+
+function readOnly(): IcebergError {
+  return new IcebergError('UNSUPPORTED', 'A hadoop catalog is read-only over the Iceberg REST protocol.')
+}
+
+function answerOf(table: Table, onlyRefs = false): TableAnswer {
+  return {
+    json: stringifyJson(tableAnswer(table, onlyRefs)),
+    entityTag: entityTagOf(table.metadataLocation, onlyRefs),
+  }
+}
+
+/** Metadata files are named once, so the name is the state; hashed, because tags are plain ASCII. */
+function entityTagOf(metadataLocation: string, onlyRefs: boolean): string {
+  return `"${sha256Hex(metadataLocation).slice(0, 32)}${onlyRefs ? '-refs' : ''}"`
+}
+
+function startsWith(levels: readonly string[], parent: readonly string[]): boolean {
+  return parent.every((level, depth) => levels[depth] === level)
+}
+
+function withoutSlash(location: string): string {
+  return location.replace(/\/+$/, '')
+}

@@ -1,0 +1,43 @@
+import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
+import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
+
+/** What a request is about. */
+export interface Subject {
+  /** The namespace that must exist. */
+  readonly namespace?: readonly string[]
+  /** The table that must exist. */
+  readonly table?: TableIdentifier
+  /** The name that must be free. */
+  readonly newTable?: TableIdentifier
+}
+
+/**
+ * Runs work for a client of the protocol. Errors about names get the words of the reference implementation, by which
+ * clients and their users know them; the text of the catalog follows where it says more.
+ */
+export async function inProtocolWords<T>(subject: Subject, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw isIcebergError(error) ? worded(error, subject) : error
+  }
+}
+
+function worded(error: IcebergError, { namespace, table, newTable }: Subject): IcebergError {
+  const place = namespace ?? newTable?.namespace ?? table?.namespace
+  if (error.code === 'NO_SUCH_NAMESPACE' && place !== undefined) {
+    return reworded(error, `Namespace does not exist: ${formatNamespace(place)}`)
+  }
+  if (error.code === 'NO_SUCH_TABLE' && table !== undefined) {
+    return reworded(error, `Table does not exist: ${formatIdentifier(table)}`)
+  }
+  if (error.code === 'TABLE_EXISTS' && newTable !== undefined) {
+    return reworded(error, `Table already exists: ${formatIdentifier(newTable)}. ${error.message}`)
+  }
+  return error
+}
+
+function reworded(error: IcebergError, message: string): IcebergError {
+  return new IcebergError(error.code, message, { cause: error })
+}

@@ -1,0 +1,61 @@
+import { DomainError } from '../../domain/errors.ts'
+import type { RequestContext } from '../../domain/audit.ts'
+import type { IdSource } from '../../domain/ids.ts'
+import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
+import type { tableReportList } from '../../schemas/tables/reports.ts'
+import type { Wire } from '../../schemas/wire.ts'
+import type { TableReportStore } from '../../storage/stores/tables/report-store.ts'
+import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
+
+export interface TableReportsDeps {
+  readonly store: TableReportStore
+  readonly newId: IdSource
+  readonly now: () => Date
+}
+
+/** What clients of the Iceberg REST catalog report of their scans and commits (`ReportMetricsRequest`). */
+export interface TableReports {
+  /** Keeps the newest reports of each table. Throws `INVALID_REQUEST` for a report that is none, or too long. */
+  add(table: string, report: JsonObject, context: RequestContext): Promise<void>
+  /** Newest first. */
+  list(table: string, page: PageQuery): Promise<Wire<typeof tableReportList>>
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(['scan-report', 'commit-report'])
+const KEPT_PER_TABLE = 100
+const MAX_LENGTH = 64 * 1024
+
+/** Reports over a store. */
+export function createTableReports({ store, newId, now }: TableReportsDeps): TableReports {
+  return {
+    async add(table, report, { caller }) {
+      const kind = report['report-type']
+      if (typeof kind !== 'string' || !KINDS.has(kind)) {
+        throw new DomainError('INVALID_REQUEST', 'report-type must be scan-report or commit-report')
+      }
+      const text = stringifyJson(report)
+      if (text.length > MAX_LENGTH) {
+        throw new DomainError('INVALID_REQUEST', `a report may have at most ${MAX_LENGTH} characters`)
+      }
+      const row = {
+        id: newId('rep'),
+        table_name: table,
+        kind,
+        reported_by: caller.user,
+        report_json: text,
+        created_at: now().toISOString(),
+      }
+      await store.add(row, KEPT_PER_TABLE)
+    },
+    async list(table, page) {
+      const { items, next_page_token } = fromCursorPage(await store.list(table, cursorPage(page)), (row) => ({
+        id: row.id,
+        kind: row.kind === 'scan-report' ? ('scan-report' as const) : ('commit-report' as const),
+        reported_by: row.reported_by,
+        reported_at: row.created_at,
+        report_json: row.report_json,
+      }))
+      return { success: true, reports: items, next_page_token }
+    },
+  }
+}
