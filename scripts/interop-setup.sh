@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the software that interop tests and benchmarks compare Lockhouse with: PyIceberg and PySpark (4 and 3.5) in virtual environments, the
-# Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, and Iceberg's own REST catalog server. Needs Python
+# Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, Iceberg's own REST catalog server and its compatibility kit. Needs Python
 # 3.11, a JDK 17 and Maven, and uses the package registries configured for pip and Maven. Prints the
 # environment on standard output:
 #   eval "$(scripts/interop-setup.sh)"
@@ -47,19 +47,23 @@ jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_ver
 jar "org.apache.iceberg:$spark35_runtime:$iceberg_version" "$cache/$spark35_runtime-$iceberg_version.jar"
 jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
 
-# The jars that a pom names, with all their dependencies.
-rest_pom="test/interop/rest-server/pom.xml"
-rest_jars="$cache/rest-server"
-if ! cmp -s "$rest_pom" "$rest_jars/pom.installed"; then
-  rm -rf "$rest_jars"
-  mvn --quiet --batch-mode --file "$rest_pom" dependency:copy-dependencies -DincludeScope=runtime \
-    "-DoutputDirectory=$rest_jars" >&2
-  cp "$rest_pom" "$rest_jars/pom.installed"
-fi
+# Copies the jars that a pom names, with all their dependencies.
+jars() {
+  local pom="$1" folder="$2"
+  cmp -s "$pom" "$folder/pom.installed" && return
+  rm -rf "$folder"
+  mvn --quiet --batch-mode --file "$pom" dependency:copy-dependencies -DincludeScope=runtime \
+    "-DoutputDirectory=$folder" >&2
+  cp "$pom" "$folder/pom.installed"
+}
+
+jars test/interop/rest-server/pom.xml "$cache/rest-server"
+jars test/interop/rest-kit/pom.xml "$cache/rest-kit"
 
 printf 'export LOCKHOUSE_PYTHON=%q\n' "$cache/venv/bin/python"
 printf 'export ICEBERG_SPARK_JAR=%q\n' "$cache/$runtime-$iceberg_version.jar"
 printf 'export LOCKHOUSE_SPARK35_PYTHON=%q\n' "$cache/spark35/bin/python"
 printf 'export ICEBERG_SPARK35_JAR=%q\n' "$cache/$spark35_runtime-$iceberg_version.jar"
 printf 'export SQLITE_JDBC_JAR=%q\n' "$cache/sqlite-jdbc-$sqlite_version.jar"
-printf 'export ICEBERG_REST_JARS=%q\n' "$rest_jars"
+printf 'export ICEBERG_REST_JARS=%q\n' "$cache/rest-server"
+printf 'export ICEBERG_REST_KIT_JARS=%q\n' "$cache/rest-kit"

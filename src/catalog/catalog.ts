@@ -1,38 +1,9 @@
-import type { PartitionSpec } from '../iceberg/partitioning/partitioning.ts'
-import type { Schema } from '../iceberg/schema/schema.ts'
-import type { SortOrder } from '../iceberg/partitioning/sort-order.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
-import type { StagedCommit } from '../iceberg/update/staged-commit.ts'
-import type { TableRequirement, TableUpdate } from '../iceberg/update/table-update.ts'
-import type { AllOutcome, TableCommit } from './commit-all.ts'
-import type { CommitOutcome } from './commit-outcome.ts'
+import type { AllOutcome, CommitOutcome } from './commit-outcome.ts'
 import type { CatalogNames } from './names.ts'
+import type { CommitRequest, CreateTableOptions, TableCommit } from './requests.ts'
 
-export interface CreateTableOptions {
-  readonly schema: Schema
-  readonly partitionSpec?: PartitionSpec
-  readonly sortOrder?: SortOrder
-  /** Default: `<warehouse>/<namespace levels>/<name>`. */
-  readonly location?: string
-  readonly properties?: Readonly<Record<string, string>>
-  /** Default 2. */
-  readonly formatVersion?: 1 | 2 | 3
-}
-
-export interface CommitRequest {
-  readonly requirements: readonly TableRequirement[]
-  readonly updates: readonly TableUpdate[]
-  /**
-   * Called before the commit is sent, so that after a crash the table shows whether it happened, and its files can be
-   * cleaned up. Where the file is the pointer (hadoop), another commit may get its name: look for the snapshot.
-   */
-  readonly onStaged?: (staged: StagedCommit) => Promise<void>
-  /**
-   * Called before anything is written, with the table that the commit is based on (undefined: it is created) and the
-   * result; throws to refuse the commit. Behind a REST server, another commit may come in between.
-   */
-  readonly check?: (base: Table | undefined, next: Table) => Promise<void>
-}
+export type { CommitRequest, CreateTableOptions } from './requests.ts'
 
 /** A table as a catalog lists it, without its metadata. */
 export interface CatalogEntry {

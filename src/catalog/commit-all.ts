@@ -1,20 +1,10 @@
 import { IcebergError } from '../iceberg/errors.ts'
-import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import { isCreation } from '../iceberg/update/apply/create-from-updates.ts'
-import type { CommitRequest } from './catalog.ts'
-import { type Committed, conflict, type Refused, refused, type Unknown, unknown } from './commit-outcome.ts'
+import { type AllOutcome, type Committed, conflict, refused, type Unknown, unknown } from './commit-outcome.ts'
 import { findOutcome, stage, type Staged, type SwapOutcome, type TablePointer } from './commit-swap.ts'
 import { deleteQuietly } from './metadata-file.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
-
-/** A commit to one of several tables. */
-export interface TableCommit {
-  readonly identifier: TableIdentifier
-  readonly request: CommitRequest
-}
-
-/** The outcome for all tables together: all are committed, or none is. */
-export type AllOutcome = { readonly kind: 'committed'; readonly tables: readonly Table[] } | Refused | Unknown
+import type { CommitRequest, TableCommit } from './requests.ts'
 
 type Pointer = TablePointer & Required<Pick<TablePointer, 'swapAll'>>
 

@@ -25,6 +25,9 @@ export interface Unknown {
   readonly error: IcebergError
 }
 
+/** The outcome of a commit to several tables: all are committed, or none is. */
+export type AllOutcome = { readonly kind: 'committed'; readonly tables: readonly Table[] } | Refused | Unknown
+
 export function committed(table: Table): Committed {
   return { kind: 'committed', table }
 }

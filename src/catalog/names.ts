@@ -1,6 +1,6 @@
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../iceberg/metadata/table.ts'
-import type { CreateTableOptions } from './catalog.ts'
+import type { CreateTableOptions } from './requests.ts'
 
 /** Properties of a namespace. */
 export type NamespaceProperties = Readonly<Record<string, string>>

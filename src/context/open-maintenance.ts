@@ -2,11 +2,10 @@ import type { Prices } from '../domain/tables/prices.ts'
 import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
-import type { TableGuard } from '../maintenance/table-guard.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
-import { createIcebergRestService } from '../services/iceberg-rest/iceberg-rest-service.ts'
-import { createTableReports } from '../services/iceberg-rest/table-reports.ts'
+import { createIcebergRestService } from '../services/catalogs/iceberg-rest/iceberg-rest-service.ts'
+import { createTableReports } from '../services/catalogs/iceberg-rest/table-reports.ts'
 import type { Logger } from '../services/logger.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
 import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
@@ -59,9 +58,9 @@ export function openMaintenance(parts: MaintenanceParts) {
     queryOf: (record) => graphs.queryOf(record),
   })
   const quarantine = openQuarantine(parts)
-  const guard: TableGuard = {
+  const guard = {
     ...pipelines,
-    usersOf: async (table, column) => [
+    usersOf: async (...[table, column]: Parameters<typeof pipelines.usersOf>) => [
       ...(await pipelines.usersOf(table, column)),
       ...(await graphs.columnUsers({ table, path: column.path })),
     ],

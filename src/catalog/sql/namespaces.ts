@@ -26,13 +26,7 @@ export interface SqlNamespaces {
 
 /** Namespaces under `catalogName`. */
 export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: string): SqlNamespaces {
-  const rowsOf = (properties: NamespaceProperties, namespace: readonly string[]) =>
-    Object.entries(properties).map(([key, value]) => ({
-      catalog_name: catalogName,
-      namespace: formatNamespace(namespace),
-      property_key: key,
-      property_value: value,
-    }))
+  const rowsOf = rowsIn(catalogName)
   const propertiesIn = (source: Kysely<SqlCatalogTables>, namespace: readonly string[]) =>
     source
       .selectFrom('iceberg_namespace_properties')
@@ -54,29 +48,9 @@ export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: s
       const shown = rows.filter(({ property_key: key }) => key !== EXISTS)
       return Object.fromEntries(shown.map((row) => [row.property_key ?? '', row.property_value ?? '']))
     },
-    change: (namespace, { removals, updates }) =>
-      db.transaction().execute(async (tx) => {
-        const changed = [...removals.filter((name) => name !== EXISTS), ...Object.keys(updates)]
-        if (changed.length > 0) {
-          const rows = tx.deleteFrom('iceberg_namespace_properties').where('catalog_name', '=', catalogName)
-          const named = rows.where('namespace', '=', formatNamespace(namespace))
-          await named.where('property_key', 'in', changed).execute()
-        }
-        const exists = tx.insertInto('iceberg_namespace_properties').values(rowsOf({ [EXISTS]: 'true' }, namespace))
-        await exists.onConflict((conflict) => conflict.columns(KEY).doNothing()).execute()
-        const added = rowsOf(updates, namespace)
-        if (added.length > 0) await tx.insertInto('iceberg_namespace_properties').values(added).execute()
-      }),
-    drop: (namespace) =>
-      db.transaction().execute(async (tx) => {
-        const name = formatNamespace(namespace)
-        const found = await Promise.all([withProperties(tx, catalogName, name), withTables(tx, catalogName, name)])
-        const [ofNamespaces, ofTables] = found.map((names) => names.filter((one) => isIn(one, name)))
-        if (ofTables?.length !== 0 || ofNamespaces?.some((one) => one !== name)) return false
-        const rows = tx.deleteFrom('iceberg_namespace_properties').where('catalog_name', '=', catalogName)
-        await rows.where('namespace', '=', name).execute()
-        return true
-      }),
+    change: (namespace, change) =>
+      db.transaction().execute((tx) => changeProperties(tx, { catalogName, namespace, ...change })),
+    drop: (namespace) => db.transaction().execute((tx) => dropNamespace(tx, catalogName, namespace)),
     async exists(namespace) {
       const name = formatNamespace(namespace)
       const found = [...(await withProperties(db, catalogName, name)), ...(await withTables(db, catalogName, name))]
@@ -90,6 +64,53 @@ export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: s
       return (await query.executeTakeFirst())?.property_value ?? undefined
     },
   }
+}
+
+interface PropertyChange extends NamespaceChange {
+  readonly catalogName: string
+  readonly namespace: readonly string[]
+}
+
+async function changeProperties(
+  tx: Kysely<SqlCatalogTables>,
+  { catalogName, namespace, removals, updates }: PropertyChange,
+): Promise<void> {
+  const changed = [...removals.filter((name) => name !== EXISTS), ...Object.keys(updates)]
+  if (changed.length > 0) {
+    const rows = tx.deleteFrom('iceberg_namespace_properties').where('catalog_name', '=', catalogName)
+    const named = rows.where('namespace', '=', formatNamespace(namespace))
+    await named.where('property_key', 'in', changed).execute()
+  }
+  const rowsOf = rowsIn(catalogName)
+  const exists = tx.insertInto('iceberg_namespace_properties').values(rowsOf({ [EXISTS]: 'true' }, namespace))
+  await exists.onConflict((conflict) => conflict.columns(KEY).doNothing()).execute()
+  const added = rowsOf(updates, namespace)
+  if (added.length > 0) await tx.insertInto('iceberg_namespace_properties').values(added).execute()
+}
+
+async function dropNamespace(
+  tx: Kysely<SqlCatalogTables>,
+  catalogName: string,
+  namespace: readonly string[],
+): Promise<boolean> {
+  const name = formatNamespace(namespace)
+  const inside = (names: readonly string[]): readonly string[] => names.filter((one) => isIn(one, name))
+  if (inside(await withTables(tx, catalogName, name)).length > 0) return false
+  if (inside(await withProperties(tx, catalogName, name)).some((one) => one !== name)) return false
+  const rows = tx.deleteFrom('iceberg_namespace_properties').where('catalog_name', '=', catalogName)
+  await rows.where('namespace', '=', name).execute()
+  return true
+}
+
+/** Rows of the properties of a namespace. */
+function rowsIn(catalogName: string) {
+  return (properties: NamespaceProperties, namespace: readonly string[]) =>
+    Object.entries(properties).map(([key, value]) => ({
+      catalog_name: catalogName,
+      namespace: formatNamespace(namespace),
+      property_key: key,
+      property_value: value,
+    }))
 }
 
 const KEY = ['catalog_name', 'namespace', 'property_key'] as const

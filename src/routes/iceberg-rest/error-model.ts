@@ -30,6 +30,6 @@ const TYPES: Readonly<Record<number, string>> = {
 
 /** A problem document as the error model of the Iceberg REST specification. */
 export function errorModel({ code, status, detail }: Problem): { readonly status: number; readonly body: string } {
-  const [itsStatus, type] = MODELS[code as ErrorCode] ?? [status, TYPES[status] ?? 'InternalServerError']
+  const [itsStatus, type] = MODELS[code] ?? [status, TYPES[status] ?? 'InternalServerError']
   return { status: itsStatus, body: JSON.stringify({ error: { message: detail, type, code: itsStatus } }) }
 }

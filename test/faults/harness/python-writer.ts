@@ -8,8 +8,10 @@ export class PythonWriter {
   readonly #child
   readonly #answers: AsyncIterator<string>
 
-  constructor({ settings }: Pick<Lakehouse, 'settings'>, table: string) {
-    const options = { uri: settings.uri, warehouse: settings.warehouse, name: settings.catalog_name, table }
+  /** `properties`: more settings of PyIceberg's catalog. */
+  constructor({ settings }: Pick<Lakehouse, 'settings'>, table: string, properties: Record<string, string> = {}) {
+    const { uri, warehouse, catalog_name: name } = settings
+    const options = { uri, warehouse, name, table, properties }
     const script = `${REPOSITORY}/test/interop/python/pyiceberg_writer.py`
     this.#child = spawn(PYTHON ?? 'python3', [script, JSON.stringify(options)], { stdio: ['pipe', 'pipe', 'inherit'] })
     this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()

@@ -20,6 +20,9 @@ export const SQLITE_JDBC_JAR = existing('SQLITE_JDBC_JAR')
 /** Jars of Iceberg's REST catalog server, or undefined. */
 export const REST_JARS = existing('ICEBERG_REST_JARS')
 
+/** Jars of Iceberg's compatibility kit for REST catalogs, or undefined. */
+export const REST_KIT_JARS = existing('ICEBERG_REST_KIT_JARS')
+
 function existing(name: string): string | undefined {
   const path = process.env[name]
   if (!path) return undefined
@@ -45,6 +48,13 @@ export function sparkAvailable(suite: string): boolean {
 export function restServerAvailable(suite: string): boolean {
   if (REST_JARS) return true
   skipLoudly(suite, 'ICEBERG_REST_JARS')
+  return false
+}
+
+/** Whether Iceberg's compatibility kit for REST catalogs can run here; logs when it cannot. */
+export function restKitAvailable(suite: string): boolean {
+  if (REST_KIT_JARS) return true
+  skipLoudly(suite, 'ICEBERG_REST_KIT_JARS')
   return false
 }
 

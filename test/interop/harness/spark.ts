@@ -13,6 +13,8 @@ export interface SparkOptions {
   readonly sqlCatalog?: { readonly path: string; readonly warehouse: string }
   /** Address of the REST catalog `served`. */
   readonly restUri?: string
+  /** `client id:secret` for its token endpoint. */
+  readonly restCredential?: string
   readonly driverMemory?: string
   /** Python and Iceberg runtime of another version of Spark. */
   readonly version?: { readonly python: string; readonly jar: string }
@@ -81,7 +83,7 @@ export class SparkSession {
 
 function settings(options: SparkOptions): Record<string, string> {
   const memory = options.driverMemory ? { SPARK_DRIVER_MEMORY: options.driverMemory } : {}
-  const rest = { SPARK_REST_URI: options.restUri ?? '' }
+  const rest = { SPARK_REST_URI: options.restUri ?? '', SPARK_REST_CREDENTIAL: options.restCredential ?? '' }
   const common = { SPARK_SCRATCH: options.scratch, SPARK_WAREHOUSE: options.warehouse, ...memory, ...rest }
   if (!options.sqlCatalog || !SQLITE_JDBC_JAR) return { ...common, SQLITE_JDBC_JAR: '', SPARK_CATALOG_URI: '' }
   return {

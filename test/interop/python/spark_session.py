@@ -8,7 +8,7 @@ Reads one JSON object per line from standard input and writes one per line to st
      (Structured Streaming until all is read, or until n batches are done)
 An error answers {"error": "…"}. Environment: ICEBERG_SPARK_JAR (the runtime), SQLITE_JDBC_JAR (optional: the JDBC
 catalog `sqlhouse`), SPARK_WAREHOUSE (Hadoop catalog `house`), SPARK_CATALOG_URI and SPARK_CATALOG_WAREHOUSE (`sqlhouse`),
-SPARK_REST_URI (REST catalog `served`), SPARK_CORES, SPARK_SCRATCH (Spark's own temporary files), SPARK_DRIVER_MEMORY.
+SPARK_REST_URI and SPARK_REST_CREDENTIAL (REST catalog `served`), SPARK_CORES, SPARK_SCRATCH (Spark's own temporary files), SPARK_DRIVER_MEMORY.
 """
 
 import json
@@ -52,11 +52,13 @@ def session():
             "spark.sql.catalog.lockhouse.jdbc.schema-version": "V1",
             "spark.sql.catalog.lockhouse.cache-enabled": "false",
         }
+    credential = os.environ.get("SPARK_REST_CREDENTIAL")
     if os.environ.get("SPARK_REST_URI"):
         settings |= {
             "spark.sql.catalog.served": "org.apache.iceberg.spark.SparkCatalog",
             "spark.sql.catalog.served.type": "rest",
             "spark.sql.catalog.served.uri": os.environ["SPARK_REST_URI"],
+            **({"spark.sql.catalog.served.credential": credential} if credential else {}),
             "spark.sql.catalog.served.cache-enabled": "false",
         }
     builder = SparkSession.builder.master(f"local[{os.environ.get('SPARK_CORES', '2')}]").appName("interop")

@@ -1,6 +1,6 @@
-import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { formatIdentifier, formatNamespace } from '../../../catalog/table-identifier.ts'
+import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
+import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
 
 /** What a request is about. */
 export interface Subject {

@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts'
+import { DomainError } from '../../../domain/errors.ts'
 
 /** Which part of a list a client asks for; without `pageToken`, all of it. */
 export interface ListQuery {

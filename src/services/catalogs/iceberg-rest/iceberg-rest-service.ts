@@ -1,19 +1,19 @@
-import type { Catalog } from '../../catalog/catalog.ts'
-import type { CatalogNames } from '../../catalog/names.ts'
-import { addedSnapshots } from '../../catalog/rest/outcome.ts'
-import { formatIdentifier, formatNamespace } from '../../catalog/table-identifier.ts'
-import type { RequestContext } from '../../domain/audit.ts'
-import { DomainError } from '../../domain/errors.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import { type JsonObject, stringifyJson } from '../../iceberg/json/lossless-json.ts'
-import { snapshotById } from '../../iceberg/metadata/metadata.ts'
-import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
-import type { TableGuard } from '../../maintenance/table-guard.ts'
-import type { StoredJson } from '../../storage/json-column.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
-import type { InTransaction } from '../../storage/transactions.ts'
-import type { AuditRecorder } from '../audit/audit-service.ts'
-import type { CatalogService } from '../catalogs/catalog-service.ts'
+import type { Catalog } from '../../../catalog/catalog.ts'
+import type { CatalogNames } from '../../../catalog/names.ts'
+import { addedSnapshots } from '../../../catalog/rest/outcome.ts'
+import { formatIdentifier, formatNamespace } from '../../../catalog/table-identifier.ts'
+import type { RequestContext } from '../../../domain/audit.ts'
+import { DomainError } from '../../../domain/errors.ts'
+import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
+import { type JsonObject, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
+import { snapshotById } from '../../../iceberg/metadata/metadata.ts'
+import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
+import type { TableGuard } from '../../../maintenance/table-guard.ts'
+import type { StoredJson } from '../../../storage/json-column.ts'
+import { sha256Hex } from '../../../storage/sha256.ts'
+import type { InTransaction } from '../../../storage/transactions.ts'
+import type { AuditRecorder } from '../../audit/audit-service.ts'
+import type { CatalogService } from '../catalog-service.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
 import { inProtocolWords } from './protocol-words.ts'
@@ -134,7 +134,10 @@ class IcebergRest implements IcebergRestService {
   async createNamespace(body: Uint8Array, context: RequestContext): Promise<string> {
     const { namespace, properties } = readNewNamespace(readBody(body))
     await inProtocolWords({ namespace }, () => this.#names.create(namespace, properties))
-    await this.#record('namespace.create', context, formatNamespace(namespace), { ...properties })
+    await this.#record('namespace.create', context, {
+      objectId: formatNamespace(namespace),
+      details: { ...properties },
+    })
     return stringifyJson(await this.#describe(namespace))
   }
 
@@ -144,9 +147,9 @@ class IcebergRest implements IcebergRestService {
     if (both !== undefined) throw new DomainError('UNPROCESSABLE', `property ${both} is both set and removed`)
     const before = await inProtocolWords({ namespace }, () => this.#names.properties(namespace))
     await inProtocolWords({ namespace }, () => this.#names.change(namespace, change))
-    await this.#record('namespace.change', context, formatNamespace(namespace), {
-      updates: { ...change.updates },
-      removals: [...change.removals],
+    await this.#record('namespace.change', context, {
+      objectId: formatNamespace(namespace),
+      details: { updates: { ...change.updates }, removals: [...change.removals] },
     })
     return stringifyJson({
       updated: Object.keys(change.updates),
@@ -157,7 +160,7 @@ class IcebergRest implements IcebergRestService {
 
   async dropNamespace(namespace: readonly string[], context: RequestContext): Promise<void> {
     await inProtocolWords({ namespace }, () => this.#names.drop(namespace))
-    await this.#record('namespace.drop', context, formatNamespace(namespace))
+    await this.#record('namespace.drop', context, { objectId: formatNamespace(namespace) })
   }
 
   async listTables(namespace: readonly string[], query: ListQuery): Promise<string> {
@@ -183,7 +186,7 @@ class IcebergRest implements IcebergRestService {
     }
     const create = () => this.#catalog.createTable(identifier, options)
     const table = await inProtocolWords({ newTable: identifier }, create)
-    await this.#record('table.create', context, formatIdentifier(identifier))
+    await this.#record('table.create', context, { objectId: formatIdentifier(identifier) })
     return answerOf(table)
   }
 
@@ -191,7 +194,7 @@ class IcebergRest implements IcebergRestService {
     const { identifier, metadataLocation } = readRegistration(readBody(body), namespace)
     const register = () => this.#catalog.registerTable(identifier, metadataLocation)
     const table = await inProtocolWords({ newTable: identifier }, register)
-    await this.#record('table.register', context, formatIdentifier(identifier))
+    await this.#record('table.register', context, { objectId: formatIdentifier(identifier) })
     return answerOf(table)
   }
 
@@ -199,7 +202,10 @@ class IcebergRest implements IcebergRestService {
     const { from, to } = readRename(readBody(body))
     await requireUnused(this.#deps.guard, formatIdentifier(from), 'rename')
     await inProtocolWords({ table: from, newTable: to }, () => this.#names.rename(from, to))
-    await this.#record('table.rename', context, formatIdentifier(from), { to: formatIdentifier(to) })
+    await this.#record('table.rename', context, {
+      objectId: formatIdentifier(from),
+      details: { to: formatIdentifier(to) },
+    })
   }
 
   async requireTable(identifier: TableIdentifier): Promise<void> {
@@ -213,7 +219,7 @@ class IcebergRest implements IcebergRestService {
     if (purge) throw new IcebergError('UNSUPPORTED', 'Files are not deleted with a table: drop it without purge.')
     await requireUnused(this.#deps.guard, formatIdentifier(identifier), 'drop')
     await inProtocolWords({ table: identifier }, () => this.#catalog.dropTable(identifier))
-    await this.#record('table.drop', context, formatIdentifier(identifier))
+    await this.#record('table.drop', context, { objectId: formatIdentifier(identifier) })
   }
 
   async commit(identifier: TableIdentifier, body: Uint8Array): Promise<TableAnswer> {
@@ -296,15 +302,10 @@ class IcebergRest implements IcebergRestService {
     return { namespace: [...namespace], properties: { ...properties } }
   }
 
-  async #record(
-    action: `${string}.${string}`,
-    { caller, requestId }: RequestContext,
-    objectId: string,
-    details: { readonly [key: string]: StoredJson } = {},
-  ): Promise<void> {
+  async #record(action: `${string}.${string}`, { caller, requestId }: RequestContext, what: Recorded): Promise<void> {
     const objectType = action.slice(0, action.indexOf('.'))
     await this.#deps.inTransaction((tx) =>
-      this.#deps.audit.record(tx, { caller, requestId, action, objectType, objectId, details }),
+      this.#deps.audit.record(tx, { caller, requestId, action, objectType, ...what }),
     )
   }
 
@@ -326,6 +327,12 @@ function refusalIn(error: IcebergError): Error {
 
 function readOnly(): IcebergError {
   return new IcebergError('UNSUPPORTED', 'A hadoop catalog is read-only over the Iceberg REST protocol.')
+}
+
+/** What an entry of the audit log is about. */
+interface Recorded {
+  readonly objectId: string
+  readonly details?: { readonly [key: string]: StoredJson }
 }
 
 function answerOf(table: Table, onlyRefs = false): TableAnswer {

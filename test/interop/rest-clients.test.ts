@@ -1,0 +1,143 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../support/waiting.ts'
+import { sparkAvailable } from './harness/environment.ts'
+import { PythonWriter } from '../faults/harness/python-writer.ts'
+import { runPython } from './harness/python.ts'
+import type { Rows } from './harness/rows.ts'
+import { Service } from './harness/service.ts'
+import { SparkSession } from './harness/spark.ts'
+
+const available = sparkAvailable('Spark and PyIceberg as clients of the served catalog')
+const TABLE = 'db.shared'
+const SINK = 'db.copy'
+const ROUNDS = 12
+const BATCH = 50
+
+describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { timeout: 300_000 }, () => {
+  const folder = available ? mkdtempSync(join(tmpdir(), 'lockhouse-clients-')) : ''
+  let service: Service
+  let spark: SparkSession
+
+  beforeAll(async () => {
+    service = await Service.start({ home: join(folder, 'home'), env: { LOCKHOUSE_DEMO: '0' } })
+    spark = await SparkSession.start({
+      scratch: join(folder, 'spark'),
+      warehouse: join(folder, 'other'),
+      restUri: uri(),
+      restCredential: `admin:${service.token}`,
+    })
+  }, 120_000)
+
+  afterAll(async () => {
+    await spark?.stop()
+    await service?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  const uri = (): string => `http://127.0.0.1:${service.port}/iceberg`
+  const options = () => ({ uri: uri(), warehouse: 'lockhouse', properties: { token: service.token } })
+  const count = async (table: string): Promise<number> => {
+    const [answer] = await spark.sql(`SELECT count(*) AS n, count(DISTINCT id) AS d FROM served.${table}`)
+    const { n, d } = answer?.rows[0] ?? {}
+    expect(n).toEqual(d)
+    return Number(n)
+  }
+
+  it('write at the same time as a pipeline, compaction and expiry, and lose no row', async () => {
+    await spark.sql(
+      'CREATE NAMESPACE served.db',
+      `CREATE TABLE served.${TABLE} (id BIGINT, part INT) TBLPROPERTIES ('commit.retry.num-retries' = '50')`,
+    )
+    const started = await service.post('/api/pipeline/start', {
+      source_table: TABLE,
+      sink_table: SINK,
+      create_sink_table: true,
+      checkpoint_location: 'cp/shared',
+      trigger_interval: '200 ms',
+    })
+    expect(started.status, JSON.stringify(started.body)).toBe(200)
+    const settings = { catalog_type: 'rest', catalog_name: 'served', uri: uri(), warehouse: 'lockhouse' } as const
+    const writer = new PythonWriter({ settings }, TABLE, { token: service.token })
+    const byPyIceberg = async (): Promise<void> => {
+      for (let at = 0; at < ROUNDS; at += 1) await writer.append(at * BATCH, BATCH)
+    }
+    const bySpark = async (): Promise<void> => {
+      for (let at = 0; at < ROUNDS; at += 1) {
+        const first = 1_000_000 + at * BATCH
+        await spark.sql(
+          `INSERT INTO served.${TABLE} SELECT id, CAST(id % 3 AS INT) FROM range(${first}, ${first + BATCH})`,
+        )
+      }
+    }
+    let isWriting = true
+    const outcomes = { compact: 0, expire: 0 }
+    const maintain = async (): Promise<void> => {
+      while (isWriting) {
+        const compacted = await service.post('/api/compact', { table: TABLE, min_input_files: 2 })
+        if (compacted.status === 200) outcomes.compact += 1
+        const expired = await service.post('/api/expire', {
+          table: TABLE,
+          older_than: new Date().toISOString(),
+          retain_last: 2,
+        })
+        if (expired.status === 200) outcomes.expire += 1
+      }
+    }
+    const maintaining = maintain()
+    try {
+      await Promise.all([byPyIceberg(), bySpark()])
+    } finally {
+      isWriting = false
+      await maintaining
+      writer.stop()
+    }
+    const expected = 2 * ROUNDS * BATCH
+    expect(await count(TABLE)).toBe(expected)
+    expect(outcomes.compact).toBeGreaterThan(0)
+    expect(outcomes.expire).toBeGreaterThan(0)
+    await until(async () => (await count(SINK)) === expected, undefined, 60_000)
+    const read = await runPython<Record<string, Rows>>('pyiceberg_rows.py', { ...options(), tables: [TABLE, SINK] })
+    expect(read[TABLE]?.count).toBe(expected)
+    expect(read[SINK]?.hash).toBe(read[TABLE]?.hash)
+    const { pipeline } = started.body as { readonly pipeline: { readonly id: string } }
+    expect((await service.post(`/api/pipeline/${pipeline.id}/stop`, {})).status).toBe(200)
+  })
+
+  it('evolve, rename and drop tables; what a pipeline needs is refused with a clear message', async () => {
+    await spark.sql(
+      'CREATE TABLE served.db.life (id BIGINT, name STRING) PARTITIONED BY (bucket(4, id))',
+      "INSERT INTO served.db.life VALUES (1, 'a'), (2, 'b')",
+      'ALTER TABLE served.db.life ADD COLUMN extra INT',
+      'ALTER TABLE served.db.life RENAME COLUMN name TO title',
+      'DELETE FROM served.db.life WHERE id = 1',
+      'ALTER TABLE served.db.life CREATE TAG kept',
+      'ALTER TABLE served.db.life RENAME TO db.other_life',
+    )
+    const [rows] = await spark.sql('SELECT id, title FROM served.db.other_life')
+    expect(rows?.rows).toEqual([{ id: 2, title: 'b' }])
+    await spark.sql("CREATE OR REPLACE TABLE served.db.other_life AS SELECT 7L AS id, 'x' AS title")
+    expect((await spark.sql('SELECT * FROM served.db.other_life'))[0]?.rows).toEqual([{ id: 7, title: 'x' }])
+    await spark.sql('DROP TABLE served.db.other_life')
+
+    await spark.sql('CREATE TABLE served.db.read (id BIGINT)', 'INSERT INTO served.db.read VALUES (1)')
+    const started = await service.post('/api/pipeline/start', {
+      source_table: 'db.read',
+      sink_table: 'db.read_copy',
+      create_sink_table: true,
+      checkpoint_location: 'cp/read',
+      trigger_interval: '1 hour',
+    })
+    const { pipeline } = started.body as { readonly pipeline: { readonly id: string } }
+    await until(async () => (await spark.sql('SELECT * FROM served.db.read_copy').catch(() => [])).length > 0)
+    await expect(spark.sql('DROP TABLE served.db.read')).rejects.toThrow(pipeline.id)
+    await service.post(`/api/pipeline/${pipeline.id}/stop`, {})
+    for (const id of [2, 3, 4]) await spark.sql(`INSERT INTO served.db.read VALUES (${id})`)
+    const expiry =
+      "CALL served.system.expire_snapshots(table => 'db.read', older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1)"
+    await expect(spark.sql(expiry)).rejects.toThrow('snapshots that pipelines have not read yet cannot be removed')
+    expect((await spark.sql('SELECT count(*) AS n FROM served.db.read'))[0]?.rows).toEqual([{ n: 4 }])
+  })
+})
