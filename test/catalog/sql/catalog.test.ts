@@ -126,6 +126,11 @@ describe('JDBC catalog tables', () => {
   })
 })
 
+const createEventsAt = async (catalog: Catalog, location: string) => {
+  await catalog.createNamespace(EVENTS.namespace)
+  return catalog.createTable(EVENTS, { schema: SCHEMA, location })
+}
+
 describe('SQL catalog names', () => {
   it('separate catalogs in one database, and an unknown one is reported', async () => {
     const { folder, catalog } = setup({ name: 'prod' })
@@ -134,8 +139,10 @@ describe('SQL catalog names', () => {
     expect(await wrong.listTables()).toEqual([])
     expect(await wrong.listCatalogNames()).toEqual(['prod'])
     await expect(wrong.loadTable(EVENTS)).rejects.toThrow('"prod"')
-    await expect(createEvents(wrong)).rejects.toMatchObject({ code: 'TABLES_OVERLAP' }) // one folder for two tables
-    await wrong.createTable(EVENTS, { schema: SCHEMA, location: `${wrong.warehouse}/default/events` })
+    const taken = (await catalog.loadTable(EVENTS)).metadata.location
+    const there = createEventsAt(wrong, taken)
+    await expect(there).rejects.toMatchObject({ code: 'TABLES_OVERLAP' }) // one folder for two tables
+    expect((await createEvents(wrong)).metadata.location).toMatch(/\/db\/events-[0-9a-f]{8}$/)
     const tables = await Promise.all([catalog.loadTable(EVENTS), wrong.loadTable(EVENTS)])
     expect(tables[0].metadata.tableUuid).not.toBe(tables[1].metadata.tableUuid)
     await wrong.dropTable(EVENTS)

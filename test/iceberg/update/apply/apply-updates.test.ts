@@ -124,8 +124,14 @@ describe('a new snapshot', () => {
   })
 
   it('with a used sequence number is a conflict', () => {
-    expect(refusal(v2, [newSnapshot(5n, 34)], 'COMMIT_CONFLICT')).toContain('sequence number 34')
-    expect(refusal(v2, [newSnapshot(5n, 0)], 'COMMIT_CONFLICT')).toContain('sequence number 0')
+    const child = { 'parent-snapshot-id': secondSnapshotId }
+    expect(refusal(v2, [newSnapshot(5n, 34, child)], 'COMMIT_CONFLICT')).toContain('sequence number 34')
+    expect(refusal(v2, [newSnapshot(5n, 0, child)], 'COMMIT_CONFLICT')).toContain('sequence number 0')
+  })
+
+  it('without a parent may have a used sequence number, because it replaces the table', () => {
+    const after = apply(v2, [newSnapshot(5n, 33), setMain(5n)])
+    expect([after.currentSnapshotId, after.json['last-sequence-number']]).toEqual([5n, 34])
   })
 
   it.each<[string, TableUpdate, RegExp]>([

@@ -200,7 +200,9 @@ describe('adding a column', () => {
   it('conflicts with another change of the schema', () => {
     const change = addColumn(table(), { name: 'n', type: int })
     const meanwhile = commit(table(), addColumn(table(), { name: 'm', type: int }))
-    expect(refusal(() => checkRequirements(meanwhile, change.requirements), 'COMMIT_CONFLICT')).toContain('schema id')
+    expect(refusal(() => checkRequirements(meanwhile, change.requirements), 'COMMIT_CONFLICT')).toContain(
+      'current schema changed',
+    )
   })
 })
 
