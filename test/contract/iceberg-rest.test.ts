@@ -331,6 +331,26 @@ describe('locations', () => {
     }
   })
 
+  it('are given to one of several tables that are created there at the same time', async () => {
+    const location = `${(await create('first')).body.metadata.location}-shared`
+    const updates = [
+      { action: 'add-schema', schema: SCHEMA },
+      { action: 'set-current-schema', 'schema-id': -1 },
+      { action: 'add-spec', spec: { 'spec-id': 0, fields: [] } },
+      { action: 'set-default-spec', 'spec-id': -1 },
+      { action: 'set-location', location },
+    ]
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, at) =>
+        at % 2 === 0
+          ? create(`r${at}`, { location })
+          : post(`${tables()}/r${at}`, { requirements: [{ type: 'assert-create' }], updates }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409, 409, 409, 409, 409, 409, 409])
+    expect(readdirSync(`${location.replace(/^file:\/\//, '')}/metadata`)).toHaveLength(1)
+  })
+
   it('of snapshots must be in the warehouse', async () => {
     await create('t')
     const snapshot = {

@@ -285,8 +285,19 @@ class SqlCatalogImpl implements SqlCatalog {
     return other
   }
 
+  /** Adds a table unless its folders are another one's, also when both are created at the same time. */
   async #addTable(identifier: TableIdentifier, metadata: TableMetadata): Promise<Table> {
-    return this.#insert(await stageTable(this.#io, identifier, metadata))
+    let created: NewTable | undefined
+    return addUnowned(this, draftOf(this.#io, identifier, metadata), {
+      add: async () => {
+        created = await stageTable(this.#io, identifier, metadata)
+        return this.#insert(created)
+      },
+      undo: async (added) => {
+        await this.#forget(added)
+        await created?.discard()
+      },
+    })
   }
 
   /** A commit of a table that does not exist yet. */
@@ -295,9 +306,7 @@ class SqlCatalogImpl implements SqlCatalog {
       await this.#requireNew(identifier)
       checkRequirements(undefined, request.requirements)
       const metadata = createFromUpdates(request.updates, Date.now())
-      const draft = draftOf(this.#io, identifier, metadata)
-      await requireUnowned(this, draft)
-      await request.check?.(undefined, draft)
+      await request.check?.(undefined, draftOf(this.#io, identifier, metadata))
       return committed(await this.#addTable(identifier, metadata))
     } catch (error) {
       if (isIcebergError(error, 'COMMIT_STATE_UNKNOWN')) return unknown(identifier, error)
