@@ -16,7 +16,7 @@ const SINK = 'db.copy'
 const ROUNDS = 12
 const BATCH = 50
 
-describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { timeout: 300_000 }, () => {
+describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { timeout: 600_000 }, () => {
   const folder = available ? mkdtempSync(join(tmpdir(), 'lockhouse-clients-')) : ''
   let service: Service
   let spark: SparkSession
@@ -98,7 +98,7 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
     expect(await count(TABLE)).toBe(expected)
     expect(outcomes.compact).toBeGreaterThan(0)
     expect(outcomes.expire).toBeGreaterThan(0)
-    await until(async () => (await count(SINK)) === expected, undefined, 60_000)
+    await until(async () => (await count(SINK)) === expected, undefined, 180_000)
     const read = await runPython<Record<string, Rows>>('pyiceberg_rows.py', { ...options(), tables: [TABLE, SINK] })
     expect(read[TABLE]?.count).toBe(expected)
     expect(read[SINK]?.hash).toBe(read[TABLE]?.hash)
@@ -131,7 +131,11 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
       trigger_interval: '1 hour',
     })
     const { pipeline } = started.body as { readonly pipeline: { readonly id: string } }
-    await until(async () => (await spark.sql('SELECT * FROM served.db.read_copy').catch(() => [])).length > 0)
+    await until(
+      async () => (await spark.sql('SELECT * FROM served.db.read_copy').catch(() => [])).length > 0,
+      undefined,
+      120_000,
+    )
     await expect(spark.sql('DROP TABLE served.db.read')).rejects.toThrow(pipeline.id)
     await service.post(`/api/pipeline/${pipeline.id}/stop`, {})
     for (const id of [2, 3, 4]) await spark.sql(`INSERT INTO served.db.read VALUES (${id})`)
