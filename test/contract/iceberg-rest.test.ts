@@ -35,6 +35,21 @@ const tables = () => `namespaces/${namespace}/tables`
 const create = (name: string, more: object = {}) => post(tables(), { name, schema: SCHEMA, ...more })
 const setProperty = (name: string, key: string, value: string) =>
   post(`${tables()}/${name}`, { requirements: [], updates: [{ action: 'set-properties', updates: { [key]: value } }] })
+/** Updates that add a snapshot without files to a new table. */
+const emptySnapshot = ({ location }: { readonly location: string }, id: number) => [
+  {
+    action: 'add-snapshot',
+    snapshot: {
+      'snapshot-id': id,
+      'sequence-number': 1,
+      'timestamp-ms': Date.now(),
+      'manifest-list': `${location}/metadata/snap-${id}.avro`,
+      summary: { operation: 'append' },
+      'schema-id': 0,
+    },
+  },
+  { action: 'set-snapshot-ref', 'ref-name': 'main', type: 'branch', 'snapshot-id': id },
+]
 const errorOf = ({ status, body }: Answer) => [status, body.error.type]
 
 describe('the configuration', () => {
@@ -385,6 +400,34 @@ describe('commits', () => {
     const twice = { 'table-changes': [change('a', a['table-uuid']), change('a', a['table-uuid'])] }
     expect((await post('transactions/commit', twice)).status).toBe(400)
     expect((await post('transactions/commit', { 'table-changes': [] })).status).toBe(400)
+  })
+
+  it('of several tables whose answer was lost are answered again, and have one effect', async () => {
+    const made = [(await create('a')).body.metadata, (await create('b')).body.metadata]
+    const changes = made.map((metadata, at) => ({
+      identifier: { namespace: [namespace], name: at === 0 ? 'a' : 'b' },
+      requirements: [{ type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': null }],
+      updates: emptySnapshot(metadata, 71 + at),
+    }))
+    const body = { 'table-changes': changes }
+    expect((await post('transactions/commit', body)).status).toBe(204)
+    expect((await post('transactions/commit', body)).status).toBe(204)
+    const snapshots = (await call('GET', `${tables()}/b`)).body.metadata.snapshots
+    expect(snapshots.map((one: { 'snapshot-id': number }) => one['snapshot-id'])).toEqual([72])
+    const other = { 'table-changes': [{ ...changes[0], updates: emptySnapshot(made[0], 73) }, changes[1]] }
+    expect(errorOf(await post('transactions/commit', other))).toEqual([409, 'CommitFailedException'])
+  })
+
+  it('are in the audit log, with the snapshots that they add', async () => {
+    const { metadata } = (await create('t')).body
+    expect((await setProperty('t', 'a', '1')).status).toBe(200)
+    expect((await post(`${tables()}/t`, { requirements: [], updates: emptySnapshot(metadata, 81) })).status).toBe(200)
+    const { body } = await service.call('GET', `/api/audit?object_type=table&object=${namespace}.t`)
+    const commits = body.filter((entry: { action: string }) => entry.action === 'table.commit')
+    expect(commits.map((entry: { actor: string; details: unknown }) => [entry.actor, entry.details])).toEqual([
+      ['admin', { updates: ['add-snapshot', 'set-snapshot-ref'], snapshot_ids: ['81'] }],
+      ['admin', { updates: ['set-properties'], snapshot_ids: [] }],
+    ])
   })
 
   it('with the same Idempotency-Key have one effect', async () => {

@@ -128,8 +128,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'POST',
     path: 'namespaces/{namespace}/tables/{table}',
     minRole: WRITER,
-    handle: async ({ service, namespace, table: name, body }) =>
-      tableJson(await service.commit({ namespace, name }, await body())),
+    handle: async ({ service, namespace, table: name, body, context }) =>
+      tableJson(await service.commit({ namespace, name }, await body(), context)),
     repeat: async ({ service, namespace, table: name }) => tableJson(await service.currentTable({ namespace, name })),
   },
   {
@@ -164,8 +164,8 @@ export const ENDPOINTS: readonly Endpoint[] = [
     method: 'POST',
     path: 'transactions/commit',
     minRole: WRITER,
-    handle: async ({ service, body }) => {
-      await service.commitAll(await body())
+    handle: async ({ service, body, context }) => {
+      await service.commitAll(await body(), context)
       return noContent()
     },
   },

@@ -71,11 +71,11 @@ export interface IcebergRestService extends RepeatedAnswers {
   requireTable(identifier: TableIdentifier): Promise<void>
   /** Takes the table out of the catalog; its files stay. Throws `UNSUPPORTED` for `purge`, and drops nothing. */
   dropTable(identifier: TableIdentifier, options: DropOptions): Promise<void>
-  commit(identifier: TableIdentifier, body: Uint8Array): Promise<TableAnswer>
+  commit(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<TableAnswer>
   /** Stores what a client reports of a scan or commit. */
   report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void>
   /** Commits to several tables: all of them or none. Throws `UNSUPPORTED` where the catalog cannot. */
-  commitAll(body: Uint8Array): Promise<void>
+  commitAll(body: Uint8Array, context: RequestContext): Promise<void>
 }
 
 export interface LoadOptions {
@@ -222,8 +222,11 @@ class IcebergRest implements IcebergRestService {
     await this.#record('table.drop', context, { objectId: formatIdentifier(identifier) })
   }
 
-  async commit(identifier: TableIdentifier, body: Uint8Array): Promise<TableAnswer> {
-    return answerOf(await this.#commit(readChange(readBody(body), identifier)))
+  async commit(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
+    const change = readChange(readBody(body), identifier)
+    const table = await this.#commit(change)
+    await this.#recordCommits([change], context)
+    return answerOf(table)
   }
 
   async report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void> {
@@ -231,7 +234,7 @@ class IcebergRest implements IcebergRestService {
     await this.#deps.reports.add(formatIdentifier(identifier), readBody(body), context)
   }
 
-  async commitAll(body: Uint8Array): Promise<void> {
+  async commitAll(body: Uint8Array, context: RequestContext): Promise<void> {
     const catalog = this.#catalog
     const changes = readChanges(readBody(body))
     if (catalog.commitAll === undefined) {
@@ -244,7 +247,10 @@ class IcebergRest implements IcebergRestService {
         request: { ...request, check: (base, next) => checkForeignCommit(guard, { catalog, base, next }) },
       })),
     )
-    if (outcome.kind !== 'committed') throw refusalIn(outcome.error)
+    if (outcome.kind !== 'committed' && !(await this.#isAppliedBefore(changes, outcome.error))) {
+      throw refusalIn(outcome.error)
+    }
+    await this.#recordCommits(changes, context)
   }
 
   async createdNamespace(body: Uint8Array): Promise<string> {
@@ -277,22 +283,35 @@ class IcebergRest implements IcebergRestService {
     })
     if (outcome.kind === 'committed') return outcome.table
     const { error } = outcome
-    if (isIcebergError(error, 'COMMIT_CONFLICT')) {
-      const applied = await this.#appliedBefore(identifier, request)
-      if (applied !== undefined) return applied
-    }
+    if (await this.#isAppliedBefore([{ identifier, ...request }], error)) return catalog.loadTable(identifier)
     return inProtocolWords({ table: identifier }, () => Promise.reject(refusalIn(error)))
   }
 
-  /** The table when an earlier request, whose answer was lost, has already added all snapshots of this one. */
-  async #appliedBefore(
-    identifier: TableIdentifier,
-    request: Pick<TableChange, 'requirements' | 'updates'>,
-  ): Promise<Table | undefined> {
-    const added = addedSnapshots(request)
-    if (added.length === 0) return undefined
-    const table = await this.#catalog.loadTable(identifier)
-    return added.every((id) => snapshotById(table.metadata, id) !== undefined) ? table : undefined
+  /**
+   * Whether a conflict is with an earlier request whose answer was lost: the tables have all snapshots that this one adds.
+   * Changes of several tables are applied together or not at all, so those that add no snapshot need no check.
+   */
+  async #isAppliedBefore(changes: readonly TableChange[], error: IcebergError): Promise<boolean> {
+    if (!isIcebergError(error, 'COMMIT_CONFLICT')) return false
+    const adding = changes.filter((change) => addedSnapshots(change).length > 0)
+    for (const change of adding) {
+      const { metadata } = await this.#catalog.loadTable(change.identifier)
+      if (!addedSnapshots(change).every((id) => snapshotById(metadata, id) !== undefined)) return false
+    }
+    return adding.length > 0
+  }
+
+  /** One entry for each table, after the commit: an entry before it would make a repetition count as done. */
+  async #recordCommits(changes: readonly TableChange[], { caller, requestId }: RequestContext): Promise<void> {
+    await this.#deps.inTransaction(async (tx) => {
+      for (const { identifier, updates, requirements } of changes) {
+        const objectId = formatIdentifier(identifier)
+        const snapshotIds = addedSnapshots({ updates, requirements }).map(String)
+        const details = { updates: [...new Set(updates.map(({ action }) => action))], snapshot_ids: snapshotIds }
+        const entry = { action: 'table.commit', objectType: 'table', objectId, details } as const
+        await this.#deps.audit.record(tx, { caller, requestId, ...entry })
+      }
+    })
   }
 
   async #describe(namespace: readonly string[]): Promise<JsonObject> {
