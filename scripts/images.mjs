@@ -9,7 +9,7 @@ const images = join(root, 'docs', 'images')
 const begun = Date.now()
 const run = spawnSync(
   process.execPath,
-  [join(root, 'scripts', 'test.mjs'), '--project', 'web', 'test/web/pages.test.ts'],
+  [join(root, 'scripts', 'test.mjs'), '--project', 'web', 'test/web/page/pages.test.ts'],
   { cwd: root, stdio: 'inherit', env: { ...process.env, LOCKHOUSE_SCREENSHOTS: images } },
 )
 const isNew = (statSync(join(images, 'tables-light.png'), { throwIfNoEntry: false })?.mtimeMs ?? 0) >= begun

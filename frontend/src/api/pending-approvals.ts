@@ -1,6 +1,6 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import type { NavBadge } from '../navigation.ts'
-import { shell } from '../strings/shell.ts'
+import { shell } from '../strings/shared/shell.ts'
 import { api } from './client.ts'
 import { useLiveEvents } from './live-events.ts'
 import { useCan } from './session.ts'

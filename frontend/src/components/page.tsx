@@ -3,7 +3,7 @@ import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { rememberedSearch } from '../list-addresses.ts'
-import { common } from '../strings/common.ts'
+import { common } from '../strings/shared/common.ts'
 import classes from './page.module.css'
 
 /** A step above the page; `to` is a whole path. */

@@ -1,7 +1,7 @@
 import { VisuallyHidden } from '@mantine/core'
 import { Link, useRouterState } from '@tanstack/react-router'
 import type { NavEntry } from '../navigation.ts'
-import { shell } from '../strings/shell.ts'
+import { shell } from '../strings/shared/shell.ts'
 import classes from './nav-list.module.css'
 import { useMyEntries } from './use-my-entries.ts'
 

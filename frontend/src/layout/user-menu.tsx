@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useRouter } from '@tanstack/react-router'
 import { signOut, useMe } from '../api/session.ts'
 import { CheckIcon, MoonIcon, SunIcon, SystemIcon, UserIcon } from '../components/icons.tsx'
-import { shell } from '../strings/shell.ts'
+import { shell } from '../strings/shared/shell.ts'
 import { TimeMenuItems, ZoneDialog } from './time-menu.tsx'
 import classes from './user-menu.module.css'
 

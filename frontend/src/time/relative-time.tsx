@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react'
-import { common } from '../strings/common.ts'
+import { common } from '../strings/shared/common.ts'
 import { formatRelative } from '../components/text/units.ts'
 import { useTimeSettings, useZone } from './time-settings.ts'
 import { formatShortTime, formatTime, type Zone } from './zone.ts'

@@ -1,5 +1,5 @@
 import type UPlot from 'uplot'
-import { common } from '../../strings/common.ts'
+import { common } from '../../strings/shared/common.ts'
 import { formatTime, type Zone } from '../../time/zone.ts'
 import classes from './chart.module.css'
 

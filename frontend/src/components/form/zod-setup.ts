@@ -1,5 +1,5 @@
 import { config, type core } from 'zod'
-import { formStrings as words } from '../../strings/forms.ts'
+import { formStrings as words } from '../../strings/shared/forms.ts'
 import { formatCount } from '../text/units.ts'
 
 // Set before any schema is made (`schemas.ts` imports this file first). Without `jitless`, zod tries `new Function`, which

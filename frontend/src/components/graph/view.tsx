@@ -28,7 +28,7 @@ import {
 } from 'react'
 import type { Position } from '../../../../src/domain/graph.ts'
 import { FitIcon, MinusIcon, PlusIcon } from '../icons.tsx'
-import { graphStrings as words } from '../../strings/graph.ts'
+import { graphStrings as words } from '../../strings/shared/graph.ts'
 import { DRAGGED_TYPE } from './dragged-type.ts'
 import { type Drawing, flowEdges, flowNodes } from './flow-elements.ts'
 import { boundsOf, type Graph, NODE_SIZE } from './graph.ts'

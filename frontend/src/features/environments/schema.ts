@@ -3,7 +3,7 @@ import { type AddProblem, formSchema, type FormSchema } from '../../components/f
 import { numberIn } from '../../components/form/number-in.ts'
 import { setEnvironmentRequest } from '../../components/form/schemas.ts'
 import { environmentForm } from '../../strings/environments.ts'
-import { formStrings } from '../../strings/forms.ts'
+import { formStrings } from '../../strings/shared/forms.ts'
 import { type EnvironmentForm, linesOf, type ParameterRow, SECRET } from './form.ts'
 
 const words = environmentForm.problems

@@ -1,6 +1,6 @@
 import { Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import { operations } from '../../strings/common.ts'
+import { operations } from '../../strings/shared/common.ts'
 import { policies, policyForm as words } from '../../strings/policies.ts'
 import { CONDITIONS, DAYS, OPERATIONS, type PolicyForm } from './form.ts'
 import classes from './policies.module.css'

@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import type { PolicyPreview } from '../../api/types.ts'
 import { formatBytes } from '../../components/text/units.ts'
-import { common, operations } from '../../strings/common.ts'
+import { common, operations } from '../../strings/shared/common.ts'
 import { policies } from '../../strings/policies.ts'
 import { RelativeTime, useNow } from '../../time/relative-time.tsx'
 import classes from './policies.module.css'

@@ -2,7 +2,7 @@ import { Button, Modal } from '@mantine/core'
 import { useDisclosure } from '@mantine/hooks'
 import { lazy, Suspense } from 'react'
 import { Loading } from '../../components/status/states.tsx'
-import { common } from '../../strings/common.ts'
+import { common } from '../../strings/shared/common.ts'
 import { register as words } from '../../strings/table-actions.ts'
 
 const RegisterForm = lazy(async () => ({ default: (await import('./register-form.tsx')).RegisterForm }))

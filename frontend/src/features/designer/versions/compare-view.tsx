@@ -7,7 +7,7 @@ import { useSearchParams } from '../../../use-search-params.ts'
 import { diffQuery } from '../api.ts'
 import type { Mark } from '../../../components/graph/diff-drawing.ts'
 import { DiffView } from '../../../components/graph/diff-view.tsx'
-import { graphStrings } from '../../../strings/graph.ts'
+import { graphStrings } from '../../../strings/shared/graph.ts'
 import { type DiffLine, diffLines } from './diff-lines.ts'
 import classes from '../designer.module.css'
 

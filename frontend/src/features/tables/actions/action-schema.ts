@@ -9,7 +9,7 @@ import {
   rewriteManifestsRequest,
   rollbackRequest,
 } from '../../../components/form/schemas.ts'
-import { formStrings } from '../../../strings/forms.ts'
+import { formStrings } from '../../../strings/shared/forms.ts'
 import type { Zone } from '../../../time/zone.ts'
 import { type ActionKind, ACTIONS } from './action-specs.ts'
 import { type FormValues, isAsked, readField } from './form-values.ts'

@@ -2,7 +2,7 @@ import { Button, Menu } from '@mantine/core'
 import { hasRole } from '../../../../../src/domain/roles.ts'
 import { useMe } from '../../../api/session.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
-import { operations } from '../../../strings/common.ts'
+import { operations } from '../../../strings/shared/common.ts'
 import { table as words } from '../../../strings/tables.ts'
 import { ACTION_KINDS, type ActionKind, ACTIONS } from './action-specs.ts'
 

@@ -1,7 +1,7 @@
 import { Button, Menu } from '@mantine/core'
 import { formatCount } from '../../../components/text/units.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
-import { operations } from '../../../strings/common.ts'
+import { operations } from '../../../strings/shared/common.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
 import { BULK_KINDS, type BulkKind } from './bulk-run.ts'
 import { MAX_SELECTED, type Selection } from './selection.ts'

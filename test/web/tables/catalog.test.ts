@@ -1,0 +1,35 @@
+import { describe, expect, it } from 'vitest'
+import { chromiumPath } from '../support/browser.ts'
+import { useJourney } from '../support/journey.ts'
+
+describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () => {
+  const journey = useJourney()
+
+  it('stays in use when another cannot be opened, and the form keeps its values', async () => {
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/settings/catalog`)
+    const before = await journey.house.call('GET', '/api/config')
+    await page.getByLabel(/^URI/).fill('sqlite:////proc/no/such/folder/catalog.db')
+    await page.getByRole('button', { name: 'Review change' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByText('Running operations finish on the catalog where they started.').waitFor()
+    await dialog.getByText('sqlite:////proc/no/such/folder/catalog.db').waitFor()
+    await dialog.getByRole('button', { name: 'Switch catalog' }).click()
+    const refusal = page.getByRole('alert')
+    await refusal.getByText('Failed to open the catalog. The current catalog stays in use.').waitFor()
+    expect((await refusal.innerText()).split('\n').length).toBeGreaterThan(1)
+    expect(await page.getByLabel(/^URI/).inputValue()).toBe('sqlite:////proc/no/such/folder/catalog.db')
+    expect(await journey.house.call('GET', '/api/config')).toEqual(before)
+    await page.getByRole('button', { name: 'Reset' }).click()
+    expect(await page.getByLabel(/^URI/).inputValue()).toBe(before.uri)
+    await page.goto(`${journey.house.url}/tables`)
+    await page.getByRole('link', { name: 'events' }).waitFor()
+  })
+
+  it('is read-only for users who may not change it', async () => {
+    const page = await journey.signIn(await journey.house.addUser('bo', 'Auditor'))
+    await page.goto(`${journey.house.url}/settings/catalog`)
+    await page.getByText('Only a lead data engineer can change this.').waitFor()
+    expect(await page.getByRole('button', { name: 'Review change' }).count()).toBe(0)
+  })
+})
