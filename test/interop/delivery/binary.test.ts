@@ -16,11 +16,11 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { until } from '../support/waiting.ts'
-import { pyicebergAvailable, REPOSITORY } from './harness/environment.ts'
-import { runPython } from './harness/python.ts'
-import type { Rows } from './harness/rows.ts'
-import { Service } from './harness/service.ts'
+import { until } from '../../support/waiting.ts'
+import { pyicebergAvailable, REPOSITORY } from '../harness/environment.ts'
+import { runPython } from '../harness/python.ts'
+import type { Rows } from '../harness/rows.ts'
+import { Service } from '../harness/service.ts'
 
 const NOBODY = 65_534
 const NATIVE = join(REPOSITORY, 'node_modules/@duckdb/node-bindings-linux-x64')

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { WebSocket } from 'ws'
-import { freePort } from '../support/network/free-port.ts'
-import { until } from '../support/waiting.ts'
-import { OutputTail } from './harness/child-output.ts'
-import { REPOSITORY } from './harness/environment.ts'
+import { freePort } from '../../support/network/free-port.ts'
+import { until } from '../../support/waiting.ts'
+import { OutputTail } from '../harness/child-output.ts'
+import { REPOSITORY } from '../harness/environment.ts'
 
 const BIN = join(REPOSITORY, 'node_modules')
 const RUNTIMES = {

@@ -1,8 +1,8 @@
 import type { Browser, BrowserContext } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Jupyter, startJupyter, Wire } from '../support/jupyter/server.ts'
-import { openBrowser } from './harness/browser.ts'
-import { chromiumAvailable, JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
+import { type Jupyter, startJupyter, Wire } from '../../support/jupyter/server.ts'
+import { openBrowser } from '../harness/browser.ts'
+import { chromiumAvailable, JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from '../harness/notebook-house.ts'
 
 const SUITE = 'JupyterLab in a browser'
 const available = [jupyterAvailable(SUITE), chromiumAvailable(SUITE)].every(Boolean)

@@ -3,10 +3,10 @@ import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { NAMESPACE } from '../support/kubernetes-api/fake-kubernetes.ts'
-import { startTestCluster, type TestCluster } from '../support/kubernetes-api/test-cluster.ts'
-import { type ServedService, startServedService } from '../support/served.ts'
-import { PYTHON, pyicebergAvailable } from './harness/environment.ts'
+import { NAMESPACE } from '../../support/kubernetes-api/fake-kubernetes.ts'
+import { startTestCluster, type TestCluster } from '../../support/kubernetes-api/test-cluster.ts'
+import { type ServedService, startServedService } from '../../support/served.ts'
+import { PYTHON, pyicebergAvailable } from '../harness/environment.ts'
 
 const available = pyicebergAvailable('the first notebook')
 

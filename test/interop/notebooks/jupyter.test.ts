@@ -1,10 +1,10 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Jupyter, startJupyter, Wire } from '../support/jupyter/server.ts'
-import { KernelClient } from '../support/jupyter/kernel-client.ts'
-import { ask, HANDSHAKE } from '../notebook-proxy/harness/raw-client.ts'
-import { JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
-import { until } from '../support/waiting.ts'
+import { type Jupyter, startJupyter, Wire } from '../../support/jupyter/server.ts'
+import { KernelClient } from '../../support/jupyter/kernel-client.ts'
+import { ask, HANDSHAKE } from '../../notebook-proxy/harness/raw-client.ts'
+import { JUPYTER, jupyterAvailable, NotebookHouse, RUNTIMES } from '../harness/notebook-house.ts'
+import { until } from '../../support/waiting.ts'
 
 const available = jupyterAvailable('a Jupyter server behind the proxy')
 const USER = 'ana@x.example'

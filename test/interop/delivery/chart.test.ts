@@ -3,10 +3,10 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAllYaml } from '@kubernetes/client-node'
 import { describe, expect, it } from 'vitest'
-import { parseConfig } from '../../src/config/config.ts'
-import type { ApiObject } from '../support/kubernetes-api/api-objects.ts'
-import { refuseInvalid } from '../support/kubernetes-api/validation.ts'
-import { REPOSITORY } from './harness/environment.ts'
+import { parseConfig } from '../../../src/config/config.ts'
+import type { ApiObject } from '../../support/kubernetes-api/api-objects.ts'
+import { refuseInvalid } from '../../support/kubernetes-api/validation.ts'
+import { REPOSITORY } from '../harness/environment.ts'
 
 const HELM = process.env['LOCKHOUSE_HELM']
 if (!HELM) {

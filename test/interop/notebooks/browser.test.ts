@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { FakeNotebook } from '../notebook-proxy/harness/fake-notebook.ts'
-import { freePort } from '../support/network/free-port.ts'
-import { openBrowser } from './harness/browser.ts'
-import { chromiumAvailable, NotebookHouse, RUNTIMES } from './harness/notebook-house.ts'
-import { type PageServer, startPageServer } from './harness/page-server.ts'
+import { FakeNotebook } from '../../notebook-proxy/harness/fake-notebook.ts'
+import { freePort } from '../../support/network/free-port.ts'
+import { openBrowser } from '../harness/browser.ts'
+import { chromiumAvailable, NotebookHouse, RUNTIMES } from '../harness/notebook-house.ts'
+import { type PageServer, startPageServer } from '../harness/page-server.ts'
 
 const available = chromiumAvailable('notebooks and a browser')
 
