@@ -88,6 +88,8 @@ function checkName(name: string): void {
   if (name.length > MAX_LENGTH) throw invalid(shown, 'is too long')
   if (/[./\\]/.test(name)) throw invalid(shown, 'contains a dot or a path separator')
   if (/\p{Cc}/u.test(name)) throw invalid(shown, 'contains a control character')
+  // UTF-8 has no such text: databases and paths would keep another name.
+  if (!name.isWellFormed()) throw invalid(shown, 'contains half of a surrogate pair')
   if (name.trim() !== name) throw invalid(shown, 'starts or ends with a space')
 }
 

@@ -521,7 +521,7 @@ function rivals({ create, served }: BehaviourOptions): void {
 }
 
 function hostileNames({ create }: BehaviourOptions): void {
-  it.each(['..', '.', '', '../x', 'a/b', 'a\\b', 'a\0b', 'a.b', ' a', 'a\n', 'x'.repeat(256)])(
+  it.each(['..', '.', '', '../x', 'a/b', 'a\\b', 'a\0b', 'a.b', ' a', 'a\n', '\ud83d', 'a\udc00b', 'x'.repeat(256)])(
     'refuses the name %j everywhere',
     async (bad) => {
       const store = create()

@@ -25,6 +25,8 @@ describe('table identifiers', () => {
     'a.b\0',
     'a.b\u0085',
     'a. b',
+    'a.\ud83d',
+    '\udc00.b',
     `a.${'x'.repeat(256)}`,
   ])('refuses %j', (text) => {
     expect(() => parseIdentifier(text)).toThrow(expect.objectContaining({ code: 'INVALID_ARGUMENT' }))

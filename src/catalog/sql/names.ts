@@ -104,6 +104,8 @@ function checkProperties(properties: NamespaceProperties): void {
     if (name === '' || name.length > MAX_KEY_LENGTH) throw invalid(`property ${shown} must have 1 to 255 characters`)
     if (value.length > MAX_VALUE_LENGTH) throw invalid(`the value of ${shown} may have at most 1,000 characters`)
     if (name.includes('\0') || value.includes('\0')) throw invalid(`property ${shown} contains a null character`)
+    if (!name.isWellFormed() || !value.isWellFormed())
+      throw invalid(`property ${shown} contains half of a surrogate pair`)
     if (name === EXISTS) throw invalid(`property ${shown} is reserved`)
   }
 }

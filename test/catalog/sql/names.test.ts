@@ -75,6 +75,8 @@ for (const { kind, newStore, skip } of KINDS) {
       { ['k'.repeat(256)]: 'x' },
       { k: 'v'.repeat(1001) },
       { 'a\0b': 'x' },
+      { '\ud83d': 'x' },
+      { k: 'a\udc00' },
     ])('%# refuse properties that the tables cannot hold', async (properties) => {
       const [{ names }] = await openTwo()
       expect(await codeOf(names.create(['a'], properties))).toBe('INVALID_ARGUMENT')

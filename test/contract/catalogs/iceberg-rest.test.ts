@@ -160,6 +160,20 @@ describe('namespaces', () => {
     expect((await call('HEAD', `namespaces/${namespace}`)).status).toBe(204)
   })
 
+  it('have properties of any name that databases keep', async () => {
+    const path = `namespaces/${namespace}/properties`
+    const updates = '{"__proto__":"a","constructor":"b","toString":"c","10":"d","é":"e"}'
+    expect((await call('POST', path, { text: `{"updates":${updates}}` })).status).toBe(200)
+    const { body } = await call('GET', `namespaces/${namespace}`)
+    expect(Object.entries(body.properties).toSorted()).toEqual(Object.entries(JSON.parse(updates)).toSorted())
+    for (const text of ['\ud83d', 'a\udc00b', 'a\0b']) {
+      for (const refused of [{ [text]: 'value' }, { name: text }]) {
+        expect(errorOf(await post(path, { updates: refused }))).toEqual([400, 'BadRequestException'])
+      }
+    }
+    expect((await call('GET', `namespaces/${namespace}`)).body).toEqual(body)
+  })
+
   it('are listed level by level and page by page', async () => {
     for (const name of ['c', 'a', 'b']) await post('namespaces', { namespace: [namespace, name] })
     const list = (query: string) => call('GET', `namespaces?parent=${namespace}${query}`)
@@ -185,9 +199,19 @@ describe('namespaces', () => {
     expect((await call('DELETE', `namespaces/${namespace}`)).status).toBe(404)
   })
 
-  it.each([[[]], [['a.b']], [['a/b']], [['..']], [['']], ['text'], [[1]], [['x'.repeat(300)]]])(
-    '%j is refused as a name',
-    async (name) => expect((await post('namespaces', { namespace: name })).status).toBe(400),
+  it.each([
+    [[]],
+    [['a.b']],
+    [['a/b']],
+    [['..']],
+    [['']],
+    [['\ud83d']],
+    [['a\udc00']],
+    ['text'],
+    [[1]],
+    [['x'.repeat(300)]],
+  ])('%j is refused as a name', async (name) =>
+    expect((await post('namespaces', { namespace: name })).status).toBe(400),
   )
 
   it('are created once', async () => {
@@ -215,6 +239,25 @@ describe('tables', () => {
     expect(existsSync(location.replace(/^file:\/\//, ''))).toBe(true)
     const back = await post(`namespaces/${namespace}/register`, { name: 'back', 'metadata-location': location })
     expect(back.body.metadata['table-uuid']).toBe(metadata['table-uuid'])
+  })
+
+  it('have properties of any name', async () => {
+    const text =
+      '{"__proto__":"a","constructor":"b","toString":"c","10":"d","é":"e","x\\u0000y":"\\u0000","\\ud83d":"f"}'
+    const updates = `{"requirements":[],"updates":[{"action":"set-properties","updates":${text}}]}`
+    await create('t')
+    expect((await call('POST', `${tables()}/t`, { text: updates })).status).toBe(200)
+    const properties = Object.entries(JSON.parse(text)).toSorted()
+    const read = await call('GET', `${tables()}/t`)
+    expect(Object.entries(read.body.metadata.properties).toSorted()).toEqual(properties)
+    const shown = await service.get(`/api/table/${namespace}.t`)
+    expect(Object.entries(shown.body.properties).toSorted()).toEqual(properties)
+    const removal = { action: 'remove-properties', removals: ['__proto__', 'constructor'] }
+    expect((await post(`${tables()}/t`, { requirements: [], updates: [removal] })).status).toBe(200)
+    const left = await call('GET', `${tables()}/t`)
+    expect(Object.entries(left.body.metadata.properties).toSorted()).toEqual(
+      properties.filter(([name]) => !removal.removals.includes(name)),
+    )
   })
 
   it('are answered with 304 as long as the client knows their state', async () => {

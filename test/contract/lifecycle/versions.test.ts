@@ -6,6 +6,9 @@ import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { runs } from '../../support/effort.ts'
 
+/** Content that is refused: odd-names.test.ts shows that it is. NUL, half of a surrogate pair, and a name, at any level. */
+const REFUSED_CONTENT = /\\u0000|\\ud[89a-f]|"__proto__":/
+
 for (const kind of stateKinds) {
   describe.skipIf(kind.skip)(`pipeline versions on ${kind.name}`, () => {
     let service: TestService
@@ -153,8 +156,7 @@ for (const kind of stateKinds) {
     it('any content is returned unchanged, also after export and import', { timeout: 120_000 }, async () => {
       const property = fc.asyncProperty(graphs, async (graph) => {
         const text = JSON.stringify(graph)
-        // What no database keeps is refused; the bodies that are refused have tests of their own.
-        fc.pre(!text.includes(String.raw`\u0000`) && text.isWellFormed())
+        fc.pre(!REFUSED_CONTENT.test(text))
         const { definitionId, version } = await users.create('any', graph)
         const { body } = await users.auditor.call('GET', version)
         expect({ nodes: body.nodes, edges: body.edges }).toEqual(stored(graph))
