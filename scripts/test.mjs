@@ -2,11 +2,12 @@
 // LOCKHOUSE_TEST_LONG=1 tests tagged `long` are skipped; without a PostgreSQL server on this machine, the tests that need it. Other projects: `node scripts/test.mjs --project interop …`.
 // Only one runtime: `npm test -- --runtime node`; on Deno: `npm run test:deno`.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
-import { startPostgres } from './test-postgres.mjs'
+import { startPostgres } from './testing/postgres.mjs'
+import { filesToRepeat, readRun, summarize, withRepeated } from './testing/report.mjs'
 
 ensureInstalled()
 const { runtime: only, args } = readArguments(process.argv.slice(2))
@@ -17,8 +18,6 @@ const reports = mkdtempSync(join(tmpdir(), 'lockhouse-test-'))
 // Tests that need Python, Java, a browser or minutes run on Bun only; the suite and the tests of a real cluster run on both.
 const runtimes = only === 'deno' ? ['deno'] : chosen && !args.includes('cluster') ? ['bun'] : ['bun', 'node']
 const total = { passed: 0, failed: 0, skipped: 0, leftOut: 0 }
-/** Enough for the counterexample of a random test: a retry shows its error nowhere else. */
-const REASON_LINES = 12
 /** Before the arguments of vitest, for each runtime. */
 const FLAGS = {
   bun: ['--bun', vitest],
@@ -32,15 +31,25 @@ const isLong = process.env.LOCKHOUSE_TEST_LONG === '1'
 const needsPostgres = !chosen || args.includes('interop') || args.includes('faults')
 const postgres = needsPostgres ? startPostgres() : { env: {}, stop() {}, note: undefined, isThere: false }
 // CI must not skip tests because of a missing server.
-if (process.env.CI && needsPostgres && !postgres.isThere) total.failed += 1
+if (process.env.CI && needsPostgres && !postgres.isThere) {
+  fail(`every runtime: ${postgres.note}`)
+}
 
 for (const name of runtimes.filter((one) => only === undefined || one === only)) run(name)
 postgres.stop()
 rmSync(reports, { recursive: true, force: true })
-for (const trouble of troubles) console.log(`\n${trouble}`)
+// Failures last, where they are easy to find.
+for (const trouble of troubles.toSorted((a, b) => Number(a.startsWith('failed')) - Number(b.startsWith('failed')))) {
+  console.log(`\n${trouble}`)
+}
 console.log(`\n${[...summary, ...notes()].join('\n')}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(total.failed > 0 || total.passed + total.skipped === 0 ? 1 : 0)
+
+function fail(why) {
+  total.failed += 1
+  troubles.push(`failed on ${why}`)
+}
 
 function readArguments(all) {
   const at = all.indexOf('--runtime')
@@ -51,49 +60,39 @@ function readArguments(all) {
 function run(name) {
   const runtime = runtimePath(name)
   if (!runtime) {
-    summary.push(`${name}: not run: it needs Node 22 or newer, but this is ${process.version}`)
+    const why = `${name}: not run: it needs Node 22 or newer, but this is ${process.version}`
+    summary.push(why)
+    if (process.env.CI) fail(why)
     return
   }
   console.log(`\n# ${name}`)
-  const report = join(reports, `${name}.json`)
-  const flags = FLAGS[name]
   const started = Date.now()
-  const { status } = spawnSync(
-    runtime,
-    [...flags, 'run', ...selection, '--reporter=default', '--reporter=json', `--outputFile.json=${report}`],
-    { cwd: root, stdio: 'inherit', env: { ...process.env, ...postgres.env } },
-  )
-  const counts = readCounts(report, name)
-  if (status !== 0 && counts.failed === 0) counts.failed = 1
+  let done = vitestRun(name, runtime, selection)
+  // Where nobody can look at once: as the setting `retry` in vitest.config.ts, for what that does not repeat.
+  const again = process.env.CI ? filesToRepeat(done) : []
+  if (again.length > 0) {
+    console.log(`\n# ${name}, once more: ${again.join(' ')}`)
+    done = withRepeated(done, vitestRun(name, runtime, [...optionsOf(selection), ...again]))
+  }
+  const { counts, troubles: found } = summarize(done, name)
+  troubles.push(...found)
   for (const key of Object.keys(total)) total[key] += counts[key]
   const seconds = Math.round((Date.now() - started) / 1000)
   const time = `${Math.floor(seconds / 60)} min ${seconds % 60} s`
   summary.push(`${name}: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped, in ${time}`)
 }
 
-function readCounts(path, runtime) {
-  try {
-    const report = JSON.parse(readFileSync(path, 'utf8'))
-    let leftOut = 0
-    for (const file of report.testResults) {
-      if (file.status === 'failed' && file.message) troubles.push(`failed on ${runtime}: ${file.name}: ${file.message}`)
-      for (const test of file.assertionResults) {
-        if (test.status === 'skipped' && test.tags.includes('long')) leftOut += 1
-        if (test.status === 'pending' || test.failureMessages.length === 0) continue
-        const how = test.status === 'passed' ? 'passed only after a retry' : 'failed'
-        const reason = (test.failureMessages[0] ?? '').split('\n').slice(0, REASON_LINES).join('\n  ')
-        troubles.push(`${how} on ${runtime}: ${test.fullName}\n  ${reason}`)
-      }
-    }
-    return {
-      passed: report.numPassedTests,
-      failed: report.numFailedTests,
-      skipped: report.numPendingTests + report.numTodoTests,
-      leftOut,
-    }
-  } catch {
-    return { passed: 0, failed: 1, skipped: 0, leftOut: 0 }
-  }
+function vitestRun(name, runtime, args) {
+  const report = join(mkdtempSync(join(reports, name)), 'report.jsonl')
+  const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'testing', 'reporter.mjs')}`]
+  const env = { ...process.env, ...postgres.env, LOCKHOUSE_TEST_REPORT: report }
+  const end = spawnSync(runtime, [...FLAGS[name], 'run', ...args, ...reporters], { cwd: root, stdio: 'inherit', env })
+  return readRun(report, end)
+}
+
+/** Arguments without the files that they choose. */
+function optionsOf(args) {
+  return args.filter((arg, at) => arg.startsWith('-') || ['--project', '-t'].includes(args[at - 1]))
 }
 
 /** Which tests were skipped, and how to run them. */

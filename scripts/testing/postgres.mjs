@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { root } from './ensure-installed.mjs'
+import { root } from '../ensure-installed.mjs'
 
 /**
  * The PostgreSQL of the tests: the one that LOCKHOUSE_TEST_POSTGRES names, or else a private one on a loopback port, if
