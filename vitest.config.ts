@@ -4,13 +4,15 @@ import { defineConfig } from 'vitest/config'
 const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
 // Where nobody can look at once a test may be tried again; the runner names those that needed it.
 const retry = process.env['CI'] ? 1 : 0
+// There two suites and a build share two cores.
+const timeout = process.env['CI'] ? 180_000 : 60_000
 const shared = {
   pool,
   retry,
-  testTimeout: 60_000,
-  hookTimeout: 60_000,
-  // A test that asserts nothing cannot fail: it is refused.
-  expect: { requireAssertions: true },
+  testTimeout: timeout,
+  hookTimeout: timeout,
+  // A test that asserts nothing cannot fail: it is refused. `expect.poll` waits a second unless told otherwise.
+  expect: { requireAssertions: true, poll: { timeout: 45_000 } },
 }
 
 /**

@@ -157,7 +157,7 @@ describe.each(stateKinds)('a change proposed by the agent, state on $name', ({ s
     expect({ status, state: body.state }).toEqual({ status: 202, state: 'running' })
     expect(headers.get('location')).toBe(`/api/agent/actions/${id}`)
     const state = async () => (await lab.ana.call('GET', `/api/agent/actions/${id}`)).body.state
-    await expect.poll(state, { timeout: 20_000 }).toBe('done')
+    await expect.poll(state, { timeout: 60_000 }).toBe('done')
     const { body: health } = await lab.service.get('/api/table/demo.events/health')
     expect(health.data_file_count).toBe(1)
   })

@@ -202,7 +202,7 @@ describe('the builtin assistant without a key or a network', () => {
       const { body } = await service.get(`/api/pipeline/${id}/status`)
       return body.pipeline.last_progress?.num_input_rows
     }
-    await expect.poll(rows, { timeout: 30_000 }).toBe(200_000)
+    await expect.poll(rows, { timeout: 60_000 }).toBe(200_000)
     const all = await ask('How are the pipelines?')
     expect(all.response).toContain(`There is 1 pipeline: 1 running`)
     expect(all.response).toContain(`\`${id}\` from \`demo.orders\` into \`demo.orders_copy\` is running`)

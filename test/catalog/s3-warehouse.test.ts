@@ -7,7 +7,7 @@ import { LONG, runs } from '../support/effort.ts'
 const PASSING: readonly S3Fault[] = ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body']
 const ROUNDS = Number(process.env['S3_ROUNDS'] ?? runs(8, 2))
 
-describe('a warehouse in an object store', { timeout: 120_000 }, () => {
+describe('a warehouse in an object store', { timeout: 300_000 }, () => {
   let store: FakeS3
   let lab: StreamLab
   let settings: { extra_props: Record<string, string> } & Record<string, unknown>

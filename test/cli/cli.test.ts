@@ -24,7 +24,7 @@ interface Ran {
   readonly err: string
 }
 
-describe('the command lockhouse', { timeout: 60_000 }, () => {
+describe('the command lockhouse', { timeout: 180_000 }, () => {
   let service: TestService
   let served: ServedService
   let folder: string

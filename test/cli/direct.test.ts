@@ -14,7 +14,7 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
 const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 
-describe('commands on a catalog without a service', { timeout: 120_000 }, () => {
+describe('commands on a catalog without a service', { timeout: 300_000 }, () => {
   let service: TestService
   let folder: string
   let scratch: string

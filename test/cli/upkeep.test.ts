@@ -28,14 +28,14 @@ const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
 const MAIN = join(REPOSITORY, 'src/cli/main.ts')
 
-describe('backup, restore and doctor', { timeout: 120_000 }, () => {
+describe('backup, restore and doctor', { timeout: 300_000 }, () => {
   let folder: string
   let service: ServiceProcess
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'lockhouse-upkeep-'))
     service = await startServiceProcess({ LOCKHOUSE_DEMO: '1' })
     await until(async () => (await body(service, 'GET', '/api/health')).demo === null, undefined, 100_000)
-  }, 120_000)
+  }, 300_000)
   afterAll(async () => {
     await service.close()
     await rm(folder, { recursive: true, force: true })

@@ -46,7 +46,7 @@ function everything() {
   return { older_than: new Date().toISOString(), retain_last: 1 }
 }
 
-describe('malformed files', { timeout: 120_000 }, () => {
+describe('malformed files', { timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'bad-input-'))
   let house: Lakehouse
   let service: Service
@@ -58,7 +58,7 @@ describe('malformed files', { timeout: 120_000 }, () => {
     reader = await IndependentReader.open()
     service = await Service.start({ home: `${folder}/home` })
     await service.configure(house.settings)
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()

@@ -45,7 +45,7 @@ async function expectProblem(service: Service, code: string, ...checks: readonly
   expect((await service.get('/api/health/ready')).status).toBe(200)
 }
 
-describe.skipIf(!MOUNTABLE)('a warehouse that cannot be written', { timeout: 120_000 }, () => {
+describe.skipIf(!MOUNTABLE)('a warehouse that cannot be written', { timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'full-disk-'))
   const warehouse = `${folder}/warehouse`
   const table = `${warehouse}/faults/orders`
@@ -68,7 +68,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that cannot be written', { timeout: 120
     await house.close()
     service = await Service.start({ home: `${folder}/home` })
     await service.configure(house.settings)
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()
@@ -146,7 +146,7 @@ describe.skipIf(!MOUNTABLE)('a warehouse that cannot be written', { timeout: 120
   })
 })
 
-describe.skipIf(!MOUNTABLE)('a state database that cannot be written', { timeout: 120_000 }, () => {
+describe.skipIf(!MOUNTABLE)('a state database that cannot be written', { timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'full-home-'))
   const home = `${folder}/home`
   let service: Service
@@ -171,7 +171,7 @@ describe.skipIf(!MOUNTABLE)('a state database that cannot be written', { timeout
     mkdirSync(home)
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=16m', 'tmpfs', home])
     service = await start()
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()

@@ -40,7 +40,7 @@ const WORK = {
 type Kind = keyof typeof WORK
 const KINDS = Object.keys(WORK) as Kind[]
 
-describe('kill -9 at a random moment', { timeout: 120_000 }, () => {
+describe('kill -9 at a random moment', { timeout: 300_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'kill-'))
   const live = `${folder}/live`
   const tableFolder = `${live}/warehouse/faults/orders`

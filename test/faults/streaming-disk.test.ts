@@ -79,7 +79,7 @@ describe.skipIf(!canMount())('a pipeline on disks that become full', { timeout: 
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
     ;({ id: pipelineId } = answer.body['pipeline'] as { id: string })
     await untilCopied()
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()

@@ -34,7 +34,7 @@ type Work = (typeof WORK)[number]
 const SOURCE: TableIdentifier = { namespace: ['faults'], name: 'source' }
 const SINK: TableIdentifier = { namespace: ['faults'], name: 'sink' }
 
-describe('a pipeline whose process is killed during writes', { timeout: 120_000 + ROUNDS * 20_000 }, () => {
+describe('a pipeline whose process is killed during writes', { timeout: 300_000 + ROUNDS * 20_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'streaming-kill-'))
   const home = `${folder}/home`
   const checkpoint = `${folder}/lake/warehouse/checkpoint`

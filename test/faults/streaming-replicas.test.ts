@@ -290,7 +290,7 @@ describe.skipIf(postgresServer === undefined)(
 )
 
 describe('two services with one home directory', () => {
-  it('the second one is refused, and the first one is unaffected', { timeout: 120_000 }, async () => {
+  it('the second one is refused, and the first one is unaffected', { timeout: 300_000 }, async () => {
     const home = mkdtempSync(join(tmpdir(), 'one-home-'))
     const first = await Service.start({ home })
     try {

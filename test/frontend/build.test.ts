@@ -19,7 +19,7 @@ describe('the built page', () => {
     await build({ configFile, logLevel: 'error', build: { outDir: folder } })
     vi.unstubAllEnvs()
     html = await readFile(join(folder, 'index.html'), 'utf8')
-  }, 120_000)
+  }, 300_000)
   afterAll(() => rm(folder, { recursive: true, force: true }))
 
   test('has no inline script or style, so that the content security policy allows all of it', () => {

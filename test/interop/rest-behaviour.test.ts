@@ -11,7 +11,7 @@ import { RestServer } from './harness/rest-server.ts'
 
 const available = restServerAvailable("catalogs behind Iceberg's REST server")
 
-describe.skipIf(!available)("Iceberg's REST server", { timeout: 120_000 }, () => {
+describe.skipIf(!available)("Iceberg's REST server", { timeout: 300_000 }, () => {
   const root = available ? mkdtempSync(join(tmpdir(), 'rest-apache-')) : ''
   let server: RestServer
   let stores = 0

@@ -29,7 +29,7 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
       restUri: uri(),
       restCredential: `admin:${service.token}`,
     })
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await spark?.stop()

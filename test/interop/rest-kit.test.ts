@@ -34,7 +34,7 @@ describe.skipIf(!available)("Iceberg's compatibility kit", { timeout: 900_000 },
       extra_props: { 'allowed-locations': '/tmp' }, // the kit places some tables there
     })
     expect(answer.status, JSON.stringify(answer.body)).toBe(200)
-  }, 60_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()

@@ -117,13 +117,13 @@ describe.skipIf(!available)('tables that Spark writes', { timeout: 600_000 }, ()
     for (const name of ['hadoop', 'sql', 'scratch']) mkdirSync(`${folder}/${name}`)
     spark = await SparkSession.start({ scratch: `${folder}/scratch`, warehouse: `${folder}/hadoop`, sqlCatalog })
     service = await Service.start({ home: `${folder}/home` })
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()
     await spark?.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, 60_000)
+  }, 300_000)
 
   const hadoop: CatalogSettings = { catalog_type: 'hadoop', warehouse: `${folder}/hadoop`, catalog_name: 'house' }
   const sql: CatalogSettings = {

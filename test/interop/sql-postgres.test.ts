@@ -39,7 +39,7 @@ describe.skipIf(!available).each(['V1', 'V0'])(
       await python.change('p.theirs', 'create', { partitioned: true })
       service = await Service.start({ home: `${folder}/home` })
       await service.configure(settings)
-    }, 120_000)
+    }, 300_000)
 
     afterAll(async () => {
       python?.stop()

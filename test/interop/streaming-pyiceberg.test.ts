@@ -32,7 +32,7 @@ describe.skipIf(!available)('a pipeline from and to tables that PyIceberg change
     await python.change('p.first', 'create')
     service = await Service.start({ home: `${folder}/home` })
     await service.configure(settings)
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     python?.stop()

@@ -27,13 +27,13 @@ describe.skipIf(!available)('one checkpoint, two engines', { timeout: 600_000 },
     service = await Service.start({ home: `${folder}/home` })
     await service.configure({ catalog_type: 'hadoop', warehouse, catalog_name: 'house' })
     await spark.sql('CREATE NAMESPACE IF NOT EXISTS house.s')
-  }, 120_000)
+  }, 300_000)
 
   afterAll(async () => {
     await service?.stop()
     await spark?.stop()
     rmSync(folder, { recursive: true, force: true })
-  }, 60_000)
+  }, 300_000)
 
   async function makeTables(name: string): Promise<void> {
     const columns = '(id BIGINT, name STRING, part INT) USING iceberg'

@@ -6,7 +6,7 @@ import { FakeNotebook } from './harness/fake-notebook.ts'
 import { LONG } from '../support/effort.ts'
 import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor } from './harness/proxied-service.ts'
 import { ask, rawConnection, sendRaw } from './harness/raw-client.ts'
-import { later, sleep, until } from '../support/waiting.ts'
+import { CI_SLOWNESS, later, sleep, until } from '../support/waiting.ts'
 
 describe('HTTP to a notebook', () => {
   let notebook: FakeNotebook
@@ -349,7 +349,7 @@ describe('HTTP to a notebook', () => {
     notebook.answer = async (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' })
       response.write('data: 1\n\n')
-      await sleep(3000)
+      await sleep(3000 * CI_SLOWNESS)
       response.end('data: 2\n\n')
     }
     const { body } = await fetch(`${house.origin}/notebook/ana/events`, {
@@ -358,7 +358,7 @@ describe('HTTP to a notebook', () => {
     const reader = body!.pipeThrough(new TextDecoderStream()).getReader()
     const before = performance.now()
     expect((await reader.read()).value).toBe('data: 1\n\n')
-    expect(performance.now() - before).toBeLessThan(2000)
+    expect(performance.now() - before).toBeLessThan(2000 * CI_SLOWNESS)
     expect((await reader.read()).value).toBe('data: 2\n\n')
     expect((await reader.read()).done).toBe(true)
   })

@@ -105,7 +105,7 @@ describe('runtime port', async () => {
     await aborted.promise
   })
 
-  it('keeps an idle event stream open', { ...LONG, timeout: 20_000 }, async () => {
+  it('keeps an idle event stream open', { ...LONG, timeout: 60_000 }, async () => {
     const [, url] = await serve({
       fetch: () => {
         const body = new ReadableStream<Uint8Array>({

@@ -5,7 +5,7 @@ import { WebSocket } from 'ws'
 import type { ServerSocket, Upgrade } from '../../src/middleware/server-socket.ts'
 import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import type { RunningServer, ServeOptions } from '../../src/server/http-server.ts'
-import { later, sleep, until } from '../support/waiting.ts'
+import { CI_SLOWNESS, later, sleep, until } from '../support/waiting.ts'
 
 const HANDSHAKE =
   'GET / HTTP/1.1\r\nHost: localhost\r\nConnection: keep-alive, Upgrade\r\nUpgrade: WebSocket\r\n' +
@@ -241,7 +241,7 @@ describe('WebSockets of the runtime port', async () => {
     const goodbyes = sockets.map(closed)
     const before = performance.now()
     await server.stop(true)
-    expect(performance.now() - before).toBeLessThan(1500)
+    expect(performance.now() - before).toBeLessThan(1500 * CI_SLOWNESS)
     expect(await Promise.all(goodbyes)).toEqual([
       [1001, 'the service is stopping'],
       [1001, 'the service is stopping'],
@@ -262,7 +262,7 @@ describe('WebSockets of the runtime port', async () => {
     socket.pause()
     const before = performance.now()
     await server.stop(true)
-    expect(performance.now() - before).toBeLessThan(5000)
+    expect(performance.now() - before).toBeLessThan(5000 * CI_SLOWNESS)
   })
 
   it('closes sockets at once on a hard stop', async () => {

@@ -24,7 +24,7 @@ interface Started {
   health(): Promise<{ status: string; demo: string | null; checks: { engine: string } } | undefined>
 }
 
-describe('a process of the service', { timeout: 90_000 }, () => {
+describe('a process of the service', { timeout: 180_000 }, () => {
   let folder: string
   let children: ChildProcess[]
   beforeEach(async () => {

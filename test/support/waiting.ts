@@ -1,5 +1,7 @@
 import { setTimeout as timer } from 'node:timers/promises'
 
+/** By how much longer things may take in CI, where several suites share the machine. */
+export const CI_SLOWNESS = process.env['CI'] ? 3 : 1
 /** How long `until` waits, in milliseconds: generous, for a busy machine. */
 const PATIENCE_MS = 45_000
 const LONGEST_PAUSE_MS = 20
@@ -9,19 +11,20 @@ export type Found<T> = Exclude<T, undefined | null | false>
 
 /**
  * Waits until the check returns something other than `undefined`, `null` or `false`, and returns that. It asks often at
- * first (1 ms), then every 20 ms. Throws when `ms` milliseconds have passed, with what was waited for.
+ * first (1 ms), then every 20 ms. Throws when `ms` milliseconds have passed, three times that in CI, with what was waited for.
  */
 export async function until<T>(
   check: () => T | Promise<T>,
   what: string | (() => string | Promise<string>) = check.toString(),
   ms = PATIENCE_MS,
 ): Promise<Found<T>> {
-  const deadline = performance.now() + ms
+  const limit = ms * CI_SLOWNESS
+  const deadline = performance.now() + limit
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
     const found = await check()
     if (isFound(found)) return found
     if (performance.now() > deadline) {
-      throw new Error(`not within ${ms} ms: ${typeof what === 'string' ? what : await what()}`)
+      throw new Error(`not within ${limit} ms: ${typeof what === 'string' ? what : await what()}`)
     }
     await sleep(pause)
   }

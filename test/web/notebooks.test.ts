@@ -59,7 +59,7 @@ describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
       await dialog.getByText('Running cells are interrupted. Variables in memory are lost.').waitFor()
       await dialog.getByRole('button', { name: 'Stop notebook' }).click()
       await page.getByText('Not started').waitFor()
-      await expect.poll(() => cluster.api.names('pods'), { timeout: 30_000 }).toEqual([])
+      await expect.poll(() => cluster.api.names('pods'), { timeout: 60_000 }).toEqual([])
     })
 
     it('that fail to start show the error of the cluster', async () => {

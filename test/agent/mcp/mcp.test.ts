@@ -39,7 +39,7 @@ beforeAll(async () => {
     await service.context.app.catalog.current().createTable({ namespace: ['demo'], name }, { schema })
   }
   samples = await sampleArguments()
-}, 60_000)
+}, 300_000)
 afterAll(() => served.stop(false))
 
 async function sampleArguments(): Promise<typeof samples> {

@@ -45,7 +45,7 @@ async function twoVersions(name: string, environment: 'development' | 'productio
   }
 }
 
-describe('a deployment proposed by a tool', { timeout: 60_000 }, () => {
+describe('a deployment proposed by a tool', { timeout: 180_000 }, () => {
   it('names what runs, what would run and the consequences, and starts only when it is confirmed', LONG, async () => {
     const { one, two, pipelineId, runId } = await twoVersions('proposed')
     const ed = await tokenOf('ed', 'DataEngineer')
@@ -82,7 +82,7 @@ describe('a deployment proposed by a tool', { timeout: 60_000 }, () => {
     expect(back.data.summary).toContain(`Roll back ${one.definitionId} in development to version 1 (${one.versionId})`)
     expect(await lab.deploymentOf(one)).toMatchObject({ running_version_id: two.versionId, rollout: null })
     expect((await confirm(token, back.data.pending_action.id)).status).toBe(200)
-    await expect.poll(async () => (await lab.deploymentOf(one)).rollout, { timeout: 20_000 }).toBe(null)
+    await expect.poll(async () => (await lab.deploymentOf(one)).rollout, { timeout: 60_000 }).toBe(null)
     expect(await lab.deploymentOf(one)).toMatchObject({ running_version_id: one.versionId })
     const end = await use(token, 'undeploy_pipeline', argsOf(one))
     expect(end.data.summary).toContain('Afterwards nothing runs there')

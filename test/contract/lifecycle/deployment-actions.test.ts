@@ -55,7 +55,7 @@ beforeAll(async () => {
     await lab.users.bring(second, environment)
     await restore(environment)
   }
-}, 120_000)
+}, 300_000)
 afterAll(async () => {
   await lab.close()
   await provider.close()

@@ -153,7 +153,7 @@ for (const kind of stateKinds) {
       expect(tooLong.status).toBe(413)
     })
 
-    it('any content is returned unchanged, also after export and import', { timeout: 120_000 }, async () => {
+    it('any content is returned unchanged, also after export and import', { timeout: 300_000 }, async () => {
       const property = fc.asyncProperty(graphs, async (graph) => {
         const text = JSON.stringify(graph)
         fc.pre(!REFUSED_CONTENT.test(text))

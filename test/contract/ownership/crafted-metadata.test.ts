@@ -15,7 +15,7 @@ beforeEach(async () => {
   service = await startTestService({ events: { commits: 4, filesPerCommit: 3, rowsPerFile: 50 } })
   const { body } = await service.post('/api/auth/tokens', { user: 'ed', role: 'DataEngineer', name: 'test' })
   engineer = { token: body.token }
-}, 120_000)
+}, 300_000)
 afterEach(() => service.close())
 
 const catalog = () => service.context.app.catalog.current()

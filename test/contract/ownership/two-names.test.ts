@@ -14,7 +14,7 @@ beforeEach(async () => {
   service = await startTestService({ events: { commits: 6, filesPerCommit: 5, rowsPerFile: 100 } })
   const { body } = await service.post('/api/auth/tokens', { user: 'ed', role: 'DataEngineer', name: 'test' })
   engineer = { token: body.token }
-}, 120_000)
+}, 300_000)
 afterEach(() => service.close())
 
 const victim = () => service.context.app.catalog.current().loadTable(VICTIM)
@@ -95,11 +95,11 @@ describe('one table under two names', () => {
     expect((await service.post('/api/tables/register', encoded, engineer)).status).toBe(422)
     expect(await victimFiles()).toEqual(before)
     expect((await service.get('/api/tables')).body.tables).toHaveLength(1)
-  }, 60_000)
+  }, 300_000)
 
   it.each(['the same catalog', 'another catalog of the database'])(
     'written by another client into %s: expiry and orphan removal refuse, and every row stays',
-    { ...LONG, timeout: 60_000 },
+    { ...LONG, timeout: 180_000 },
     async (where) => {
       const { metadataLocation } = await victim()
       if (where === 'the same catalog')

@@ -15,7 +15,7 @@ beforeAll(async () => {
     ? fileURLToPath(body.metadata_location)
     : body.metadata_location
   plain = readFileSync(metadataFile, 'utf8')
-}, 120_000)
+}, 300_000)
 afterAll(() => service.close())
 
 const edit = (change: (json: Record<string, unknown>) => void): string => {

@@ -4,7 +4,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 let service: TestService
 beforeEach(async () => {
   service = await startTestService({ events: { commits: 6, filesPerCommit: 5, rowsPerFile: 100 } })
-}, 120_000)
+}, 300_000)
 afterEach(() => service.close())
 
 const details = (answer: { body: { details_json: string } }) => JSON.parse(answer.body.details_json)

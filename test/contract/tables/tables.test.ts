@@ -6,7 +6,7 @@ import { startTestService, type TestService } from '../../support/service.ts'
 let service: TestService
 beforeAll(async () => {
   service = await startTestService({ env: { LOCKHOUSE_DEMO: '1' } })
-}, 120_000)
+}, 300_000)
 afterAll(() => service.close())
 
 describe('reading tables', () => {

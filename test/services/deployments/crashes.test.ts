@@ -79,7 +79,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
     describe.each(shares(cases, 1))('a rollout whose process ends', (some, options) => {
       it.each(some)(
         '$moment transaction $at is carried out: every row once',
-        { ...options, timeout: 90_000 },
+        { ...options, timeout: 180_000 },
         async (given) => {
           Object.assign(fault, given)
           versions += 1
@@ -93,7 +93,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
 
       it.each(some)(
         '$moment transaction $at is undone: every row once',
-        { ...LONG, timeout: 90_000 },
+        { ...LONG, timeout: 180_000 },
         async (given) => {
           Object.assign(fault, given)
           const before = (await lab.deploymentOf(place)).running_version_id

@@ -125,7 +125,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
       const now = await lab.untilState(one, 'in_sync')
       expect(now.pipeline_id).not.toBe(before.pipeline_id)
       await expect
-        .poll(() => lab.idsIn('s.carry_out'), { timeout: 10_000 })
+        .poll(() => lab.idsIn('s.carry_out'), { timeout: 60_000 })
         .toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 100, 101, 102, 103, 104])
       expect((await lab.lab.service.get(`/api/pipeline/${before.pipeline_id}/status`)).status).toBe(404)
     })

@@ -25,7 +25,7 @@ async function promote(place: Place): Promise<void> {
   } else expect(status, JSON.stringify(body)).toBe(200)
 }
 
-describe('one version in four environments', { ...LONG, timeout: 120_000 }, () => {
+describe('one version in four environments', { ...LONG, timeout: 300_000 }, () => {
   it('runs four pipelines with four sets of tables, and stops where it is retired', async () => {
     for (const [at, environment] of RUN_ENVIRONMENTS.entries()) {
       await lab.tables(environment, 10 + at)
@@ -58,7 +58,7 @@ describe('one version in four environments', { ...LONG, timeout: 120_000 }, () =
   })
 })
 
-describe('an environment that deploys on arrival', { timeout: 60_000 }, () => {
+describe('an environment that deploys on arrival', { timeout: 180_000 }, () => {
   it('runs a version that is promoted there', async () => {
     await configure('qa', { parameters: {}, writes: ['*'], deploy: 'on_arrival' })
     await lab.tables('arrived')

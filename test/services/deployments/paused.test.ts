@@ -86,7 +86,7 @@ async function pauseInCommit(pipelineId: string): Promise<Paused> {
   }
 }
 
-describe('a process that paused in a commit', { ...LONG, timeout: 60_000 }, () => {
+describe('a process that paused in a commit', { ...LONG, timeout: 180_000 }, () => {
   it('of the old version commits nothing after its offsets were carried over to a new checkpoint', async () => {
     await lab.tables('late')
     await lab.tables('late_more', 0)

@@ -55,7 +55,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       expect(status, JSON.stringify(body)).toBe(200)
     }
 
-    describe('a plan of a deployment', { timeout: 60_000 }, () => {
+    describe('a plan of a deployment', { timeout: 180_000 }, () => {
       it('changes nothing, and is carried out as it was shown', async () => {
         const one = await deployed('planned')
         const two = await nextVersion(one, 'planned')
@@ -142,7 +142,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('a rollback', { ...LONG, timeout: 60_000 }, () => {
+    describe('a rollback', { ...LONG, timeout: 180_000 }, () => {
       it('runs the version again that ran before, as its plan says: every row once', async () => {
         const one = await deployed('undo')
         const two = await nextVersion(one, 'undo')
@@ -178,7 +178,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await lab.change('rollback', one)
         await lab.untilCopied('again', await endWriting())
         const runs = async () => (await lab.deploymentOf(one)).rollout === null && (await lab.deploymentOf(one))
-        await expect.poll(runs, { timeout: 10_000 }).toMatchObject({ running_version_id: two.versionId })
+        await expect.poll(runs, { timeout: 60_000 }).toMatchObject({ running_version_id: two.versionId })
       })
 
       it('while a version is watched ends that: the one before runs again', async () => {
@@ -187,7 +187,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await nextVersion(one, 'watched')
         await lab.deploy(one)
         const isWatched = async () => (await lab.deploymentOf(one)).rollout?.phase
-        await expect.poll(isWatched, { timeout: 10_000, interval: 10 }).toBe('watching')
+        await expect.poll(isWatched, { timeout: 60_000, interval: 10 }).toBe('watching')
         const dry = await lab.change('rollback', one, 'development', { dry_run: true })
         expect(dry.status).toBe(409)
         const { status, body } = await lab.change('rollback', one)
@@ -204,7 +204,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await nextVersion(one, 'named')
         await lab.deploy(one)
         const rollout = async () => (await lab.deploymentOf(one)).rollout
-        await expect.poll(async () => (await rollout())?.phase, { timeout: 10_000, interval: 10 }).toBe('watching')
+        await expect.poll(async () => (await rollout())?.phase, { timeout: 60_000, interval: 10 }).toBe('watching')
         const { id } = await rollout()
         expect((await lab.change('rollback', one, 'development', { rollout_id: 'dep-another' })).status).toBe(409)
         expect((await lab.change('rollback', one, 'development', { rollout_id: id })).status).toBe(200)
@@ -222,7 +222,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('an undeployment', { ...LONG, timeout: 60_000 }, () => {
+    describe('an undeployment', { ...LONG, timeout: 180_000 }, () => {
       it('keeps the checkpoint: a later deployment continues there', async () => {
         const one = await deployed('paused')
         const { pipeline_id: pipelineId } = await lab.deploymentOf(one)
@@ -259,7 +259,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
       })
     })
 
-    describe('a fresh checkpoint', { ...LONG, timeout: 60_000 }, () => {
+    describe('a fresh checkpoint', { ...LONG, timeout: 180_000 }, () => {
       it('reads all rows again, as its plan says', async () => {
         const one = await deployed('fresh')
         const before = await lab.deploymentOf(one)
@@ -274,9 +274,9 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         const now = await lab.untilState(one, 'in_sync')
         expect(now.pipeline_id).not.toBe(before.pipeline_id)
         const twice = Array.from({ length: 20 }, (_, at) => Math.floor(at / 2))
-        await expect.poll(() => lab.idsIn('s.fresh_out'), { timeout: 10_000 }).toEqual(twice)
+        await expect.poll(() => lab.idsIn('s.fresh_out'), { timeout: 60_000 }).toEqual(twice)
         await lab.append('fresh', 10, 12)
-        await expect.poll(() => lab.idsIn('s.fresh_out'), { timeout: 10_000 }).toEqual([...twice, 10, 11])
+        await expect.poll(() => lab.idsIn('s.fresh_out'), { timeout: 60_000 }).toEqual([...twice, 10, 11])
         expect((await lab.lab.service.get(`/api/pipeline/${before.pipeline_id}/status`)).status).toBe(404)
       })
 

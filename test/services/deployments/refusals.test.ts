@@ -105,7 +105,7 @@ const REFUSALS: readonly Refusal[] = [
   },
 ]
 
-describe('a deployment that cannot run', { ...LONG, timeout: 60_000 }, () => {
+describe('a deployment that cannot run', { ...LONG, timeout: 180_000 }, () => {
   let place: Place
   let rows = 10
   beforeAll(async () => {
@@ -136,7 +136,7 @@ describe('a deployment that cannot run', { ...LONG, timeout: 60_000 }, () => {
   })
 })
 
-describe('a deployment after a source was rolled back', { ...LONG, timeout: 60_000 }, () => {
+describe('a deployment after a source was rolled back', { ...LONG, timeout: 180_000 }, () => {
   it('is refused with other sources and with the same, because its unread history is lost', async () => {
     await configure({ parameters: {}, writes: ['*'], defaults: { trigger_interval: '1 hour' } })
     for (const name of ['lost', 'more']) await lab.tables(name)
@@ -168,7 +168,7 @@ describe('a deployment after a source was rolled back', { ...LONG, timeout: 60_0
   })
 })
 
-describe('a retired version', { ...LONG, timeout: 60_000 }, () => {
+describe('a retired version', { ...LONG, timeout: 180_000 }, () => {
   it('is not rolled back to, and the version that runs keeps running', async () => {
     await lab.tables('aged')
     const one = await lab.define('aged')

@@ -46,7 +46,7 @@ async function ended(place: Place) {
 describe('a rollout that another process had', LONG, () => {
   it.each(['starting', 'withdrawing', 'validating', 'stopping', 'watching', 'restoring'])(
     'while %s is taken over: every row once',
-    { timeout: 60_000 },
+    { timeout: 180_000 },
     async (phase) => {
       const one = await deployed(`taken_${phase}`)
       const isUndone = phase === 'withdrawing' || phase === 'restoring'
@@ -72,7 +72,7 @@ describe('a rollout that another process had', LONG, () => {
   )
 })
 
-describe('another catalog that is configured during a rollout', { ...LONG, timeout: 60_000 }, () => {
+describe('another catalog that is configured during a rollout', { ...LONG, timeout: 180_000 }, () => {
   it('with other tables of the same names: they get no rows, and the deployment continues in the first catalog', async () => {
     const one = await deployed('switched')
     const two = await lab.users.addVersion(one.definitionId, graphOf(['s.switched_in'], 's.switched_out', 'id > -1'))

@@ -326,7 +326,7 @@ describe('a rehearsal', () => {
     expect(existsSync('/tmp/rehearsal.csv')).toBe(false)
   })
 
-  it('stops a query that never ends, while the service answers', { ...LONG, timeout: 60_000 }, async () => {
+  it('stops a query that never ends, while the service answers', { ...LONG, timeout: 180_000 }, async () => {
     const id = await requested(sql(ENDLESS), ALL)
     const running = rehearse(id)
     let isOver = false
@@ -348,7 +348,7 @@ describe('a rehearsal', () => {
     expect((await rehearse(await requested(ALL, ALL))).status).toBe(200)
   })
 
-  it.runIf(CAN_WATCH_WORKERS)('ends when the client goes away', { ...LONG, timeout: 60_000 }, async () => {
+  it.runIf(CAN_WATCH_WORKERS)('ends when the client goes away', { ...LONG, timeout: 180_000 }, async () => {
     const id = await requested(sql(ENDLESS), ALL)
     const { body } = await lab.service.post('/api/auth/tokens', { user: 'ed', role: 'DataEngineer', name: 'leaving' })
     const controller = new AbortController()

@@ -223,7 +223,7 @@ describe('the checkpoint of a pipeline', () => {
     }
   })
 
-  it('keeps the records of the last 100 batches', { ...LONG, timeout: 120_000 }, async () => {
+  it('keeps the records of the last 100 batches', { ...LONG, timeout: 300_000 }, async () => {
     await lab.createTable('s.many', [
       ['id', 'long'],
       ['name', 'string'],

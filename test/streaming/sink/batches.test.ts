@@ -121,7 +121,7 @@ describe('the batches of a pipeline', () => {
     expect(batches).toBeLessThanOrEqual((performance.now() - begin) / 1000 + 2)
   })
 
-  it('process a long backlog completely and in order', { ...LONG, timeout: 120_000 }, async () => {
+  it('process a long backlog completely and in order', { ...LONG, timeout: 300_000 }, async () => {
     await makeSource('long')
     const snapshots = 150
     for (let at = 0; at < snapshots; at += 1) await lab.append('s.long', numbered(at * 2, at * 2 + 2))

@@ -92,7 +92,7 @@ describe('a pipeline whose batches exceed their limits', () => {
     expect(await pipelineOf(id)).toMatchObject({ state: 'failed', desired_state: 'stopped' })
   }
 
-  it('continues when a batch succeeds before that, and resets the count', { ...LONG, timeout: 60_000 }, async () => {
+  it('continues when a batch succeeds before that, and resets the count', { ...LONG, timeout: 180_000 }, async () => {
     const outcomes = ['over', 'over', 'good', 'over', 'over', 'good', 'over', 'over', 'over']
     const bent = await openLab({
       overrides: {

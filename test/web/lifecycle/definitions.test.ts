@@ -4,7 +4,7 @@ import { chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
 import { LARGE_ORDERS } from '../support/scene.ts'
 
-const PATIENCE = { timeout: 30_000 }
+const PATIENCE = { timeout: 60_000 }
 
 /** A second version: another threshold, the sink renamed, one more node. */
 const CHANGED = {

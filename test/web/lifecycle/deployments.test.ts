@@ -20,7 +20,7 @@ function graph(condition: string) {
 }
 
 /** An engineer and a lead bring one definition to production; the tests are the steps of one scenario. */
-describe.skipIf(chromiumPath === undefined)('deployments on the web page', { timeout: 120_000 }, () => {
+describe.skipIf(chromiumPath === undefined)('deployments on the web page', { timeout: 300_000 }, () => {
   let house: House
   let browser: Browser
   let engineer: Page

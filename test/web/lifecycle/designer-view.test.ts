@@ -4,7 +4,7 @@ import { NODE_SIZE } from '../../../frontend/src/components/graph/graph.ts'
 import { chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
 
-const SOON = { timeout: 20_000 }
+const SOON = { timeout: 60_000 }
 
 /** A long chain of filters in one line: wider than any screen at full size. */
 function longGraph(count: number) {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
 
-const SOON = { timeout: 20_000 }
+const SOON = { timeout: 60_000 }
 
 describe.skipIf(chromiumPath === undefined)('orientation on the web page', () => {
   const journey = useJourney()

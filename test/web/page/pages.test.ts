@@ -51,7 +51,7 @@ describe.skipIf(chromiumPath === undefined)('every page', () => {
     for (const [name, path, text] of PAGES) {
       await page.goto(house.url + path(scene))
       const complete = page.getByText(text).filter({ visible: true }).first()
-      const missing = await complete.waitFor({ timeout: 15_000 }).then(
+      const missing = await complete.waitFor({ timeout: 60_000 }).then(
         () => undefined,
         () => `there is no “${text}”`,
       )

@@ -10,7 +10,7 @@ async function chooseInMenu(page: Page, name: RegExp): Promise<void> {
 
 /** A time of today, or of an earlier day. */
 const ABSOLUTE = /^(\d{4}-\d\d-\d\d \d\d:\d\d|\d\d:\d\d:\d\d)$/
-const SOON = { timeout: 20_000 }
+const SOON = { timeout: 60_000 }
 
 describe.skipIf(chromiumPath === undefined)('times on the web page', () => {
   const journey = useJourney()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { CI_SLOWNESS } from '../../support/waiting.ts'
 
 /** The Chromium that runs the tests; undefined: none, and the tests are skipped. */
 export const chromiumPath: string | undefined =
@@ -56,7 +57,7 @@ export async function visit(browser: Browser, { theme = 'light', size }: VisitOp
     acceptDownloads: true,
   })
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(30_000 * CI_SLOWNESS)
   const complaints: string[] = []
   page.on('console', (message) => {
     const isNoted = message.type() === 'error' || message.type() === 'warning'

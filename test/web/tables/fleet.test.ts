@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { accessibilityBreaches, chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
 
-const SOON = { timeout: 30_000 }
+const SOON = { timeout: 60_000 }
 
 /** A figure of the overview by its name. */
 const figure = (page: Page, name: string) => page.locator('dl > div').filter({ hasText: name }).locator('dd')

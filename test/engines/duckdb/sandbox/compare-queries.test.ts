@@ -186,7 +186,7 @@ describe('comparing two queries over the same rows', () => {
     expect(small.candidate).toMatchObject({ isSampleCut: true, rowsOnlyHere: 6 })
   })
 
-  it('stops at its limits, and when cancelled, and leaves nothing behind', { ...LONG, timeout: 60_000 }, async () => {
+  it('stops at its limits, and when cancelled, and leaves nothing behind', { ...LONG, timeout: 180_000 }, async () => {
     const endless = 'WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t) SELECT max(n) AS n FROM t'
     const limits = { seconds: 1, memoryBytes: 128 * MIB, diskBytes: 256 * MIB }
     await expect(compare(endless, ALL, { limits })).rejects.toMatchObject({
@@ -210,7 +210,7 @@ describe('comparing two queries over the same rows', () => {
     expect(readdirSync(lake.scratch, { recursive: true }).filter((name) => String(name).includes('query-'))).toEqual([])
   })
 
-  it('spills what does not fit into memory', { ...LONG, timeout: 60_000 }, async () => {
+  it('spills what does not fit into memory', { ...LONG, timeout: 180_000 }, async () => {
     const many = (more: string) =>
       `SELECT a.range * 1000 + b.range AS n, hash(a.range + b.range) AS h FROM range(2000) a, range(1000) b ${more}`
     const found = await compare(many(''), many('WHERE a.range < 1999'), {

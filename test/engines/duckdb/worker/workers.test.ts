@@ -121,7 +121,7 @@ describe.runIf(CAN_WATCH_WORKERS)('a process of a query', LONG, () => {
     ).toEqual([])
   })
 
-  it('is ended when its query is cancelled or takes too long, and is not reused', { timeout: 60_000 }, async () => {
+  it('is ended when its query is cancelled or takes too long, and is not reused', { timeout: 180_000 }, async () => {
     for (const end of ['cancelled', 'too long'] as const) {
       const controller = new AbortController()
       const running = engine.queryRows(task(ENDLESS, end === 'too long' ? 2 : 60), { signal: controller.signal })
@@ -133,7 +133,7 @@ describe.runIf(CAN_WATCH_WORKERS)('a process of a query', LONG, () => {
     }
   })
 
-  it('ends with its parent, even in the middle of a query', { timeout: 60_000 }, async () => {
+  it('ends with its parent, even in the middle of a query', { timeout: 180_000 }, async () => {
     const script = fileURLToPath(new URL('parent-in-process.ts', import.meta.url))
     const parent = spawn(process.execPath, [script, lake.path('killed')], { stdio: ['ignore', 'pipe', 'inherit'] })
     await once(parent.stdout, 'data')
@@ -184,7 +184,7 @@ describe('a process that misbehaves', LONG, () => {
     }
   })
 
-  it('cannot make its parent move a foreign file into a table', { timeout: 60_000 }, async () => {
+  it('cannot make its parent move a foreign file into a table', { timeout: 180_000 }, async () => {
     const schema = schemaOf([field(1, 'id', 'long')])
     const foreign = lake.path('foreign')
     mkdirSync(foreign, { recursive: true })
