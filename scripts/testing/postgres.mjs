@@ -23,8 +23,8 @@ export function startPostgres() {
   }
   const env = readEnvironment(stdout)
   const stop = () => void spawnSync('bash', ['-c', env.LOCKHOUSE_TEST_POSTGRES_STOP], { stdio: 'ignore' })
-  // An interrupt from the keyboard also stops the test run; the server is stopped afterwards.
-  process.on('SIGINT', () => undefined)
+  // What ends this process usually ends the test run too, as a key or a time limit does; the server is stopped afterwards.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)
   return {
     env,
     stop,

@@ -3,6 +3,9 @@ import { readFileSync } from 'node:fs'
 /** Enough for the counterexample of a random test: a retry shows its error nowhere else. */
 const REASON_LINES = 12
 const LINE_LENGTH = 1000
+/** Signals of someone who wants the run to end, and the exit codes that stand for them. */
+const ENDED = ['SIGINT', 'SIGTERM', 'SIGHUP']
+const ENDED_CODES = [129, 130, 143]
 /** Lines of the test runner and of the runtime itself, which do not say what failed. */
 const NOISE =
   /^\s+at (?:native|(?:new )?Promise \((?:native|<anonymous>)\)|process\w+ \(native\)|.*\/node_modules\/vite(?:st)?\/)/
@@ -17,15 +20,17 @@ export function readRun(path, end) {
   const last = lines.find((line) => line.end)
   const all = lines.find((line) => line.all)?.all ?? []
   const outside = last?.troubles ?? [{ how: 'failed', name: crash(lines, files, end), reason: 'see its output' }]
-  return { files, outside, unfinished: last ? [] : all.filter((file) => !files.has(file)), isGood: end.status === 0 }
+  const isInterrupted = ENDED.includes(end.signal) || ENDED_CODES.includes(end.status)
+  const unfinished = last ? [] : all.filter((file) => !files.has(file))
+  return { files, outside, unfinished, isGood: end.status === 0, isInterrupted }
 }
 
 /**
  * Files to run once more: the test runner repeats tests that fail, but not hooks, errors outside of tests, and files of a
  * process that crashed. None when that cannot help.
  */
-export function filesToRepeat({ files, outside, unfinished }) {
-  if ([...files.values()].some(({ failedTests }) => failedTests > 0)) return []
+export function filesToRepeat({ files, outside, unfinished, isInterrupted }) {
+  if (isInterrupted || [...files.values()].some(({ failedTests }) => failedTests > 0)) return []
   const given = [...files.values()].filter(({ isRetried }) => !isRetried).map(({ ended }) => ended)
   const named = outside.flatMap(({ file }) => (file ? [file] : []))
   const again = [...new Set([...given, ...unfinished])]

@@ -18,7 +18,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 }
 const FEWEST_PASSED = 90
 
-describe.skipIf(!available)("Iceberg's compatibility kit", { timeout: 900_000 }, () => {
+describe.skipIf(!available)("Iceberg's compatibility kit", { timeout: 1_800_000 }, () => {
   const folder = available ? mkdtempSync(join(tmpdir(), 'lockhouse-kit-')) : ''
   let service: Service
 

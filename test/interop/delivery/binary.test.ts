@@ -46,7 +46,7 @@ function rootProblem(): string | undefined {
 const isBuilt = process.platform === 'linux' && process.arch === 'x64'
 if (!isBuilt) process.stderr.write('\nSKIPPED: the executable is built on linux-x64 only\n')
 
-describe.skipIf(!isBuilt)('the executable', { timeout: 300_000 }, () => {
+describe.skipIf(!isBuilt)('the executable', { timeout: 900_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'lockhouse-binary-'))
   const binary = join(folder, 'root', 'lockhouse')
   const elsewhere = join(folder, 'elsewhere')
@@ -56,7 +56,7 @@ describe.skipIf(!isBuilt)('the executable', { timeout: 300_000 }, () => {
     for (const path of [dirname(binary), elsewhere, home]) mkdirSync(path)
     execFileSync('node', ['scripts/release.mjs', 'linux-x64'], { cwd: REPOSITORY, stdio: 'inherit' })
     copyFileSync(join(RELEASE, fileName), binary)
-  }, 300_000)
+  })
   afterEach(async () => {
     for (const service of services) await service.kill()
     services = []
