@@ -1,12 +1,13 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import type { Upgrade } from '../../middleware/server-socket.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
-import { type Validated, validators } from './validators.ts'
+import { type Check, type Validated, validators } from './validators.ts'
 
 /** Input of a handler whose route needs no role: parsed and validated, independent of the framework. */
 export interface PublicInput<Params, Query, Body> {
@@ -70,11 +71,15 @@ export interface Route {
   readonly responses: Responses
   /** Statuses of its own refusals, beyond those that follow from its shape and role (`openapi/refusals.ts`). */
   readonly refuses?: readonly number[]
-  readonly handlers: readonly MiddlewareHandler<AppEnv>[]
+  /** Run in turn before the answer; they throw refusals. */
+  readonly checks: readonly Check[]
+  readonly answer: (c: Context<AppEnv>) => Response | Promise<Response>
+  /** For a route without input and role: its answer to a request without a query, which needs nothing of Hono. */
+  readonly direct?: (exchange: Exchange) => Response | Promise<Response>
 }
 
 /** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
-interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'handlers'> {
+interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer' | 'direct'> {
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
@@ -83,7 +88,7 @@ interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route
 
 /** Creates a route from a handler that returns one of the route's responses ({@link Answer}). */
 interface Unhandled<Input, R extends Responses> {
-  handle(handler: (input: Input) => Promise<Answer<R>>): Route
+  handle(handler: (input: Input) => Answer<R> | Promise<Answer<R>>): Route
 }
 
 /**
@@ -94,17 +99,15 @@ export function route<R extends Responses, Params = undefined, Query = undefined
   spec: RouteSpec<Params, Query, Body, R> & { readonly minRole: Role },
 ): Unhandled<RouteInput<Params, Query, Body>, R> {
   const { minRole } = spec
-  const checkRole: MiddlewareHandler<AppEnv> = (c, next) => {
-    requireRole(c.get('caller'), minRole)
-    return next()
-  }
+  const checkRole: Check = (c) => void requireRole(c.env.caller, minRole)
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> => {
-        const caller = requireRole(c.get('caller'), minRole)
-        return respond(c, await handler(Object.assign(inputOf(c), { caller, checkCaller: c.get('checkCaller') })))
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
+        const { caller, checkCaller } = c.env
+        const input = { caller: requireRole(caller, minRole), checkCaller }
+        return respondWith(c.env, handler(Object.assign(inputOf(c.env, validOf(c)), input)))
       }
-      return { ...spec, handlers: [checkRole, ...validators(spec), answer] }
+      return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
   }
 }
@@ -115,32 +118,55 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
 ): Unhandled<PublicInput<Params, Query, Body>, R> {
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> =>
-        respond(c, await handler(inputOf(c)))
-      return { ...spec, minRole: 'none', handlers: [...validators(spec), answer] }
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
+        respondWith(c.env, handler(inputOf(c.env, validOf(c))))
+      const hasInput = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without schemas these types are undefined
+      const direct = (exchange: Exchange) => respondWith(exchange, handler(inputOf(exchange, NO_INPUT as never)))
+      return { ...spec, minRole: 'none', checks: validators(spec), answer, ...(hasInput ? {} : { direct }) }
     },
   }
+}
+
+/** Waits only for a handler that does. */
+function respondWith<A extends Parameters<typeof respond>[1]>(
+  exchange: Exchange,
+  answer: A | Promise<A>,
+): Response | Promise<Response> {
+  return answer instanceof Promise ? answer.then((settled) => respond(exchange, settled)) : respond(exchange, answer)
 }
 
 type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>
 
-function inputOf<Params, Query, Body>(c: ValidContext<Params, Query, Body>): PublicInput<Params, Query, Body> {
-  return {
-    params: c.req.valid('param'),
-    query: c.req.valid('query'),
-    body: c.req.valid('json'),
-    requestId: c.get('requestId'),
-    headers: c.req.raw.headers,
-    remoteAddress: c.get('clientAddress'),
-    secure: isSecure(c),
-    get signal() {
-      return c.req.raw.signal
-    },
-    upgrade: c.env?.upgrade,
-  }
+/** The parts of a request that have passed their schemas. */
+type ValidInput<Params, Query, Body> = Pick<PublicInput<Params, Query, Body>, 'params' | 'query' | 'body'>
+
+const NO_INPUT: ValidInput<undefined, undefined, undefined> = { params: undefined, query: undefined, body: undefined }
+
+function validOf<Params, Query, Body>({ req }: ValidContext<Params, Query, Body>): ValidInput<Params, Query, Body> {
+  return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json') }
 }
 
-/** Whether the client's connection is encrypted, here or at a proxy before the service. */
-function isSecure({ req }: Pick<Context, 'req'>): boolean {
-  return req.url.startsWith('https:') || req.header('x-forwarded-proto') === 'https'
+function inputOf<Params, Query, Body>(
+  exchange: Exchange,
+  { params, query, body }: ValidInput<Params, Query, Body>,
+): PublicInput<Params, Query, Body> {
+  const { headers } = exchange.request
+  return {
+    params,
+    query,
+    body,
+    requestId: exchange.requestId,
+    headers,
+    get remoteAddress() {
+      return exchange.clientAddress
+    },
+    get secure() {
+      return exchange.request.url.startsWith('https:') || headers.get('x-forwarded-proto') === 'https'
+    },
+    get signal() {
+      return exchange.request.signal
+    },
+    upgrade: exchange.upgrade,
+  }
 }
