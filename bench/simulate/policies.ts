@@ -1,0 +1,104 @@
+import type { Kysely } from 'kysely'
+
+import { createPolicyScheduler } from '../../src/services/policies/scheduler.ts'
+import type { SchedulerDeps } from '../../src/services/policies/policy-deps.ts'
+import { previewPolicy } from '../../src/services/policies/preview-policy.ts'
+import { registerInstance } from '../../src/storage/instance-registry.ts'
+import type { StateTables } from '../../src/storage/schema.ts'
+import { openStateDatabase } from '../../src/storage/state-database.ts'
+import { createLeaseStore } from '../../src/storage/stores/lease-store.ts'
+import { createOperationStore } from '../../src/storage/stores/operations/operation-store.ts'
+import { createDecisionStore } from '../../src/storage/stores/policies/decision-store.ts'
+import { createPolicyStore, type PolicyRecord } from '../../src/storage/stores/policies/policy-store.ts'
+import { createHealthIndexStore } from '../../src/storage/stores/tables/health-index-store.ts'
+import { createTransactions } from '../../src/storage/transactions.ts'
+import { until } from '../../test/support/waiting.ts'
+import { withDatabase } from './databases.ts'
+import { type Figures, longestStall, timed } from './measure.ts'
+import { silentLog } from './quiet-log.ts'
+import { analyze, seedIndex, UNHEALTHY_PERCENT } from './seed.ts'
+import type { Place } from '../simulate.ts'
+
+const SETTINGS: PolicyRecord['settings'] = {
+  name: 'all tables',
+  tables: ['*'],
+  except: [],
+  priority: 100,
+  operations: [{ operation: 'compact' }, { operation: 'expire' }, { operation: 'rewrite_manifests' }],
+  when: { health_below: 75 },
+  cooldown: '6 hours',
+  mode: 'shadow',
+}
+
+/** Walks of the scheduler over all tables: the first stores a decision for each operation that is due, later ones none. */
+export async function simulatePolicies(place: Place): Promise<Figures> {
+  return withDatabase(place, async (made) => {
+    const db = await openStateDatabase(made.dialect)
+    const any = db as unknown as Kysely<never>
+    await seedIndex(db, place.size)
+    await analyze(any)
+    const before = await made.size(any)
+    const at = new Date(Date.now() - 1000).toISOString()
+    await createPolicyStore(db).insert({
+      id: 'pol',
+      settings: SETTINGS,
+      managedBy: undefined,
+      revision: 1,
+      createdBy: 'bench',
+      createdAt: at,
+      updatedAt: at,
+    })
+    const walks = await walk(db, 3)
+    const decisions = 2 * Math.floor((place.size * UNHEALTHY_PERCENT) / 100)
+    const growth = ((await made.size(any)) - before) / decisions
+    const preview = await timed(() =>
+      previewPolicy(
+        { policies: createPolicyStore(db), index: createHealthIndexStore(db), now: () => new Date() },
+        SETTINGS,
+      ),
+    )
+    await db.destroy()
+    return { ...walks, 'size per decision': growth, preview }
+  })
+}
+
+async function walk(db: Kysely<StateTables>, count: number): Promise<Figures> {
+  const { inTransaction } = createTransactions(db)
+  const instance = await registerInstance(db, inTransaction, new Date())
+  const leases = createLeaseStore(db)
+  const begun: number[] = []
+  let id = 0
+  const deps = {
+    policies: createPolicyStore(db),
+    decisions: createDecisionStore(db),
+    index: createHealthIndexStore(db),
+    operations: createOperationStore(db),
+    inTransaction,
+    instance: { ...instance, isShared: false }, // one process
+    leases: {
+      ...leases,
+      async take(...args: Parameters<typeof leases.take>) {
+        if (args[0] === 'policies') begun.push(performance.now())
+        return leases.take(...args)
+      },
+    },
+    newId: (prefix: string) => `${prefix}-${id++}`,
+    now: () => new Date(),
+    log: silentLog,
+    tickMs: 100,
+    // a policy in shadow mode runs nothing
+  } as unknown as SchedulerDeps
+  const scheduler = createPolicyScheduler(deps)
+  const stall = await longestStall(async () => {
+    scheduler.start()
+    await until(() => begun.length > count, `${count} walks`, 600_000)
+    await scheduler.close()
+  })
+  await instance.close()
+  const times = begun.slice(1).map((at, n) => at - (begun[n] ?? 0) - 100)
+  return {
+    'first walk': times[0] ?? Number.NaN,
+    'later walk': times[1] ?? Number.NaN,
+    'without an answer to others': stall,
+  }
+}
