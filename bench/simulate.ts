@@ -1,6 +1,7 @@
 // How the cost of the service grows with the number of tables: planner, health index, policies, event log and listing of
 // the catalog, with the real code over synthetic metadata. `npm run bench -- simulate` goes up to 10,000 tables and 100,000 files;
 // `BENCH_TABLES=1000000 npm run bench -- simulate` up to 1,000,000 tables and 2,000,000 files (1 PB in files of 512 MB).
+// Times are processor time of the process; BENCH_CLOCK=wall for others, on a quiet machine.
 // With LOCKHOUSE_TEST_POSTGRES (scripts/postgres-setup.sh) also on PostgreSQL. `… simulate policies index` runs some parts.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
@@ -9,7 +10,7 @@ import { withWorkFolder } from './support/work-folder.ts'
 import { simulateCatalog } from './simulate/catalog.ts'
 import { simulateEvents } from './simulate/events.ts'
 import { simulateIndex } from './simulate/health-index.ts'
-import { type Figures, peakBytes } from './simulate/measure.ts'
+import { CLOCK, type Figures, peakBytes } from './simulate/measure.ts'
 import { simulatePlanner, simulateScan } from './simulate/planner.ts'
 import { simulatePolicies } from './simulate/policies.ts'
 import { type DatabaseKind, hasPostgres } from './simulate/databases.ts'
@@ -82,7 +83,7 @@ await withWorkFolder('simulate', async (folder) => {
     const rows = places.map((place) => ({ place, figures: inChild(place) }))
     const columns = [...new Set(rows.flatMap(({ figures }) => Object.keys(figures)))]
     printTable(
-      title,
+      `${title}; times in ${CLOCK} time`,
       [unit, ...(usesDatabase ? ['state in'] : []), ...columns],
       rows.map(({ place, figures }) => [
         place.size.toLocaleString('en'),

@@ -19,13 +19,13 @@ import { until } from '../../test/support/waiting.ts'
 import { silentLog } from './quiet-log.ts'
 import { withDatabase } from './databases.ts'
 import { type Figures, longestStall, timed, typical } from './measure.ts'
-import { analyze, PER_NAMESPACE, seedIndex } from './seed.ts'
+import { analyze, PER_NAMESPACE, seedIndex, seedSamples } from './seed.ts'
 import type { Place } from '../simulate.ts'
 
 /** Tables that have moved since the last comparison, at most: at one commit an hour 1,000,000 tables move 2,800 times in 10 s. */
 const MOVED = 1000
 /** Tables of a first build, at most; the time is per table. */
-const BUILT = 10_000
+const BUILT = 2000
 
 /** The health index of many tables: its queries, the comparison with the catalog, and a first build. */
 export async function simulateIndex(place: Place): Promise<Figures> {
@@ -42,8 +42,11 @@ export async function simulateIndex(place: Place): Promise<Figures> {
     const queries = await timeQueries(db)
     const moved = Math.min(MOVED, place.size)
     const refresh = await compareOnce(db, place.size, moved)
+    const beforeSamples = await made.size(any)
+    await seedSamples(db)
+    const sample = ((await made.size(any)) - beforeSamples) / place.size
     await db.destroy()
-    return { 'size per table': size / place.size, ...build, ...queries, ...refresh, seeding }
+    return { 'size per table': size / place.size, 'size per sample': sample, ...build, ...queries, ...refresh, seeding }
   })
 }
 

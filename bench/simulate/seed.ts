@@ -6,7 +6,7 @@ import type { StateTables } from '../../src/storage/schema.ts'
 /** Tables of one namespace. */
 export const PER_NAMESPACE = 1000
 /** Of a hundred tables, those that need care. */
-export const UNHEALTHY_PERCENT = 5
+export const UNHEALTHY_PERCENT = 1
 
 /** What the index keeps of a table that should be compacted, as `healthRow` writes it. */
 const ACTIONS = JSON.stringify([
@@ -29,7 +29,7 @@ const name = sql`'ns' || (n / ${sql.lit(PER_NAMESPACE)}) || '.table_' || n`
 const percent = sql`((n * 37 + 11) % 100)`
 const location = sql`'s3://warehouse/ns' || (n / ${sql.lit(PER_NAMESPACE)}) || '/table_' || n || '/metadata/00042-6f2a7b1c-5d0e-4a1b-8f3c-000000000000.metadata.json'`
 
-/** Fills the health index with `count` tables of about 1 GB, 5 % of them unhealthy. */
+/** Fills the health index with `count` tables of about 1 GB, 1 % of them unhealthy. */
 export async function seedIndex(db: Kysely<StateTables>, count: number): Promise<void> {
   const measuredAt = new Date().toISOString()
   const isUnhealthy = sql`${percent} < ${sql.lit(UNHEALTHY_PERCENT)}`
@@ -41,6 +41,16 @@ export async function seedIndex(db: Kysely<StateTables>, count: number): Promise
       n % 5000, 1700000000000, null, null, 0, 0, 0,
       case when ${isUnhealthy} then ${sql.lit(ACTIONS)} else '[]' end
     from numbers`.execute(db)
+}
+
+/** A sample for each table in the index, as a minute with a commit leaves it. */
+export async function seedSamples(db: Kysely<StateTables>): Promise<void> {
+  await sql`insert into table_health_samples
+      (table_uuid, kind, slot, at, score, data_file_count, total_size_bytes, small_file_count, delete_file_count, snapshot_count)
+    select substr(table_uuid || '-5d0e-4a1b-8f3c-000000000000', 1, 36), 'commit', '2026-01-01T00:00', measured_at, score,
+      data_file_count, total_size_bytes, small_file_count, delete_file_count, snapshot_count from table_health`.execute(
+    db,
+  )
 }
 
 /** Fills a catalog named `lake` with `count` tables. */

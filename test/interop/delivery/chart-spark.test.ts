@@ -51,7 +51,7 @@ describe.skipIf(!hasHelm)('Spark in the chart', () => {
     const token = { secretKeyRef: { name: 'spark', key: 'spark-token' } }
     expect(given).toEqual([
       { name: 'SPARK_CONNECT_TOKEN', valueFrom: token },
-      { name: 'SPARK_REMOTE', value: `sc://${host}:15002/;token=$(SPARK_CONNECT_TOKEN)` },
+      { name: 'SPARK_REMOTE', value: `sc://${host}:15002/;token=$(SPARK_CONNECT_TOKEN);use_ssl=false` },
       { name: 'SPARK_CATALOG', value: 'ice' },
       { name: 'ENGINE_EMBEDDED_MAX_BYTES', value: '68719476736' },
     ])

@@ -96,7 +96,9 @@ describe.skipIf(!hasKubectl)('deploy/site, built by kubectl', () => {
     expect(new Set(names).size).toBe(names.length)
     expect(names.indexOf('SPARK_CONNECT_TOKEN')).toBeLessThan(names.indexOf('SPARK_REMOTE'))
     const given = new Map(env.map((variable) => [variable.name, variable]))
-    expect(given.get('SPARK_REMOTE')?.value).toBe(`sc://${host}.lockhouse.svc:15002/;token=$(SPARK_CONNECT_TOKEN)`)
+    expect(given.get('SPARK_REMOTE')?.value).toBe(
+      `sc://${host}.lockhouse.svc:15002/;token=$(SPARK_CONNECT_TOKEN);use_ssl=false`,
+    )
     const isOperator = components.includes('spark-operator')
     const pod = isOperator
       ? specOf(objects, 'SparkConnect', 'lockhouse-spark').server.template.spec
