@@ -10,7 +10,7 @@ import { withWorkFolder } from './support/work-folder.ts'
 import { simulateCatalog } from './simulate/catalog.ts'
 import { simulateEvents } from './simulate/events.ts'
 import { simulateIndex } from './simulate/health-index.ts'
-import { CLOCK, type Figures, peakBytes } from './simulate/measure.ts'
+import { CLOCK, type Figures, type RecordFigure, recorder } from './simulate/measure.ts'
 import { simulatePlanner, simulateScan } from './simulate/planner.ts'
 import { simulatePolicies } from './simulate/policies.ts'
 import { type DatabaseKind, hasPostgres } from './simulate/databases.ts'
@@ -28,7 +28,7 @@ interface Part {
   /** Of the largest number of tables, the sizes to simulate. */
   readonly sizes: (most: number) => readonly number[]
   readonly usesDatabase: boolean
-  readonly run: (place: Place) => Promise<Figures>
+  readonly run: (place: Place, record: RecordFigure) => Promise<void>
 }
 
 const MOST = Number(process.env['BENCH_TABLES'] ?? 10_000)
@@ -70,8 +70,7 @@ const PARTS: Readonly<Record<string, Part>> = {
 const [, , name = '', ...rest] = process.argv
 if (name === '--place') {
   const { part, ...place } = JSON.parse(rest[0] ?? '') as Place & { readonly part: string }
-  const figures = await PARTS[part]?.run(place)
-  process.stdout.write(JSON.stringify({ ...figures, 'peak memory': peakBytes() }))
+  await PARTS[part]?.run(place, recorder())
   process.exit(0)
 }
 
@@ -101,9 +100,11 @@ function inChild(place: Place & { readonly part: string }): Figures {
     [fileURLToPath(import.meta.url), '--place', JSON.stringify(place)],
     { encoding: 'utf8', timeout: LIMIT_MS, stdio: ['ignore', 'pipe', 'pipe'] },
   )
-  if (status === 0) return JSON.parse(stdout) as Figures
-  if (signal !== null) return { problem: `ended after ${LIMIT_MS / 1000} s` }
-  return { problem: stderr.trim().split('\n').slice(-3).join(' ').slice(0, 200) }
+  const figures = JSON.parse(stdout.trimEnd().split('\n').at(-1) || '{}') as Figures
+  if (status === 0) return figures
+  const problem =
+    signal === null ? stderr.trim().split('\n').slice(-3).join(' ').slice(0, 200) : `ended after ${LIMIT_MS / 1000} s`
+  return { ...figures, problem }
 }
 
 /** Times are in ms, what names memory or a size is in bytes. */

@@ -5,7 +5,7 @@ import { openStateDatabase } from '../../src/storage/state-database.ts'
 import { createEventStore } from '../../src/storage/stores/event-store.ts'
 import { createTransactions } from '../../src/storage/transactions.ts'
 import { withDatabase } from './databases.ts'
-import { type Figures, timed, typical } from './measure.ts'
+import { type RecordFigure, timed, typical } from './measure.ts'
 import { analyze } from './seed.ts'
 import type { Place } from '../simulate.ts'
 
@@ -15,7 +15,7 @@ const APPENDED = 1000
 const AT_ONCE = 64
 
 /** Appending to a log of many events, and reading it. */
-export async function simulateEvents(place: Place): Promise<Figures> {
+export async function simulateEvents(place: Place, record: RecordFigure): Promise<void> {
   return withDatabase(place, async (made) => {
     const db = await openStateDatabase(made.dialect)
     const store = createEventStore(db)
@@ -45,15 +45,12 @@ export async function simulateEvents(place: Place): Promise<Figures> {
         await Promise.all(Array.from({ length: AT_ONCE }, (_, i) => append(n + i)))
     })
     const last = await store.lastSeq()
-    const figures = {
-      'size per event': size / place.size,
-      'append, alone': one / APPENDED,
-      'append, 64 at once': grouped / (Math.ceil(APPENDED / AT_ONCE) * AT_ONCE),
-      'newest 200': await typical(() => store.after(last - 200, 200)),
-      '200 from the middle': await typical(() => store.after(Math.floor(last / 2), 200)),
-      '200 of a rare type, from the start': await typical(() => store.after(0, 200, 'policy.suspended'), 3),
-    }
+    record('size per event', size / place.size)
+    record('append, alone', one / APPENDED)
+    record('append, 64 at once', grouped / (Math.ceil(APPENDED / AT_ONCE) * AT_ONCE))
+    record('newest 200', await typical(() => store.after(last - 200, 200)))
+    record('200 from the middle', await typical(() => store.after(Math.floor(last / 2), 200)))
+    record('200 of a rare type, from the start', await typical(() => store.after(0, 200, 'policy.suspended'), 3))
     await db.destroy()
-    return figures
   })
 }

@@ -18,7 +18,7 @@ import { TableFixture } from '../../test/support/table-fixture.ts'
 import { until } from '../../test/support/waiting.ts'
 import { silentLog } from './quiet-log.ts'
 import { withDatabase } from './databases.ts'
-import { type Figures, longestStall, timed, typical } from './measure.ts'
+import { longestStall, type RecordFigure, timed, typical } from './measure.ts'
 import { analyze, PER_NAMESPACE, seedIndex, seedSamples } from './seed.ts'
 import type { Place } from '../simulate.ts'
 
@@ -28,59 +28,49 @@ const MOVED = 1000
 const BUILT = 2000
 
 /** The health index of many tables: its queries, the comparison with the catalog, and a first build. */
-export async function simulateIndex(place: Place): Promise<Figures> {
+export async function simulateIndex(place: Place, record: RecordFigure): Promise<void> {
   return withDatabase(place, async (made) => {
     const db = await openStateDatabase(made.dialect)
     const any = db as unknown as Kysely<never>
     const empty = await made.size(any)
-    const build = await buildFirst(db, Math.min(BUILT, place.size))
-    await sql`delete from table_health`.execute(db)
-    await sql`delete from table_health_samples`.execute(db)
     const seeding = await timed(() => seedIndex(db, place.size))
     await analyze(any)
     const size = (await made.size(any)) - empty
-    const queries = await timeQueries(db)
-    const moved = Math.min(MOVED, place.size)
-    const refresh = await compareOnce(db, place.size, moved)
-    const beforeSamples = await made.size(any)
+    record('size per table', size / place.size)
+    await timeQueries(db, record)
+    await compareOnce(db, place.size, record)
+    record('seeding', seeding)
+    const before = await made.size(any)
     await seedSamples(db)
-    const sample = ((await made.size(any)) - beforeSamples) / place.size
+    record('size per sample', ((await made.size(any)) - before) / place.size)
+    await sql`delete from table_health`.execute(db)
+    const built = Math.min(BUILT, place.size)
+    record('first build, per table', (await runIndexer(db, await syntheticCatalog(built, () => undefined))) / built)
     await db.destroy()
-    return { 'size per table': size / place.size, 'size per sample': sample, ...build, ...queries, ...refresh, seeding }
   })
 }
 
-async function timeQueries(db: Kysely<StateTables>): Promise<Figures> {
+async function timeQueries(db: Kysely<StateTables>, record: RecordFigure): Promise<void> {
   const store = createHealthIndexStore(db)
   const page = { sort: 'score', order: 'asc', limit: 101 } as const
-  return {
-    'worst 100': await typical(() => store.list(page)),
-    'largest 100': await typical(() => store.list({ ...page, sort: 'bytes', order: 'desc' })),
-    'search in names': await typical(() => store.list({ ...page, search: 'table_99' })),
-    'one namespace ': await typical(() => store.list({ ...page, namespace: 'ns0' })),
-    totals: await typical(() => store.totals()),
-  }
+  record('worst 100', await typical(() => store.list(page)))
+  record('largest 100', await typical(() => store.list({ ...page, sort: 'bytes', order: 'desc' })))
+  record('search in names', await typical(() => store.list({ ...page, search: 'table_99' })))
+  record('one namespace', await typical(() => store.list({ ...page, namespace: 'ns0' })))
+  record('totals', await typical(() => store.totals()))
 }
 
-/** One comparison, of which `moved` tables are measured; then one in which nothing has moved. */
-async function compareOnce(db: Kysely<StateTables>, size: number, moved: number): Promise<Figures> {
-  await db.updateTable('table_health').set({ measured_at: '2026-01-01T00:00:00.000Z' }).execute()
+/** One comparison, of which some tables are measured; then one in which nothing has moved. */
+async function compareOnce(db: Kysely<StateTables>, size: number, record: RecordFigure): Promise<void> {
+  const moved = Math.min(MOVED, size)
   const indexed = (n: number) =>
     `s3://warehouse/ns${Math.floor(n / PER_NAMESPACE)}/table_${n}/metadata/00042-6f2a7b1c-5d0e-4a1b-8f3c-000000000000.metadata.json`
   const lake = await syntheticCatalog(size, (n) => (n < moved ? undefined : indexed(n)))
-  let refresh = 0
   const stall = await longestStall(async () => {
-    refresh = await runIndexer(db, lake)
+    record(`comparison, ${moved.toLocaleString('en')} moved`, await runIndexer(db, lake))
   })
-  return {
-    [`comparison, ${moved.toLocaleString('en')} moved`]: refresh,
-    'comparison, none moved': await runIndexer(db, lake),
-    'without an answer to others': stall,
-  }
-}
-
-async function buildFirst(db: Kysely<StateTables>, count: number): Promise<Figures> {
-  return { 'first build, per table': (await runIndexer(db, await syntheticCatalog(count, () => undefined))) / count }
+  record('without an answer to others', stall)
+  record('comparison, none moved', await runIndexer(db, lake))
 }
 
 /** Runs the indexer until it has compared everything once; ms. */

@@ -4,8 +4,17 @@ import { median } from '../support/report.ts'
 /** Figures of one run by their names: times in ms, memory and sizes in bytes. */
 export type Figures = Readonly<Record<string, number | string>>
 
-/** Highest resident memory of this process, bytes. */
-export const peakBytes = (): number => processMemory(process.pid).peak
+/** Prints a figure with all those before it, as one line of JSON: a run that is ended too early has told what it knew. */
+export type RecordFigure = (name: string, value: number | string) => void
+
+/** Prints to standard output. */
+export function recorder(): RecordFigure {
+  const figures: { [name: string]: number | string } = {}
+  return (name, value) => {
+    figures[name] = value
+    process.stdout.write(`${JSON.stringify({ ...figures, 'peak memory': processMemory(process.pid).peak })}\n`)
+  }
+}
 
 /** Which time counts: `processor`, which other programs on the machine change little, or `wall`. */
 export const CLOCK = process.env['BENCH_CLOCK'] === 'wall' ? 'wall' : 'processor'

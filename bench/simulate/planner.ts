@@ -1,3 +1,4 @@
+import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import type { DataFile } from '../../src/iceberg/manifest/manifest.ts'
 import { planFiles, type FileScanTask } from '../../src/iceberg/scan/scan.ts'
 import { stageAppend } from '../../src/iceberg/update/stage/stage-append.ts'
@@ -5,7 +6,7 @@ import { parseCompactionOptions } from '../../src/maintenance/compaction/options
 import { planCompaction } from '../../src/maintenance/compaction/planner.ts'
 import { byPart, TableFixture } from '../../test/support/table-fixture.ts'
 import { processMemory } from '../support/process-memory.ts'
-import { type Figures, longestStall, timed } from './measure.ts'
+import { longestStall, type RecordFigure, timed } from './measure.ts'
 import type { Place } from '../simulate.ts'
 
 /** Partitions of a table: with 2,000,000 files some 2,000 in each. */
@@ -27,7 +28,7 @@ function fileOf(index: number): DataFile {
 }
 
 /** The planner alone, over scan tasks that are in memory already. */
-export async function simulatePlanner({ size }: Place): Promise<Figures> {
+export async function simulatePlanner({ size }: Place, record: RecordFigure): Promise<void> {
   const { table } = await TableFixture.create({ partitionSpec: byPart })
   const before = processMemory(process.pid).now
   const tasks: FileScanTask[] = Array.from({ length: size }, (_, index) => ({
@@ -42,27 +43,28 @@ export async function simulatePlanner({ size }: Place): Promise<Figures> {
   const plan = async () => {
     groups = planCompaction({ metadata: table.metadata, tasks, options }).groups.length
   }
-  const first = await timed(plan)
-  return {
-    'plan, first': first,
-    'plan, again': await timed(plan),
-    groups,
-    'memory of the scan tasks': held,
-  }
+  record('memory of the scan tasks', held)
+  record('plan, first', await timed(plan))
+  record('groups', groups)
+  record('plan, again', await timed(plan))
 }
 
 /** Files in one commit: a manifest of 8 MB holds some 40,000. */
 const PER_COMMIT = 100_000
 
 /** Manifests of a real table, written and read back. */
-export async function simulateScan({ size }: Place): Promise<Figures> {
-  const fixture = await TableFixture.create({ partitionSpec: byPart })
-  const write = await timed(async () => {
-    for (let at = 0; at < size; at += PER_COMMIT) {
-      const files = Array.from({ length: Math.min(PER_COMMIT, size - at) }, (_, index) => fileOf(at + index))
-      await fixture.commit((table) => stageAppend(table, { files, operationId: `c${at}` }))
-    }
-  })
+export async function simulateScan({ size, folder }: Place, record: RecordFigure): Promise<void> {
+  const location = `file://${folder}/table-${size}`
+  const fixture = await TableFixture.create({ partitionSpec: byPart, io: new LocalFileIO(), location })
+  record(
+    'writing the manifests',
+    await timed(async () => {
+      for (let at = 0; at < size; at += PER_COMMIT) {
+        const files = Array.from({ length: Math.min(PER_COMMIT, size - at) }, (_, index) => fileOf(at + index))
+        await fixture.commit((table) => stageAppend(table, { files, operationId: `c${at}` }))
+      }
+    }),
+  )
   let tasks: readonly FileScanTask[] = []
   let read = 0
   const stall = await longestStall(async () => {
@@ -72,6 +74,7 @@ export async function simulateScan({ size }: Place): Promise<Figures> {
   })
   const { metadata } = fixture.table
   const options = parseCompactionOptions({}, {})
-  const plan = await timed(async () => void planCompaction({ metadata, tasks, options }))
-  return { 'writing the manifests': write, 'reading them': read, 'without an answer to others': stall, plan }
+  record('reading them', read)
+  record('without an answer to others', stall)
+  record('plan', await timed(async () => void planCompaction({ metadata, tasks, options })))
 }

@@ -14,7 +14,7 @@ import { createHealthIndexStore } from '../../src/storage/stores/tables/health-i
 import { createTransactions } from '../../src/storage/transactions.ts'
 import { until } from '../../test/support/waiting.ts'
 import { withDatabase } from './databases.ts'
-import { clock, type Figures, longestStall, timed } from './measure.ts'
+import { clock, longestStall, type RecordFigure, timed } from './measure.ts'
 import { silentLog } from './quiet-log.ts'
 import { analyze, seedIndex, UNHEALTHY_PERCENT } from './seed.ts'
 import type { Place } from '../simulate.ts'
@@ -31,7 +31,7 @@ const SETTINGS: PolicyRecord['settings'] = {
 }
 
 /** Walks of the scheduler over all tables: the first stores a decision for each operation that is due, later ones none. */
-export async function simulatePolicies(place: Place): Promise<Figures> {
+export async function simulatePolicies(place: Place, record: RecordFigure): Promise<void> {
   return withDatabase(place, async (made) => {
     const db = await openStateDatabase(made.dialect)
     const any = db as unknown as Kysely<never>
@@ -48,21 +48,21 @@ export async function simulatePolicies(place: Place): Promise<Figures> {
       createdAt: at,
       updatedAt: at,
     })
-    const walks = await walk(db, 2)
+    await walk(db, 2, record)
     const decisions = (2 * place.size * UNHEALTHY_PERCENT) / 100
-    const growth = ((await made.size(any)) - before) / decisions
+    record('size per decision', ((await made.size(any)) - before) / decisions)
     const preview = await timed(() =>
       previewPolicy(
         { policies: createPolicyStore(db), index: createHealthIndexStore(db), now: () => new Date() },
         SETTINGS,
       ),
     )
+    record('preview', preview)
     await db.destroy()
-    return { ...walks, 'size per decision': growth, preview }
   })
 }
 
-async function walk(db: Kysely<StateTables>, count: number): Promise<Figures> {
+async function walk(db: Kysely<StateTables>, count: number, record: RecordFigure): Promise<void> {
   const { inTransaction } = createTransactions(db)
   const instance = await registerInstance(db, inTransaction, new Date())
   const index = createHealthIndexStore(db)
@@ -77,6 +77,7 @@ async function walk(db: Kysely<StateTables>, count: number): Promise<Figures> {
         const startedAt = clock()
         yield* index.walk()
         times.push(clock() - startedAt)
+        record(times.length === 1 ? 'first walk' : 'later walk', times.at(-1) ?? 0)
       },
     },
     operations: createOperationStore(db),
@@ -103,9 +104,5 @@ async function walk(db: Kysely<StateTables>, count: number): Promise<Figures> {
     await scheduler.close()
   })
   await instance.close()
-  return {
-    'first walk': times[0] ?? Number.NaN,
-    'later walk': times[1] ?? Number.NaN,
-    'without an answer to others': stall,
-  }
+  record('without an answer to others', stall)
 }
