@@ -11,16 +11,10 @@ import { simulateCatalog } from './simulate/catalog.ts'
 import { simulateEvents } from './simulate/events.ts'
 import { simulateIndex } from './simulate/health-index.ts'
 import { CLOCK, type Figures, type RecordFigure, recorder } from './simulate/measure.ts'
+import type { Place } from './simulate/place.ts'
 import { simulatePlanner, simulateScan } from './simulate/planner.ts'
 import { simulatePolicies } from './simulate/policies.ts'
 import { type DatabaseKind, hasPostgres } from './simulate/databases.ts'
-
-/** What is simulated at a size: in a process of its own, so that its memory is its own. */
-export interface Place {
-  readonly size: number
-  readonly database: DatabaseKind
-  readonly folder: string
-}
 
 interface Part {
   readonly title: string

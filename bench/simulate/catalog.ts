@@ -6,7 +6,7 @@ import { MemoryFileIO } from '../../src/iceberg/io/memory.ts'
 import { withDatabase } from './databases.ts'
 import { longestStall, type RecordFigure, typical } from './measure.ts'
 import { analyze, seedCatalog } from './seed.ts'
-import type { Place } from '../simulate.ts'
+import type { Place } from './place.ts'
 
 /** Listing a SQL catalog of many tables. */
 export async function simulateCatalog(place: Place, record: RecordFigure): Promise<void> {

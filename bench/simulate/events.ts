@@ -7,7 +7,7 @@ import { createTransactions } from '../../src/storage/transactions.ts'
 import { withDatabase } from './databases.ts'
 import { type RecordFigure, timed, typical } from './measure.ts'
 import { analyze } from './seed.ts'
-import type { Place } from '../simulate.ts'
+import type { Place } from './place.ts'
 
 /** Events that are appended one transaction each; the rest is copied in the database. */
 const APPENDED = 1000

@@ -20,7 +20,7 @@ import { silentLog } from './quiet-log.ts'
 import { withDatabase } from './databases.ts'
 import { longestStall, type RecordFigure, timed, typical } from './measure.ts'
 import { analyze, PER_NAMESPACE, seedIndex, seedSamples } from './seed.ts'
-import type { Place } from '../simulate.ts'
+import type { Place } from './place.ts'
 
 /** Tables that have moved since the last comparison, at most: at one commit an hour 1,000,000 tables move 2,800 times in 10 s. */
 const MOVED = 1000
@@ -94,7 +94,7 @@ async function runIndexer(db: Kysely<StateTables>, catalog: Catalog): Promise<nu
   })
   const ms = await timed(async () => {
     indexer.start()
-    await until(() => indexer.progress().checkedAt, 'the end of a comparison', 600_000)
+    await until(() => indexer.progress().checkedAt, 'the end of a comparison', 3_600_000)
   })
   feed.close()
   await indexer.close()

@@ -7,7 +7,7 @@ import { planCompaction } from '../../src/maintenance/compaction/planner.ts'
 import { byPart, TableFixture } from '../../test/support/table-fixture.ts'
 import { processMemory } from '../support/process-memory.ts'
 import { longestStall, type RecordFigure, timed } from './measure.ts'
-import type { Place } from '../simulate.ts'
+import type { Place } from './place.ts'
 
 /** Partitions of a table: with 2,000,000 files some 2,000 in each. */
 const PARTITIONS = 1000

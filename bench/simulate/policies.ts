@@ -16,8 +16,8 @@ import { until } from '../../test/support/waiting.ts'
 import { withDatabase } from './databases.ts'
 import { clock, longestStall, type RecordFigure, timed } from './measure.ts'
 import { silentLog } from './quiet-log.ts'
-import { analyze, seedIndex, UNHEALTHY_PERCENT } from './seed.ts'
-import type { Place } from '../simulate.ts'
+import { analyze, seedIndex } from './seed.ts'
+import type { Place } from './place.ts'
 
 const SETTINGS: PolicyRecord['settings'] = {
   name: 'all tables',
@@ -49,8 +49,12 @@ export async function simulatePolicies(place: Place, record: RecordFigure): Prom
       updatedAt: at,
     })
     await walk(db, 2, record)
-    const decisions = (2 * place.size * UNHEALTHY_PERCENT) / 100
-    record('size per decision', ((await made.size(any)) - before) / decisions)
+    const { count } = await db
+      .selectFrom('policy_decisions')
+      .select((select) => select.fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow()
+    record('number of decisions', count)
+    record('size per decision', ((await made.size(any)) - before) / count)
     const preview = await timed(() =>
       previewPolicy(
         { policies: createPolicyStore(db), index: createHealthIndexStore(db), now: () => new Date() },

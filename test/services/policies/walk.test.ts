@@ -135,7 +135,7 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
 describeDatabases('the order of the health index', (databases) => {
   it('pages through equal values in both directions, and walks with tables that could not be read last', async () => {
     const store = createHealthIndexStore(await databases.open())
-    const rows = [...'abcdefghij'].map((name, n) => indexRow(name, { score: n < 3 ? null : n % 2 === 0 ? 40 : 90 }))
+    const rows = Array.from('abcdefghij', (name, n) => indexRow(name, { score: n < 3 ? null : n % 2 === 0 ? 40 : 90 }))
     await store.save(rows, [])
     for (const order of ['asc', 'desc'] as const) {
       const all = await store.list({ sort: 'score', order, limit: 100 })
