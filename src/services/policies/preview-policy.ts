@@ -25,33 +25,72 @@ export async function previewPolicy(
   const nowMs = now().getTime()
   const candidate = candidateOf(settings, nowMs)
   const others = (await policies.list()).filter((policy) => policy.settings.name !== settings.name)
-  const rows = (await index.all())
-    .filter(({ table_name: table }) => matchesPolicy(settings, table))
-    .toSorted((a, b) => (a.score ?? 101) - (b.score ?? 101))
   const calendar = new Calendar(settings, nowMs)
-  const runs: PlannedRun[] = []
-  let elsewhere = 0
-  for (const row of rows) {
-    const own = governingPolicies([...others, candidate], row.table_name).filter(({ policy }) => policy === candidate)
-    if (own.length === 0) elsewhere += 1
-    const isMaintained = row.is_off === 0 && row.score !== null
-    for (const governing of isMaintained ? own : []) {
-      const run = plannedRun({ governing, row, nowMs, calendar })
-      if (run !== undefined) runs.push(run)
+  const sum = newSummary()
+  for await (const rows of index.walk()) {
+    for (const row of rows) {
+      if (!matchesPolicy(settings, row.table_name)) continue
+      const own = governingPolicies([...others, candidate], row.table_name).filter(({ policy }) => policy === candidate)
+      if (own.length === 0) sum.elsewhere += 1
+      const isMaintained = row.is_off === 0 && row.score !== null
+      const runs = (isMaintained ? own : []).flatMap(
+        (governing) => plannedRun({ governing, row, nowMs, calendar }) ?? [],
+      )
+      addTable(sum, row, runs)
     }
   }
-  const within = runs.filter(({ at }) => at !== null)
   return {
     success: true,
-    matched_count: rows.length,
-    matched_tables: rows.slice(0, MAX_LISTED).map(({ table_name: table }) => table),
-    governed_elsewhere_count: elsewhere,
-    runs: runs.slice(0, MAX_LISTED),
-    runs_count: runs.length,
-    planned_bytes: within.reduce((total, { planned_bytes: bytes }) => total + (bytes ?? 0), 0),
-    mean_score: mean(rows.map(({ score }) => score)),
-    projected_mean_score: mean(projectedScores(rows, within)),
+    matched_count: sum.matched,
+    matched_tables: sum.tables,
+    governed_elsewhere_count: sum.elsewhere,
+    runs: sum.runs,
+    runs_count: sum.runsCount,
+    planned_bytes: sum.bytes,
+    mean_score: mean(sum.scores, sum.scored),
+    projected_mean_score: mean(sum.projectedScores, sum.scored),
   }
+}
+
+/** Sums over the tables that a policy names; lists have at most {@link MAX_LISTED} entries. */
+interface Summary {
+  matched: number
+  elsewhere: number
+  runsCount: number
+  bytes: number
+  /** Tables with a score, and the sums of their scores, now and after their runs. */
+  scored: number
+  scores: number
+  projectedScores: number
+  readonly tables: string[]
+  readonly runs: PlannedRun[]
+}
+
+function newSummary(): Summary {
+  return {
+    matched: 0,
+    elsewhere: 0,
+    runsCount: 0,
+    bytes: 0,
+    scored: 0,
+    scores: 0,
+    projectedScores: 0,
+    tables: [],
+    runs: [],
+  }
+}
+
+function addTable(sum: Summary, { table_name: table, score }: TableHealthTable, runs: readonly PlannedRun[]): void {
+  sum.matched += 1
+  if (sum.tables.length < MAX_LISTED) sum.tables.push(table)
+  sum.runsCount += runs.length
+  sum.runs.push(...runs.slice(0, MAX_LISTED - sum.runs.length))
+  const within = runs.filter(({ at }) => at !== null)
+  for (const { planned_bytes: bytes } of within) sum.bytes += bytes ?? 0
+  if (score === null) return
+  sum.scored += 1
+  sum.scores += score
+  sum.projectedScores += Math.max(score, ...within.map(({ projected_score: projected }) => projected ?? 0))
 }
 
 function candidateOf(settings: PolicySettings, nowMs: number): PolicyRecord {
@@ -124,14 +163,6 @@ class Calendar {
   }
 }
 
-function projectedScores(rows: readonly TableHealthTable[], runs: readonly PlannedRun[]): (number | null)[] {
-  const best = new Map<string, number>()
-  for (const { table, projected_score: score } of runs) best.set(table, Math.max(best.get(table) ?? 0, score ?? 0))
-  return rows.map(({ table_name: table, score }) => (score === null ? null : Math.max(score, best.get(table) ?? 0)))
-}
-
-function mean(scores: readonly (number | null)[]): number | null {
-  const known = scores.filter((score) => score !== null)
-  if (known.length === 0) return null
-  return Math.round((known.reduce((total, score) => total + score, 0) / known.length) * 10) / 10
+function mean(sum: number, count: number): number | null {
+  return count === 0 ? null : Math.round((sum / count) * 10) / 10
 }

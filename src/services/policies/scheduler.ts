@@ -1,5 +1,5 @@
 import { sleep } from '../../iceberg/sleep.ts'
-import type { PolicyDecisionsTable, PolicyTableStatesTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import { assess, type Allowance, concurrentOperations, cooldownMs, plannedBytes } from './assess.ts'
@@ -19,6 +19,9 @@ export interface PolicyScheduler {
 
 const LEASE = 'policies'
 const TICK_MS = 15_000
+/** A look at all tables takes at most a tenth of the time: after one of 10 s the next is 100 s later. */
+const IDLE_SHARE = 10
+const LONGEST_PAUSE_MS = 5 * 60_000
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
@@ -36,7 +39,7 @@ class Scheduler implements PolicyScheduler {
   readonly #stopping = new AbortController()
   readonly #runs = new Set<Promise<void>>()
   /** The last decision about each operation of each table, so that one that stays the same is not written each time. */
-  readonly #last = new Map<string, PolicyDecisionsTable>()
+  readonly #last = new Map<string, LastDecision>()
   #woken = new AbortController()
   #loop: Promise<void> | undefined
   #prunedAtMs = 0
@@ -64,12 +67,17 @@ class Scheduler implements PolicyScheduler {
     const { signal } = this.#stopping
     while (!signal.aborted) {
       this.#woken = new AbortController()
+      const startedAt = performance.now()
       try {
         if (await this.#hold()) await this.#tick()
       } catch (error) {
         this.#deps.log.warn('the policies could not be carried out', { error })
       }
-      await sleep(this.#deps.tickMs ?? TICK_MS, AbortSignal.any([signal, this.#woken.signal]))
+      const tookMs = performance.now() - startedAt
+      // also when it is woken again and again, it leaves half of the time to others
+      await sleep(Math.min(LONGEST_PAUSE_MS, tookMs), signal)
+      const pauseMs = Math.max(this.#deps.tickMs ?? TICK_MS, tookMs * IDLE_SHARE)
+      await sleep(Math.min(LONGEST_PAUSE_MS, pauseMs), AbortSignal.any([signal, this.#woken.signal]))
     }
   }
 
@@ -88,28 +96,44 @@ class Scheduler implements PolicyScheduler {
     const records = await policies.list()
     if (records.length === 0) return
     await this.#prune()
-    const rows = (await this.#deps.index.all()).toSorted((a, b) => (a.score ?? 101) - (b.score ?? 101))
     const round = await openRound(this.#deps, records)
-    for (const row of rows) {
-      if (this.#stopping.signal.aborted) return
-      for (const governing of governingPolicies(records, row.table_name))
-        await this.#consider(round, { governing, row })
+    for await (const rows of this.#deps.index.walk()) {
+      if (this.#stopping.signal.aborted || !(await this.#hold())) return
+      await this.#considerAll(round, records, rows)
     }
   }
 
-  async #consider(round: Round, { governing, row }: Pick<ReadyRun, 'governing' | 'row'>): Promise<void> {
+  async #considerAll(round: Round, records: readonly PolicyRecord[], rows: readonly TableHealthTable[]): Promise<void> {
+    const governed = rows.flatMap((row) =>
+      governingPolicies(records, row.table_name).map((governing) => ({ governing, row })),
+    )
+    const states = await statesOf(this.#deps, governed)
+    const notes: Promise<void>[] = []
+    for (const one of governed) {
+      if (this.#stopping.signal.aborted) break
+      const { governing, row } = one
+      const state = states.get(stateKey(governing.policy.id, row.table_name, governing.operation))
+      const note = await this.#consider(round, { ...one, state })
+      if (note !== undefined) notes.push(this.#note(note, { outcome: note.outcome, state }))
+    }
+    // those that are written at the same time share a transaction
+    await Promise.all(notes)
+    await nextTurn()
+  }
+
+  /** Runs what may run; returns what is decided without a run. */
+  async #consider(round: Round, { governing, row, state }: Governed): Promise<Noted | undefined> {
     const { policy } = governing
     const nowMs = this.#deps.now().getTime()
-    const state = round.states.get(stateKey(policy.id, row.table_name, governing.operation))
     const allowance = round.allowances.get(policy.id) ?? NOTHING_ALLOWED
     const assessment = assess({ governing, row, state, allowance, busy: round.busy.get(row.table_name), nowMs })
-    if (assessment === undefined) return
+    if (assessment === undefined) return undefined
     const ready: ReadyRun = { governing, row, assessment, bytesLeft: allowance.bytesLeft }
-    if (assessment.outcome !== 'ready') return this.#note(ready, { outcome: assessment.outcome, state })
-    if (policy.settings.mode === 'shadow') return this.#note(ready, { outcome: 'would_run', state })
+    if (assessment.outcome !== 'ready') return { ...ready, outcome: assessment.outcome }
+    if (policy.settings.mode === 'shadow') return { ...ready, outcome: 'would_run' }
     // stored before the next look at all tables, which counts what runs
     const decision = await claim(this.#deps, ready)
-    if (decision === undefined) return
+    if (decision === undefined) return undefined
     spend(round, ready)
     const run: Promise<void> = runOperation(this.#deps, ready, decision)
       .catch((error: unknown) => this.#deps.log.error('an operation of a policy was lost', { error }))
@@ -118,6 +142,7 @@ class Scheduler implements PolicyScheduler {
         this.wake()
       })
     this.#runs.add(run)
+    return undefined
   }
 
   /** Stores a decision that runs nothing; one that is the same as before is only counted, now and then. */
@@ -138,10 +163,10 @@ class Scheduler implements PolicyScheduler {
         updated_at: new Date(nowMs).toISOString(),
       }
       this.#last.set(key, { ...last, ...again })
-      return this.#deps.decisions.update(last.id, again)
+      return this.#deps.inTransaction((tx) => createDecisionStore(tx).update(last.id, again))
     }
     const decision = decisionRow(this.#deps, ready, outcome)
-    this.#last.set(key, decision)
+    this.#last.set(key, lastDecision(decision))
     await this.#deps.inTransaction(async (tx) => {
       const decisions = createDecisionStore(tx)
       await decisions.insert(decision)
@@ -158,8 +183,10 @@ class Scheduler implements PolicyScheduler {
     return { considered_ms: nowMs, not_before_ms: assessment.notBeforeMs ?? nowMs + rest }
   }
 
-  async #lastStored(state: PolicyTableStatesTable | undefined): Promise<PolicyDecisionsTable | undefined> {
-    return state === undefined || state.decision_id === null ? undefined : this.#deps.decisions.find(state.decision_id)
+  async #lastStored(state: PolicyTableStatesTable | undefined): Promise<LastDecision | undefined> {
+    if (state === undefined || state.decision_id === null) return undefined
+    const decision = await this.#deps.decisions.find(state.decision_id)
+    return decision && lastDecision(decision)
   }
 
   async #prune(): Promise<void> {
@@ -170,9 +197,25 @@ class Scheduler implements PolicyScheduler {
   }
 }
 
+/** What the next look compares with; there is one for each operation that was ever due. */
+type LastDecision = Pick<PolicyDecisionsTable, 'id' | 'outcome' | 'reason' | 'repeated' | 'updated_at'>
+
+function lastDecision({ id, outcome, reason, repeated, updated_at }: PolicyDecisionsTable): LastDecision {
+  return { id, outcome, reason, repeated, updated_at }
+}
+
+/** An operation of a table with its policy, and what that knows of it. */
+interface Governed extends Pick<ReadyRun, 'governing' | 'row'> {
+  readonly state: PolicyTableStatesTable | undefined
+}
+
+/** A decision that runs nothing. */
+interface Noted extends ReadyRun {
+  readonly outcome: string
+}
+
 /** What one look at all tables knows. */
 interface Round {
-  readonly states: ReadonlyMap<string, PolicyTableStatesTable>
   readonly busy: Map<string, string>
   readonly allowances: Map<string, Allowance>
 }
@@ -180,11 +223,7 @@ interface Round {
 const NOTHING_ALLOWED: Allowance = { bytesLeft: undefined, runsLeft: 0 }
 
 async function openRound(deps: SchedulerDeps, policies: readonly PolicyRecord[]): Promise<Round> {
-  const [states, busy, running] = await Promise.all([
-    deps.decisions.states(),
-    busyTables(deps.decisions, deps.operations),
-    deps.decisions.running(),
-  ])
+  const [busy, running] = await Promise.all([busyTables(deps.decisions, deps.operations), deps.decisions.running()])
   const since = new Date(deps.now().getTime() - HOUR_MS).toISOString()
   const allowances = new Map<string, Allowance>()
   for (const { id, settings } of policies) {
@@ -193,8 +232,19 @@ async function openRound(deps: SchedulerDeps, policies: readonly PolicyRecord[])
     const bytesLeft = perHour === undefined ? undefined : perHour - (await deps.decisions.bytesSince(id, since))
     allowances.set(id, { bytesLeft, runsLeft: concurrentOperations(settings) - runs })
   }
-  const key = (state: PolicyTableStatesTable) => stateKey(state.policy_id, state.table_name, state.operation)
-  return { states: new Map(states.map((state) => [key(state), state])), busy, allowances }
+  return { busy, allowances }
+}
+
+/** What the policies know of the tables that they govern. */
+async function statesOf(
+  { decisions }: SchedulerDeps,
+  governed: readonly Pick<Governed, 'governing' | 'row'>[],
+): Promise<ReadonlyMap<string, PolicyTableStatesTable>> {
+  if (governed.length === 0) return new Map()
+  const policies = new Set(governed.map(({ governing }) => governing.policy.id))
+  const tables = new Set(governed.map(({ row }) => row.table_name))
+  const states = await decisions.statesOf([...policies], [...tables])
+  return new Map(states.map((state) => [stateKey(state.policy_id, state.table_name, state.operation), state]))
 }
 
 /** Takes what a run uses from what its policy may still do in this round. */
@@ -210,4 +260,9 @@ function spend({ allowances, busy }: Round, { governing: { policy }, row, assess
 
 function stateKey(policy: string, table: string, operation: string): string {
   return `${policy} ${operation} ${table}`
+}
+
+/** Lets requests be answered between two pages: SQLite answers without a pause. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => void setImmediate(resolve))
 }

@@ -1,23 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadAllYaml } from '@kubernetes/client-node'
 import { describe, expect, it } from 'vitest'
 import { parseConfig } from '../../../src/config/config.ts'
 import type { ApiObject } from '../../support/kubernetes-api/api-objects.ts'
 import { refuseInvalid } from '../../support/kubernetes-api/validation.ts'
+import { CHART, DIGEST, hasHelm, helm, KUBERNETES, render, values } from '../harness/chart.ts'
 import { REPOSITORY } from '../harness/environment.ts'
-
-const HELM = process.env['LOCKHOUSE_HELM']
-if (!HELM) {
-  // CI must not skip it because of a missing tool
-  if (process.env['CI']) throw new Error('LOCKHOUSE_HELM is not set: scripts/helm-setup.sh')
-  console.warn('The chart is not tested: LOCKHOUSE_HELM names no helm (scripts/helm-setup.sh)')
-}
-const CHART = join(REPOSITORY, 'deploy/chart')
-/** Without a cluster, helm assumes an old one. */
-const KUBERNETES = ['--kube-version', '1.31.0']
-const DIGEST = `sha256:${'a'.repeat(64)}`
 
 /** Sets of values that people use. */
 const SETS: Readonly<Record<string, readonly string[]>> = {
@@ -27,25 +16,22 @@ const SETS: Readonly<Record<string, readonly string[]>> = {
   'replicas on PostgreSQL': ['state=postgresql', 'replicas=3', 'postgresql.secret=db'],
   'an existing volume': ['persistence.existingClaim=mine', 'adminToken.secret=first'],
   metrics: ['serviceMonitor.enabled=true', 'serviceMonitor.tokenSecret=metrics', 'serviceMonitor.interval=1m'],
+  'Spark in one pod': ['spark.enabled=true', `spark.image.digest=${DIGEST}`, 'spark.tokenSecret=spark'],
+  'Spark by the operator': [
+    'spark.enabled=true',
+    'spark.kind=operator',
+    `spark.image.digest=${DIGEST}`,
+    'spark.tokenSecret=spark',
+  ],
   'settings of its own': ['settings.LOG_LEVEL=warn', 'settings.ENGINE_MEMORY_LIMIT=2GB', 'networkPolicy.enabled=false'],
 }
 
-function helm(...args: readonly string[]) {
-  const { status, stdout, stderr } = spawnSync(HELM ?? '', args, { encoding: 'utf8' })
-  return { status, out: stdout, err: stderr }
-}
-
-const values = (set: readonly string[]) => [`image.digest=${DIGEST}`, ...set].flatMap((value) => ['--set', value])
-
-function render(set: readonly string[]): ApiObject[] {
-  const { status, out, err } = helm('template', 'lake', CHART, '--namespace', 'lakes', ...KUBERNETES, ...values(set))
-  expect(status, err).toBe(0)
-  return loadAllYaml(out).filter((object: unknown) => object !== null && object !== undefined) as ApiObject[]
-}
-
-const ofKind = (objects: readonly ApiObject[], kind: string): ApiObject => {
-  const found = objects.find((object) => object.kind === kind)
-  if (found === undefined) throw new Error(`no ${kind}`)
+/** The first object of a kind that is not one of Spark. */
+const ofKind = (objects: readonly ApiObject[], wanted: string): ApiObject => {
+  const found = objects.find(
+    ({ kind, metadata }) => kind === wanted && metadata.labels?.['app.kubernetes.io/component'] !== 'spark',
+  )
+  if (found === undefined) throw new Error(`no ${wanted}`)
   return found
 }
 
@@ -55,7 +41,7 @@ const envOf = (objects: readonly ApiObject[]): Record<string, string> =>
     podOf(objects).containers[0].env.map(({ name, value }: { name: string; value?: string }) => [name, value ?? '']),
   )
 
-describe.skipIf(!HELM || !existsSync(HELM))('the chart', () => {
+describe.skipIf(!hasHelm)('the chart', () => {
   it.each(Object.entries(SETS))('is correct for helm, and its objects for the API, with %s', (_, set) => {
     const lint = helm('lint', '--strict', CHART, ...KUBERNETES, ...values(set))
     expect(lint.status, lint.out + lint.err).toBe(0)
@@ -121,6 +107,16 @@ describe.skipIf(!HELM || !existsSync(HELM))('the chart', () => {
     ['ingress.enabled=true', /needs host/],
     ['basePath=lake', /basePath/],
     ['settings.DATABASE_URL=postgres://db/x', /settings\.DATABASE_URL is set by the chart/],
+    ['spark.enabled=true', /needs spark\.image\.digest/],
+    [`spark.enabled=true,spark.image.digest=${DIGEST}`, /needs spark\.tokenSecret/],
+    [
+      `spark.enabled=true,spark.image.digest=${DIGEST},spark.tokenSecret=s,settings.SPARK_REMOTE=sc://x`,
+      /settings\.SPARK_REMOTE is set by the chart/,
+    ],
+    ['spark.catalog=a.b', /catalog/],
+    ['spark.conf.password=x', /'password' does not match/],
+    ['spark.embeddedMaxBytes=64GiB', /embeddedMaxBytes/],
+    ['spark.version=3.5.6', /version/],
     ['serviceMonitor.enabled=true', /needs serviceMonitor\.tokenSecret/],
     ['nonsense=1', /nonsense/],
   ])('refuses %s', (value, reason) => {

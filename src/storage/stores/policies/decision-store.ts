@@ -47,6 +47,8 @@ export interface DecisionStore {
   end(id: string, columns: Partial<PolicyDecisionsTable>): Promise<boolean>
   gains(): Promise<ReadonlyMap<string, PolicyGains>>
   states(): Promise<readonly PolicyTableStatesTable[]>
+  /** Those of some policies and tables. */
+  statesOf(policyIds: readonly string[], tables: readonly string[]): Promise<readonly PolicyTableStatesTable[]>
   state(key: StateKey): Promise<PolicyTableStatesTable | undefined>
   saveState(state: PolicyTableStatesTable): Promise<void>
   /** Ends suspensions and waits, of one table or of all; returns the tables that were suspended. */
@@ -57,6 +59,9 @@ export interface DecisionStore {
 
 /** Decisions in the order of lists. */
 export type PolicyDecisionRow = PolicyDecisionsTable & { readonly createdAt: string }
+
+/** Names in one query: databases limit the parameters of a statement. */
+const NAMES_AT_ONCE = 500
 
 /** Decisions in the state database. */
 export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
@@ -86,6 +91,15 @@ export function createDecisionStore(db: Kysely<StateTables>): DecisionStore {
     },
     gains: () => gains(db),
     states: () => db.selectFrom('policy_table_states').selectAll().execute(),
+    async statesOf(policyIds, tables) {
+      const found: PolicyTableStatesTable[] = []
+      for (let at = 0; at < tables.length; at += NAMES_AT_ONCE) {
+        const some = tables.slice(at, at + NAMES_AT_ONCE)
+        const rows = db.selectFrom('policy_table_states').selectAll().where('policy_id', 'in', policyIds)
+        found.push(...(await rows.where('table_name', 'in', some).execute()))
+      }
+      return found
+    },
     state: (key) =>
       db
         .selectFrom('policy_table_states')

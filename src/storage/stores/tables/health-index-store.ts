@@ -43,8 +43,8 @@ export interface HealthIndexStore {
   find(table: string): Promise<TableHealthTable | undefined>
   findAll(tables: readonly string[]): Promise<readonly TableHealthTable[]>
   list(query: IndexQuery): Promise<readonly TableHealthTable[]>
-  /** All rows, for the policies. */
-  all(): Promise<readonly TableHealthTable[]>
+  /** All rows in pages: the worst score first, tables that could not be read last. A row that changes meanwhile may be missed, or come twice. */
+  walk(rowsAtOnce?: number): AsyncGenerator<readonly TableHealthTable[], void>
   totals(): Promise<IndexTotals>
   save(rows: readonly TableHealthTable[], samples: readonly TableHealthSamplesTable[]): Promise<void>
   remove(tables: readonly string[]): Promise<void>
@@ -84,6 +84,12 @@ export function indexCursor(row: TableHealthTable, sort: HealthSort): IndexCurso
   return { value: SORT_VALUES[sort](row), name: row.table_name }
 }
 
+/** What a table that could not be read has instead of a score in orders. */
+const UNREAD = -1
+
+/** Rows of a page of a walk: some MB, read in a few ms. */
+const WALK_ROWS = 1000
+
 /** Rows of one insert: databases limit the parameters of a statement. */
 const ROWS_AT_ONCE = 100
 
@@ -95,7 +101,7 @@ export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStor
     find: (table) => db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst(),
     findAll: (tables) => db.selectFrom('table_health').selectAll().where('table_name', 'in', tables).execute(),
     list: (query) => list(db, query),
-    all: () => db.selectFrom('table_health').selectAll().orderBy('table_name').execute(),
+    walk: (rowsAtOnce = WALK_ROWS) => walk(db, rowsAtOnce),
     totals: () => totals(db),
     save: (rows, samples) => save(db, rows, samples),
     async remove(tables) {
@@ -152,14 +158,39 @@ async function list(db: Kysely<StateTables>, query: IndexQuery): Promise<readonl
   return rows.orderBy(value, order).orderBy('table_name').limit(limit).execute()
 }
 
+/**
+ * Each query asks for one value or for one lower limit, from which an index can begin: with both at once, SQLite would
+ * read all rows before the page again.
+ */
+async function* walk(db: Kysely<StateTables>, limit: number): AsyncGenerator<readonly TableHealthTable[], void> {
+  const value = SORT_COLUMNS.score
+  const rows = db.selectFrom('table_health').selectAll().orderBy(value).orderBy('table_name').limit(limit)
+  const same = (score: number, name: string) => rows.where(sql<SqlBool>`${value} = ${score} and table_name > ${name}`)
+  const beyond = (score: number) => rows.where(sql<SqlBool>`${value} > ${score}`)
+  let page: readonly TableHealthTable[] = await beyond(UNREAD).execute()
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    yield page
+    const score = last.score ?? UNREAD
+    page = await same(score, last.table_name).execute()
+    if (page.length === 0) page = await beyond(score).execute()
+  }
+  for (let name = ''; ; name = page.at(-1)?.table_name ?? '') {
+    page = await same(UNREAD, name).execute()
+    if (page.length > 0) yield page
+    if (page.length < limit) return
+  }
+}
+
 function contains(search: string): Expression<SqlBool> {
   const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
   return sql<SqlBool>`lower(table_name) like ${pattern} escape '\\'`
 }
 
+/** The first condition follows from the second; it lets an index begin near the row. */
 function isAfter(value: Expression<number | string>, after: IndexCursor, order: 'asc' | 'desc') {
   const beyond = order === 'asc' ? sql`>` : sql`<`
-  return sql<SqlBool>`(${value} ${beyond} ${after.value} or (${value} = ${after.value} and table_name > ${after.name}))`
+  const second = sql`(${value} ${beyond} ${after.value} or table_name > ${after.name})`
+  return sql<SqlBool>`(${value} ${beyond}= ${after.value} and ${second})`
 }
 
 async function totals(db: Kysely<StateTables>): Promise<IndexTotals> {

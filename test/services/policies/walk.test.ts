@@ -1,0 +1,158 @@
+import { expect, it } from 'vitest'
+import { createLogger } from '../../../src/services/logger.ts'
+import type { SchedulerDeps } from '../../../src/services/policies/policy-deps.ts'
+import { previewPolicy } from '../../../src/services/policies/preview-policy.ts'
+import { createPolicyScheduler } from '../../../src/services/policies/scheduler.ts'
+import { registerInstance } from '../../../src/storage/instance-registry.ts'
+import type { TableHealthTable } from '../../../src/storage/fleet-schema.ts'
+import { createLeaseStore } from '../../../src/storage/stores/lease-store.ts'
+import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
+import { createDecisionStore } from '../../../src/storage/stores/policies/decision-store.ts'
+import { createPolicyStore, type PolicyRecord } from '../../../src/storage/stores/policies/policy-store.ts'
+import { createHealthIndexStore } from '../../../src/storage/stores/tables/health-index-store.ts'
+import { createTransactions } from '../../../src/storage/transactions.ts'
+import { describeDatabases } from '../../storage/open.ts'
+import { indexRow } from '../../support/index-row.ts'
+import { sleep, until } from '../../support/waiting.ts'
+
+const TABLES = 2200
+/** Every twentieth table is unhealthy, and some could not be read. */
+const scoreOf = (n: number): number | null => (n % 20 === 0 ? 20 + (n % 7) : n % 501 === 0 ? null : 90)
+const ACTIONS = JSON.stringify([
+  { operation: 'compact', reason: 'r', projected: { score: 95, rewritten_bytes_count: 7 } },
+])
+const ROWS: readonly TableHealthTable[] = Array.from({ length: TABLES }, (_, n) =>
+  indexRow(`ns.t${String(n).padStart(5, '0')}`, {
+    score: scoreOf(n),
+    actions_json: n % 20 === 0 ? ACTIONS : '[]',
+  }),
+)
+
+const SETTINGS: PolicyRecord['settings'] = {
+  name: 'all',
+  tables: ['*'],
+  except: [],
+  priority: 100,
+  operations: [{ operation: 'compact' }],
+  when: { health_below: 50 },
+  cooldown: '6 hours',
+  mode: 'shadow',
+}
+
+describeDatabases('a walk over more tables than fit in a page', (databases) => {
+  async function lab(owner?: () => boolean) {
+    const db = await databases.open()
+    const { inTransaction } = createTransactions(db)
+    const instance = await registerInstance(db, inTransaction, new Date())
+    const index = createHealthIndexStore(db)
+    await index.save(ROWS, [])
+    const at = new Date(Date.now() - 1000).toISOString()
+    const record = { id: 'pol', settings: SETTINGS, managedBy: undefined, revision: 1, createdBy: 'ana', createdAt: at }
+    await createPolicyStore(db).insert({ ...record, updatedAt: at })
+    const leases = createLeaseStore(db)
+    const seen: string[] = []
+    let walks = 0
+    let id = 0
+    const deps = {
+      policies: createPolicyStore(db),
+      decisions: createDecisionStore(db),
+      index: {
+        ...index,
+        async *walk() {
+          for await (const rows of index.walk()) {
+            seen.push(...rows.map(({ table_name: name }) => name))
+            yield rows
+          }
+          walks += 1
+        },
+      },
+      operations: createOperationStore(db),
+      inTransaction,
+      instance: { ...instance, isShared: false },
+      leases: {
+        ...leases,
+        take: async (...args: Parameters<typeof leases.take>) => (owner?.() ?? true) && leases.take(...args),
+      },
+      newId: (prefix: string) => `${prefix}-${id++}`,
+      now: () => new Date(),
+      log: createLogger('silent', () => undefined),
+      tickMs: 60_000,
+    } as unknown as SchedulerDeps // a policy in shadow mode needs no catalog
+    const scheduler = createPolicyScheduler(deps)
+    const close = async () => {
+      await scheduler.close()
+      await instance.close()
+    }
+    return { db, deps, scheduler, seen, walks: () => walks, close }
+  }
+
+  it('sees each table once, worst first, and stores one decision for each that is due', async () => {
+    const { db, scheduler, seen, walks, close } = await lab()
+    scheduler.start()
+    await until(() => walks() === 1, 'a walk')
+    const scores = seen.map((name) => scoreOf(Number(name.slice('ns.t'.length))) ?? 101)
+    expect(seen).toHaveLength(TABLES)
+    expect(new Set(seen).size).toBe(TABLES)
+    expect(scores).toEqual(scores.toSorted((a, b) => a - b))
+    const decisions = () => db.selectFrom('policy_decisions').select(['table_name', 'outcome']).execute()
+    const first = await decisions()
+    expect(first).toHaveLength(TABLES / 20)
+    expect(new Set(first.map(({ outcome }) => outcome))).toEqual(new Set(['would_run']))
+    await until(() => {
+      scheduler.wake()
+      return walks() === 2
+    }, 'a second walk')
+    expect(await decisions()).toHaveLength(TABLES / 20)
+    await close()
+  })
+
+  it('ends when another process has taken over', async () => {
+    let takes = 0
+    const { db, scheduler, seen, walks, close } = await lab(() => (takes += 1) <= 2)
+    scheduler.start()
+    await until(() => takes === 3, 'a third look at the lease')
+    await sleep(100)
+    expect([walks(), seen.length]).toEqual([0, 2000])
+    const { length } = await db.selectFrom('policy_decisions').select('id').execute()
+    expect(length).toBe(TABLES / 20) // all of the first page
+    await close()
+  })
+
+  it('previews all tables, and lists a thousand', async () => {
+    const { deps, close } = await lab()
+    const preview = await previewPolicy(deps, SETTINGS)
+    expect(preview).toMatchObject({ matched_count: TABLES, runs_count: TABLES / 20, planned_bytes: (TABLES / 20) * 7 })
+    expect([preview.matched_tables.length, preview.runs.length]).toEqual([1000, TABLES / 20])
+    const known = ROWS.flatMap(({ score }) => score ?? [])
+    const mean = (scores: readonly number[]) =>
+      Math.round((scores.reduce((a, b) => a + b, 0) / scores.length) * 10) / 10
+    expect(preview.mean_score).toBe(mean(known))
+    expect(preview.projected_mean_score).toBe(mean(known.map((score) => (score < 50 ? 95 : score))))
+    await close()
+  })
+})
+
+describeDatabases('the order of the health index', (databases) => {
+  it('pages through equal values in both directions, and walks with tables that could not be read last', async () => {
+    const store = createHealthIndexStore(await databases.open())
+    const rows = Array.from('abcdefghij', (name, n) => indexRow(name, { score: n < 3 ? null : n % 2 === 0 ? 40 : 90 }))
+    await store.save(rows, [])
+    for (const order of ['asc', 'desc'] as const) {
+      const all = await store.list({ sort: 'score', order, limit: 100 })
+      const paged: string[] = []
+      let after: { value: number; name: string } | undefined
+      for (;;) {
+        const page = await store.list({ sort: 'score', order, limit: 2, after })
+        const last = page.at(-1)
+        if (last === undefined) break
+        paged.push(...page.map(({ table_name: name }) => name))
+        after = { value: last.score ?? -1, name: last.table_name }
+      }
+      expect(paged).toEqual(all.map(({ table_name: name }) => name))
+      expect(paged.join('')).toBe(order === 'asc' ? 'abcegidfhj' : 'dfhjegiabc')
+    }
+    const walked: string[] = []
+    for await (const page of store.walk(3)) walked.push(page.map(({ table_name: name }) => name).join(''))
+    expect(walked).toEqual(['egi', 'dfh', 'j', 'abc'])
+  })
+})
