@@ -50,6 +50,11 @@ export interface Catalog {
    * `known` is the last returned location: where it saves work, only later ones are looked up.
    */
   locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
+  /**
+   * Whether a location that `locateTable` returned has a file. Absent where that is certain, or is the business of
+   * another server.
+   */
+  hasMetadataFile?(location: string): Promise<boolean>
   /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /**

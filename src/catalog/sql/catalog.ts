@@ -174,6 +174,10 @@ class SqlCatalogImpl implements SqlCatalog {
     return rows[0]?.metadata_location ?? this.#read(identifier) // throws the specific error
   }
 
+  async hasMetadataFile(location: string): Promise<boolean> {
+    return (await this.#io.stat(location)) !== undefined
+  }
+
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {
     return this.#addTable(identifier, await this.#newMetadata(identifier, options))
   }

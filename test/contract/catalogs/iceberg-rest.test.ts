@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Role } from '../../../src/domain/roles.ts'
 import { ENDPOINTS } from '../../../src/routes/iceberg-rest/endpoints.ts'
@@ -270,6 +270,18 @@ describe('tables', () => {
     expect(changed.headers.get('etag')).not.toBe(tag)
     const fresh = await call('GET', `${tables()}/t`, { headers: { 'If-None-Match': tag } })
     expect([fresh.status, fresh.body.metadata.properties]).toEqual([200, { a: '1' }])
+  })
+
+  it('whose metadata file is lost are an error, also for a client that knows their state', async () => {
+    const { body, headers } = await create('t')
+    const location: string = body['metadata-location']
+    rmSync(location.replace(/^file:\/\//, ''))
+    const tag = headers.get('etag') ?? ''
+    for (const known of [{}, { 'If-None-Match': tag }]) {
+      const lost = await call('GET', `${tables()}/t`, { headers: known })
+      expect(errorOf(lost)).toEqual([404, 'NotFoundException'])
+      expect(lost.body.error.message).toContain(`Failed to open input stream for file: ${location}`)
+    }
   })
 
   it('are not purged: nothing is dropped and nothing deleted', async () => {

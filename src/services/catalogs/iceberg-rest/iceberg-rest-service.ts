@@ -16,7 +16,7 @@ import type { AuditRecorder } from '../../audit/audit-service.ts'
 import type { CatalogService } from '../catalog-service.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
-import { inProtocolWords } from './protocol-words.ts'
+import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
 import type { TableReports } from './table-reports.ts'
 import {
   identifierJson,
@@ -170,10 +170,13 @@ class IcebergRest implements IcebergRestService {
   }
 
   async loadTable(identifier: TableIdentifier, { isKnown, onlyRefs }: LoadOptions): Promise<TableAnswer | undefined> {
+    const catalog = this.#catalog
     return inProtocolWords({ table: identifier }, async () => {
-      const located = await this.#catalog.locateTable?.(identifier)
-      if (located !== undefined && isKnown(entityTagOf(located, onlyRefs))) return undefined
-      return answerOf(await this.#catalog.loadTable(identifier), onlyRefs)
+      const located = await catalog.locateTable?.(identifier)
+      const isUnchanged = located !== undefined && isKnown(entityTagOf(located, onlyRefs))
+      // 304 only where a load would succeed (RFC 9110, section 13.2.1): a lost file is an error, not an unchanged table
+      if (isUnchanged && (await catalog.hasMetadataFile?.(located)) !== false) return undefined
+      return answerOf(await catalog.loadTable(identifier).catch(whenFileIsMissing(located)), onlyRefs)
     })
   }
 
