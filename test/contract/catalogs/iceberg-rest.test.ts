@@ -340,6 +340,30 @@ describe('tables', () => {
     expect(broken.body.error.message).toContain('lack a current schema and a default partition spec and a location')
   })
 
+  it('may get their schema after spec and sort order, as DuckDB sends them, if these fit', async () => {
+    const { metadata } = (await create('t', { 'stage-create': true })).body
+    const updatesOf = (schemaId: number, column: number) => [
+      { action: 'add-schema', schema: SCHEMA },
+      { action: 'add-spec', spec: { fields: [{ 'source-id': column, name: 'part', transform: 'identity' }] } },
+      { action: 'set-default-spec', 'spec-id': -1 },
+      { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
+      { action: 'set-default-sort-order', 'sort-order-id': -1 },
+      { action: 'set-location', location: metadata.location },
+      { action: 'add-schema', schema: { type: 'struct', fields: SCHEMA.fields.slice(0, 1) } },
+      { action: 'set-current-schema', 'schema-id': schemaId },
+    ]
+    const commit = (updates: readonly object[]) =>
+      post(`${tables()}/t`, { requirements: [{ type: 'assert-create' }], updates })
+    expect(errorOf(await commit(updatesOf(0, 8)))).toEqual([400, 'BadRequestException'])
+    expect(errorOf(await commit(updatesOf(1, 9)))).toEqual([400, 'BadRequestException']) // schema 1 lacks column 9
+    expect(errorOf(await commit(updatesOf(0, 9).slice(1)))).toEqual([400, 'BadRequestException'])
+    const created = await commit(updatesOf(0, 9))
+    expect(created.status, JSON.stringify(created.body)).toBe(200)
+    const [spec] = created.body.metadata['partition-specs']
+    expect(spec.fields).toMatchObject([{ 'source-id': 9, 'field-id': 1000 }])
+    expect(created.body.metadata['current-schema-id']).toBe(0)
+  })
+
   it('are listed page by page', async () => {
     for (const name of ['c', 'a', 'b', 'd']) await create(name)
     const names: string[] = []

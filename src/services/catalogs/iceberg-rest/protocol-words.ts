@@ -32,7 +32,7 @@ export async function inProtocolWords<T>(subject: Subject, work: () => Promise<T
 export function whenFileIsMissing(location: string | undefined): (error: unknown) => never {
   return (error) => {
     if (location === undefined || !isIcebergError(error, 'FILE_NOT_FOUND')) throw error
-    throw new DomainError('FILE_NOT_FOUND', `Failed to open input stream for file: ${location}`)
+    throw new DomainError('NOT_FOUND', `Failed to open input stream for file: ${location}`)
   }
 }
 
