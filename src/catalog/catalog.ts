@@ -1,3 +1,4 @@
+import type { FileStatus } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { AllOutcome, CommitOutcome } from './commit-outcome.ts'
 import type { CatalogNames } from './names.ts'
@@ -51,10 +52,10 @@ export interface Catalog {
    */
   locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
   /**
-   * Whether a location that `locateTable` returned has a file. Absent where that is certain, or is the business of
+   * The file at a location that `locateTable` returned; undefined when it is lost. Absent where that is the business of
    * another server.
    */
-  hasMetadataFile?(location: string): Promise<boolean>
+  statMetadataFile?(location: string): Promise<FileStatus | undefined>
   /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /**

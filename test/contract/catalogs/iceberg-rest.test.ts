@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, rmSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Role } from '../../../src/domain/roles.ts'
 import { ENDPOINTS } from '../../../src/routes/iceberg-rest/endpoints.ts'
@@ -275,13 +275,20 @@ describe('tables', () => {
   it('whose metadata file is lost are an error, also for a client that knows their state', async () => {
     const { body, headers } = await create('t')
     const location: string = body['metadata-location']
-    rmSync(location.replace(/^file:\/\//, ''))
+    const file = location.replace(/^file:\/\//, '')
     const tag = headers.get('etag') ?? ''
+    const loaded = await call('GET', `${tables()}/t`)
+    expect(loaded.body).toEqual(body)
+    expect((await call('GET', `${tables()}/t`)).body).toEqual(body)
+    const text = readFileSync(file, 'utf8')
+    rmSync(file)
     for (const known of [{}, { 'If-None-Match': tag }]) {
       const lost = await call('GET', `${tables()}/t`, { headers: known })
       expect(errorOf(lost)).toEqual([404, 'NotFoundException'])
       expect(lost.body.error.message).toContain(`Failed to open input stream for file: ${location}`)
     }
+    writeFileSync(file, text.replace('"properties":{}', '"properties":{"restored":"yes"}'))
+    expect((await call('GET', `${tables()}/t`)).body.metadata.properties).toEqual({ restored: 'yes' })
   })
 
   it('are not purged: nothing is dropped and nothing deleted', async () => {

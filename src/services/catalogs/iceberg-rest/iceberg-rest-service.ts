@@ -14,6 +14,7 @@ import { sha256Hex } from '../../../storage/sha256.ts'
 import type { InTransaction } from '../../../storage/transactions.ts'
 import type { AuditRecorder } from '../../audit/audit-service.ts'
 import type { CatalogService } from '../catalog-service.ts'
+import { AnswerCache } from './answer-cache.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
 import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
@@ -105,6 +106,7 @@ export function createIcebergRestService(deps: IcebergRestDeps): IcebergRestServ
 
 class IcebergRest implements IcebergRestService {
   readonly #deps: IcebergRestDeps
+  readonly #answers = new AnswerCache()
 
   constructor(deps: IcebergRestDeps) {
     this.#deps = deps
@@ -173,10 +175,17 @@ class IcebergRest implements IcebergRestService {
     const catalog = this.#catalog
     return inProtocolWords({ table: identifier }, async () => {
       const located = await catalog.locateTable?.(identifier)
-      const isUnchanged = located !== undefined && isKnown(entityTagOf(located, onlyRefs))
+      if (located === undefined) return answerOf(await catalog.loadTable(identifier), onlyRefs)
+      const entityTag = entityTagOf(located, onlyRefs)
+      const file = await catalog.statMetadataFile?.(located)
       // 304 only where a load would succeed (RFC 9110, section 13.2.1): a lost file is an error, not an unchanged table
-      if (isUnchanged && (await catalog.hasMetadataFile?.(located)) !== false) return undefined
-      return answerOf(await catalog.loadTable(identifier).catch(whenFileIsMissing(located)), onlyRefs)
+      const isThere = file !== undefined || catalog.statMetadataFile === undefined
+      if (isThere && isKnown(entityTag)) return undefined
+      const json = this.#answers.find(entityTag, file)
+      if (json !== undefined) return { json, entityTag }
+      const answer = answerOf(await catalog.loadTable(identifier).catch(whenFileIsMissing(located)), onlyRefs)
+      if (answer.entityTag === entityTag) this.#answers.keep(entityTag, file, answer.json)
+      return answer
     })
   }
 
