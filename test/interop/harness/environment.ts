@@ -28,9 +28,6 @@ export const GO_CLIENT = existing('LOCKHOUSE_GO_CLIENT')
 export const RUST_CLIENT = existing('LOCKHOUSE_RUST_CLIENT')
 export const DUCKDB_PYTHON = existing('LOCKHOUSE_DUCKDB_PYTHON')
 
-/** Nessie's server as one jar, or undefined. */
-export const NESSIE_JAR = existing('NESSIE_JAR')
-
 function existing(name: string): string | undefined {
   const path = process.env[name]
   if (!path) return undefined
