@@ -1,3 +1,4 @@
+import type { FileStatus } from '../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import type { AllOutcome, CommitOutcome } from './commit-outcome.ts'
 import type { CatalogNames } from './names.ts'
@@ -50,6 +51,11 @@ export interface Catalog {
    * `known` is the last returned location: where it saves work, only later ones are looked up.
    */
   locateTable?(identifier: TableIdentifier, known?: string): Promise<string>
+  /**
+   * The file at a location that `locateTable` returned; undefined when it is lost. Absent where that is the business of
+   * another server.
+   */
+  statMetadataFile?(location: string): Promise<FileStatus | undefined>
   /** The namespace must exist. `TABLES_OVERLAP` when another table keeps files in its folders, if that is known. */
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /**

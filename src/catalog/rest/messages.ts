@@ -57,6 +57,7 @@ export function createTableBody(name: string, options: CreateTableOptions): Json
     ...(partitionSpec === undefined ? {} : { 'partition-spec': partitionSpecToJson(partitionSpec) }),
     ...(sortOrder === undefined ? {} : { 'write-order': sortOrderToJson(sortOrder) }),
     ...(location === undefined ? {} : { location }),
+    'stage-create': false, // optional, but Nessie needs it
     properties: { ...properties, 'format-version': String(formatVersion) },
   }
 }

@@ -1,7 +1,7 @@
 import type { CompiledQuery, Kysely } from 'kysely'
 
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import type { FileIO } from '../../iceberg/io/file-io.ts'
+import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
@@ -172,6 +172,10 @@ class SqlCatalogImpl implements SqlCatalog {
     const asked = { ...compiled, parameters: parameters.map((value) => given.get(value) ?? value) }
     const { rows } = await query(() => this.#db.executeQuery<{ metadata_location: string | null }>(asked))
     return rows[0]?.metadata_location ?? this.#read(identifier) // throws the specific error
+  }
+
+  async statMetadataFile(location: string): Promise<FileStatus | undefined> {
+    return this.#io.stat(location)
   }
 
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {

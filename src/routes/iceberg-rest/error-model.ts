@@ -5,6 +5,7 @@ import type { Problem } from '../../schemas/common.ts'
 const MODELS: Readonly<Partial<Record<ErrorCode, readonly [status: number, type: string]>>> = {
   NO_SUCH_NAMESPACE: [404, 'NoSuchNamespaceException'],
   NO_SUCH_TABLE: [404, 'NoSuchTableException'],
+  FILE_NOT_FOUND: [404, 'NotFoundException'],
   NAMESPACE_EXISTS: [409, 'AlreadyExistsException'],
   NAMESPACE_NOT_EMPTY: [409, 'NamespaceNotEmptyException'],
   TABLE_EXISTS: [409, 'AlreadyExistsException'],

@@ -10,7 +10,7 @@ export type ObserveCall = <T>(
 
 /** The same catalog, each call of which is observed. A refused commit is an answer; an unknown outcome is an error. */
 export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog {
-  const { commitAll, listEntries, locateTable } = catalog
+  const { commitAll, statMetadataFile, listEntries, locateTable } = catalog
   return {
     name: catalog.name,
     get warehouse() {
@@ -27,6 +27,9 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
     loadTable: (identifier) => observe('load_table', () => catalog.loadTable(identifier)),
     ...(locateTable && {
       locateTable: (identifier, known) => observe('locate_table', () => locateTable.call(catalog, identifier, known)),
+    }),
+    ...(statMetadataFile && {
+      statMetadataFile: (location) => observe('stat_metadata', () => statMetadataFile.call(catalog, location)),
     }),
     createTable: (identifier, options) => observe('create_table', () => catalog.createTable(identifier, options)),
     registerTable: (identifier, location) =>

@@ -259,6 +259,9 @@ export class FakeRestServer {
         tables.map(({ name }) => ({ namespace, name })),
       )
     }
+    if (typeof json['stage-create'] !== 'boolean') {
+      throw new IcebergError('INVALID_ARGUMENT', 'stage-create is missing') // Nessie needs it
+    }
     const { 'format-version': version, ...properties } = stringMap(json, 'properties', 'body')
     const table = await warehouse.catalog.createTable(
       { namespace, name: json['name'] as string },

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Role } from '../../../src/domain/roles.ts'
 import { ENDPOINTS } from '../../../src/routes/iceberg-rest/endpoints.ts'
@@ -272,6 +272,25 @@ describe('tables', () => {
     expect([fresh.status, fresh.body.metadata.properties]).toEqual([200, { a: '1' }])
   })
 
+  it('whose metadata file is lost are an error, also for a client that knows their state', async () => {
+    const { body, headers } = await create('t')
+    const location: string = body['metadata-location']
+    const file = location.replace(/^file:\/\//, '')
+    const tag = headers.get('etag') ?? ''
+    const loaded = await call('GET', `${tables()}/t`)
+    expect(loaded.body).toEqual(body)
+    expect((await call('GET', `${tables()}/t`)).body).toEqual(body)
+    const text = readFileSync(file, 'utf8')
+    rmSync(file)
+    for (const known of [{}, { 'If-None-Match': tag }]) {
+      const lost = await call('GET', `${tables()}/t`, { headers: known })
+      expect(errorOf(lost)).toEqual([404, 'NotFoundException'])
+      expect(lost.body.error.message).toContain(`Failed to open input stream for file: ${location}`)
+    }
+    writeFileSync(file, text.replace('"properties":{}', '"properties":{"restored":"yes"}'))
+    expect((await call('GET', `${tables()}/t`)).body.metadata.properties).toEqual({ restored: 'yes' })
+  })
+
   it('are not purged: nothing is dropped and nothing deleted', async () => {
     await create('t')
     const refused = await call('DELETE', `${tables()}/t?purgeRequested=true`)
@@ -326,6 +345,30 @@ describe('tables', () => {
     })
     expect(errorOf(broken)).toEqual([400, 'BadRequestException'])
     expect(broken.body.error.message).toContain('lack a current schema and a default partition spec and a location')
+  })
+
+  it('may get their schema after spec and sort order, as DuckDB sends them, if these fit', async () => {
+    const { metadata } = (await create('t', { 'stage-create': true })).body
+    const updatesOf = (schemaId: number, column: number) => [
+      { action: 'add-schema', schema: SCHEMA },
+      { action: 'add-spec', spec: { fields: [{ 'source-id': column, name: 'part', transform: 'identity' }] } },
+      { action: 'set-default-spec', 'spec-id': -1 },
+      { action: 'add-sort-order', 'sort-order': { 'order-id': 0, fields: [] } },
+      { action: 'set-default-sort-order', 'sort-order-id': -1 },
+      { action: 'set-location', location: metadata.location },
+      { action: 'add-schema', schema: { type: 'struct', fields: SCHEMA.fields.slice(0, 1) } },
+      { action: 'set-current-schema', 'schema-id': schemaId },
+    ]
+    const commit = (updates: readonly object[]) =>
+      post(`${tables()}/t`, { requirements: [{ type: 'assert-create' }], updates })
+    expect(errorOf(await commit(updatesOf(0, 8)))).toEqual([400, 'BadRequestException'])
+    expect(errorOf(await commit(updatesOf(1, 9)))).toEqual([400, 'BadRequestException']) // schema 1 lacks column 9
+    expect(errorOf(await commit(updatesOf(0, 9).slice(1)))).toEqual([400, 'BadRequestException'])
+    const created = await commit(updatesOf(0, 9))
+    expect(created.status, JSON.stringify(created.body)).toBe(200)
+    const [spec] = created.body.metadata['partition-specs']
+    expect(spec.fields).toMatchObject([{ 'source-id': 9, 'field-id': 1000 }])
+    expect(created.body.metadata['current-schema-id']).toBe(0)
   })
 
   it('are listed page by page', async () => {

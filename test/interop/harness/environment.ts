@@ -23,6 +23,11 @@ export const REST_JARS = existing('ICEBERG_REST_JARS')
 /** Jars of Iceberg's compatibility kit for REST catalogs, or undefined. */
 export const REST_KIT_JARS = existing('ICEBERG_REST_KIT_JARS')
 
+/** Programs over iceberg-go and iceberg-rust, and Python with DuckDB's extension for Iceberg, or undefined. */
+export const GO_CLIENT = existing('LOCKHOUSE_GO_CLIENT')
+export const RUST_CLIENT = existing('LOCKHOUSE_RUST_CLIENT')
+export const DUCKDB_PYTHON = existing('LOCKHOUSE_DUCKDB_PYTHON')
+
 function existing(name: string): string | undefined {
   const path = process.env[name]
   if (!path) return undefined
@@ -58,6 +63,7 @@ export function restKitAvailable(suite: string): boolean {
   return false
 }
 
-function skipLoudly(suite: string, variable: string): void {
-  process.stderr.write(`\nSKIPPED: ${suite}: ${variable} is not set; run eval "$(scripts/interop-setup.sh)" first\n`)
+/** Logs why a suite does not run. */
+export function skipLoudly(suite: string, variable: string, script = 'interop-setup.sh'): void {
+  process.stderr.write(`\nSKIPPED: ${suite}: ${variable} is not set; run eval "$(scripts/${script})" first\n`)
 }

@@ -31,6 +31,10 @@ export class RestServer {
     return `http://127.0.0.1:${this.#port}/${encodeURIComponent(encodeURIComponent(folder))}`
   }
 
+  get pid(): number {
+    return this.#child.pid ?? -1
+  }
+
   async stop(): Promise<void> {
     if (this.#child.exitCode !== null) return
     const closed = once(this.#child, 'close')

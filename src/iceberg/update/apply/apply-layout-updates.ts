@@ -59,7 +59,7 @@ export function addSpec(draft: MetadataDraft, update: JsonObject): void {
   const lastPartitionId = draftInt(draft, 'last-partition-id')
   const json = withPartitionIds(normalized(update), lastPartitionId)
   const spec = parsePartitionSpec(json, 'partition spec to add')
-  checkPartitionSpec(spec, schemaOfDraft(draft, draftInt(draft, 'current-schema-id')))
+  checkPartitionSpec(spec, layoutSchema(draft))
   if (draftVersion(draft) === 1 && spec.fields.some((field, index) => field.fieldId !== partitionIdBase + 1 + index)) {
     throw refuseUpdate('partition field ids of a version 1 table must count from 1000')
   }
@@ -102,8 +102,7 @@ function describeSpec(spec: PartitionSpec): string {
 export function setDefaultSpec(draft: MetadataDraft, requestedId: number): void {
   const specId = resolveId(requestedId, draft.lastAddedSpecId, 'partition spec')
   if (specId === draftInt(draft, 'default-spec-id')) return
-  const schema = schemaOfDraft(draft, draftInt(draft, 'current-schema-id'))
-  checkSourcesExist(schema, specOfDraft(draft, specId), { orderId: 0, fields: [] })
+  checkSourcesExist(layoutSchema(draft), specOfDraft(draft, specId), { orderId: 0, fields: [] })
   setDraftKey(draft, 'default-spec-id', specId)
 }
 
@@ -119,7 +118,7 @@ export function removePartitionSpecs(draft: MetadataDraft, specIds: readonly num
 export function addSortOrder(draft: MetadataDraft, update: JsonObject): void {
   const json: JsonObject = { ...normalized(update), 'order-id': 0 }
   const order = parseSortOrder(json, 'sort order to add')
-  checkSortOrder(order, schemaOfDraft(draft, draftInt(draft, 'current-schema-id')))
+  checkSortOrder(order, layoutSchema(draft))
   const existing = draftList(draft, 'sort-orders')
   const same = existing.find((entry) => jsonEquals(entry['fields'], json['fields']))
   if (same) {
@@ -134,14 +133,23 @@ export function addSortOrder(draft: MetadataDraft, update: JsonObject): void {
 export function setDefaultSortOrder(draft: MetadataDraft, requestedId: number): void {
   const orderId = resolveId(requestedId, draft.lastAddedSortOrderId, 'sort order')
   if (orderId === draftInt(draft, 'default-sort-order-id')) return
-  const schema = schemaOfDraft(draft, draftInt(draft, 'current-schema-id'))
-  checkSourcesExist(schema, { specId: 0, fields: [] }, sortOrderOfDraft(draft, orderId))
+  checkSourcesExist(layoutSchema(draft), { specId: 0, fields: [] }, sortOrderOfDraft(draft, orderId))
   setDraftKey(draft, 'default-sort-order-id', orderId)
+}
+
+/** The current schema id of a table that is being created, before its schema is set. */
+export const NO_SCHEMA = -1
+
+/** What specs and sort orders refer to: clients may set the schema of a new table after them, as DuckDB does. */
+function layoutSchema(draft: MetadataDraft): Schema {
+  const currentId = draftInt(draft, 'current-schema-id')
+  return schemaOfDraft(draft, currentId === NO_SCHEMA ? (draft.lastAddedSchemaId ?? NO_SCHEMA) : currentId)
 }
 
 function schemaOfDraft(draft: MetadataDraft, schemaId: number): Schema {
   const json = draftList(draft, 'schemas').find((entry) => idOf(entry, 'schema-id') === schemaId)
-  if (json === undefined) throw refuseUpdate(`there is no schema ${schemaId}`)
+  if (json === undefined)
+    throw refuseUpdate(schemaId === NO_SCHEMA ? 'there is no schema yet' : `there is no schema ${schemaId}`)
   return parseSchema(json)
 }
 

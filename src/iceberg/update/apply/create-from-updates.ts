@@ -4,12 +4,11 @@ import { withoutTrailingSlash } from '../../metadata/builder.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { TableUpdate } from '../table-update.ts'
-import { addSortOrder, NO_SPEC } from './apply-layout-updates.ts'
+import { addSortOrder, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
 import { applyUpdate, closeDraft } from './apply-updates.ts'
 import { draftInt, draftList, draftOf, viewDraft } from './metadata-draft.ts'
 import type { MetadataDraft } from './metadata-draft.ts'
 
-const NO_SCHEMA = -1
 const DEFAULT_FORMAT_VERSION = 2
 
 /** Whether a change creates its table (requirement `assert-create`). */

@@ -14,9 +14,10 @@ import { sha256Hex } from '../../../storage/sha256.ts'
 import type { InTransaction } from '../../../storage/transactions.ts'
 import type { AuditRecorder } from '../../audit/audit-service.ts'
 import type { CatalogService } from '../catalog-service.ts'
+import { AnswerCache } from './answer-cache.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
-import { inProtocolWords } from './protocol-words.ts'
+import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
 import type { TableReports } from './table-reports.ts'
 import {
   identifierJson,
@@ -105,6 +106,7 @@ export function createIcebergRestService(deps: IcebergRestDeps): IcebergRestServ
 
 class IcebergRest implements IcebergRestService {
   readonly #deps: IcebergRestDeps
+  readonly #answers = new AnswerCache()
 
   constructor(deps: IcebergRestDeps) {
     this.#deps = deps
@@ -170,10 +172,20 @@ class IcebergRest implements IcebergRestService {
   }
 
   async loadTable(identifier: TableIdentifier, { isKnown, onlyRefs }: LoadOptions): Promise<TableAnswer | undefined> {
+    const catalog = this.#catalog
     return inProtocolWords({ table: identifier }, async () => {
-      const located = await this.#catalog.locateTable?.(identifier)
-      if (located !== undefined && isKnown(entityTagOf(located, onlyRefs))) return undefined
-      return answerOf(await this.#catalog.loadTable(identifier), onlyRefs)
+      const located = await catalog.locateTable?.(identifier)
+      if (located === undefined) return answerOf(await catalog.loadTable(identifier), onlyRefs)
+      const entityTag = entityTagOf(located, onlyRefs)
+      const file = await catalog.statMetadataFile?.(located)
+      // 304 only where a load would succeed (RFC 9110, section 13.2.1): a lost file is an error, not an unchanged table
+      const isThere = file !== undefined || catalog.statMetadataFile === undefined
+      if (isThere && isKnown(entityTag)) return undefined
+      const json = this.#answers.find(entityTag, file)
+      if (json !== undefined) return { json, entityTag }
+      const answer = answerOf(await catalog.loadTable(identifier).catch(whenFileIsMissing(located)), onlyRefs)
+      if (answer.entityTag === entityTag) this.#answers.keep(entityTag, file, answer.json)
+      return answer
     })
   }
 

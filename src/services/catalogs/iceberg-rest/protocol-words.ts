@@ -1,4 +1,5 @@
 import { formatIdentifier, formatNamespace } from '../../../catalog/table-identifier.ts'
+import { DomainError } from '../../../domain/errors.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
 
@@ -21,6 +22,17 @@ export async function inProtocolWords<T>(subject: Subject, work: () => Promise<T
     return await work()
   } catch (error) {
     throw isIcebergError(error) ? worded(error, subject) : error
+  }
+}
+
+/**
+ * Whatever a load of the table at `location` throws, in the same words when its metadata file is missing. The location
+ * is shown in full, which clients know from every other answer with the table.
+ */
+export function whenFileIsMissing(location: string | undefined): (error: unknown) => never {
+  return (error) => {
+    if (location === undefined || !isIcebergError(error, 'FILE_NOT_FOUND')) throw error
+    throw new DomainError('NOT_FOUND', `Failed to open input stream for file: ${location}`)
   }
 }
 
