@@ -63,10 +63,7 @@ describe.skipIf(!available)("Iceberg's compatibility kit", { timeout: 1_800_000 
         `${REST_KIT_JARS}/*`,
         'org.junit.platform.console.ConsoleLauncher',
         'execute',
-        '--select-class=org.apache.iceberg.rest.RESTCompatibilityKitCatalogTests',
-=======
         `--select-class=org.apache.iceberg.rest.${kitClass}`,
->>>>>>> rest-clients
         `--reports-dir=${reports}`,
         '--details=none',
       ],
