@@ -186,8 +186,8 @@ function pageVersion(properties: Readonly<Record<string, string>>): 'V1' | 'V2' 
 
 /** Rows that are sorted while they are written have fewer distinct values in a row group than a sample of them. */
 function dictionaryRows({ rows, fields, split, orderBy, rowCount }: CopyRequest, rowGroupSize: number): DictionaryRows {
-  const isInOrder = split.kind === 'size' && !orderBy
-  return { rows, fields, rowCount: isInOrder ? rowCount : undefined, rowGroupRows: rowGroupSize }
+  const keepsOrder = split.kind === 'size' && !orderBy
+  return { rows, fields, rowCount: keepsOrder ? rowCount : undefined, rowGroupRows: rowGroupSize }
 }
 
 /** Row groups are counted in rows; wide rows get fewer, so that a group stays within its bytes and in memory. */
