@@ -4,6 +4,7 @@
 // and with Spark's rewrite_data_files on the same table. Rounds are run side by side and compared pair by pair.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { commitTable } from '../src/catalog/commit-table.ts'
 import type { DataFile } from '../src/iceberg/manifest/manifest.ts'
@@ -41,6 +42,7 @@ await withWorkFolder('compaction', async (folder) => {
   writePathList(`${folder}/files.json`, files)
   await house.catalog.createNamespace(['bench'])
   const spark = await startSpark(house, folder, files)
+  const loads: string[] = [load()]
 
   const counted: Run[] = []
   const verified: Run[] = []
@@ -57,21 +59,34 @@ await withWorkFolder('compaction', async (folder) => {
       await compactHere(house, { folder, files, name: `pages2_${round}`, verify: 'values', properties: PAGES_2 }),
     )
     if (spark) sparks.push(await compactWithSpark(house, spark, { folder, files, name: `spark_${round}` }))
+    loads.push(load())
     const times = [copy, zstd, counted, verified, pages2, sparks].map((runs) =>
       seconds([runs.at(-1)?.ms ?? Number.NaN]),
     )
     note(
-      `round ${round + 1} of ${ROUNDS}: COPY ${times[0]}, zstd ${times[1]}, Lockhouse ${times[2]}, ${times[3]} and ${times[4]}, Spark ${times[5]}`,
+      `round ${round + 1} of ${ROUNDS}, load average ${loads.at(-1)}: COPY ${times[0]}, zstd ${times[1]}, Lockhouse ${times[2]}, ${times[3]} and ${times[4]}, Spark ${times[5]}`,
     )
   }
   await spark?.stop()
   await house.close()
-  report({ total, counted, verified, pages2, copy, zstd, sparks })
+  report({ total, loads, counted, verified, pages2, copy, zstd, sparks })
 })
 
 type Runs = Readonly<Record<'counted' | 'verified' | 'pages2' | 'copy' | 'zstd' | 'sparks', readonly Run[]>>
 
-function report({ total, ...runs }: Runs & { readonly total: number }): void {
+/** The load average of the last minute; above 1 before the first round, other programs use the processors too. */
+function load(): string {
+  return (loadavg()[0] ?? Number.NaN).toFixed(1)
+}
+
+interface Circumstances {
+  /** Bytes of the input. */
+  readonly total: number
+  /** Load averages before the first round and after each. */
+  readonly loads: readonly string[]
+}
+
+function report({ total, loads, ...runs }: Runs & Circumstances): void {
   const times = (list: readonly Run[]): number[] => list.map((run) => run.ms)
   const cpu = (list: readonly Run[]): number[] => list.map((run) => run.cpuMs)
   const row = (title: string, list: readonly Run[]): string[] => [
@@ -80,13 +95,23 @@ function report({ total, ...runs }: Runs & { readonly total: number }): void {
     list === runs.counted ? '1' : ratio(times(runs.counted), times(list)),
     list === runs.verified ? '1' : ratio(times(runs.verified), times(list)),
     list === runs.sparks ? '' : seconds(cpu(list)),
+    list === runs.sparks ? '' : ratio(cpu(runs.counted), cpu(list)),
     list === runs.sparks ? '' : ratio(cpu(runs.verified), cpu(list)),
     list === runs.sparks ? '' : megabytes(Math.max(...list.map((run) => run.peak))),
   ]
   printTable(
     `Compaction of ${FILES.toLocaleString('en')} Parquet files, ${megabytes(total)}, ${ROUNDS} rounds ` +
-      `(ENGINE_MEMORY_LIMIT ${ENGINE_MEMORY_LIMIT}); times as pairwise median (range)`,
-    ['', 'median', 'against counted', 'against verified', 'CPU time', 'CPU against verified', 'peak memory'],
+      `(ENGINE_MEMORY_LIMIT ${ENGINE_MEMORY_LIMIT}), load average ${loads.join(', ')}; ratios as pairwise median (range)`,
+    [
+      '',
+      'median',
+      'against counted',
+      'against verified',
+      'CPU time',
+      'CPU against counted',
+      'CPU against verified',
+      'peak memory',
+    ],
     [
       row('Lockhouse `POST /api/compact`, `verify: "counts"`', runs.counted),
       row('Lockhouse `POST /api/compact`, `verify: "values"`', runs.verified),

@@ -235,6 +235,7 @@ async function rewriteFiles(
     fields,
     output,
     bytesPerRow: rowsRead === 0 ? 0 : bytes / rowsRead,
+    ...(rowsDeleted === 0 ? { rowCount: rowsRead } : {}),
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
     ...(sortOrder === undefined ? {} : { sortOrder }),

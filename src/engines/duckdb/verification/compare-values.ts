@@ -1,3 +1,4 @@
+import { IcebergError } from '../../../iceberg/errors.ts'
 import type { NestedField } from '../../../iceberg/schema/types.ts'
 
 import type { DuckDbRun } from '../session/session.ts'
@@ -27,26 +28,40 @@ export interface Comparison {
  * name the columns that differ.
  */
 export async function compareValues(run: DuckDbRun, { expected, found, fields }: RowsToCompare): Promise<Comparison> {
-  const whole = [rowHash(scanColumns(fields))]
-  const [before] = await checksums(run, expected, whole)
-  const [after] = await checksums(run, found, whole)
-  if (before === after) return { isEqual: true, differing: [] }
-  const each = fields.map((field) => rowHash(scanColumns([field])))
-  const left = await checksums(run, expected, each)
-  const right = await checksums(run, found, each)
-  return { isEqual: false, differing: fields.filter((_, at) => left[at] !== right[at]) }
+  const whole = await checksums(run, { expected, found }, [rowHash(scanColumns(fields))])
+  if (whole.expected[0] === whole.found[0]) return { isEqual: true, differing: [] }
+  const each = await checksums(
+    run,
+    { expected, found },
+    fields.map((field) => rowHash(scanColumns([field]))),
+  )
+  return { isEqual: false, differing: fields.filter((_, at) => each.expected[at] !== each.found[at]) }
 }
 
-/** The number of rows and the sum of each hash over them, as text. */
+type Side = 'expected' | 'found'
+
+/**
+ * The number of rows and the sum of each hash over them, as text, for both sides. One query reads both, so that no processor
+ * is idle at the end of the first.
+ */
 async function checksums(
   run: DuckDbRun,
-  rows: string | undefined,
+  sides: Readonly<Record<Side, string | undefined>>,
   hashes: readonly string[],
-): Promise<readonly string[]> {
-  if (rows === undefined) return hashes.map(() => checksum('0', '0'))
-  const sums = hashes.map((hash, at) => `coalesce(sum(${hash}), 0)::VARCHAR AS h${at}`)
-  const [row] = await run.rows(`SELECT count(*)::VARCHAR AS n, ${sums.join(', ')} FROM (${rows}) AS s`)
-  return hashes.map((_, at) => checksum(textOf(row?.['n']), textOf(row?.[`h${at}`])))
+): Promise<Readonly<Record<Side, readonly string[]>>> {
+  const sums = hashes.map((hash, at) => `coalesce(sum(${hash}), 0)::VARCHAR AS h${at}`).join(', ')
+  const scans = Object.entries(sides).flatMap(([side, rows]) =>
+    rows === undefined ? [] : [`SELECT '${side}' AS side, count(*)::VARCHAR AS n, ${sums} FROM (${rows}) AS s`],
+  )
+  const results = scans.length === 0 ? [] : await run.rows(scans.join('\nUNION ALL\n'))
+  const sumsOf = (side: Side): readonly string[] => {
+    if (sides[side] === undefined) return hashes.map(() => checksum('0', '0'))
+    const row = results.find((result) => result['side'] === side)
+    if (row === undefined)
+      throw new IcebergError('ENGINE_FAILED', `the engine returned no checksum of the ${side} rows`)
+    return hashes.map((_, at) => checksum(textOf(row['n']), textOf(row[`h${at}`])))
+  }
+  return { expected: sumsOf('expected'), found: sumsOf('found') }
 }
 
 function checksum(count: string, sum: string): string {

@@ -17,7 +17,7 @@ const MANY_PARTITIONS = 32
 /** Number of consecutive rows that stay in one file when a large partition is split into several files. */
 const BLOCK_ROWS = 122_880
 
-export interface RowsToWrite extends Pick<CopyRequest, 'fields' | 'bytesPerRow' | 'onProgress'> {
+export interface RowsToWrite extends Pick<CopyRequest, 'fields' | 'bytesPerRow' | 'rowCount' | 'onProgress'> {
   /** SELECT with column `c<id>` for each field. */
   readonly rows: string
   readonly output: OutputSpec
@@ -34,7 +34,13 @@ export async function writeRows(run: DuckDbRun, request: RowsToWrite): Promise<r
   const order = await orderBy(run, request)
   if (partition !== undefined || output.partitionSpec.fields.length === 0) {
     const rows = order.over(request.rows)
-    const copied = await copyRows(run, { ...copyBase(request), rows, split: bySize(output), orderBy: order.clause })
+    const copied = await copyRows(run, {
+      ...copyBase(request),
+      ...(request.rowCount === undefined ? {} : { rowCount: request.rowCount }),
+      rows,
+      split: bySize(output),
+      orderBy: order.clause,
+    })
     return copied.map((file) => ({ copied: file, partition: partition ?? [] }))
   }
   const partitions = await findPartitions(run, request)
