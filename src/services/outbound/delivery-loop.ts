@@ -151,9 +151,11 @@ export async function attemptDelivery<Delivery extends QueuedDelivery>(
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)])
   const reply = await deps.send(delivery, limit).catch((error: unknown) => ({ error }))
   if (reply === undefined) return // removed meanwhile
-  // A cancelled attempt may have arrived; it is repeated after the next start.
+  // A cancelled attempt may have arrived; it is repeated after the next start. It does not count, else restarts would use up
+  // the attempts of a delivery.
   if (signal.aborted) {
-    await deps.queue.settle(delivery.id, { state: 'pending', nextAttemptAt: deps.now().toISOString() })
+    const { id, attempts } = delivery
+    await deps.queue.settle(id, { state: 'pending', nextAttemptAt: deps.now().toISOString(), attempts })
     return
   }
   const delays = deps.retryDelaysMs ?? RETRY_DELAYS_MS

@@ -8,6 +8,8 @@ export interface DeliveryOutcome {
   readonly lastStatus?: number
   readonly lastError?: string
   readonly finishedAt?: string
+  /** Attempts so far, when this one does not count; else it does. */
+  readonly attempts?: number
 }
 
 /** Why a message cannot be sent, in words that may be shown. */

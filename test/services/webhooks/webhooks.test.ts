@@ -122,6 +122,18 @@ for (const kind of stateKinds) {
       expect(all.map(({ state }: { state: string }) => state)).toEqual(['delivered', 'delivered'])
     })
 
+    it('receive an event whose attempts restarts cancel again and again', async () => {
+      receiver.replies = Array.from({ length: 6 }, () => 'hang')
+      const { id } = await subscribe(['operation.started'])
+      await happen(service)
+      for (let restarts = 1; restarts <= 6; restarts += 1) {
+        await receiver.until(restarts)
+        await service.restart()
+      }
+      expect(await settled(id, 1)).toMatchObject([{ state: 'delivered', attempts: 1 }])
+      expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+    })
+
     it('receive no events after they are deleted, and show their secret once', async () => {
       const { id, secret } = await subscribe()
       const list = await service.get('/api/webhooks')

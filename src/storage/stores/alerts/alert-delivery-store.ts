@@ -28,6 +28,8 @@ export type AlertDeliveryOutcome = Pick<AlertDelivery, 'state'> & {
   readonly lastStatus?: number
   readonly lastError?: string
   readonly finishedAt?: string
+  /** Attempts so far, when the last one does not count. */
+  readonly attempts?: number
 }
 
 /** Notifications of alerts, sent and to be sent. */
@@ -103,6 +105,7 @@ function queue(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'due' | 'take'
         last_status: outcome.lastStatus ?? null,
         last_error: outcome.lastError ?? null,
         finished_at: outcome.finishedAt ?? null,
+        ...(outcome.attempts === undefined ? {} : { attempts: outcome.attempts }),
       }
       await db.updateTable('alert_deliveries').set(columns).where('id', '=', id).execute()
     },

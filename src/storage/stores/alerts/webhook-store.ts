@@ -33,9 +33,9 @@ export interface DeliveryRecord {
   readonly finishedAt?: string
 }
 
-/** The outcome of an attempt. */
+/** The outcome of an attempt; `attempts` when it does not count. */
 export type DeliveryOutcome = Pick<DeliveryRecord, 'state'> &
-  Partial<Pick<DeliveryRecord, 'nextAttemptAt' | 'lastStatus' | 'lastError' | 'finishedAt'>>
+  Partial<Pick<DeliveryRecord, 'nextAttemptAt' | 'lastStatus' | 'lastError' | 'finishedAt' | 'attempts'>>
 
 export interface WebhookStore {
   insert(webhook: WebhookRecord): Promise<void>
@@ -129,6 +129,7 @@ function deliveries(db: Kysely<StateTables>): Pick<WebhookStore, 'settle' | 'del
         last_status: outcome.lastStatus ?? null,
         last_error: outcome.lastError ?? null,
         finished_at: outcome.finishedAt ?? null,
+        ...(outcome.attempts === undefined ? {} : { attempts: outcome.attempts }),
       }
       await db.updateTable('webhook_deliveries').set(columns).where('id', '=', id).execute()
     },
