@@ -159,7 +159,7 @@ async function walk(service: Service, start: string): Promise<string[]> {
   const pages: string[] = []
   for (let path: string | undefined = start; path !== undefined;) {
     pages.push(path)
-    const response = await service.app.request(path, { headers: service.headers })
+    const response: Response = await service.ask(path, { headers: service.headers })
     await response.arrayBuffer()
     path = /^<([^>]+)>; rel="next"$/.exec(response.headers.get('link') ?? '')?.[1]
   }
@@ -222,13 +222,15 @@ async function open(folder: string) {
   const context = await createContext({ config, env, home, log, openStateFile: (await detectRuntime()).openStateFile })
   const app = createApp({ ...context.app, staticFiles: async () => undefined })
   const headers = { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }
+  const ask = async (path: string, init: RequestInit): Promise<Response> =>
+    app.fetch(new Request(new URL(path, 'http://localhost').href, init), {})
   return {
-    app,
+    ask,
     headers,
     // oxlint-disable-next-line typescript/no-explicit-any -- reads any response
     async call(method: string, path: string, body: object = {}): Promise<any> {
       const content = method === 'GET' ? {} : { body: JSON.stringify(body) }
-      const response = await app.request(path, { method, headers, ...content })
+      const response = await ask(path, { method, headers, ...content })
       if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`)
       return response.json()
     },

@@ -2,31 +2,26 @@ import { Hono } from 'hono'
 import { DomainError } from './domain/errors.ts'
 import type { IpNetwork } from './domain/network/ip-address.ts'
 import type { AppEnv } from './middleware/app-env.ts'
-import { auditRefusals } from './middleware/audit-refusals.ts'
-import { authenticate, type AuthenticateOptions } from './middleware/authenticate.ts'
+import { type AuthenticateOptions, identify } from './middleware/authenticate.ts'
+import type { Fetch } from './middleware/base-path.ts'
 import { crossOrigin } from './middleware/cross-origin.ts'
 import { createErrorHandler } from './middleware/error-handler.ts'
-import { frontend, type StaticFiles } from './middleware/frontend.ts'
-import { limitHeaders } from './middleware/header-limit.ts'
-import { idempotency } from './middleware/idempotency.ts'
+import type { Exchange } from './middleware/exchange.ts'
+import { createFrame } from './middleware/frame.ts'
+import { serveFrontend, type StaticFiles } from './middleware/frontend.ts'
+import { answerOnce, hasIdempotencyKey } from './middleware/idempotency.ts'
+import { createOriginGuard } from './middleware/origin-guard.ts'
+import { type BodyLimits, createBodyReader } from './middleware/request/request-body.ts'
 import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './notebook-proxy/mount.ts'
-import { observeRequests } from './middleware/observe-requests.ts'
-import { originGuard } from './middleware/origin-guard.ts'
-import { requestLog } from './middleware/request-log.ts'
-import { clientAddress } from './middleware/request/client-address.ts'
-import { type BodyLimits, requestBody } from './middleware/request/request-body.ts'
-import { requireHost } from './middleware/request/require-host.ts'
-import { traceRequests } from './middleware/trace-requests.ts'
-import { securityHeaders } from './middleware/security-headers.ts'
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
-import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
-import { mountRoutes } from './routes/routing/mount-routes.ts'
-import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
-import type { IdempotencyService } from './services/operations/idempotency-service.ts'
-import type { Tracing } from './services/metrics/tracing/tracing.ts'
-import type { Logger } from './services/logger.ts'
+import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
+import { mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
+import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
+import type { Logger } from './services/logger.ts'
+import type { Tracing } from './services/metrics/tracing/tracing.ts'
+import type { IdempotencyService } from './services/operations/idempotency-service.ts'
 
 /** Everything the app needs; `context/create-context.ts` makes it. */
 export interface AppContext extends RouteDeps, McpRouteDeps, IcebergRestMount {
@@ -50,41 +45,79 @@ const BODY_LIMITS: BodyLimits = { maxBytes: 2 ** 20, maxMs: 60_000 }
 /** An exported document may be longer than the request that it came from, and it imports as it is. */
 const IMPORT_LIMITS: BodyLimits = { maxBytes: 10 * 2 ** 20, maxMs: 300_000 }
 const IMPORT_PATH = '/api/pipeline-defs/import'
+const API_PATHS = /^\/api(\/|$)/
 
 /** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
-export function createApp(context: AppContext): Hono<AppEnv> {
+export function createApp(context: AppContext): { readonly fetch: Fetch } {
+  const handleError = createErrorHandler(context.log)
+  const routes = createRoutes(context, handleError)
+  return {
+    fetch: createFrame({ ...context, handleError, answer: (exchange) => routes.fetch(exchange.request, exchange) }),
+  }
+}
+
+type HandleError = ReturnType<typeof createErrorHandler>
+
+function createRoutes(context: AppContext, handleError: HandleError): Hono<AppEnv> {
   const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
-  app.onError(createErrorHandler(context.log))
-  app.notFound((c) => {
-    throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+  const api = apiGuard(context, handleError)
+  app.onError((error, c) => handleError(error, c.env))
+  app.notFound(async ({ env: exchange }) => {
+    if (API_PATHS.test(exchange.path)) {
+      const preflight = await api.check(exchange)
+      if (preflight !== undefined) return preflight
+    }
+    const page = await serveFrontend(exchange, context.staticFiles)
+    if (page !== undefined) return page
+    throw new DomainError('NOT_FOUND', `no route ${exchange.path}`)
   })
-  if (context.tracing !== undefined) app.use(traceRequests(context.tracing))
-  app.use(observeRequests(context.metrics))
-  app.use(requestLog(context))
-  app.use(securityHeaders())
-  app.use(clientAddress(context.trustedProxies))
-  app.use(auditRefusals(context.refusals))
-  app.use(limitHeaders())
-  app.use(requireHost())
   const { authMode: mode, identity, allowedOrigins, log } = context
-  const configured = context.metricsAccess === undefined ? {} : { configured: context.metricsAccess }
   const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
   mountNotebookHosts(app, notebooks)
-  app.use(frontend(context.staticFiles))
-  app.use('/api/*', crossOrigin(allowedOrigins))
-  app.use('/mcp', crossOrigin(allowedOrigins))
-  app.use('/api/*', authenticate({ mode: context.authMode, identity: context.identity }))
-  app.use('/metrics', authenticate({ mode, identity, ...configured }))
-  app.use('/metrics', originGuard({ mode, allowedOrigins }))
-  app.use('/api/*', originGuard({ mode: context.authMode, allowedOrigins: context.allowedOrigins }))
-  app.use(
-    '/api/*',
-    requestBody((path) => (path === IMPORT_PATH ? IMPORT_LIMITS : BODY_LIMITS)),
-  )
-  app.use('/api/*', idempotency(context.idempotency))
   mountNotebookProxy(app, notebooks)
   mountMcp(app, context)
   mountIcebergRest(app, context)
-  mountRoutes(app, allRoutes(context))
+  const metrics = metricsGuard(context)
+  mountRoutes(app, allRoutes(context), (path) => (path === '/metrics' ? metrics : api))
   return app
+}
+
+/** Identity, then the origin: for every path of the API, also those without a route. */
+function apiGuard(context: AppContext, handleError: HandleError): RouteGuard {
+  const { authMode: mode, identity, allowedOrigins, idempotency } = context
+  const answerPreflight = crossOrigin(allowedOrigins)
+  const offerBody = createBodyReader((path) => (path === IMPORT_PATH ? IMPORT_LIMITS : BODY_LIMITS))
+  const identified = identifiedGuard({ mode, identity }, allowedOrigins)
+  return {
+    check(exchange) {
+      offerBody(exchange)
+      return answerPreflight(exchange) ?? identified(exchange)
+    },
+    around(exchange, answer) {
+      if (!hasIdempotencyKey(exchange)) return answer()
+      // a refusal is stored like any other response, and so is not left to Hono
+      return answerOnce(idempotency, exchange, async () => {
+        try {
+          return await answer()
+        } catch (error) {
+          if (error instanceof Error) return handleError(error, exchange)
+          throw error
+        }
+      })
+    },
+  }
+}
+
+function metricsGuard({ authMode: mode, identity, allowedOrigins, metricsAccess }: AppContext): RouteGuard {
+  const configured = metricsAccess === undefined ? {} : { configured: metricsAccess }
+  return { check: identifiedGuard({ mode, identity, ...configured }, allowedOrigins) }
+}
+
+function identifiedGuard(options: AuthenticateOptions, allowedOrigins: readonly string[]) {
+  const checkOrigin = createOriginGuard({ mode: options.mode, allowedOrigins })
+  return (exchange: Exchange): undefined | Promise<undefined> => {
+    const identifying = identify(exchange, options)
+    if (identifying !== undefined) return identifying.then(() => void checkOrigin(exchange))
+    return void checkOrigin(exchange)
+  }
 }

@@ -1,9 +1,9 @@
-import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { AppEnv } from './app-env.ts'
+import type { Exchange } from './exchange.ts'
 
 /** The cookie of a browser session. */
 export const SESSION_COOKIE = 'lockhouse_session'
@@ -22,42 +22,59 @@ export interface AuthenticateOptions {
 
 /**
  * Identifies the caller (docs/api.md#identity). An invalid token is refused even where none is needed; an expired session
- * counts as no session, so that the page can sign in again.
+ * counts as no session, so that the page can sign in again. Undefined when that took no reading of the state.
  */
-export function authenticate({ mode, ...options }: AuthenticateOptions) {
-  return createMiddleware<AppEnv>(async function identify(c, next) {
-    const checkCaller = mode === 'off' ? async () => LOCAL : callerCheck(c, options)
-    c.set('checkCaller', checkCaller)
-    c.set('caller', await checkCaller())
+export function identify(exchange: Exchange, options: AuthenticateOptions): Promise<void> | undefined {
+  if (options.mode === 'off') return settle(exchange, LOCAL)
+  const { identity } = options
+  const token = bearerToken(exchange, options.foreignScheme)
+  if (token !== undefined) {
+    const configured = options.configured?.(token)
+    if (configured !== undefined) return settle(exchange, configured)
+    const { clientAddress: address } = exchange
+    exchange.checkCaller = () => identity.checkToken({ token, address })
+    exchange.caller = identity.rememberedCaller(token)
+    return exchange.caller === undefined ? check(exchange) : undefined
+  }
+  const cookies = exchange.header('cookie')
+  const secret = cookies === undefined ? undefined : onlyCookie(cookies, SESSION_COOKIE)
+  if (!secret) return undefined
+  exchange.checkCaller = () => identity.checkSession(secret)
+  return check(exchange)
+}
+
+/** {@link identify} as a middleware. */
+export function authenticate(options: AuthenticateOptions) {
+  return createMiddleware<AppEnv>(async function identifyCaller(c, next) {
+    await identify(c.env, options)
     await next()
   })
 }
 
-/** Creates the check of a request's credential; it may outlive the request and holds nothing else of it. */
-function callerCheck(
-  c: Context<AppEnv>,
-  { identity, foreignScheme, configured }: Omit<AuthenticateOptions, 'mode'>,
-): () => Promise<Caller | undefined> {
-  const token = bearerToken(c, foreignScheme)
-  const address = c.get('clientAddress')
-  const known = token === undefined ? undefined : configured?.(token)
-  if (known !== undefined) return async () => known
-  if (token !== undefined) return () => identity.checkToken({ token, address })
-  const secret = onlyCookie(c.req.header('cookie'), SESSION_COOKIE)
-  return async () => (secret ? identity.checkSession(secret) : undefined)
+function settle(exchange: Exchange, caller: Caller): undefined {
+  exchange.caller = caller
+  exchange.checkCaller = async () => caller
+}
+
+async function check(exchange: Exchange): Promise<void> {
+  exchange.caller = await exchange.checkCaller()
 }
 
 /** The token of the `Authorization` header or, in an upgrade, of the subprotocol `bearer.<token>`. */
-function bearerToken(c: Context<AppEnv>, foreignScheme: string | undefined): string | undefined {
-  const header = c.req.header('authorization')
-  if (header !== undefined && header.split(' ')[0]?.toLowerCase() !== foreignScheme) {
+function bearerToken(exchange: Exchange, foreignScheme: string | undefined): string | undefined {
+  const header = exchange.header('authorization')
+  if (header !== undefined && (foreignScheme === undefined || !hasScheme(header, foreignScheme))) {
     const token = BEARER.exec(header)?.[1]
     if (token !== undefined) return token
     throw new DomainError('UNAUTHENTICATED', 'the credential is invalid')
   }
-  if (!isUpgrade(c)) return undefined
-  const protocols = (c.req.header('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim())
+  if (!exchange.isUpgrade) return undefined
+  const protocols = (exchange.header('sec-websocket-protocol') ?? '').split(',').map((protocol) => protocol.trim())
   return protocols.find((protocol) => protocol.startsWith('bearer.'))?.slice('bearer.'.length)
+}
+
+function hasScheme(header: string, scheme: string): boolean {
+  return header.split(' ')[0]?.toLowerCase() === scheme
 }
 
 /**
@@ -71,9 +88,4 @@ export function onlyCookie(header: string | undefined, name: string): string | u
     .filter((cookie) => cookie.startsWith(`${name}=`))
     .map((cookie) => cookie.slice(name.length + 1))
   return values.length === 1 ? values[0] : undefined
-}
-
-/** Whether the request is a WebSocket upgrade (RFC 6455, section 4.1). */
-export function isUpgrade(c: Context<AppEnv>): boolean {
-  return c.req.header('upgrade')?.toLowerCase() === 'websocket'
 }

@@ -1,5 +1,4 @@
-import { createMiddleware } from 'hono/factory'
-import type { AppEnv } from './app-env.ts'
+import type { Exchange } from './exchange.ts'
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 const REQUEST_HEADERS = [
@@ -28,27 +27,42 @@ const RESPONSE_HEADERS = [
   'X-Request-Id',
 ].join(', ')
 const PREFLIGHT_LIFETIME_S = 600
+/** On every response of a shared path. */
+export const VARY = 'Origin'
+
+/** Answers the preflight request of a page of another origin; undefined for every other request. */
+export type AnswerPreflight = (exchange: Exchange) => Response | undefined
 
 /**
  * Lets pages of the allowed origins call the API with a token (Fetch standard, "CORS protocol"): answers preflights and
- * exposes the responses. Cookies are never allowed.
+ * has the responses exposed, see {@link addCrossOriginHeaders}. Cookies are never allowed.
  */
-export function crossOrigin(allowedOrigins: readonly string[]) {
+export function crossOrigin(allowedOrigins: readonly string[]): AnswerPreflight {
   const allowed = new Set(allowedOrigins)
-  return createMiddleware<AppEnv>(async function allowOrigins(c, next) {
-    const origin = c.req.header('origin')
-    const isAllowed = origin !== undefined && allowed.has(origin)
-    const isPreflight = c.req.method === 'OPTIONS' && c.req.header('access-control-request-method') !== undefined
-    if (isAllowed && isPreflight) {
-      c.res = new Response(null, { status: 204 })
-      c.res.headers.set('Access-Control-Allow-Methods', METHODS)
-      c.res.headers.set('Access-Control-Allow-Headers', REQUEST_HEADERS)
-      c.res.headers.set('Access-Control-Max-Age', String(PREFLIGHT_LIFETIME_S))
-    } else await next()
-    // a cache must not serve one origin's response to another
-    c.res.headers.append('Vary', 'Origin')
-    if (!isAllowed) return
-    c.res.headers.set('Access-Control-Allow-Origin', origin)
-    if (!isPreflight) c.res.headers.set('Access-Control-Expose-Headers', RESPONSE_HEADERS)
-  })
+  return (exchange) => {
+    const origin = exchange.header('origin')
+    exchange.sharedWith = origin !== undefined && allowed.has(origin) ? origin : null
+    if (exchange.sharedWith === null || !isPreflight(exchange)) return undefined
+    const headers = {
+      'Access-Control-Allow-Methods': METHODS,
+      'Access-Control-Allow-Headers': REQUEST_HEADERS,
+      'Access-Control-Max-Age': String(PREFLIGHT_LIFETIME_S),
+    }
+    return new Response(null, { status: 204, headers })
+  }
+}
+
+/** Adds what a response on a shared path says about origins. */
+export function addCrossOriginHeaders(exchange: Exchange, headers: Headers): void {
+  const { sharedWith } = exchange
+  if (sharedWith === undefined) return
+  // a cache must not serve one origin's response to another
+  if (headers.get('vary') !== VARY) headers.append('Vary', VARY)
+  if (sharedWith === null) return
+  headers.set('Access-Control-Allow-Origin', sharedWith)
+  if (!isPreflight(exchange)) headers.set('Access-Control-Expose-Headers', RESPONSE_HEADERS)
+}
+
+function isPreflight(exchange: Exchange): boolean {
+  return exchange.request.method === 'OPTIONS' && exchange.header('access-control-request-method') !== undefined
 }

@@ -1,4 +1,3 @@
-import type { Context } from 'hono'
 import type { ErrorCode } from '../domain/error-codes.ts'
 import { DomainError, type FieldError } from '../domain/errors.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
@@ -6,7 +5,7 @@ import { IcebergError } from '../iceberg/errors.ts'
 import { stateProblem } from '../services/state-problem.ts'
 import { MAX_ERRORS, type Problem } from '../schemas/common.ts'
 import type { Logger } from '../services/logger.ts'
-import type { AppEnv } from './app-env.ts'
+import type { Exchange } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 
 /** The statuses of error responses. */
@@ -114,14 +113,15 @@ interface Refusal {
  * local file paths are shortened; the log has the full error.
  */
 export function createErrorHandler(log: Logger) {
-  return function handleError(error: Error, c: Context<AppEnv>): Response {
-    const requestId = c.get('requestId')
+  return function handleError(error: Error, exchange: Exchange): Response {
+    const { requestId } = exchange
     const refusal = describe(error)
     if (refusal.code === 'INTERNAL' || refusal.code === 'STATE_UNAVAILABLE')
       log.error('request failed', { request_id: requestId, error })
     else if (refusal.detail !== error.message) log.warn('request refused', { request_id: requestId, error })
     else log.debug('request refused', { request_id: requestId, error })
-    c.set('problemCode', refusal.code)
+    exchange.problemCode = refusal.code
+    exchange.error = error
     return problemResponse(refusal, requestId)
   }
 }

@@ -1,6 +1,4 @@
-import type { HonoRequest } from 'hono'
-import { createMiddleware } from 'hono/factory'
-import type { AppEnv } from './app-env.ts'
+import type { Exchange } from './exchange.ts'
 
 /** Supported content encodings (RFC 9110, section 8.4.1), best first. */
 export const ENCODINGS = ['br', 'gzip'] as const
@@ -25,38 +23,38 @@ const ASSETS = '/assets/'
 
 /**
  * Serves the web page: files by name, else `index.html` to browsers (docs/api.md#web-page); never below /api, /iceberg,
- * /notebook, /mcp or /metrics. A missing asset is 404: `index.html` in its place would be cached for a year.
+ * /notebook, /mcp or /metrics. A missing asset is 404: `index.html` in its place would be cached for a year. Undefined
+ * when the page has nothing to answer.
  */
-export function frontend(files: StaticFiles) {
-  return createMiddleware<AppEnv>(async function serveFrontend(c, next) {
-    const { path, method } = c.req
-    if (SERVICE_PATHS.test(path) || (method !== 'GET' && method !== 'HEAD')) return next()
-    const file = await findFile(c.req, files)
-    if (!file) return next()
-    const headers = {
-      ETag: file.etag,
-      Vary: 'Accept-Encoding',
-      'Cache-Control': path.startsWith(ASSETS) ? 'public, max-age=31536000, immutable' : 'no-cache',
-    }
-    if (isKnown(c.req.header('if-none-match'), file.etag)) return new Response(null, { status: 304, headers })
-    return new Response(method === 'HEAD' ? null : file.bytes, {
-      headers: {
-        ...headers,
-        'Content-Type': file.contentType,
-        'Content-Length': String(file.bytes.length),
-        ...(file.encoding === undefined ? {} : { 'Content-Encoding': file.encoding }),
-      },
-    })
+export async function serveFrontend(exchange: Exchange, files: StaticFiles): Promise<Response | undefined> {
+  const { path } = exchange
+  const { method } = exchange.request
+  if (SERVICE_PATHS.test(path) || (method !== 'GET' && method !== 'HEAD')) return undefined
+  const file = await findFile(exchange, files)
+  if (!file) return undefined
+  const headers = {
+    ETag: file.etag,
+    Vary: 'Accept-Encoding',
+    'Cache-Control': path.startsWith(ASSETS) ? 'public, max-age=31536000, immutable' : 'no-cache',
+  }
+  if (isKnown(exchange.header('if-none-match'), file.etag)) return new Response(null, { status: 304, headers })
+  return new Response(method === 'HEAD' ? null : file.bytes, {
+    headers: {
+      ...headers,
+      'Content-Type': file.contentType,
+      'Content-Length': String(file.bytes.length),
+      ...(file.encoding === undefined ? {} : { 'Content-Encoding': file.encoding }),
+    },
   })
 }
 
 /** The file of a path, or the page where a browser navigates to a path that names no file. */
-async function findFile(request: HonoRequest, files: StaticFiles): Promise<StaticFile | undefined> {
-  const { path } = request
-  const accepted = acceptedEncodings(request.header('accept-encoding'))
+async function findFile(exchange: Exchange, files: StaticFiles): Promise<StaticFile | undefined> {
+  const { path } = exchange
+  const accepted = acceptedEncodings(exchange.header('accept-encoding'))
   const exact = path === '/' ? undefined : await files(path, accepted)
   if (exact || path.startsWith(ASSETS)) return exact
-  const wantsPage = path === '/' || request.header('accept')?.includes('text/html') === true
+  const wantsPage = path === '/' || exchange.header('accept')?.includes('text/html') === true
   return wantsPage ? files('/index.html', accepted) : undefined
 }
 

@@ -1,52 +1,64 @@
-import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { IdempotencyService } from '../services/operations/idempotency-service.ts'
-import type { AppEnv } from './app-env.ts'
+import type { Claim, StoredAnswer } from '../storage/stores/idempotency-store.ts'
+import type { Exchange } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
 const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
 
+/** Whether {@link answerOnce} applies: a POST of a known caller with an `Idempotency-Key`. */
+export function hasIdempotencyKey({ request, caller }: Exchange): boolean {
+  return request.method === 'POST' && caller !== undefined && request.headers.has('idempotency-key')
+}
+
 /**
  * Returns the first response for a repeated POST with the same `Idempotency-Key` (docs/api.md#retries): a different
- * request with the key is 422, one still running is 409 with `Retry-After`.
+ * request with the key is 422, one still running is 409 with `Retry-After`. `answer` must not throw: a refusal is a
+ * response like any other.
  */
-export function idempotency(service: IdempotencyService) {
-  return createMiddleware<AppEnv>(async function answerOnce(c, next) {
-    if (c.req.method !== 'POST') return next()
-    const key = c.req.header('idempotency-key')
-    const user = c.get('caller')?.user
-    if (key === undefined || user === undefined) return next()
-    if (!KEY.test(key))
-      throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
-    const body = await c.get('readBody')()
-    const path = c.req.path + new URL(c.req.url).search
-    const call = { user, key, method: c.req.method, path, requestId: c.get('requestId'), body }
-    const claim = await service.begin(call)
-    if (claim.kind === 'answered') {
-      const { status, headers, body: text } = claim.answer
-      return new Response(text, { status, headers: { ...headers, 'Idempotent-Replayed': 'true' } })
-    }
-    if (claim.kind === 'mismatch')
-      throw new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
-    if (claim.kind === 'lost') {
-      const did = `the first request with this Idempotency-Key took effect (${claim.effect})`
-      const why = 'its response is not repeated, because it contains a secret or the service stopped before it was sent'
-      throw new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you retry with a new key`)
-    }
-    if (claim.kind === 'running') {
-      throw new HttpError('CONFLICT', 'the request with this Idempotency-Key is still running', {
-        'Retry-After': '1',
-      })
-    }
-    await next()
-    const headers = REPEATED_HEADERS.flatMap((name) => {
-      const value = c.res.headers.get(name)
-      return value === null ? [] : [[name, value] as const]
-    })
-    // A response with a secret is not stored; only the fact that the request took effect is.
-    if (c.res.headers.get('cache-control') === 'no-store') return service.endUnrepeatable(call)
-    const text = await c.res.clone().text()
-    return service.end(call, { status: c.res.status, headers: Object.fromEntries(headers), body: text })
+export async function answerOnce(
+  service: IdempotencyService,
+  exchange: Exchange,
+  answer: () => Promise<Response>,
+): Promise<Response> {
+  const key = exchange.header('idempotency-key') ?? ''
+  if (!KEY.test(key)) throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
+  const { request, requestId } = exchange
+  const body = await exchange.readBody()
+  const path = exchange.path + new URL(request.url).search
+  const call = { user: exchange.caller?.user ?? '', key, method: request.method, path, requestId, body }
+  const claim = await service.begin(call)
+  if (claim.kind === 'answered') {
+    const { status, headers, body: text } = claim.answer
+    return new Response(text, { status, headers: { ...headers, 'Idempotent-Replayed': 'true' } })
+  }
+  if (claim.kind !== 'claimed') throw conflict(claim)
+  const response = await answer()
+  // A response with a secret is not stored; only the fact that the request took effect is.
+  if (response.headers.get('cache-control') === 'no-store') await service.endUnrepeatable(call)
+  else await service.end(call, await storedAnswer(response))
+  return response
+}
+
+/** Why a request whose key is in use gets no response of its own. */
+function conflict(claim: Exclude<Claim, { readonly kind: 'claimed' | 'answered' }>): Error {
+  if (claim.kind === 'mismatch') {
+    return new DomainError('UNPROCESSABLE', 'this Idempotency-Key was used for another request')
+  }
+  if (claim.kind === 'running') {
+    const why = 'the request with this Idempotency-Key is still running'
+    return new HttpError('CONFLICT', why, { 'Retry-After': '1' })
+  }
+  const did = `the first request with this Idempotency-Key took effect (${claim.effect})`
+  const why = 'its response is not repeated, because it contains a secret or the service stopped before it was sent'
+  return new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you retry with a new key`)
+}
+
+async function storedAnswer(response: Response): Promise<StoredAnswer> {
+  const headers = REPEATED_HEADERS.flatMap((name) => {
+    const value = response.headers.get(name)
+    return value === null ? [] : [[name, value] as const]
   })
+  return { status: response.status, headers: Object.fromEntries(headers), body: await response.clone().text() }
 }

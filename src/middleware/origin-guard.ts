@@ -1,8 +1,7 @@
-import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../domain/errors.ts'
 import type { AppEnv } from './app-env.ts'
-import { isUpgrade } from './authenticate.ts'
+import type { Exchange } from './exchange.ts'
 
 export interface OriginGuardOptions {
   readonly mode: 'token' | 'off'
@@ -20,35 +19,43 @@ export function isLoopbackHost(host: string): boolean {
 /**
  * Prevents cross-site request forgery (docs/api.md#identity). Cookies and a loopback connection are not proof of intent:
  * an unsafe request authenticated only by them, whatever its content type, and every WebSocket upgrade of a browser must
- * come from this page or an allowed origin.
+ * come from this page or an allowed origin. Throws `FORBIDDEN`.
  */
-export function originGuard({ mode, allowedOrigins }: OriginGuardOptions) {
+export function createOriginGuard({ mode, allowedOrigins }: OriginGuardOptions): (exchange: Exchange) => void {
   const allowed = new Set(allowedOrigins)
-  return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
+  return (exchange) => {
     // With authentication off, prevent DNS rebinding: a domain that an attacker points at this machine.
-    if (mode === 'off' && !isLoopbackHost(hostOf(c)))
+    if (mode === 'off' && !isLoopbackHost(exchange.host))
       refuse('without authentication, the Host header must be a loopback address')
-    if (mustProveOrigin(c) && !isOwnPage(c, allowed))
+    if (mustProveOrigin(exchange) && !isOwnPage(exchange, allowed))
       refuse('cross-origin request: add the origin to ALLOWED_ORIGINS if it should be allowed')
-    if (c.get('caller')?.via === 'session' && comesFromNotebook(c)) {
+    if (exchange.caller?.via === 'session' && comesFromNotebook(exchange)) {
       refuse('notebook pages may not use the session of the service')
     }
+  }
+}
+
+/** {@link createOriginGuard} as a middleware. */
+export function originGuard(options: OriginGuardOptions) {
+  const guard = createOriginGuard(options)
+  return createMiddleware<AppEnv>(async function checkOrigin(c, next) {
+    guard(c.env)
     await next()
   })
 }
 
-function mustProveOrigin(c: Context<AppEnv>): boolean {
-  const via = c.get('caller')?.via
+function mustProveOrigin(exchange: Exchange): boolean {
+  const via = exchange.caller?.via
   // Browsers send an origin with every upgrade: a request without one and with a token comes from a program.
-  if (isUpgrade(c)) return via === 'session' || via === 'off' || comesFromBrowser(c)
-  if (SAFE_METHODS.has(c.req.method)) return false
+  if (exchange.isUpgrade) return via === 'session' || via === 'off' || comesFromBrowser(exchange)
+  if (SAFE_METHODS.has(exchange.request.method)) return false
   if (via === 'session') return true
   // Without a token, only requests not sent by a browser are allowed: a program on this machine, or a sign-in.
-  return via !== 'token' && via !== 'jwt' && comesFromBrowser(c)
+  return via !== 'token' && via !== 'jwt' && comesFromBrowser(exchange)
 }
 
-function comesFromBrowser(c: Context<AppEnv>): boolean {
-  return c.req.header('origin') !== undefined || c.req.header('sec-fetch-site') !== undefined
+function comesFromBrowser(exchange: Exchange): boolean {
+  return exchange.header('origin') !== undefined || exchange.header('sec-fetch-site') !== undefined
 }
 
 /**
@@ -56,21 +63,17 @@ function comesFromBrowser(c: Context<AppEnv>): boolean {
  * them away from the rest of the service; this check is for browsers without CSP, and a page can avoid it by hiding its
  * URL.
  */
-function comesFromNotebook(c: Context<AppEnv>): boolean {
-  const referer = c.req.header('referer')
+function comesFromNotebook(exchange: Exchange): boolean {
+  const referer = exchange.header('referer')
   return referer !== undefined && URL.parse(referer)?.pathname.startsWith('/notebook/') === true
 }
 
-function isOwnPage(c: Context<AppEnv>, allowed: ReadonlySet<string>): boolean {
-  const origin = c.req.header('origin')
+function isOwnPage(exchange: Exchange, allowed: ReadonlySet<string>): boolean {
+  const origin = exchange.header('origin')
   if (origin !== undefined && allowed.has(origin)) return true
-  const site = c.req.header('sec-fetch-site')
+  const site = exchange.header('sec-fetch-site')
   if (site !== undefined) return site === 'same-origin'
-  return origin !== undefined && URL.parse(origin)?.host === hostOf(c)
-}
-
-function hostOf(c: Context<AppEnv>): string {
-  return c.req.header('host') ?? new URL(c.req.url).host
+  return origin !== undefined && URL.parse(origin)?.host === exchange.host
 }
 
 function refuse(why: string): never {

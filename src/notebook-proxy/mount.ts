@@ -47,8 +47,13 @@ export function mountNotebookProxy(app: Hono<AppEnv>, options: NotebookMountOpti
     allowedOrigins: new Set(options.allowedOrigins),
     ...(origins === undefined ? {} : { redirectToNotebookHost: redirectToNotebookHost(origins) }),
   })
-  app.use('/notebook/*', notebookPages(), requireCluster(targets), identify, proxy)
+  app.use('/notebook/*', nameRoute, notebookPages(), requireCluster(targets), identify, proxy)
 }
+
+const nameRoute = createMiddleware<AppEnv>(async function nameNotebookRoute(c, next) {
+  c.env.route = '/notebook/*'
+  await next()
+})
 
 function requireCluster(targets: AvailableTargets) {
   return createMiddleware<AppEnv>(async function requireClusterMiddleware(c, next) {

@@ -1,5 +1,6 @@
-import { liveness, serviceHealth } from '../schemas/service-health.ts'
-import type { HealthService } from '../services/health/health-service.ts'
+import { liveness, type ServiceHealth, serviceHealth } from '../schemas/service-health.ts'
+import type { HealthReport, HealthService } from '../services/health/health-service.ts'
+import { JsonText } from './routing/answer.ts'
 import { publicRoute, type Route } from './routing/route.ts'
 
 /** Health of the service (docs/api.md#service-health). */
@@ -11,14 +12,17 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
       operationId: 'getServiceHealth',
       summary: 'Health of the service and its dependencies',
       responses: { 200: { description: 'Up; `degraded` when a part fails', schema: serviceHealth } },
-    }).handle(async () => ({ status: 200, body: await health.check() })),
+    }).handle(() => {
+      const report = health.report()
+      return report instanceof Promise ? report.then(toAnswer) : toAnswer(report)
+    }),
     publicRoute({
       method: 'get',
       path: '/api/health/live',
       operationId: 'getLiveness',
       summary: 'Liveness check',
       responses: { 200: { description: 'The process is alive', schema: liveness } },
-    }).handle(async () => ({ status: 200, body: { status: 'ok' } })),
+    }).handle(() => ({ status: 200, body: { status: 'ok' } })),
     publicRoute({
       method: 'get',
       path: '/api/health/ready',
@@ -29,7 +33,7 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
         503: { description: 'Not ready, and why', schema: serviceHealth },
       },
     }).handle(async () => {
-      const body = await health.check()
+      const { health: body } = await health.report()
       const { cluster: _, ...needed } = body.checks // only notebooks need it
       // When writes fail, reads still work, so the service stays ready.
       const readable = new Set<string>(body.problems.map(({ check }) => check))
@@ -39,4 +43,8 @@ export function healthRoutes({ health }: { readonly health: HealthService }): Ro
       return { status: ready ? 200 : 503, body }
     }),
   ]
+}
+
+function toAnswer({ text }: HealthReport) {
+  return { status: 200, body: new JsonText<ServiceHealth>(text) } as const
 }

@@ -1,7 +1,6 @@
 import { readdirSync, rmSync, truncateSync } from 'node:fs'
-import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { AppEnv } from '../../src/middleware/app-env.ts'
+import { Exchange } from '../../src/middleware/exchange.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { createLogger } from '../../src/services/logger.ts'
@@ -134,13 +133,11 @@ describe('paths of the server', () => {
 
 it('logs, with the request id, the details that it does not show to the caller', async () => {
   const lines: string[] = []
-  const app = new Hono<AppEnv>()
-  app.onError(createErrorHandler(createLogger('info', (line) => lines.push(line))))
-  app.get('/', (c) => {
-    c.set('requestId', 'req-7')
-    throw new IcebergError('FILE_NOT_FOUND', 'There is no file /srv/lake/t/metadata/1.avro.')
-  })
-  expect(await (await app.request('/')).json()).toMatchObject({ detail: 'There is no file t/metadata/1.avro.' })
+  const handleError = createErrorHandler(createLogger('info', (line) => lines.push(line)))
+  const request = new Request('http://localhost/')
+  const exchange = new Exchange({ request, connection: {}, requestId: 'req-7', trustedProxies: [] })
+  const error = new IcebergError('FILE_NOT_FOUND', 'There is no file /srv/lake/t/metadata/1.avro.')
+  expect(await handleError(error, exchange).json()).toMatchObject({ detail: 'There is no file t/metadata/1.avro.' })
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     { level: 'warn', request_id: 'req-7', error: { message: 'There is no file /srv/lake/t/metadata/1.avro.' } },
   ])

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '../../src/app.ts'
 import { acceptedEncodings, type StaticFiles } from '../../src/middleware/frontend.ts'
-import { startTestService, type TestService } from '../support/service.ts'
+import { startTestService, testApp, type TestService } from '../support/service.ts'
 
 const FILES: Readonly<Record<string, string>> = {
   '/index.html': '<!doctype html><div id="root"></div>',
@@ -28,7 +28,7 @@ describe('the web page', () => {
 
   beforeAll(async () => {
     service = await startTestService()
-    const app = createApp({ ...service.context.app, staticFiles: files })
+    const app = testApp(createApp({ ...service.context.app, staticFiles: files }))
     ask = async (path, headers = {}, method = 'GET') => app.request(path, { method, headers })
   })
   afterAll(() => service.close())

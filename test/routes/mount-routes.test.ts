@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import type { Caller } from '../../src/domain/roles.ts'
 import type { AppEnv } from '../../src/middleware/app-env.ts'
+import { Exchange } from '../../src/middleware/exchange.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { requestBody } from '../../src/middleware/request/request-body.ts'
 import { mountRoutes } from '../../src/routes/routing/mount-routes.ts'
@@ -56,18 +57,23 @@ interface Answer {
 describe('mounted routes', () => {
   let caller: Caller | undefined
   const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
-  app.onError(createErrorHandler(createLogger('silent', () => undefined)))
+  const handleError = createErrorHandler(createLogger('silent', () => undefined))
+  app.onError((error, c) => handleError(error, c.env))
   app.use(async (c, next) => {
-    c.set('requestId', 'request')
-    c.set('caller', caller)
+    c.env.caller = caller
     await next()
   })
   app.use(requestBody(() => ({ maxBytes: 2 ** 20, maxMs: 10_000 })))
   mountRoutes(app, ROUTES)
 
+  async function ask(path: string, init?: RequestInit): Promise<Response> {
+    const request = new Request(new URL(path, 'http://localhost').href, init)
+    return app.fetch(request, new Exchange({ request, connection: {}, requestId: 'request', trustedProxies: [] }))
+  }
+
   async function call(method: string, path: string, body?: string, headers: Record<string, string> = {}) {
     const init = { method, headers: { ...(body && { 'Content-Type': 'application/json' }), ...headers } }
-    const response = await app.request(path, body === undefined ? init : { ...init, body })
+    const response = await ask(path, body === undefined ? init : { ...init, body })
     const text = await response.text()
     const answer: Answer = { status: response.status, headers: response.headers, body: text && JSON.parse(text) }
     return answer
@@ -101,7 +107,7 @@ describe('mounted routes', () => {
     '/api/Things/a',
     '/api/things//parts/1',
   ])('do not match the path %s', async (path) => {
-    expect((await app.request(path)).status).toBe(404)
+    expect((await ask(path)).status).toBe(404)
   })
 
   it.each([

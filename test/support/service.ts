@@ -1,12 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Hono } from 'hono'
 import { createApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Context, type ContextOptions, createContext } from '../../src/context/create-context.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
-import type { AppEnv } from '../../src/middleware/app-env.ts'
+import type { ConnectionInfo } from '../../src/middleware/app-env.ts'
 import { prepareHome } from '../../src/server/home.ts'
 import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
@@ -34,12 +33,26 @@ export interface CallOptions {
   readonly remoteAddress?: string
 }
 
+/** The app, and requests to it by path. */
+export interface TestApp {
+  readonly fetch: (request: Request, connection: ConnectionInfo) => Promise<Response>
+  request(path: string, init?: RequestInit, connection?: ConnectionInfo): Promise<Response>
+}
+
+/** An app with requests by path, to a host that the runtime would name. */
+export function testApp({ fetch }: ReturnType<typeof createApp>): TestApp {
+  return {
+    fetch: async (request, connection) => fetch(request, connection),
+    request: async (path, init, connection = {}) => fetch(new Request(new URL(path, 'http://localhost').href, init), connection),
+  }
+}
+
 /**
  * The real service in this process over a folder of its own: real SQLite, real files, real engine; no sockets.
  * Every JSON answer is held against the OpenAPI document.
  */
 export interface TestService {
-  readonly app: Hono<AppEnv>
+  readonly app: TestApp
   readonly context: Context
   readonly folder: string
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
@@ -133,5 +146,5 @@ async function open(env: Readonly<Record<string, string>>, options: TestServiceO
   await context.reconcile()
   context.startBackground()
   await context.makeDemo()
-  return { context, app: createApp({ ...context.app, staticFiles: async () => undefined }) }
+  return { context, app: testApp(createApp({ ...context.app, staticFiles: async () => undefined })) }
 }

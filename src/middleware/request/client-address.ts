@@ -1,20 +1,10 @@
-import { createMiddleware } from 'hono/factory'
 import { type IpNetwork, isInNetwork, parseIpAddress } from '../../domain/network/ip-address.ts'
-import type { AppEnv } from '../app-env.ts'
 
 /**
- * Sets the client address: that of the connection, or the one trusted proxies give in `X-Forwarded-For`. The header is
+ * The client address: that of the connection (`peer`), or the one trusted proxies give in `X-Forwarded-For`. The header is
  * read from its end, where the nearest proxy appends, and only as far as trusted proxies wrote it.
  */
-export function clientAddress(trustedProxies: readonly IpNetwork[]) {
-  return createMiddleware<AppEnv>(async function findClient(c, next) {
-    const peer = c.env?.remoteAddress
-    if (peer !== undefined) c.set('clientAddress', clientBehind(peer, c.req.header('x-forwarded-for'), trustedProxies))
-    await next()
-  })
-}
-
-function clientBehind(peer: string, forwardedFor: string | undefined, trusted: readonly IpNetwork[]): string {
+export function clientBehind(peer: string, forwardedFor: string | undefined, trusted: readonly IpNetwork[]): string {
   if (trusted.length === 0 || forwardedFor === undefined) return peer
   let client = peer
   for (const hop of forwardedFor.split(',').reverse()) {

@@ -1,9 +1,9 @@
-import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../../domain/errors.ts'
 import { clientKey } from '../../domain/network/ip-address.ts'
 import { createLeakyBuckets, type LeakyBuckets } from '../../domain/leaky-buckets.ts'
 import type { AppEnv } from '../app-env.ts'
+import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../http-error.ts'
 
 /** Limits on the size of a body and the time it takes to arrive. */
@@ -22,38 +22,48 @@ const BYTES_PER_UNIT = 4096
 const CLOSE = { Connection: 'close' }
 
 /**
- * Adds a lazy body reader to each request; refused requests are never read. Callers without a valid credential have much
- * lower limits and a rate limit per client. Throws 413 for a longer body, 408 for one that does not arrive in time,
- * `RATE_LIMITED`.
+ * Offers a lazy body reader to a request; refused requests are never read. Callers without a valid credential have much
+ * lower limits and a rate limit per client. The reader throws 413 for a longer body, 408 for one that does not arrive in
+ * time, `RATE_LIMITED`.
  */
-export function requestBody(limitsOf: (path: string) => BodyLimits) {
+export function createBodyReader(limitsOf: (path: string) => BodyLimits): (exchange: Exchange) => void {
   const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
-  return createMiddleware<AppEnv>(async function offerBody(c, next) {
+  return (exchange) => {
     let body: Promise<Uint8Array<ArrayBuffer>> | undefined
-    c.set('readBody', () => {
-      body ??= c.get('caller') ? readBody(c, limitsOf(c.req.path)) : readAnonymously(c, anonymous)
+    exchange.readBody = () => {
+      const { caller, request } = exchange
+      body ??= caller ? readBody(request, limitsOf(exchange.path)) : readAnonymously(exchange, anonymous)
       return body
-    })
+    }
+  }
+}
+
+/** {@link createBodyReader} as a middleware. */
+export function requestBody(limitsOf: (path: string) => BodyLimits) {
+  const offerBody = createBodyReader(limitsOf)
+  return createMiddleware<AppEnv>(async function offerBodyReader(c, next) {
+    offerBody(c.env)
     await next()
   })
 }
 
-async function readAnonymously(c: Context<AppEnv>, rate: LeakyBuckets): Promise<Uint8Array<ArrayBuffer>> {
-  const address = c.get('clientAddress')
-  if (address === undefined) return readBody(c, ANONYMOUS)
+async function readAnonymously(
+  { request, clientAddress: address }: Exchange,
+  rate: LeakyBuckets,
+): Promise<Uint8Array<ArrayBuffer>> {
+  if (address === undefined) return readBody(request, ANONYMOUS)
   const client = clientKey(address)
   const wait = Math.ceil(rate.waitMs(client) / 1000)
   if (wait > 0) {
     const why = `too many requests without a credential: wait ${wait} s`
     throw new HttpError('RATE_LIMITED', why, { ...CLOSE, 'Retry-After': String(wait) })
   }
-  const body = await readBody(c, ANONYMOUS)
+  const body = await readBody(request, ANONYMOUS)
   rate.add(client, 1 + Math.floor(body.length / BYTES_PER_UNIT))
   return body
 }
 
-async function readBody(c: Context<AppEnv>, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
-  const { raw } = c.req
+async function readBody(raw: Request, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array<ArrayBuffer>> {
   const length = raw.headers.has('transfer-encoding') ? null : raw.headers.get('content-length')
   if (Number(length) > maxBytes) throw tooLarge(maxBytes)
   const late = Promise.withResolvers<never>()

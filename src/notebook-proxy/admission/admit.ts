@@ -6,7 +6,6 @@ import type { Isolation } from './policy.ts'
 import { proxyPath, withoutToken } from '../http/proxy-path.ts'
 import { fetchesServiceWorker, hasClearFraming, originRefusal } from './request-rules.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
-import { isUpgrade } from '../../middleware/authenticate.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import { isLoopbackHost } from '../../middleware/origin-guard.ts'
 import { isHost } from '../../middleware/request/require-host.ts'
@@ -38,7 +37,7 @@ const REFUSED_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'TRACE', 'TRACK
 
 /** Admits a request to its caller's notebook, or returns a redirect. Throws when the request is not allowed. */
 export async function admit(c: Context<AppEnv>, rules: AdmissionRules): Promise<AdmittedRequest | Response> {
-  const caller = c.get('caller')
+  const caller = c.env.caller
   requireRole(caller, 'DataEngineer')
   const { raw, method } = c.req
   const requested = new URL(raw.url)
@@ -70,7 +69,7 @@ function requireOrigin(
 ): void {
   const { method, raw } = c.req
   const bearer = caller.via !== 'session'
-  const refusal = originRefusal({ method, upgrade: isUpgrade(c), headers: raw.headers, host, bearer }, allowedOrigins)
+  const refusal = originRefusal({ method, upgrade: c.env.isUpgrade, headers: raw.headers, host, bearer }, allowedOrigins)
   if (refusal !== undefined) throw new DomainError('FORBIDDEN', refusal)
   if (isolation === 'path' && fetchesServiceWorker(raw.headers)) {
     throw new DomainError('FORBIDDEN', 'notebooks must not install service workers on the origin of the service')

@@ -8,7 +8,7 @@ import { proxyPath, withoutToken } from '../http/proxy-path.ts'
 import { originRefusal, wantsPage } from './request-rules.ts'
 import type { NotebookHandover } from '../../services/identity/notebook-handover.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
-import { isUpgrade, onlyCookie, SESSION_COOKIE } from '../../middleware/authenticate.ts'
+import { onlyCookie, SESSION_COOKIE } from '../../middleware/authenticate.ts'
 import type { AdmittedRequest } from './admit.ts'
 
 /** Notebook hosts, and how a session is handed over to them. */
@@ -34,13 +34,13 @@ export function onNotebookHosts({ hosts }: NotebookOrigins, step: MiddlewareHand
 export function identifyOnHost(origins: NotebookOrigins) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
     const { path, method } = c.req
-    if (path === ENTER_PATH && method === 'GET' && !isUpgrade(c)) return enter(c, origins)
+    if (path === ENTER_PATH && method === 'GET' && !c.env.isUpgrade) return enter(c, origins)
     if (!path.startsWith(NOTEBOOK_PREFIX)) throw new DomainError('NOT_FOUND', `no route ${path}`)
     const host = hostOf(c)
     const secret = onlyCookie(c.req.header('cookie'), cookieName(origins.hosts))
     const checkCaller = async () => (secret === undefined ? undefined : origins.handover.check(secret, host))
-    c.set('checkCaller', checkCaller)
-    c.set('caller', await checkCaller())
+    c.env.checkCaller = checkCaller
+    c.env.caller = await checkCaller()
     return next()
   })
 }
@@ -56,7 +56,7 @@ export function redirectToNotebookHost({ hosts, handover }: NotebookOrigins) {
     const { user, via } = caller
     if (via !== 'session' && !headers.has('sec-fetch-site') && !headers.has('origin')) return undefined
     const secret = onlyCookie(headers.get('cookie') ?? undefined, SESSION_COOKIE)
-    if (via !== 'session' || secret === undefined || c.req.method !== 'GET' || isUpgrade(c) || !wantsPage(headers)) {
+    if (via !== 'session' || secret === undefined || c.req.method !== 'GET' || c.env.isUpgrade || !wantsPage(headers)) {
       throw new DomainError('FORBIDDEN', 'notebooks are served on separate hosts: open the notebook from the service')
     }
     const url = new URL(ENTER_PATH, hosts.originOf(user))
@@ -72,10 +72,10 @@ async function enter(c: Context<AppEnv>, { hosts, handover }: NotebookOrigins): 
   const refusal = originRefusal(request, new Set())
   if (refusal !== undefined) throw new DomainError('FORBIDDEN', refusal)
   const { searchParams } = new URL(c.req.url)
-  const arrival = await handover.redeem(searchParams.get('ticket') ?? '', host, c.get('requestId'))
+  const arrival = await handover.redeem(searchParams.get('ticket') ?? '', host, c.env.requestId)
   if (arrival === undefined) throw new DomainError('UNAUTHENTICATED', 'ticket invalid or expired')
   const { caller, secret } = arrival
-  c.set('caller', caller)
+  c.env.caller = caller
   const cookie = serialize(cookieName(hosts), secret, {
     path: '/',
     httpOnly: true,

@@ -11,7 +11,6 @@ import type { RelaySettings } from '../socket/relay.ts'
 import { type NotebookUpstream, UpstreamError, type UpstreamFailure, type UpstreamResponse } from '../upstream.ts'
 import type { Logger } from '../../services/logger.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
-import { isUpgrade } from '../../middleware/authenticate.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import { type AdmissionRules, admit, type AdmittedRequest } from '../admission/admit.ts'
 import { createNotebookSockets, type NotebookSockets } from '../socket/upgrade.ts'
@@ -45,11 +44,11 @@ export function notebookProxy(options: NotebookProxyOptions) {
     const { user } = admitted.caller
     const target = requireReady(await options.targets.targetOf(user, c.req.raw.signal))
     try {
-      if (isUpgrade(c)) return await openSocket(c, { admitted, target, sockets, options })
+      if (c.env.isUpgrade) return await openSocket(c, { admitted, target, sockets, options })
       return await forward(c, { admitted, target, sockets, options })
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error
-      options.log.warn('a notebook request failed', { request_id: c.get('requestId'), user, error })
+      options.log.warn('a notebook request failed', { request_id: c.env.requestId, user, error })
       throw httpErrorOf(error.failure)
     }
   })
@@ -90,7 +89,7 @@ function hasBody({ headers, body, method }: Request): boolean {
 }
 
 async function openSocket(c: Context<AppEnv>, { admitted, target, sockets, options }: ProxyRequest): Promise<Response> {
-  const upgrade = c.env?.upgrade
+  const upgrade = c.env.upgrade
   if (upgrade === undefined) {
     const headers = { Upgrade: 'websocket', Connection: 'Upgrade' }
     throw new HttpError('UPGRADE_REQUIRED', 'a WebSocket needs a GET request with an Upgrade header', headers)
@@ -105,7 +104,7 @@ async function openSocket(c: Context<AppEnv>, { admitted, target, sockets, optio
     },
     incoming: c.req.raw.headers,
     caller: admitted.caller,
-    checkCaller: c.get('checkCaller'),
+    checkCaller: c.env.checkCaller,
     upgrade,
   })
   if (opened instanceof Response) return opened
@@ -143,7 +142,7 @@ function toClientResponse(c: Context<AppEnv>, answer: UpstreamResponse, from: Re
     }
     headers.set('location', clientLocation)
   }
-  c.set('relayed', true)
+  c.env.relayed = true
   return new Response(answer.body, { status: answer.status, headers })
 }
 

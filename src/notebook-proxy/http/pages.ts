@@ -23,8 +23,8 @@ const PAGES: Partial<Record<ErrorCode, Page>> = {
 export function notebookPages() {
   return createMiddleware<AppEnv>(async function renderErrors(c, next) {
     await next()
-    const code = c.get('problemCode')
-    if (code === undefined || c.get('relayed') === true || !wantsPage(c.req.raw.headers)) return
+    const code = c.env.problemCode
+    if (code === undefined || c.env.relayed || !wantsPage(c.req.raw.headers)) return
     const page = PAGES[code] ?? { title: 'Something went wrong', text: 'The service cannot show this page.' }
     const headers = new Headers({ 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' })
     if (page.refreshS !== undefined) headers.set('Refresh', String(page.refreshS))

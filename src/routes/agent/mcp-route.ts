@@ -1,5 +1,5 @@
 import type { AuthInfo } from '@modelcontextprotocol/server'
-import type { Context, Handler, Hono } from 'hono'
+import type { Handler, Hono } from 'hono'
 import type { ToolServices } from '../../agent/tools/tool-services.ts'
 import type { McpCall } from '../../agent/mcp/server.ts'
 import { allTools } from '../../agent/tools/all-tools.ts'
@@ -7,6 +7,8 @@ import { DomainError } from '../../domain/errors.ts'
 import type { Caller } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { authenticate } from '../../middleware/authenticate.ts'
+import { crossOrigin } from '../../middleware/cross-origin.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import { originGuard } from '../../middleware/origin-guard.ts'
 import { type BodyLimits, requestBody } from '../../middleware/request/request-body.ts'
@@ -33,9 +35,16 @@ const LOOPBACK_ORIGIN = /^https?:\/\/(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/
  */
 export function mountMcp(app: Hono<AppEnv>, deps: McpRouteDeps): void {
   const { authMode: mode, identity, allowedOrigins } = deps
+  const answerPreflight = crossOrigin(allowedOrigins)
+  app.use('/mcp', async (c, next) => {
+    c.env.route = '/mcp'
+    const preflight = answerPreflight(c.env)
+    if (preflight !== undefined) return preflight
+    return next()
+  })
   app.use('/mcp', authenticate({ mode, identity }))
   app.use('/mcp', async (c, next) => {
-    requireToken(c)
+    requireToken(c.env)
     await next()
   })
   app.use('/mcp', originGuard({ mode, allowedOrigins }))
@@ -70,9 +79,9 @@ function answerMcp(deps: McpRouteDeps): Handler<AppEnv> {
   let opened: ReturnType<typeof openHandler> | undefined
   return async (c) => {
     if (c.req.method !== 'POST') throw new HttpError('METHOD_NOT_ALLOWED', 'use POST', { Allow: 'POST' })
-    checkOrigin(c, allowed)
-    const call = { caller: requireToken(c), requestId: c.get('requestId'), signal: c.req.raw.signal }
-    const body = await readJson(c)
+    checkOrigin(c.env, allowed)
+    const call = { caller: requireToken(c.env), requestId: c.env.requestId, signal: c.req.raw.signal }
+    const body = await readJson(c.env)
     // One message is one audited request; the protocol has dropped batches.
     if (Array.isArray(body)) throw new DomainError('INVALID_REQUEST', 'the body must be one message, not a batch')
     const authInfo: AuthInfo = { token: '', clientId: call.caller.user, scopes: [] }
@@ -85,8 +94,7 @@ function answerMcp(deps: McpRouteDeps): Handler<AppEnv> {
 }
 
 /** Requires a token; with authentication off, any program on this machine may call. */
-function requireToken(c: Context<AppEnv>): Caller {
-  const caller = c.get('caller')
+function requireToken({ caller }: Exchange): Caller {
   if (caller === undefined || caller.via === 'session') {
     throw new DomainError('UNAUTHENTICATED', 'this needs a token: Authorization: Bearer <token>')
   }
@@ -97,9 +105,9 @@ function requireToken(c: Context<AppEnv>): Caller {
  * Refuses pages of other sites (MCP, Streamable HTTP, "Security warning"). The origin is not compared with the `Host`
  * header: the owner of any domain can point it at this machine.
  */
-function checkOrigin(c: Context<AppEnv>, allowed: ReadonlySet<string>): void {
-  const host = c.req.header('host')
-  const origin = c.req.header('origin')
+function checkOrigin(exchange: Exchange, allowed: ReadonlySet<string>): void {
+  const host = exchange.header('host')
+  const origin = exchange.header('origin')
   if (origin === undefined || allowed.has(origin)) return
   if (LOOPBACK_ORIGIN.test(origin) && URL.parse(origin)?.host === host) return
   throw new DomainError('FORBIDDEN', 'cross-origin request refused')

@@ -38,13 +38,17 @@ export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): voi
   const { authMode: mode, identity, allowedOrigins, icebergRest: service } = deps
   const rest = new Hono<AppEnv>()
   const describe = createErrorHandler(deps.log)
-  rest.onError(async (error, c) => toErrorModel(describe(error, c)))
+  rest.onError(async (error, c) => toErrorModel(describe(error, c.env)))
+  rest.use(async (c, next) => {
+    c.env.route = `${ROOT}/*`
+    await next()
+  })
   rest.use(requestBody(() => BODY_LIMITS))
   rest.post('/oauth/tokens', (c) => issueToken(c, { identity, mode }))
   rest.use(authenticate({ mode, identity }))
   rest.use(originGuard({ mode, allowedOrigins }))
   rest.get('/config', async (c) => {
-    requireRole(c.get('caller'), 'Auditor')
+    requireRole(c.env.caller, 'Auditor')
     service.requireWarehouse(c.req.query('warehouse') || undefined)
     const endpoints = ENDPOINTS.map(nameOf)
     return c.json({ defaults: {}, overrides: {}, endpoints, 'idempotency-key-lifetime': KEY_LIFETIME })
@@ -67,15 +71,15 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
   const call = found.find(({ endpoint }) => endpoint.method === c.req.method)
   if (call === undefined) throw notOffered(c, found)
   const { endpoint, parameters } = call
-  const caller = requireRole(c.get('caller'), endpoint.minRole)
+  const caller = requireRole(c.env.caller, endpoint.minRole)
   const request = {
     service,
     namespace: levelsOf(parameters.get('namespace') ?? ''),
     table: parameters.get('table') ?? '',
     query: url.searchParams,
     headers: c.req.raw.headers,
-    context: { caller, requestId: c.get('requestId') },
-    body: () => c.get('readBody')(),
+    context: { caller, requestId: c.env.requestId },
+    body: () => c.env.readBody(),
   }
   const key = c.req.header('idempotency-key')
   if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') return endpoint.handle(request)

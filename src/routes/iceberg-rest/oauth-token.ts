@@ -17,13 +17,13 @@ export async function issueToken(
   if (!FORM.test(c.req.header('content-type') ?? '')) {
     throw new HttpError('UNSUPPORTED_MEDIA_TYPE', 'the body must be application/x-www-form-urlencoded')
   }
-  const form = new URLSearchParams(new TextDecoder().decode(await c.get('readBody')()))
+  const form = new URLSearchParams(new TextDecoder().decode(await c.env.readBody()))
   if (form.get('grant_type') !== 'client_credentials') {
     return refusal(400, 'unsupported_grant_type', 'only client_credentials is supported')
   }
   const { id, secret } = clientOf(c, form)
   if (secret === '') return refusal(401, 'invalid_client', 'the client secret is missing')
-  if (mode === 'token' && !(await isClient(identity, { id, secret }, c.get('clientAddress')))) {
+  if (mode === 'token' && !(await isClient(identity, { id, secret }, c.env.clientAddress))) {
     return refusal(401, 'invalid_client', 'the secret is not a valid token of this client')
   }
   return noStore(200, {

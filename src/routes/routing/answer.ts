@@ -1,6 +1,6 @@
-import type { Context } from 'hono'
 import type { z } from 'zod'
-import type { AppEnv } from '../../middleware/app-env.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
+import { jsonResponse } from '../../middleware/security-headers.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import { isNotModified } from './entity-tag.ts'
 
@@ -20,12 +20,23 @@ export interface ResponseSpec {
 /** The success responses of a route by status. */
 export type Responses = Readonly<Partial<Record<101 | 200 | 201 | 202 | 204 | 503, ResponseSpec>>>
 
+/** JSON text of a value, made before. */
+export class JsonText<T> {
+  readonly text: string
+  /** Only a type: whatever has this shape is in the text. */
+  declare readonly value: T
+
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
 /** A JSON response: one of the statuses with a body of its schema, or without a body when it has no schema. */
 export type JsonAnswer<Status, Spec> = {
   readonly status: Status
   readonly headers?: Readonly<Record<string, string>>
 } & (Spec extends { readonly schema: infer S extends z.ZodType }
-  ? { readonly body: Wire<S> }
+  ? { readonly body: Wire<S> | JsonText<Wire<S>> }
   : { readonly body?: undefined })
 
 /**
@@ -47,21 +58,22 @@ interface AnyJson {
 }
 
 /** Builds the response; 304 when the client already has it (RFC 9110, section 13.1.2). */
-export function respond(c: Context<AppEnv>, answer: AnyJson | Response): Response {
-  const response = answer instanceof Response ? answer : toResponse(answer)
-  const isRead = c.req.method === 'GET' || c.req.method === 'HEAD'
-  if (
-    isRead &&
-    c.req.header('if-none-match') !== undefined &&
-    isNotModified(c.req.raw.headers, response.headers.get('etag'))
-  ) {
-    response.headers.delete('content-type')
-    return new Response(null, { status: 304, headers: response.headers })
+export function respond(exchange: Exchange, answer: AnyJson | Response): Response {
+  const response = answer instanceof Response ? answer : toResponse(exchange, answer)
+  const { method, headers } = exchange.request
+  if ((method === 'GET' || method === 'HEAD') && headers.has('if-none-match')) {
+    if (isNotModified(headers, response.headers.get('etag'))) return notModified(response)
   }
   return response
 }
 
-function toResponse({ status, body, headers }: AnyJson): Response {
-  const init = { status: Number(status), headers: { ...headers } }
-  return status === 204 ? new Response(null, init) : Response.json(body, init)
+function toResponse(exchange: Exchange, { status, body, headers }: AnyJson): Response {
+  if (status === 204) return new Response(null, { status, headers: { ...headers } })
+  const text = body instanceof JsonText ? body.text : JSON.stringify(body)
+  return jsonResponse(exchange, text, { status: Number(status), headers })
+}
+
+function notModified({ headers }: Response): Response {
+  headers.delete('content-type')
+  return new Response(null, { status: 304, headers })
 }

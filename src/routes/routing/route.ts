@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler } from 'hono'
+import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
@@ -6,7 +6,7 @@ import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Upgrade } from '../../middleware/server-socket.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
-import { type Validated, validators } from './validators.ts'
+import { type Check, type Validated, validators } from './validators.ts'
 
 /** Input of a handler whose route needs no role: parsed and validated, independent of the framework. */
 export interface PublicInput<Params, Query, Body> {
@@ -70,11 +70,13 @@ export interface Route {
   readonly responses: Responses
   /** Statuses of its own refusals, beyond those that follow from its shape and role (`openapi/refusals.ts`). */
   readonly refuses?: readonly number[]
-  readonly handlers: readonly MiddlewareHandler<AppEnv>[]
+  /** Run in turn before the answer; they throw refusals. */
+  readonly checks: readonly Check[]
+  readonly answer: (c: Context<AppEnv>) => Response | Promise<Response>
 }
 
 /** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
-interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'handlers'> {
+interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer'> {
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
@@ -83,7 +85,7 @@ interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route
 
 /** Creates a route from a handler that returns one of the route's responses ({@link Answer}). */
 interface Unhandled<Input, R extends Responses> {
-  handle(handler: (input: Input) => Promise<Answer<R>>): Route
+  handle(handler: (input: Input) => Answer<R> | Promise<Answer<R>>): Route
 }
 
 /**
@@ -94,17 +96,15 @@ export function route<R extends Responses, Params = undefined, Query = undefined
   spec: RouteSpec<Params, Query, Body, R> & { readonly minRole: Role },
 ): Unhandled<RouteInput<Params, Query, Body>, R> {
   const { minRole } = spec
-  const checkRole: MiddlewareHandler<AppEnv> = (c, next) => {
-    requireRole(c.get('caller'), minRole)
-    return next()
-  }
+  const checkRole: Check = (c) => void requireRole(c.env.caller, minRole)
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> => {
-        const caller = requireRole(c.get('caller'), minRole)
-        return respond(c, await handler(Object.assign(inputOf(c), { caller, checkCaller: c.get('checkCaller') })))
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
+        const { caller, checkCaller } = c.env
+        const input = Object.assign(inputOf(c), { caller: requireRole(caller, minRole), checkCaller })
+        return respondWith(c, handler(input))
       }
-      return { ...spec, handlers: [checkRole, ...validators(spec), answer] }
+      return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
   }
 }
@@ -115,32 +115,41 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
 ): Unhandled<PublicInput<Params, Query, Body>, R> {
   return {
     handle: (handler) => {
-      const answer = async (c: ValidContext<Params, Query, Body>): Promise<Response> =>
-        respond(c, await handler(inputOf(c)))
-      return { ...spec, minRole: 'none', handlers: [...validators(spec), answer] }
+      const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
+        respondWith(c, handler(inputOf(c)))
+      return { ...spec, minRole: 'none', checks: validators(spec), answer }
     },
   }
+}
+
+/** Waits only for a handler that does. */
+function respondWith<A extends Parameters<typeof respond>[1]>(
+  { env }: Pick<Context<AppEnv>, 'env'>,
+  answer: A | Promise<A>,
+): Response | Promise<Response> {
+  return answer instanceof Promise ? answer.then((settled) => respond(env, settled)) : respond(env, answer)
 }
 
 type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>
 
 function inputOf<Params, Query, Body>(c: ValidContext<Params, Query, Body>): PublicInput<Params, Query, Body> {
+  const { env: exchange } = c
+  const { headers } = exchange.request
   return {
     params: c.req.valid('param'),
     query: c.req.valid('query'),
     body: c.req.valid('json'),
-    requestId: c.get('requestId'),
-    headers: c.req.raw.headers,
-    remoteAddress: c.get('clientAddress'),
-    secure: isSecure(c),
-    get signal() {
-      return c.req.raw.signal
+    requestId: exchange.requestId,
+    headers,
+    get remoteAddress() {
+      return exchange.clientAddress
     },
-    upgrade: c.env?.upgrade,
+    get secure() {
+      return exchange.request.url.startsWith('https:') || headers.get('x-forwarded-proto') === 'https'
+    },
+    get signal() {
+      return exchange.request.signal
+    },
+    upgrade: exchange.upgrade,
   }
-}
-
-/** Whether the client's connection is encrypted, here or at a proxy before the service. */
-function isSecure({ req }: Pick<Context, 'req'>): boolean {
-  return req.url.startsWith('https:') || req.header('x-forwarded-proto') === 'https'
 }

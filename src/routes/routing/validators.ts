@@ -1,5 +1,5 @@
 import { zValidator } from '@hono/zod-validator'
-import type { MiddlewareHandler, ValidationTargets } from 'hono'
+import type { Context, MiddlewareHandler, ValidationTargets } from 'hono'
 import type { z } from 'zod'
 import type { DomainErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -23,8 +23,11 @@ const PARTS = { param: 'path', query: 'query', json: 'body' } as const satisfies
   Record<keyof ValidationTargets, string>
 >
 
-/** The handlers that check a request against a route's schemas, in the order path, query, body. */
-export function validators({ params, query, body }: Shapes): MiddlewareHandler<AppEnv>[] {
+/** Checks a part of a request and throws refusals. */
+export type Check = (c: Context<AppEnv>) => void | Promise<unknown>
+
+/** The checks of a request against a route's schemas, in the order path, query, body. */
+export function validators({ params, query, body }: Shapes): Check[] {
   return [
     ...(params ? [validate('param', params)] : []),
     refuseRepeatedParameters,
@@ -34,8 +37,8 @@ export function validators({ params, query, body }: Shapes): MiddlewareHandler<A
 }
 
 /** Checks one part. Throws `INVALID_REQUEST`, or the code that the schema itself names, with every field. */
-function validate(target: keyof typeof PARTS, schema: z.ZodType): MiddlewareHandler<AppEnv> {
-  return zValidator(
+function validate(target: keyof typeof PARTS, schema: z.ZodType): Check {
+  const check: MiddlewareHandler<AppEnv> = zValidator(
     target,
     schema,
     (result) => {
@@ -44,7 +47,11 @@ function validate(target: keyof typeof PARTS, schema: z.ZodType): MiddlewareHand
     // without waiting: Zod compiles schemas for synchronous checks only
     { validationFunction: (shape, value) => shape.safeParse(value) },
   )
+  return (c) => check(c, done)
 }
+
+/** Nothing follows a check here. */
+async function done(): Promise<void> {}
 
 function refusalOf(part: string, all: readonly z.core.$ZodIssue[]): DomainError {
   const { code, issues } = mostSevere(all)
@@ -75,20 +82,18 @@ function mostSevere(issues: readonly z.core.$ZodIssue[]): Refusal {
 }
 
 /** Reads the body as strict JSON and stores it for the validator. */
-const keepStrictJson: MiddlewareHandler<AppEnv> = async (c, next) => {
-  const body = await readJson(c)
+const keepStrictJson: Check = async (c) => {
+  const body = await readJson(c.env)
   Object.assign(c.req, { json: async () => body })
-  return next()
 }
 
 /** Refuses repeated parameters, which parsers read differently. */
-const refuseRepeatedParameters: MiddlewareHandler<AppEnv> = (c, next) => {
-  if (!c.req.url.includes('?')) return next()
+const refuseRepeatedParameters: Check = (c) => {
+  if (!c.req.url.includes('?')) return
   for (const [name, values] of Object.entries(c.req.queries())) {
     if (values.length === 1) continue
     throw new DomainError('INVALID_REQUEST', `query: ${name}: given more than once`, {
       fields: [{ path: name, message: 'given more than once' }],
     })
   }
-  return next()
 }

@@ -3,6 +3,8 @@ import type { TokenRecord, TokenStore } from '../../storage/stores/token-store.t
 /** Finds tokens by their hash; may remember those that it has found before. */
 export interface KnownTokens {
   find(tokenSha256: string): Promise<TokenRecord | undefined>
+  /** A token that is remembered. */
+  remembered(tokenSha256: string): TokenRecord | undefined
   /** Must be called after each change of tokens, because the remembered ones may be outdated. */
   forget(): void
 }
@@ -25,6 +27,7 @@ export function createKnownTokens(tokens: TokenStore, { alone }: { readonly alon
       if (found && alone && before === known && known.size < MAX_TOKENS) known.set(tokenSha256, found)
       return found
     },
+    remembered: (tokenSha256) => known.get(tokenSha256),
     forget() {
       known = new Map()
     },

@@ -6,7 +6,7 @@ import { sha256Hex } from '../../storage/sha256.ts'
 import { createTokenStore, type TokenRecord, type TokenStore } from '../../storage/stores/token-store.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
-import { createKnownTokens, type KnownTokens } from './known-tokens.ts'
+import { createKnownTokens } from './known-tokens.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 
 export interface TokenServiceDeps {
@@ -45,6 +45,8 @@ export interface TokenService {
   check(token: string): Promise<Caller | undefined>
   /** The same by the token's SHA-256, in hex. */
   checkHash(tokenSha256: string): Promise<Caller | undefined>
+  /** The same without asking the database; undefined also when that would be needed. */
+  rememberedCaller(tokenSha256: string): Caller | undefined
   /**
    * Makes sure that a user can sign in. Stores a configured token when it is new; without one, the very first start
    * creates a token for user `admin` and returns it, to be shown once.
@@ -68,8 +70,9 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
   const known = createKnownTokens(deps.tokens, deps)
   const newSecret = (): string => `lh_${toBase64Url(deps.randomBytes(32))}`
   return {
-    check: (token) => check(deps, known, sha256Hex(token)),
-    checkHash: (tokenSha256) => check(deps, known, tokenSha256),
+    check: async (token) => callerOf(deps, await known.find(sha256Hex(token))),
+    rememberedCaller: (tokenSha256) => callerOf(deps, known.remembered(tokenSha256)),
+    checkHash: async (tokenSha256) => callerOf(deps, await known.find(tokenSha256)),
     async ensureAdminToken(configured) {
       const known = configured === undefined ? !(await deps.tokens.isEmpty()) : await isKnown(deps, configured)
       if (known) return undefined
@@ -146,8 +149,7 @@ function recordChange(deps: TokenServiceDeps, tx: Tx, { action, token, context }
   })
 }
 
-async function check(deps: TokenServiceDeps, known: KnownTokens, tokenSha256: string): Promise<Caller | undefined> {
-  const found = await known.find(tokenSha256)
+function callerOf(deps: TokenServiceDeps, found: TokenRecord | undefined): Caller | undefined {
   if (!found || !isCurrent(found, deps.now()) || !isRole(found.role)) return undefined
   return { user: found.user, role: found.role, via: 'token' }
 }

@@ -1,14 +1,6 @@
 import type * as prometheus from 'prom-client'
 import type { Counter, Histogram, Registry } from 'prom-client'
 
-/** One finished request. The route is a pattern of the route table, never the address that was asked for. */
-export interface RequestSample {
-  readonly method: string
-  readonly route: string
-  readonly status: number
-  readonly seconds: number
-}
-
 /** One finished operation of the ledger. */
 export interface OperationSample {
   readonly kind: string
@@ -33,7 +25,6 @@ export interface CatalogSample {
 
 /** What is counted when it happens. */
 export interface Instruments {
-  request(sample: RequestSample): void
   operation(sample: OperationSample): void
   batch(sample: BatchSample): void
   batchFailure(): void
@@ -43,10 +34,8 @@ export interface Instruments {
 /** The library, which is loaded late. */
 export type Prometheus = typeof prometheus
 
-const REQUEST_SECONDS = [0.005, 0.025, 0.1, 0.25, 1, 5, 30]
 const WORK_SECONDS = [0.1, 0.5, 1, 5, 15, 60, 300, 1800]
 const CALL_SECONDS = [0.001, 0.005, 0.025, 0.1, 0.5, 2, 10]
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
 
 /** Creates the instruments in a registry of their own; labels have few values, whatever clients send. */
 export function createInstruments({ Counter, Histogram }: Prometheus, registry: Registry): Instruments {
@@ -54,16 +43,7 @@ export function createInstruments({ Counter, Histogram }: Prometheus, registry: 
     new Counter({ name: `lockhouse_${name}`, help, labelNames, registers: [registry] })
   const histogram = <Label extends string>(name: string, help: string, shape: Shape<Label>) =>
     new Histogram({ name: `lockhouse_${name}`, help, ...shape, registers: [registry] })
-  const requests = histogram('http_request_duration_seconds', 'Time until a response starts, by route pattern.', {
-    labelNames: ['method', 'route', 'status'],
-    buckets: REQUEST_SECONDS,
-  })
   return {
-    request: ({ method, route, status, seconds }) =>
-      requests.observe(
-        { method: METHODS.has(method) ? method : 'other', route, status: `${Math.floor(status / 100)}xx` },
-        seconds,
-      ),
     ...operationInstruments(counter, histogram),
     ...batchInstruments(counter, histogram),
     ...catalogInstruments(counter, histogram),

@@ -1,5 +1,6 @@
 import type { Registry } from 'prom-client'
 import { createInstruments, type Instruments, type Prometheus } from './instruments.ts'
+import { createRequestHistogram, type RequestSample } from './request-histogram.ts'
 
 /** One value of a gauge. */
 export interface GaugeValue {
@@ -25,6 +26,8 @@ export interface Probe {
 
 /** The metrics of this process (docs/api.md#metrics). */
 export interface MetricsService extends Instruments {
+  /** Counts a request. */
+  request(sample: RequestSample): void
   /** All metrics in the text format of Prometheus, version 0.0.4. Requests at the same time share one reading. */
   expose(): Promise<{ readonly contentType: string; readonly text: string }>
 }
@@ -61,8 +64,9 @@ export function createMetricsService(deps: MetricsDeps): MetricsService {
     else void (opened ??= open()).catch((error: unknown) => deps.onError('library', error))
   }
   let running: Promise<string> | undefined
+  const requests = createRequestHistogram()
   return {
-    request: (sample) => observe((to) => to.request(sample)),
+    request: (sample) => requests.add(sample),
     operation: (sample) => observe((to) => to.operation(sample)),
     batch: (sample) => observe((to) => to.batch(sample)),
     batchFailure: () => observe((to) => to.batchFailure()),
@@ -70,7 +74,7 @@ export function createMetricsService(deps: MetricsDeps): MetricsService {
     async expose() {
       const { prometheus, registry } = await (opened ??= open())
       running ??= expose(deps, { prometheus, registry }).finally(() => (running = undefined))
-      return { contentType: prometheus.prometheusContentType, text: await running }
+      return { contentType: prometheus.prometheusContentType, text: `${requests.text()}\n${await running}` }
     },
   }
 }

@@ -5,6 +5,7 @@ import { createSqlCatalog } from '../../../../src/catalog/sql/catalog.ts'
 import { openState } from '../../../../src/context/open-state.ts'
 import { createIdSource } from '../../../../src/domain/ids.ts'
 import { LocalFileIO } from '../../../../src/iceberg/io/local.ts'
+import { Exchange } from '../../../../src/middleware/exchange.ts'
 import type { AppEnv } from '../../../../src/middleware/app-env.ts'
 import { belowBasePath } from '../../../../src/middleware/base-path.ts'
 import { mountIcebergRest } from '../../../../src/routes/iceberg-rest/mount-iceberg-rest.ts'
@@ -55,14 +56,14 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     const guard = createPipelineGuard({ store, catalog: current, checkpointIo: io })
     const icebergRest = createIcebergRestService({ ...state, catalog: { current }, guard, reports })
     const app = new Hono<AppEnv>()
-    app.use(async (c, next) => {
-      c.set('requestId', newId('req'))
-      await next()
-    })
     const identity = {} as never // not asked without authentication
     mountIcebergRest(app, { log, authMode: 'off', identity, allowedOrigins: [], icebergRest, idempotency })
     const path = `/c${apps.length}`
-    apps.push(belowBasePath(path, (request, connection) => app.fetch(request, connection)))
+    apps.push(
+      belowBasePath(path, (request, connection) =>
+        app.fetch(request, new Exchange({ request, connection, requestId: newId('req'), trustedProxies: [] })),
+      ),
+    )
     return `http://127.0.0.1:${server.port}${path}/iceberg`
   }
 

@@ -1,0 +1,111 @@
+import type { IpNetwork } from '../domain/network/ip-address.ts'
+import type { Logger } from '../services/logger.ts'
+import type { MetricsService } from '../services/metrics/metrics-service.ts'
+import type { Tracing } from '../services/metrics/tracing/tracing.ts'
+import type { RefusalLog } from '../services/audit/refusal-log.ts'
+import type { ConnectionInfo } from './app-env.ts'
+import { auditRefusal } from './audit-refusals.ts'
+import type { Fetch } from './base-path.ts'
+import { Exchange } from './exchange.ts'
+import { limitHeaders } from './header-limit.ts'
+import { requireHost } from './request/require-host.ts'
+import { addServiceHeaders } from './security-headers.ts'
+
+export interface FrameDeps {
+  /** Answers a request; handles its own errors. */
+  readonly answer: (exchange: Exchange) => Response | Promise<Response>
+  /** The response of an error that was thrown before. */
+  readonly handleError: (error: Error, exchange: Exchange) => Response
+  readonly log: Logger
+  readonly newRequestId: () => string
+  readonly trustedProxies: readonly IpNetwork[]
+  readonly refusals: RefusalLog
+  readonly metrics: Pick<MetricsService, 'request'>
+  /** Undefined: no traces are sent. */
+  readonly tracing: Tracing | undefined
+}
+
+const CALLER_SUPPLIED = /^[\w.-]{8,100}$/
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+
+/**
+ * Does what every request needs, whatever answers it: a request id (a valid `X-Request-Id` is kept), limits of headers and
+ * host, the headers of every response, an audit entry for a refusal, a metric, a trace, one line in the log. One pass,
+ * without waiting where nothing is waited for: as a chain of middlewares it would take longer than most answers.
+ */
+export function createFrame(deps: FrameDeps): Fetch {
+  const { newRequestId, trustedProxies, tracing } = deps
+  return (request, connection: ConnectionInfo = {}) => {
+    const startedAt = performance.now()
+    const given = request.headers.get('x-request-id')
+    const requestId = given !== null && CALLER_SUPPLIED.test(given) ? given : newRequestId()
+    const exchange = new Exchange({ request, connection, requestId, trustedProxies })
+    if (tracing !== undefined) return traced(tracing, exchange, async () => respond(deps, exchange, startedAt))
+    return respond(deps, exchange, startedAt)
+  }
+}
+
+function respond(deps: FrameDeps, exchange: Exchange, startedAt: number): Response | Promise<Response> {
+  const answered = answer(deps, exchange)
+  if (!(answered instanceof Promise)) return finish(deps, exchange, { response: answered, startedAt })
+  void exchange.clientAddress // read it now: the client may disconnect before it is needed
+  return answered.then((response) => finish(deps, exchange, { response, startedAt }))
+}
+
+function answer(deps: FrameDeps, exchange: Exchange): Response | Promise<Response> {
+  try {
+    limitHeaders(exchange.request)
+    requireHost(exchange.request)
+  } catch (error) {
+    if (error instanceof Error) return deps.handleError(error, exchange)
+    throw error
+  }
+  return deps.answer(exchange)
+}
+
+interface Finished {
+  readonly response: Response
+  readonly startedAt: number
+}
+
+function finish(deps: FrameDeps, exchange: Exchange, { response, startedAt }: Finished): Response | Promise<Response> {
+  const recorded = auditRefusal(deps.refusals, exchange, response.status)
+  addServiceHeaders(exchange, response)
+  if (recorded === undefined) return report(deps, exchange, { response, startedAt })
+  return recorded.then(() => report(deps, exchange, { response, startedAt }))
+}
+
+/** Counts the request and logs it. */
+function report({ log, metrics }: FrameDeps, exchange: Exchange, { response, startedAt }: Finished): Response {
+  const { method } = exchange.request
+  const { status } = response
+  const ms = performance.now() - startedAt
+  metrics.request({ method, route: exchange.route ?? OTHER, status, seconds: ms / 1000 })
+  log.info('request', {
+    request_id: exchange.requestId,
+    method,
+    path: exchange.path,
+    status,
+    user: exchange.caller?.user,
+    duration_ms: Math.round(ms * 10) / 10,
+  })
+  return response
+}
+
+/** The route of a request for a file of the page, or for nothing that exists. */
+const OTHER = 'other'
+
+/** Traces a request as a span of its route, and continues the trace of a caller (W3C Trace Context). */
+function traced(tracing: Tracing, exchange: Exchange, work: () => Promise<Response>): Promise<Response> {
+  const given = exchange.request.method
+  const method = METHODS.has(given) ? given : '_OTHER'
+  const end = ({ status }: Response) => {
+    const route = exchange.route ?? OTHER
+    return {
+      name: `${method} ${route}`,
+      attributes: { 'http.request.method': method, 'http.route': route, 'http.response.status_code': status },
+      isError: status >= 500,
+    }
+  }
+  return tracing.span({ name: method, traceparent: exchange.header('traceparent'), isRequest: true, end }, work)
+}
