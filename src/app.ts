@@ -16,7 +16,7 @@ import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './no
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
-import { mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
+import { directRoutes, mountRoutes, type RouteGuard } from './routes/routing/mount-routes.ts'
 import { StaticFirstRouter } from './routes/routing/static-first-router.ts'
 import type { RefusalLog } from './services/audit/refusal-log.ts'
 import type { Logger } from './services/logger.ts'
@@ -50,17 +50,51 @@ const API_PATHS = /^\/api(\/|$)/
 /** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
 export function createApp(context: AppContext): { readonly fetch: Fetch } {
   const handleError = createErrorHandler(context.log)
-  const routes = createRoutes(context, handleError)
-  return {
-    fetch: createFrame({ ...context, handleError, answer: (exchange) => routes.fetch(exchange.request, exchange) }),
-  }
+  const answer = createAnswer(context, handleError)
+  return { fetch: createFrame({ ...context, handleError, answer }) }
 }
 
 type HandleError = ReturnType<typeof createErrorHandler>
+type AnswerExchange = (exchange: Exchange) => Response | Promise<Response>
 
-function createRoutes(context: AppContext, handleError: HandleError): Hono<AppEnv> {
-  const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
+function createAnswer(context: AppContext, handleError: HandleError): AnswerExchange {
   const api = apiGuard(context, handleError)
+  const metrics = metricsGuard(context)
+  const routes = allRoutes(context)
+  const guardOf = (path: string): RouteGuard => (path === '/metrics' ? metrics : api)
+  const app = createHono(context, { handleError, api })
+  mountRoutes(app, routes, guardOf)
+  // separate notebook hosts serve notebooks only, so every request must pass their check
+  const direct = context.notebookProxy.origins === undefined ? directRoutes(routes, guardOf) : new Map<string, never>()
+  return (exchange) => {
+    const { request } = exchange
+    const found = request.method === 'GET' ? direct.get(exchange.path) : undefined
+    if (found === undefined || request.url.includes('?')) return app.fetch(request, exchange)
+    return withErrors(found, exchange, handleError)
+  }
+}
+
+function withErrors(answer: AnswerExchange, exchange: Exchange, handleError: HandleError) {
+  const failed = (error: unknown): Response => {
+    if (error instanceof Error) return handleError(error, exchange)
+    throw error
+  }
+  try {
+    const answered = answer(exchange)
+    return answered instanceof Promise ? answered.catch(failed) : answered
+  } catch (error) {
+    return failed(error)
+  }
+}
+
+interface HonoParts {
+  readonly handleError: HandleError
+  readonly api: RouteGuard
+}
+
+/** All but the routes of the table. */
+function createHono(context: AppContext, { handleError, api }: HonoParts): Hono<AppEnv> {
+  const app = new Hono<AppEnv>({ router: new StaticFirstRouter() })
   app.onError((error, c) => handleError(error, c.env))
   app.notFound(async ({ env: exchange }) => {
     if (API_PATHS.test(exchange.path)) {
@@ -77,8 +111,6 @@ function createRoutes(context: AppContext, handleError: HandleError): Hono<AppEn
   mountNotebookProxy(app, notebooks)
   mountMcp(app, context)
   mountIcebergRest(app, context)
-  const metrics = metricsGuard(context)
-  mountRoutes(app, allRoutes(context), (path) => (path === '/metrics' ? metrics : api))
   return app
 }
 
@@ -96,14 +128,7 @@ function apiGuard(context: AppContext, handleError: HandleError): RouteGuard {
     around(exchange, answer) {
       if (!hasIdempotencyKey(exchange)) return answer()
       // a refusal is stored like any other response, and so is not left to Hono
-      return answerOnce(idempotency, exchange, async () => {
-        try {
-          return await answer()
-        } catch (error) {
-          if (error instanceof Error) return handleError(error, exchange)
-          throw error
-        }
-      })
+      return answerOnce(idempotency, exchange, async () => withErrors(answer, exchange, handleError))
     },
   }
 }

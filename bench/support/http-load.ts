@@ -29,33 +29,54 @@ export async function requestsPerSecond({ port, path, headers = {}, connections,
 /** Sends a request, waits for the whole answer, and so on until the time is over. */
 function ask(socket: Socket, request: Buffer, until: number): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const next = createAnswerReader()
   let answers = 0
-  let pending = Buffer.alloc(0)
   socket.setNoDelay(true)
   socket.on('error', reject)
+  socket.on('close', () => reject(new Error('the server closed the connection')))
   socket.on('connect', () => socket.write(request))
   socket.on('data', (chunk) => {
-    pending = pending.length === 0 ? Buffer.from(chunk) : Buffer.concat([pending, chunk])
-    const length = answerLength(pending)
-    if (length === undefined || pending.length < length) return
-    if (pending.subarray(9, 12).toString('latin1') !== '200') {
-      socket.destroy()
-      return reject(new Error(`not a 200: ${pending.toString('latin1').slice(0, 500)}`))
+    const answer = next(chunk)
+    if (answer === 'incomplete') return
+    if (answer === 'refused') {
+      reject(new Error(`not a 200: ${chunk.toString('latin1').slice(0, 500)}`))
+      return void socket.destroy()
     }
-    pending = pending.subarray(length)
     answers += 1
     if (performance.now() < until) return void socket.write(request)
-    socket.destroy()
     resolve(answers)
+    socket.destroy()
   })
   return promise
 }
 
-/** Bytes of the first answer, header and body; undefined while the header is not complete. */
-function answerLength(bytes: Buffer): number | undefined {
-  const end = bytes.indexOf('\r\n\r\n')
-  if (end === -1) return undefined
-  const length = /content-length: *(\d+)/i.exec(bytes.toString('latin1', 0, end))?.[1]
+const STATUS_AT = 9
+const HEADER_END = '\r\n\r\n'
+
+/** Reads answers from what arrives. One that is as long as the one before is not parsed again: its parts are in place. */
+function createAnswerReader(): (chunk: Buffer) => 'complete' | 'incomplete' | 'refused' {
+  let last = { total: -1, headerEnd: -1 }
+  let pending: Buffer | undefined
+  return (chunk) => {
+    const bytes = pending === undefined ? chunk : Buffer.concat([pending, chunk])
+    if (bytes.length !== last.total || bytes.toString('latin1', last.headerEnd, last.headerEnd + 4) !== HEADER_END) {
+      const found = findParts(bytes)
+      if (found === undefined || bytes.length < found.total) {
+        pending = bytes
+        return 'incomplete'
+      }
+      last = found
+    }
+    pending = undefined
+    return bytes.toString('latin1', STATUS_AT, STATUS_AT + 3) === '200' ? 'complete' : 'refused'
+  }
+}
+
+/** Where the header of an answer ends, and its length with the body; undefined while the header is not complete. */
+function findParts(bytes: Buffer): { readonly total: number; readonly headerEnd: number } | undefined {
+  const headerEnd = bytes.indexOf(HEADER_END)
+  if (headerEnd === -1) return undefined
+  const length = /content-length: *(\d+)/i.exec(bytes.toString('latin1', 0, headerEnd))?.[1]
   if (length === undefined) throw new Error('the answer has no Content-Length')
-  return end + 4 + Number(length)
+  return { headerEnd, total: headerEnd + HEADER_END.length + Number(length) }
 }

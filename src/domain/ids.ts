@@ -1,6 +1,7 @@
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32, so that ids sort and read well
 
 const RANDOM_DIGITS = 16
+const HEAD_DIGITS = 13
 
 export type IdPrefix =
   | 'op'
@@ -32,27 +33,36 @@ export function createIdSource(nowMs: () => number, randomBytes: (length: number
   let lastMs = Number.NEGATIVE_INFINITY
   let time = ''
   let digits = new Uint8Array(RANDOM_DIGITS)
+  let head = ''
   return (prefix) => {
     const ms = nowMs()
     // Within a millisecond, or when the clock goes back, the next id is the previous one plus one.
-    if (ms > lastMs || !increment(digits)) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
+    let changed = ms > lastMs ? -1 : increment(digits)
+    if (changed < 0) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
     if (ms > lastMs) {
       lastMs = ms
       time = encodeTime(ms)
+      changed = 0
     }
-    let text = `${prefix}-${time}`
-    for (const digit of digits) text += letter(digit)
-    return text
+    // Every request gets an id, and most differ from the one before in their last digits only.
+    if (changed < HEAD_DIGITS) head = time + encode(digits, 0, HEAD_DIGITS)
+    return `${prefix}-${head}${encode(digits, HEAD_DIGITS, RANDOM_DIGITS)}`
   }
 }
 
-/** Adds one to a number in base 32; false when it has no successor. */
-function increment(digits: Uint8Array): boolean {
+/** Adds one to a number in base 32, and returns the first digit that changes; -1 when it has no successor. */
+function increment(digits: Uint8Array): number {
   const place = digits.findLastIndex((digit) => digit < 31)
-  if (place < 0) return false
+  if (place < 0) return place
   digits[place] = (digits[place] ?? 0) + 1
   digits.fill(0, place + 1)
-  return true
+  return place
+}
+
+function encode(digits: Uint8Array, from: number, to: number): string {
+  let text = ''
+  for (let at = from; at < to; at++) text += letter(digits[at] ?? 0)
+  return text
 }
 
 function letter(digit: number): string {

@@ -1,4 +1,4 @@
-import type { ConnectionInfo } from './app-env.ts'
+import type { ConnectionInfo } from './connection-info.ts'
 
 /** Answers requests, as the app and the hosts do. */
 export type Fetch = (request: Request, connection: ConnectionInfo) => Response | Promise<Response>

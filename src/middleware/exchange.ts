@@ -2,7 +2,7 @@ import { getPath } from 'hono/utils/url'
 import type { ErrorCode } from '../domain/error-codes.ts'
 import type { IpNetwork } from '../domain/network/ip-address.ts'
 import type { Caller } from '../domain/roles.ts'
-import type { ConnectionInfo } from './app-env.ts'
+import type { ConnectionInfo } from './connection-info.ts'
 import { clientBehind } from './request/client-address.ts'
 import type { Upgrade } from './server-socket.ts'
 
@@ -44,6 +44,7 @@ export class Exchange {
   #path: string | undefined = undefined
   #clientAddress: string | undefined = undefined
   #isAddressKnown = false
+  #isUpgrade: boolean | undefined = undefined
 
   constructor({ request, connection, requestId, trustedProxies }: ExchangeStart) {
     this.request = request
@@ -78,7 +79,7 @@ export class Exchange {
 
   /** Whether the request is a WebSocket upgrade (RFC 6455, section 4.1). */
   get isUpgrade(): boolean {
-    return this.header('upgrade')?.toLowerCase() === 'websocket'
+    return (this.#isUpgrade ??= this.header('upgrade')?.toLowerCase() === 'websocket')
   }
 
   /** The value of the `Host` header, or the host of the URL. */

@@ -39,13 +39,18 @@ const JSON_HEADERS = new Headers({ ...SECURITY_HEADERS, Vary: VARY, 'Content-Typ
 export function jsonResponse(
   exchange: Exchange,
   text: string,
-  { status, headers: own }: { readonly status: number; readonly headers?: Readonly<Record<string, string>> | undefined },
+  {
+    status,
+    headers: own,
+  }: { readonly status: number; readonly headers?: Readonly<Record<string, string>> | undefined },
 ): Response {
-  const headers = new Headers(JSON_HEADERS)
+  let response = new Response(text, { status, headers: JSON_HEADERS })
+  // some hosts keep the given object instead of a copy
+  if (response.headers === JSON_HEADERS) response = new Response(text, { status, headers: new Headers(JSON_HEADERS) })
+  const { headers } = response
   headers.set(REQUEST_ID, exchange.requestId)
   for (const name in own) headers.set(name, own[name] ?? '')
   if (exchange.sharedWith !== null) addCrossOriginHeaders(exchange, headers)
-  const response = new Response(text, { status, headers })
   exchange.complete = response
   return response
 }

@@ -1,4 +1,4 @@
-import type { ConnectionInfo } from '../middleware/app-env.ts'
+import type { ConnectionInfo } from '../middleware/connection-info.ts'
 
 /** How the app is served over HTTP. */
 export interface ServeOptions {
@@ -34,16 +34,20 @@ export const DEFAULT_HOST = 'localhost'
 /** Default of {@link ServeOptions.maxSocketMessageBytes}. */
 export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 
-/** Handles a request with `fetch`; errors go to `onError` and never to the client. */
-export async function answerSafely(
+/** Handles a request with `fetch`; errors go to `onError` and never to the client. Waits only if `fetch` does. */
+export function answerSafely(
   options: Pick<ServeOptions, 'fetch' | 'onError'>,
   request: Request,
   connection: ConnectionInfo,
-): Promise<Response> {
-  try {
-    return await options.fetch(request, connection)
-  } catch (error) {
+): Response | Promise<Response> {
+  const failed = (error: unknown): Response => {
     options.onError?.(error)
     return new Response('Internal Server Error', { status: 500 })
+  }
+  try {
+    const answered = options.fetch(request, connection)
+    return answered instanceof Promise ? answered.catch(failed) : answered
+  } catch (error) {
+    return failed(error)
   }
 }

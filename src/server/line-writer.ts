@@ -1,10 +1,11 @@
 import { writeSync } from 'node:fs'
 
 const STDOUT = 1
+const BATCH_MS = 5
 
 /**
- * Writes lines to standard output, batched per turn of the event loop; remaining lines are written when the process
- * exits.
+ * Writes lines to standard output, those of a few milliseconds together: under load, a write of its own for each would
+ * take longer than making it. Remaining lines are written when the process exits.
  */
 export function createLineWriter(): (line: string) => void {
   let waiting = ''
@@ -17,7 +18,7 @@ export function createLineWriter(): (line: string) => void {
     if (waiting !== '') writeSync(STDOUT, waiting)
   })
   return (line) => {
-    if (waiting === '') setImmediate(flush)
+    if (waiting === '') setTimeout(flush, BATCH_MS)
     waiting += `${line}\n`
   }
 }

@@ -15,6 +15,8 @@ import {
   type RunningServer,
   type ServeOptions,
 } from './http-server.ts'
+import type { ConnectionInfo } from '../middleware/connection-info.ts'
+import type { Upgrade } from '../middleware/server-socket.ts'
 import type { Runtime } from './runtime.ts'
 import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
 import { bunSqliteDialect } from '../storage/dialects/bun-sqlite.ts'
@@ -64,18 +66,42 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
   }
 }
 
-async function answer(
+/** What a Bun server knows of a request's connection. */
+class BunConnection implements ConnectionInfo {
+  readonly #server: Bun.Server<SocketData>
+  readonly #request: Request
+  readonly upgrade: Upgrade | undefined
+
+  constructor(server: Bun.Server<SocketData>, request: Request, upgrade?: Upgrade) {
+    this.#server = server
+    this.#request = request
+    this.upgrade = upgrade
+  }
+
+  /** Looking it up takes as long as routing a request, and not every request needs it. */
+  get remoteAddress(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address
+  }
+}
+
+function answer(
+  options: EmbedOptions,
+  request: Request,
+  server: Bun.Server<SocketData>,
+): Response | Promise<Response | undefined> {
+  if (asksForWebSocket(request)) return answerUpgrade(options, request, server)
+  const answered = answerSafely(options, withUrl(request), new BunConnection(server, request))
+  if (!hasBody(request)) return answered
+  return Promise.resolve(answered).then((response) => endingUnreadBody(request, response))
+}
+
+async function answerUpgrade(
   options: EmbedOptions,
   request: Request,
   server: Bun.Server<SocketData>,
 ): Promise<Response | undefined> {
-  const remoteAddress = server.requestIP(request)?.address
-  if (!asksForWebSocket(request)) {
-    const addressed = withUrl(request)
-    return endingUnreadBody(addressed, await answerSafely(options, addressed, { remoteAddress }))
-  }
   const offer = new UpgradeOffer()
-  const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
+  const response = await answerSafely(options, request, new BunConnection(server, request, offer.upgrade))
   const accepted = offer.taken(response)
   if (accepted === undefined) return response
   // By default Bun selects the first offered subprotocol.
@@ -109,11 +135,13 @@ function withUrl(request: Request): Request {
   return new Request(`http://${DEFAULT_HOST}${request.url.replace(/^https?:\/\/[^/]*/, '')}`, request)
 }
 
+function hasBody({ headers }: Request): boolean {
+  return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
+}
+
 /** Bun keeps a connection open until the body has arrived, even when nothing reads it. */
 function endingUnreadBody(request: Request, response: Response): Response {
-  const { headers } = request
-  const hasBody = headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
-  if (!hasBody || request.bodyUsed) return response
+  if (request.bodyUsed) return response
   const ending = new Response(response.body, response)
   ending.headers.set('Connection', 'close')
   return ending

@@ -57,7 +57,7 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
 function embedInNode(options: EmbedOptions): EmbeddedHost {
   const sockets = openSockets(options)
   return {
-    fetch: (request, host) => answerSafely(options, request, { remoteAddress: remoteAddressOf(host) }),
+    fetch: async (request, host) => answerSafely(options, request, { remoteAddress: remoteAddressOf(host) }),
     upgrade: (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }),
     websocket: undefined,
     stop: () => sockets.stop(true),

@@ -22,18 +22,30 @@ export function prepared<P extends object, R>(
   build: (db: Kysely<StateTables>, parameter: Parameters<P>) => Compilable<R>,
 ): (db: Kysely<StateTables>, parameters: P) => Promise<QueryResult<R>> {
   // The adapter is the same for a database and its transactions.
-  const compiled = new WeakMap<object, CompiledQuery<R>>()
+  const compiled = new WeakMap<object, BuiltQuery<P, R>>()
   return (db, parameters) => {
     const { adapter } = db.getExecutor()
-    let query = compiled.get(adapter)
-    if (query === undefined) {
-      query = build(db, (name) => sql`${new Slot(name)}`).compile()
-      compiled.set(adapter, query)
+    let built = compiled.get(adapter)
+    if (built === undefined) {
+      const query = build(db, (name) => sql`${new Slot(name)}`).compile()
+      built = { query, values: query.parameters.map(valueOf<P>) }
+      compiled.set(adapter, built)
     }
-    const values: ReadonlyMap<string, unknown> = new Map(Object.entries(parameters))
-    const given = query.parameters.map((value) => (value instanceof Slot ? values.get(value.name) : value))
-    return db.executeQuery({ ...query, parameters: given })
+    return db.executeQuery({ ...built.query, parameters: built.values.map((value) => value(parameters)) })
   }
+}
+
+interface BuiltQuery<P, R> {
+  readonly query: CompiledQuery<R>
+  /** Each finds the value of one parameter. */
+  readonly values: readonly ((given: P) => unknown)[]
+}
+
+function valueOf<P extends object>(parameter: unknown): (given: P) => unknown {
+  if (!(parameter instanceof Slot)) return () => parameter
+  const { name } = parameter
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Parameters` allows only its names
+  return (given) => given[name as keyof P]
 }
 
 /** A row for an insert, in which every column is a parameter of the same name. */

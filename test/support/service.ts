@@ -5,7 +5,7 @@ import { createApp } from '../../src/app.ts'
 import { parseConfig } from '../../src/config/config.ts'
 import { type Context, type ContextOptions, createContext } from '../../src/context/create-context.ts'
 import { createDuckDbEngine } from '../../src/engines/duckdb/duckdb-engine.ts'
-import type { ConnectionInfo } from '../../src/middleware/app-env.ts'
+import type { ConnectionInfo } from '../../src/middleware/connection-info.ts'
 import { prepareHome } from '../../src/server/home.ts'
 import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
@@ -43,7 +43,8 @@ export interface TestApp {
 export function testApp({ fetch }: ReturnType<typeof createApp>): TestApp {
   return {
     fetch: async (request, connection) => fetch(request, connection),
-    request: async (path, init, connection = {}) => fetch(new Request(new URL(path, 'http://localhost').href, init), connection),
+    request: async (path, init, connection = {}) =>
+      fetch(new Request(new URL(path, 'http://localhost').href, init), connection),
   }
 }
 

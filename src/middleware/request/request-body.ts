@@ -22,13 +22,15 @@ const BYTES_PER_UNIT = 4096
 const CLOSE = { Connection: 'close' }
 
 /**
- * Offers a lazy body reader to a request; refused requests are never read. Callers without a valid credential have much
+ * Offers a lazy body reader to a request that may have a body; refused requests are never read. Callers without a valid credential have much
  * lower limits and a rate limit per client. The reader throws 413 for a longer body, 408 for one that does not arrive in
  * time, `RATE_LIMITED`.
  */
 export function createBodyReader(limitsOf: (path: string) => BodyLimits): (exchange: Exchange) => void {
   const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
   return (exchange) => {
+    const { method } = exchange.request
+    if (method === 'GET' || method === 'HEAD') return
     let body: Promise<Uint8Array<ArrayBuffer>> | undefined
     exchange.readBody = () => {
       const { caller, request } = exchange

@@ -69,7 +69,10 @@ function requireOrigin(
 ): void {
   const { method, raw } = c.req
   const bearer = caller.via !== 'session'
-  const refusal = originRefusal({ method, upgrade: c.env.isUpgrade, headers: raw.headers, host, bearer }, allowedOrigins)
+  const refusal = originRefusal(
+    { method, upgrade: c.env.isUpgrade, headers: raw.headers, host, bearer },
+    allowedOrigins,
+  )
   if (refusal !== undefined) throw new DomainError('FORBIDDEN', refusal)
   if (isolation === 'path' && fetchesServiceWorker(raw.headers)) {
     throw new DomainError('FORBIDDEN', 'notebooks must not install service workers on the origin of the service')

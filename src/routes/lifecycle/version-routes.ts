@@ -10,6 +10,7 @@ import {
   versionParams,
 } from '../../schemas/definitions.ts'
 import type { VersionService } from '../../services/lifecycle/version-service.ts'
+import { JsonText } from '../routing/answer.ts'
 import { nextPageLink } from '../routing/next-page-link.ts'
 import { requestContext, type Route, route } from '../routing/route.ts'
 
@@ -62,7 +63,10 @@ function readRoutes(versions: VersionService): Route[] {
       minRole: 'Auditor',
       params: versionParams,
       responses: { 200: { description: 'The version', schema: version } },
-    }).handle(async ({ params }) => ({ status: 200, body: await versions.get(params.def_id, params.ver_id) })),
+    }).handle(async ({ params }) => ({
+      status: 200,
+      body: new JsonText(await versions.getText(params.def_id, params.ver_id)),
+    })),
     route({
       method: 'get',
       path: `${BASE}/{ver_id}/export`,

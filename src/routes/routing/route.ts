@@ -4,6 +4,7 @@ import type { RequestContext } from '../../domain/audit.ts'
 import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import type { Upgrade } from '../../middleware/server-socket.ts'
 import { type Answer, type Responses, respond } from './answer.ts'
 import { type Check, type Validated, validators } from './validators.ts'
@@ -73,10 +74,12 @@ export interface Route {
   /** Run in turn before the answer; they throw refusals. */
   readonly checks: readonly Check[]
   readonly answer: (c: Context<AppEnv>) => Response | Promise<Response>
+  /** For a route without input and role: its answer to a request without a query, which needs nothing of Hono. */
+  readonly direct?: (exchange: Exchange) => Response | Promise<Response>
 }
 
 /** Path, minimum role and shapes of an endpoint; its handler follows in `handle`. */
-interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer'> {
+interface RouteSpec<Params, Query, Body, R extends Responses> extends Omit<Route, 'checks' | 'answer' | 'direct'> {
   readonly params?: z.ZodType<Params>
   readonly query?: z.ZodType<Query>
   readonly body?: z.ZodType<Body>
@@ -101,8 +104,8 @@ export function route<R extends Responses, Params = undefined, Query = undefined
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
         const { caller, checkCaller } = c.env
-        const input = Object.assign(inputOf(c), { caller: requireRole(caller, minRole), checkCaller })
-        return respondWith(c, handler(input))
+        const input = { caller: requireRole(caller, minRole), checkCaller }
+        return respondWith(c.env, handler(Object.assign(inputOf(c.env, validOf(c)), input)))
       }
       return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
@@ -116,29 +119,43 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
   return {
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
-        respondWith(c, handler(inputOf(c)))
-      return { ...spec, minRole: 'none', checks: validators(spec), answer }
+        respondWith(c.env, handler(inputOf(c.env, validOf(c))))
+      const hasInput = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without schemas these types are undefined
+      const direct = (exchange: Exchange) => respondWith(exchange, handler(inputOf(exchange, NO_INPUT as never)))
+      return { ...spec, minRole: 'none', checks: validators(spec), answer, ...(hasInput ? {} : { direct }) }
     },
   }
 }
 
 /** Waits only for a handler that does. */
 function respondWith<A extends Parameters<typeof respond>[1]>(
-  { env }: Pick<Context<AppEnv>, 'env'>,
+  exchange: Exchange,
   answer: A | Promise<A>,
 ): Response | Promise<Response> {
-  return answer instanceof Promise ? answer.then((settled) => respond(env, settled)) : respond(env, answer)
+  return answer instanceof Promise ? answer.then((settled) => respond(exchange, settled)) : respond(exchange, answer)
 }
 
 type ValidContext<Params, Query, Body> = Context<AppEnv, string, Validated<Params, Query, Body>>
 
-function inputOf<Params, Query, Body>(c: ValidContext<Params, Query, Body>): PublicInput<Params, Query, Body> {
-  const { env: exchange } = c
+/** The parts of a request that have passed their schemas. */
+type ValidInput<Params, Query, Body> = Pick<PublicInput<Params, Query, Body>, 'params' | 'query' | 'body'>
+
+const NO_INPUT: ValidInput<undefined, undefined, undefined> = { params: undefined, query: undefined, body: undefined }
+
+function validOf<Params, Query, Body>({ req }: ValidContext<Params, Query, Body>): ValidInput<Params, Query, Body> {
+  return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json') }
+}
+
+function inputOf<Params, Query, Body>(
+  exchange: Exchange,
+  { params, query, body }: ValidInput<Params, Query, Body>,
+): PublicInput<Params, Query, Body> {
   const { headers } = exchange.request
   return {
-    params: c.req.valid('param'),
-    query: c.req.valid('query'),
-    body: c.req.valid('json'),
+    params,
+    query,
+    body,
     requestId: exchange.requestId,
     headers,
     get remoteAddress() {

@@ -50,7 +50,12 @@ export function createHealthService(deps: HealthServiceDeps): HealthService {
       freshMs: FRESH_MS,
       nowMs: deps.nowMs,
     })
-  const probes = { state: probeOf('state'), catalog: probeOf('catalog'), engine: probeOf('engine'), cluster: probeOf('cluster') }
+  const probes = {
+    state: probeOf('state'),
+    catalog: probeOf('catalog'),
+    engine: probeOf('engine'),
+    cluster: probeOf('cluster'),
+  }
   let last: Reported | undefined
   const measure = async (): Promise<HealthReport> => {
     const [state, catalog, engine, cluster] = await Promise.all([

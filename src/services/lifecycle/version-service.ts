@@ -34,6 +34,8 @@ export interface VersionService {
   /** Newest first, without content. */
   list(definitionId: string, page: PageQuery): Promise<ListPage<VersionSummaryView>>
   get(definitionId: string, id: string): Promise<VersionView>
+  /** The same as JSON text, made of the stored text. */
+  getText(definitionId: string, id: string): Promise<string>
   export(definitionId: string, id: string): Promise<ExportedVersion>
   /** The differences between two versions of one definition. */
   diff(definitionId: string, fromId: string, toId: string): Promise<DiffView>
@@ -52,6 +54,11 @@ export function createVersionService(deps: LifecycleDeps): VersionService {
       return toListPage(rows, limit, { key: ({ version }) => version, view: versionSummaryView })
     },
     get: async (definitionId, id) => versionView(await requirePipelineVersion(stores, definitionId, id)),
+    async getText(definitionId, id) {
+      const found = await stores.versions.findText(definitionId, id)
+      if (found === undefined) throw noVersion(definitionId, id)
+      return `${JSON.stringify(versionSummaryView(found.summary)).slice(0, -1)},${found.graph.slice(1)}`
+    },
     async export(definitionId, id) {
       const { name, description } = await requireDefinition(stores, definitionId)
       const { formatVersion, version, graph } = await requirePipelineVersion(stores, definitionId, id)
@@ -74,7 +81,11 @@ export async function requirePipelineVersion(
 ): Promise<VersionRecord> {
   const version = await stores.versions.find(definitionId, id)
   if (version) return version
-  throw new DomainError('NOT_FOUND', `no version ${id} of pipeline definition ${definitionId}`)
+  throw noVersion(definitionId, id)
+}
+
+function noVersion(definitionId: string, id: string): DomainError {
+  return new DomainError('NOT_FOUND', `no version ${id} of pipeline definition ${definitionId}`)
 }
 
 async function create(

@@ -35,8 +35,9 @@ export function createRequestHistogram(): RequestHistogram {
   return {
     add({ method, route, status, seconds }) {
       const found = seriesOf(series, route, `${METHODS.has(method) ? method : 'other'} ${Math.floor(status / 100)}`)
-      const bucket = BUCKETS.findIndex((bound) => seconds <= bound)
-      if (bucket >= 0) found.buckets[bucket] = (found.buckets[bucket] ?? 0) + 1
+      let bucket = 0
+      while (seconds > (BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
+      if (bucket < BUCKETS.length) found.buckets[bucket] = (found.buckets[bucket] ?? 0) + 1
       found.count += 1
       found.sum += seconds
     },

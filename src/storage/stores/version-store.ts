@@ -35,6 +35,12 @@ export interface VersionRecord extends VersionSummary {
   readonly graph: PipelineGraph
 }
 
+/** A version whose content is text. */
+export interface VersionText {
+  readonly summary: VersionSummary
+  readonly graph: string
+}
+
 export interface DeployedVersion extends VersionRecord {
   readonly definitionName: string
 }
@@ -55,6 +61,8 @@ export interface VersionStore {
   /** Creates a version with the next number; call it in a transaction of `InTransaction`. */
   insert(version: NewVersion): Promise<VersionRecord>
   find(definitionId: string, id: string): Promise<VersionRecord | undefined>
+  /** The same with the graph as JSON text, `{"nodes":…,"edges":…}` without spaces, which is known to be valid. */
+  findText(definitionId: string, id: string): Promise<VersionText | undefined>
   /** A version of any definition. */
   findById(id: string): Promise<VersionRecord | undefined>
   /** Newest first, one more than the limit if there are more; the key is the version number. */
@@ -123,6 +131,10 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
     async find(definitionId, id) {
       const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
       return row && fromRow(row)
+    },
+    async findText(definitionId, id) {
+      const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
+      return row && { summary: summaryFromRow(row), graph: graphText(row.graph_json) }
     },
     async findById(id) {
       const row = await db.selectFrom('pipeline_versions').selectAll().where('id', '=', id).executeTakeFirst()
@@ -249,6 +261,13 @@ function toRow(version: VersionRecord): PipelineVersionsTable {
     updated_at: version.updatedAt,
     graph_json: toRequiredColumn(version.graph),
   }
+}
+
+/** The stored text, when it is what this store writes; otherwise it is written again. */
+function graphText(stored: string): string {
+  const graph = fromRequiredColumn<PipelineGraph>(stored)
+  const isAsWritten = stored.startsWith('{"nodes":') && Object.keys(graph).join() === 'nodes,edges'
+  return isAsWritten ? stored : JSON.stringify({ nodes: graph.nodes, edges: graph.edges })
 }
 
 function fromRow(row: PipelineVersionsTable): VersionRecord {

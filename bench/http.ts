@@ -1,6 +1,7 @@
-// Reading a version of a pipeline definition by id in the service (identity, role, checks, headers, log), compared with a
-// bare Hono route that does the same read. Each runs in a separate process, over HTTP, in turn.
+// Reading the health of the service, and a version of a pipeline definition by id (identity, role, checks, headers, log),
+// compared with bare Hono routes that send the same. Each runs in a separate process, over HTTP, in turn.
 import { spawn, type ChildProcess } from 'node:child_process'
+import { loadavg } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type Load, requestsPerSecond } from './support/http-load.ts'
@@ -17,52 +18,72 @@ const ROUND_MS = Number(process.env['BENCH_MS'] ?? 2000)
 const CONNECTIONS = 16
 const DEFINITIONS = 200
 const START_LIMIT_MS = 30_000
+const COLUMNS = [
+  '',
+  'requests per second',
+  'against the bare route',
+  'processor time per request',
+  'requests per core-second, against it',
+]
 
-await withWorkFolder('governance-reads', async (home) => {
+await withWorkFolder('http', async (home) => {
   const service = await start(['src/main.ts'], '/api/health/live', {
     LOCKHOUSE_HOME: home,
     LOCKHOUSE_ADMIN_TOKEN: TOKEN,
     LOG_LEVEL: process.env['LOG_LEVEL'] ?? 'info',
   })
   const [definition, version] = await makeDefinitions(service.port)
+  const health = await settledHealth(service.port)
   const bare = await start(
-    ['bench/support/bare-read-server.ts', '{port}', `${home}/state.db`],
+    ['bench/support/bare-server.ts', '{port}', `${home}/state.db`, health],
     `/versions/${version}`,
     {},
   )
-  const ours = {
-    port: service.port,
-    path: `/api/pipeline-defs/${definition}/versions/${version}`,
-    headers: { Authorization: `Bearer ${TOKEN}` },
-  }
-  const theirs = { port: bare.port, path: `/versions/${version}`, headers: ours.headers }
-  const rounds: (readonly [Measured, Measured])[] = []
-  for (let round = 0; round <= ROUNDS; round++) {
-    const pair = [await measure(service, ours), await measure(bare, theirs)] as const
-    note(`round ${round}: service ${pair[0].rate.toFixed(0)}/s, bare ${pair[1].rate.toFixed(0)}/s`)
-    if (round > 0) rounds.push(pair) // the first one warms up
-  }
-  const row = (title: string, at: 0 | 1) => [
-    title,
-    median(rounds.map((pair) => pair[at].rate)).toFixed(0),
-    spread(rounds.map((pair) => pair[at].rate / pair[1].rate)),
-    `${median(rounds.map((pair) => pair[at].cpuMicros)).toFixed(0)} µs`,
-    spread(rounds.map((pair) => pair[1].cpuMicros / pair[at].cpuMicros)),
-  ]
-  printTable(
-    `Read a version by id, ${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn, one process each`,
-    [
-      '',
-      'requests per second',
-      'against the bare route',
-      'processor time per request',
-      'requests per core-second, against it',
-    ],
-    [row('service', 0), row('bare Hono route, same SQLite read', 1)],
-  )
+  const headers = { Authorization: `Bearer ${TOKEN}` }
+  await compare('GET /api/health', {
+    ours: { server: service, path: '/api/health' },
+    bare: { server: bare, path: '/health' },
+  })
+  await compare('Read a version by id', {
+    ours: { server: service, path: `/api/pipeline-defs/${definition}/versions/${version}`, headers },
+    bare: { server: bare, path: `/versions/${version}`, headers },
+  })
   service.child.kill('SIGTERM')
   bare.child.kill('SIGTERM')
 })
+
+interface Target extends Pick<Load, 'path' | 'headers'> {
+  readonly server: Started
+}
+
+interface Pair {
+  readonly ours: Target
+  readonly bare: Target
+}
+
+/** Measures two servers in turn; who goes first alternates. */
+async function compare(title: string, { ours, bare }: Pair): Promise<void> {
+  const rounds: Readonly<Record<keyof Pair, Measured>>[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const first = round % 2 === 0 ? await measure(ours) : undefined
+    const theirs = await measure(bare)
+    const pair = { ours: first ?? (await measure(ours)), bare: theirs }
+    note(`${title}, round ${round}: service ${pair.ours.rate.toFixed(0)}/s, bare ${pair.bare.rate.toFixed(0)}/s`)
+    if (round > 0) rounds.push(pair) // the first one warms up
+  }
+  const row = (name: string, who: keyof Pair) => [
+    name,
+    median(rounds.map((pair) => pair[who].rate)).toFixed(0),
+    spread(rounds.map((pair) => pair[who].rate / pair.bare.rate)),
+    `${median(rounds.map((pair) => pair[who].cpuMicros)).toFixed(1)} µs`,
+    spread(rounds.map((pair) => pair.bare.cpuMicros / pair[who].cpuMicros)),
+  ]
+  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn, one process each`
+  printTable(`${title}, ${how}, load average ${loadavg()[0]?.toFixed(1)}`, COLUMNS, [
+    row('Lockhouse', 'ours'),
+    row('bare Hono route, same answer', 'bare'),
+  ])
+}
 
 interface Measured {
   readonly rate: number
@@ -70,10 +91,11 @@ interface Measured {
   readonly cpuMicros: number
 }
 
-async function measure({ child }: Started, target: Pick<Load, 'port' | 'path' | 'headers'>): Promise<Measured> {
-  const pid = child.pid ?? 0
+async function measure({ server, path, headers = {} }: Target): Promise<Measured> {
+  const pid = server.child.pid ?? 0
   const before = processCpuSeconds(pid)
-  const rate = await requestsPerSecond({ ...target, connections: CONNECTIONS, ms: ROUND_MS })
+  const load = { port: server.port, path, headers, connections: CONNECTIONS, ms: ROUND_MS }
+  const rate = await requestsPerSecond(load)
   const seconds = processCpuSeconds(pid) - before
   return { rate, cpuMicros: (seconds * 1e6) / (rate * (ROUND_MS / 1000)) }
 }
@@ -105,6 +127,15 @@ async function start(args: readonly string[], probe: string, env: Readonly<Recor
     if (Date.now() > deadline) throw new Error(`${args.join(' ')} does not respond: ${answer?.status}`)
     await sleep(20)
   }
+}
+
+/** The answer of `GET /api/health` when the start is over. */
+async function settledHealth(port: number): Promise<string> {
+  for (const deadline = Date.now() + START_LIMIT_MS; Date.now() < deadline; await sleep(200)) {
+    const text = await (await fetch(`http://127.0.0.1:${port}/api/health`)).text()
+    if (!text.includes('starting') && !text.includes('creating')) return text
+  }
+  throw new Error('the service is still starting')
 }
 
 /** Creates definitions of ten nodes each and returns the ids of one and of its version. */

@@ -1,14 +1,17 @@
-// A bare Hono route that reads a version of a pipeline definition by id, as the service does: the same table, the same
-// driver, no guard, no log, no checks. Arguments: port, database.
+// Bare Hono routes that send what the service sends, with no guard, no log, no checks: a version of a pipeline definition by
+// id, read from the same table with the same driver, and the health of the service as it was at the start. Arguments: port,
+// database, health as JSON.
 import { Hono } from 'hono'
 import { Kysely } from 'kysely'
 import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 
-const [, , port, path] = process.argv
+const [, , port, path, health = '{}'] = process.argv
 const runtime = await detectRuntime()
 const db = new Kysely<StateTables>({ dialect: runtime.openStateFile(path ?? '') })
 const app = new Hono()
+const healthy: Record<string, unknown> = JSON.parse(health)
+app.get('/health', (c) => c.json(healthy))
 app.get('/versions/:id', async (c) => {
   const row = await db
     .selectFrom('pipeline_versions')
