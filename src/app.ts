@@ -142,7 +142,6 @@ function identifiedGuard(options: AuthenticateOptions, allowedOrigins: readonly 
   const checkOrigin = createOriginGuard({ mode: options.mode, allowedOrigins })
   return (exchange: Exchange): undefined | Promise<undefined> => {
     const identifying = identify(exchange, options)
-    if (identifying !== undefined) return identifying.then(() => void checkOrigin(exchange))
-    return void checkOrigin(exchange)
+    return identifying === undefined ? checkOrigin(exchange) : identifying.then(() => checkOrigin(exchange))
   }
 }

@@ -3,7 +3,6 @@ import type { Logger } from '../services/logger.ts'
 import type { MetricsService } from '../services/metrics/metrics-service.ts'
 import type { Tracing } from '../services/metrics/tracing/tracing.ts'
 import type { RefusalLog } from '../services/audit/refusal-log.ts'
-import type { ConnectionInfo } from './connection-info.ts'
 import { auditRefusal } from './audit-refusals.ts'
 import type { Fetch } from './base-path.ts'
 import { Exchange } from './exchange.ts'
@@ -35,7 +34,7 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'DEL
  */
 export function createFrame(deps: FrameDeps): Fetch {
   const { newRequestId, trustedProxies, tracing } = deps
-  return (request, connection: ConnectionInfo = {}) => {
+  return (request, connection) => {
     const startedAt = performance.now()
     const given = request.headers.get('x-request-id')
     const requestId = given !== null && CALLER_SUPPLIED.test(given) ? given : newRequestId()

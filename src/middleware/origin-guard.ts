@@ -21,9 +21,9 @@ export function isLoopbackHost(host: string): boolean {
  * an unsafe request authenticated only by them, whatever its content type, and every WebSocket upgrade of a browser must
  * come from this page or an allowed origin. Throws `FORBIDDEN`.
  */
-export function createOriginGuard({ mode, allowedOrigins }: OriginGuardOptions): (exchange: Exchange) => void {
+export function createOriginGuard({ mode, allowedOrigins }: OriginGuardOptions): (exchange: Exchange) => undefined {
   const allowed = new Set(allowedOrigins)
-  return (exchange) => {
+  return (exchange): undefined => {
     // With authentication off, prevent DNS rebinding: a domain that an attacker points at this machine.
     if (mode === 'off' && !isLoopbackHost(exchange.host))
       refuse('without authentication, the Host header must be a loopback address')

@@ -26,7 +26,7 @@ describe('runtime port', async () => {
 
   it('serves requests with bodies and knows the peer address', async () => {
     const [, url] = await serve({
-      fetch: async (request, connection) => Response.json({ body: await request.text(), ...connection }),
+      fetch: async (request, { remoteAddress }) => Response.json({ body: await request.text(), remoteAddress }),
     })
     const response = await fetch(url, { method: 'POST', body: 'hello' })
     expect(await response.json()).toEqual({ body: 'hello', remoteAddress: '127.0.0.1' })
