@@ -1,10 +1,12 @@
 import { DomainError } from '../domain/errors.ts'
 import type { IdempotencyService } from '../services/operations/idempotency-service.ts'
-import type { Claim, StoredAnswer } from '../storage/stores/idempotency-store.ts'
 import type { Exchange } from './exchange.ts'
 import { HttpError } from './http-error.ts'
 
 const KEY = /^[\x21-\x7e]{1,255}$/
+type Claim = Awaited<ReturnType<IdempotencyService['begin']>>
+type StoredAnswer = Parameters<IdempotencyService['end']>[1]
+
 const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
 
 /** Whether {@link answerOnce} applies: a POST of a known caller with an `Idempotency-Key`. */

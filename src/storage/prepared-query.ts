@@ -22,30 +22,30 @@ export function prepared<P extends object, R>(
   build: (db: Kysely<StateTables>, parameter: Parameters<P>) => Compilable<R>,
 ): (db: Kysely<StateTables>, parameters: P) => Promise<QueryResult<R>> {
   // The adapter is the same for a database and its transactions.
-  const compiled = new WeakMap<object, BuiltQuery<P, R>>()
+  const compiled = new WeakMap<object, BuiltQuery<R>>()
   return (db, parameters) => {
     const { adapter } = db.getExecutor()
     let built = compiled.get(adapter)
     if (built === undefined) {
       const query = build(db, (name) => sql`${new Slot(name)}`).compile()
-      built = { query, values: query.parameters.map(valueOf<P>) }
+      built = { query, values: query.parameters.map(valueOf) }
       compiled.set(adapter, built)
     }
     return db.executeQuery({ ...built.query, parameters: built.values.map((value) => value(parameters)) })
   }
 }
 
-interface BuiltQuery<P, R> {
+interface BuiltQuery<R> {
   readonly query: CompiledQuery<R>
   /** Each finds the value of one parameter. */
-  readonly values: readonly ((given: P) => unknown)[]
+  readonly values: readonly ((given: object) => unknown)[]
 }
 
-function valueOf<P extends object>(parameter: unknown): (given: P) => unknown {
+function valueOf(parameter: unknown): (given: object) => unknown {
   if (!(parameter instanceof Slot)) return () => parameter
   const { name } = parameter
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Parameters` allows only its names
-  return (given) => given[name as keyof P]
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `Parameters` allows only the names of the object
+  return (given) => (given as Readonly<Record<string, unknown>>)[name]
 }
 
 /** A row for an insert, in which every column is a parameter of the same name. */

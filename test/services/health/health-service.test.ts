@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { sleep } from '../../support/waiting.ts'
 import { createHealthService, type HealthServiceDeps } from '../../../src/services/health/health-service.ts'
 
 type Part = keyof HealthServiceDeps['checks']
@@ -68,7 +69,7 @@ describe('health of the service', () => {
     answers.state = () => slow.promise
     const service = open()
     const first = service.report()
-    await new Promise((resolve) => void setTimeout(resolve, 20)) // the other checks end
+    await sleep(20) // the other checks end
     nowMs += 1500
     const joined = service.report()
     slow.resolve()
