@@ -138,7 +138,7 @@ describe.skipIf(!hasHelm || !sparkAvailable('the chart starts Spark'))('the argu
           return answer.status === '0'
         },
         'an answer of Spark',
-        120_000,
+        600_000,
       )
       expect(answer.body).toContain('org.apache.iceberg.spark.SparkCatalog')
       expect((await ask('wrong')).status).toBe('16') // UNAUTHENTICATED
