@@ -27,6 +27,7 @@ export interface IcebergRestMount {
 }
 
 const ROOT = '/iceberg/v1'
+const ANY_PATH = '/iceberg/v1/*'
 /** A commit names every new snapshot, schema and property of a change. */
 const BODY_LIMITS: BodyLimits = { maxBytes: 32 * 2 ** 20, maxMs: 120_000 }
 
@@ -40,7 +41,7 @@ export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): voi
   const describe = createErrorHandler(deps.log)
   rest.onError(async (error, c) => toErrorModel(describe(error, c.env)))
   rest.use(async (c, next) => {
-    c.env.route = `${ROOT}/*`
+    c.env.route = ANY_PATH
     await next()
   })
   rest.use(requestBody(() => BODY_LIMITS))
