@@ -1,6 +1,7 @@
 import { type Client, createClient, type Interceptor } from '@connectrpc/connect'
-import { createGrpcTransport, Http2SessionManager } from '@connectrpc/connect-node'
+import { createGrpcTransport } from '@connectrpc/connect-node'
 import { SparkConnectService } from '../generated/service_pb.ts'
+import { LineManager } from './line-manager.ts'
 import { MAX_RESULT_BYTES } from './limits.ts'
 import type { SparkRemote } from './remote.ts'
 
@@ -22,7 +23,7 @@ const LARGEST_MESSAGE = 2 * MAX_RESULT_BYTES
 /** A connection to the server; sends nothing yet. */
 export function openConnection(remote: SparkRemote, { certificateAuthority }: ConnectionOptions = {}): SparkConnection {
   const nodeOptions = certificateAuthority === undefined ? {} : { ca: certificateAuthority }
-  const sessions = new Http2SessionManager(remote.baseUrl, {}, nodeOptions)
+  const sessions = new LineManager(remote.baseUrl, {}, nodeOptions)
   const transport = createGrpcTransport({
     baseUrl: remote.baseUrl,
     sessionManager: sessions,

@@ -35,7 +35,7 @@ export async function describeError(fault: unknown, session: SessionContext, was
 }
 
 function codeOf(error: ConnectError, { errorClass, isSpark }: SparkErrorInfo): SparkErrorCode {
-  if (!isSpark) return CODES.get(error.code) ?? 'OPERATION_FAILED'
+  if (!isSpark) return CODES.get(error.code) ?? undescribedCode(error)
   if (errorClass === undefined) return 'OPERATION_FAILED'
   if (LOST.has(errorClass)) return 'SESSION_LOST'
   return errorClass === 'OPERATION_CANCELED' ? 'CANCELLED' : 'OPERATION_FAILED'
@@ -50,6 +50,12 @@ function undescribed(
     cause: error,
     isOutcomeUnknown: wasSent && !isRefused,
   })
+}
+
+/** A fault that Node.js reports is one of the connection (TLS, a reset); others of this side are about what came. */
+function undescribedCode(error: ConnectError): SparkErrorCode {
+  if (error.isWireError) return 'OPERATION_FAILED'
+  return error.cause instanceof Error && 'code' in error.cause ? 'UNREACHABLE' : 'PROTOCOL'
 }
 
 /** The operation or its answers are gone, but it may have run. */
