@@ -1,9 +1,9 @@
 import { create } from '@bufbuild/protobuf'
 import { call } from './line/call.ts'
 import { PlanSchema } from './generated/service_pb.ts'
-import { arrowRows } from './operation/arrow-rows.ts'
 import { activeStreamsPlan, sqlPlan, streamCommandPlan, streamPlan } from './plan/plans.ts'
-import { type PlanResponse, runPlan } from './operation/run-plan.ts'
+import { afterEffect, batchRows, find, readSqlResult, readStart } from './operation/results.ts'
+import { runPlan } from './operation/run-plan.ts'
 import type { SessionContext } from './line/session-context.ts'
 import type {
   ActiveStream,
@@ -60,18 +60,15 @@ export class ConnectSession implements SparkSession {
   async sql(query: SparkSql, options: SparkRun): Promise<readonly SparkRow[]> {
     await this.#identify()
     const responses = await runPlan(this.#context, sqlPlan(query), options)
-    const answer = find(responses, 'sqlCommandResult').relation
-    if (answer?.relType.case === 'localRelation') return arrowRows(answer.relType.value.data ?? new Uint8Array())
-    if (answer === undefined) throw new SparkError('PROTOCOL', 'Spark sent no result of a SQL text')
-    return this.#rowsOf(create(PlanSchema, { opType: { case: 'root', value: answer } }), options)
+    const result = afterEffect(() => readSqlResult(responses))
+    if ('rows' in result) return result.rows
+    return this.#rowsOf(create(PlanSchema, { opType: { case: 'root', value: result.query } }), options)
   }
 
   async startStream(stream: SparkStream, options: SparkRun): Promise<StreamIdentity> {
     await this.#identify()
     const responses = await runPlan(this.#context, streamPlan(stream), options)
-    const { queryId } = find(responses, 'writeStreamOperationStartResult')
-    if (queryId === undefined) throw new SparkError('PROTOCOL', 'Spark did not name the stream that it started')
-    return { queryId: queryId.id, runId: queryId.runId }
+    return afterEffect(() => readStart(responses))
   }
 
   async streamStatus(stream: StreamIdentity): Promise<SparkStreamStatus | undefined> {
@@ -133,7 +130,7 @@ export class ConnectSession implements SparkSession {
       isAttach: false,
       operationId: crypto.randomUUID(),
     })
-    return responses.flatMap((one) => (one.case === 'arrowBatch' ? arrowRows(one.value.data) : []))
+    return responses.flatMap((one) => (one.case === 'arrowBatch' ? batchRows(one.value) : []))
   }
 
   async #askStream(stream: StreamIdentity, what: 'status' | 'lastProgress' | 'exception' | 'stop') {
@@ -142,14 +139,6 @@ export class ConnectSession implements SparkSession {
     })
     return find(responses, 'streamingQueryCommandResult').resultType
   }
-}
-
-type Values = { [V in PlanResponse as V['case'] & string]: V['value'] }
-
-function find<C extends keyof Values>(responses: readonly PlanResponse[], wanted: C): Values[C] {
-  const found: PlanResponse | undefined = responses.find((one) => one.case === wanted)
-  if (found === undefined) throw new SparkError('PROTOCOL', `Spark's answer has no ${wanted}`)
-  return found.value as Values[C]
 }
 
 function ignoreLoss(error: unknown): void {

@@ -1,6 +1,6 @@
 import { type CallOptions, ConnectError } from '@connectrpc/connect'
 import { describeError } from './describe-error.ts'
-import { faultKind } from './fault-kind.ts'
+import { faultKind, MAX_UNCLEAR } from './fault-kind.ts'
 import { pause, Pauses } from './pauses.ts'
 import type { SessionContext } from './session-context.ts'
 import { SparkError } from '../spark-error.ts'
@@ -19,7 +19,7 @@ export async function call<T extends Answer>(
 ): Promise<T> {
   const deadline = performance.now() + session.limits.callMs
   const pauses = new Pauses(session.limits)
-  for (;;) {
+  for (let unclear = 0; ;) {
     signal?.throwIfAborted()
     try {
       const timeoutMs = Math.max(1, Math.ceil(deadline - performance.now()))
@@ -28,13 +28,11 @@ export async function call<T extends Answer>(
       return answer
     } catch (error) {
       if (signal?.aborted) throw new SparkError('CANCELLED', 'the call to Spark was cancelled', { cause: error })
-      const isOver = performance.now() + pauses.next >= deadline
-      if (isOver || !isBroken(error)) throw await describeError(error, session)
+      const kind = error instanceof SparkError ? 'answered' : faultKind(ConnectError.from(error))
+      if (kind === 'unclear') unclear += 1
+      const isOver = performance.now() + pauses.next >= deadline || unclear >= MAX_UNCLEAR
+      if (isOver || kind === 'answered') throw await describeError(error, session)
       await pause(pauses.take(), signal)
     }
   }
-}
-
-function isBroken(error: unknown): boolean {
-  return !(error instanceof SparkError) && faultKind(ConnectError.from(error)) === 'broken'
 }

@@ -2,7 +2,6 @@ import { type Client, createClient, type Interceptor } from '@connectrpc/connect
 import { createGrpcTransport } from '@connectrpc/connect-node'
 import { SparkConnectService } from '../generated/service_pb.ts'
 import { LineManager } from './line-manager.ts'
-import { MAX_RESULT_BYTES } from './limits.ts'
 import type { SparkRemote } from './remote.ts'
 
 /** One HTTP/2 connection, made when it is used and again when it broke. */
@@ -18,7 +17,8 @@ export interface ConnectionOptions {
   readonly certificateAuthority?: string | undefined
 }
 
-const LARGEST_MESSAGE = 2 * MAX_RESULT_BYTES
+/** Of one message, in bytes. Spark itself sends at most 128 MiB. */
+const LARGEST_MESSAGE = 128 * 1024 * 1024
 
 /** A connection to the server; sends nothing yet. */
 export function openConnection(remote: SparkRemote, { certificateAuthority }: ConnectionOptions = {}): SparkConnection {

@@ -7,6 +7,7 @@ const LOST = new Set(['SESSION_NOT_FOUND', 'SESSION_CHANGED', 'SESSION_CLOSED'].
 const COMMIT_UNKNOWN = 'org.apache.iceberg.exceptions.CommitStateUnknownException'
 const DETAILS_MS = 5000
 
+const REFUSALS = new Set<SparkErrorCode>(['UNAUTHENTICATED', 'UNSUPPORTED_VERSION', 'SESSION_LOST'])
 const CODES = new Map<Code, SparkErrorCode>([
   [Code.Unauthenticated, 'UNAUTHENTICATED'],
   [Code.PermissionDenied, 'UNAUTHENTICATED'],
@@ -17,20 +18,27 @@ const CODES = new Map<Code, SparkErrorCode>([
   [Code.Canceled, 'UNREACHABLE'],
 ])
 
-/** A fault of a call as a `SparkError`; asks Spark for the details that it keeps. `wasSent`: the operation may have run. */
-export async function describeError(fault: unknown, session: SessionContext, wasSent = false): Promise<SparkError> {
-  if (fault instanceof SparkError) return wasSent ? fault.with({ isOutcomeUnknown: true }) : fault
+/** How often an operation was sent to Spark; a call that may be repeated counts as never sent. */
+export type Sent = 'never' | 'once' | 'again'
+
+/** A fault of a call as a `SparkError`; asks Spark for the details that it keeps. */
+export async function describeError(
+  fault: unknown,
+  session: SessionContext,
+  sent: Sent = 'never',
+): Promise<SparkError> {
+  if (fault instanceof SparkError) return sent === 'never' ? fault : fault.with({ isOutcomeUnknown: true })
   const error = ConnectError.from(fault)
   const info = readErrorInfo(error)
   const code = codeOf(error, info)
-  if (!info.isSpark) return undescribed(error, { code, session, wasSent })
+  if (!info.isSpark) return undescribed(error, { code, session, sent })
   const details = code === 'SESSION_LOST' ? undefined : await fetchDetails(info, session)
   const { message, javaClasses, ...known } = { message: error.rawMessage, ...info, ...details }
   return new SparkError(code, message, {
     ...known,
     cause: fault,
     javaClasses,
-    isOutcomeUnknown: wasSent && (isHandleOrCursor(info) || javaClasses.includes(COMMIT_UNKNOWN)),
+    isOutcomeUnknown: !isRefusal(code, sent) && (isHandleOrCursor(info) || javaClasses.includes(COMMIT_UNKNOWN)),
   })
 }
 
@@ -43,12 +51,11 @@ function codeOf(error: ConnectError, { errorClass, isSpark }: SparkErrorInfo): S
 
 function undescribed(
   error: ConnectError,
-  { code, session, wasSent }: { code: SparkErrorCode; session: SessionContext; wasSent: boolean },
+  { code, session, sent }: { code: SparkErrorCode; session: SessionContext; sent: Sent },
 ): SparkError {
-  const isRefused = code === 'UNAUTHENTICATED' || code === 'UNSUPPORTED_VERSION'
   return new SparkError(code, `Spark at ${session.address}: ${error.rawMessage}`, {
     cause: error,
-    isOutcomeUnknown: wasSent && !isRefused,
+    isOutcomeUnknown: !isRefusal(code, sent),
   })
 }
 
@@ -56,6 +63,11 @@ function undescribed(
 function undescribedCode(error: ConnectError): SparkErrorCode {
   if (error.isWireError) return 'OPERATION_FAILED'
   return error.cause instanceof Error && 'code' in error.cause ? 'UNREACHABLE' : 'PROTOCOL'
+}
+
+/** Whether the operation cannot have run: what refuses its first request does so before it runs. */
+function isRefusal(code: SparkErrorCode, sent: Sent): boolean {
+  return sent === 'never' || (sent === 'once' && REFUSALS.has(code))
 }
 
 /** The operation or its answers are gone, but it may have run. */

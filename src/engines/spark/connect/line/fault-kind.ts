@@ -14,6 +14,9 @@ export interface SparkErrorInfo {
 /** `broken`: there was no line; `unclear`: an error that Spark did not describe; `answered`: Spark's or a proxy's refusal. */
 export type FaultKind = 'broken' | 'unclear' | 'answered'
 
+/** How often in a row an `unclear` fault may come before it counts as the answer. */
+export const MAX_UNCLEAR = 3
+
 const BROKEN = new Set([Code.Unavailable, Code.Aborted, Code.DeadlineExceeded, Code.Canceled])
 const UNCLEAR = new Set([Code.Internal, Code.Unknown, Code.DataLoss])
 

@@ -1,4 +1,4 @@
-/** Time limits in milliseconds. */
+/** Time limits in milliseconds, and one of memory. */
 export interface SparkLimits {
   /** For one short call, with its retries. */
   readonly callMs: number
@@ -11,6 +11,8 @@ export interface SparkLimits {
   /** The first pause before a retry; it doubles up to `maxPauseMs`. */
   readonly pauseMs: number
   readonly maxPauseMs: number
+  /** Most bytes of rows of one result. */
+  readonly maxResultBytes: number
 }
 
 /** Limits for a server in the same data center. */
@@ -21,7 +23,5 @@ export const DEFAULT_LIMITS: SparkLimits = {
   interruptMs: 30_000,
   pauseMs: 50,
   maxPauseMs: 2000,
+  maxResultBytes: 64 * 1024 * 1024,
 }
-
-/** Most bytes of rows of one result. */
-export const MAX_RESULT_BYTES = 64 * 1024 * 1024

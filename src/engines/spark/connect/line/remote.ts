@@ -10,7 +10,8 @@ export interface SparkRemote {
   readonly userId: string | undefined
 }
 
-const DEFAULT_PORT = '15002'
+const DEFAULT_PORT = 15002
+const PLACE = /^sc:\/\/(?<host>\[[0-9a-f:.]+\]|[\w.-]+)(?::(?<port>\d{1,5}))?\/?$/i
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
 const PARAMETERS = new Set(['token', 'use_ssl', 'user_id', 'user_agent'])
 
@@ -20,28 +21,22 @@ const PARAMETERS = new Set(['token', 'use_ssl', 'user_id', 'user_agent'])
  */
 export function parseSparkRemote(remote: string): SparkRemote {
   const [place = '', ...rest] = remote.split(';')
-  const url = placeOf(place)
+  const { host, port } = placeOf(place)
   const values = parametersOf(rest)
   const token = values.get('token') || undefined
-  const isLocal = LOOPBACK.has(url.hostname)
-  const usesTls = values.has('use_ssl') ? readFlag(values.get('use_ssl')) : token !== undefined && !isLocal
-  const host = `${url.hostname}:${url.port || DEFAULT_PORT}`
+  const usesTls = values.has('use_ssl') ? readFlag(values.get('use_ssl')) : token !== undefined && !LOOPBACK.has(host)
   return {
-    baseUrl: `${usesTls ? 'https' : 'http'}://${host}`,
-    address: `sc://${host}`,
+    baseUrl: `${usesTls ? 'https' : 'http'}://${host}:${port}`,
+    address: `sc://${host}:${port}`,
     token,
     userId: values.get('user_id') || undefined,
   }
 }
 
-function placeOf(place: string): URL {
-  const isPlain = /^sc:\/\/[^/?#@\s]+\/?$/.test(place)
-  // URL gives hosts and ports only for the schemes that it knows.
-  const text = place.replace(/^sc:/, 'http:').replace(/:80\/?$/, ':080')
-  if (!isPlain || !URL.canParse(text)) throw invalid('it has to look like sc://host:15002/;token=…')
-  const url = new URL(text)
-  if (/:0*80\/?$/.test(place)) url.port = '80'
-  return url
+function placeOf(text: string): { host: string; port: number } {
+  const { host, port = DEFAULT_PORT } = PLACE.exec(text)?.groups ?? {}
+  if (!host || Number(port) > 65_535) throw invalid('it has to look like sc://host:15002/;token=…')
+  return { host, port: Number(port) }
 }
 
 function parametersOf(texts: readonly string[]): Map<string, string> {

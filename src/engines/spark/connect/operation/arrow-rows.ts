@@ -7,6 +7,7 @@ const EXTRACTION = { useBigInt: true, useBigIntTimestamp: true, useDecimalInt: t
 /** The rows of an Arrow IPC stream. Throws `PROTOCOL` when it is not one. */
 export function arrowRows(data: Uint8Array): SparkRow[] {
   try {
+    checkStart(data)
     // A copy, because columns of 64 bits have to begin at a multiple of 8 bytes.
     const table = tableFromIPC(new Uint8Array(data), EXTRACTION)
     const columns = table.schema.fields.map(({ name, type }, index) => {
@@ -19,6 +20,13 @@ export function arrowRows(data: Uint8Array): SparkRow[] {
   } catch (cause) {
     throw new SparkError('PROTOCOL', 'Spark sent rows that are not valid Arrow data', { cause })
   }
+}
+
+/** Arrow IPC streams begin with -1 and the length of the schema; the reader takes other beginnings for an empty stream. */
+function checkStart(data: Uint8Array): void {
+  if (data.byteLength < 8) throw new Error('too short')
+  const view = new DataView(data.buffer, data.byteOffset)
+  if (view.getInt32(0, true) !== -1 || view.getInt32(4, true) <= 0) throw new Error('no schema at its beginning')
 }
 
 /** Decimals become text, because a JavaScript number does not hold them. */

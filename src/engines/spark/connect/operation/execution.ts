@@ -1,22 +1,19 @@
 import { ConnectError } from '@connectrpc/connect'
 import type { ExecutePlanResponse, Plan } from '../generated/service_pb.ts'
-import { describeError } from '../line/describe-error.ts'
+import { describeError, type Sent } from '../line/describe-error.ts'
 import { Interruption } from './interruption.ts'
 import { keepAlive } from './keep-alive.ts'
-import { faultKind, readErrorInfo } from '../line/fault-kind.ts'
+import { faultKind, MAX_UNCLEAR, readErrorInfo } from '../line/fault-kind.ts'
 import { pause, Pauses } from '../line/pauses.ts'
 import type { SessionContext } from '../line/session-context.ts'
 import type { SparkRun } from '../spark-client.ts'
 import { SparkError } from '../spark-error.ts'
 
-/** How often in a row an error without a description may come before it counts as Spark's answer. */
-const MAX_UNCLEAR = 3
-
 /** An operation to run, or to attach to. */
 export interface Operation {
   readonly plan: Plan
   readonly run: SparkRun
-  /** Gets each response once, in order; what it throws ends the operation's stream. */
+  /** Gets each response once, in order; what it throws is what `finish` rejects with. */
   readonly onResponse: (response: ExecutePlanResponse) => void
 }
 
@@ -33,8 +30,9 @@ export class Execution {
   #lastResponseId: string | undefined
   #mode: 'execute' | 'attach'
   #isComplete = false
+  #rejection: { readonly reason: unknown } | undefined
   #unclear = 0
-  #wasSent = false
+  #sent: Sent
   #contactAt = performance.now()
 
   constructor(session: SessionContext, operation: Operation) {
@@ -42,7 +40,8 @@ export class Execution {
     this.#operation = operation
     this.#pauses = new Pauses(session.limits)
     this.#mode = operation.run.isAttach ? 'attach' : 'execute'
-    this.#wasSent = this.#mode === 'attach'
+    // It was sent by whoever stored its id.
+    this.#sent = operation.run.isAttach ? 'again' : 'never'
   }
 
   /** Resolves when all responses came. */
@@ -52,7 +51,8 @@ export class Execution {
     try {
       while (!this.#isComplete) await this.#step(interruption)
     } catch (error) {
-      throw interruption.explain(await describeError(error, this.#session, this.#wasSent))
+      if (this.#rejection && !(error instanceof SparkError)) throw error
+      throw interruption.explain(await describeError(error, this.#session, this.#sent))
     } finally {
       interruption.end()
     }
@@ -60,7 +60,7 @@ export class Execution {
 
   /** One stream, and what follows from its end. */
   async #step(interruption: Interruption): Promise<void> {
-    interruption.check(this.#wasSent)
+    interruption.check(this.#sent !== 'never')
     const line = keepAlive(this.#session, interruption.signal)
     try {
       for await (const response of this.#open(line.signal)) this.#take(response)
@@ -77,11 +77,11 @@ export class Execution {
     const { operationId } = this.#operation.run
     const { calls } = this.#session.connection
     const fields = this.#session.fields()
+    this.#sent = this.#sent === 'never' ? 'once' : 'again'
     if (this.#mode === 'attach') {
       const after = this.#lastResponseId === undefined ? {} : { lastResponseId: this.#lastResponseId }
       return calls.reattachExecute({ ...fields, operationId, ...after }, { signal })
     }
-    this.#wasSent = true
     return calls.executePlan(
       {
         ...fields,
@@ -108,7 +108,16 @@ export class Execution {
     this.#seen.add(response.responseId)
     this.#lastResponseId = response.responseId
     if (response.responseType.case === 'resultComplete') this.#isComplete = true
-    else this.#operation.onResponse(response)
+    else this.#deliver(response)
+  }
+
+  #deliver(response: ExecutePlanResponse): void {
+    try {
+      this.#operation.onResponse(response)
+    } catch (reason) {
+      this.#rejection = { reason }
+      throw reason
+    }
   }
 
   /** Spark ended the stream, but not the result. */
@@ -122,6 +131,7 @@ export class Execution {
 
   async #afterFault(fault: unknown, interruption: Interruption): Promise<void> {
     if (fault instanceof SparkError) throw fault
+    if (this.#rejection) throw this.#rejection.reason
     const error = ConnectError.from(fault)
     const { errorClass } = readErrorInfo(error)
     if (errorClass === 'INVALID_HANDLE.OPERATION_ALREADY_EXISTS' && this.#mode === 'execute') {

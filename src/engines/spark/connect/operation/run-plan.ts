@@ -1,7 +1,6 @@
 import { call } from '../line/call.ts'
 import { Execution } from './execution.ts'
 import type { ExecutePlanResponse, Plan } from '../generated/service_pb.ts'
-import { MAX_RESULT_BYTES } from '../line/limits.ts'
 import { StageSums } from './progress.ts'
 import type { SessionContext } from '../line/session-context.ts'
 import type { SparkRun } from '../spark-client.ts'
@@ -14,6 +13,7 @@ export type PlanResponse = ExecutePlanResponse['responseType']
 export async function runPlan(session: SessionContext, plan: Plan, run: SparkRun): Promise<readonly PlanResponse[]> {
   const results: PlanResponse[] = []
   const stages = new StageSums()
+  const { maxResultBytes } = session.limits
   let bytes = 0
   let rows = 0n
   const onResponse = ({ responseType }: ExecutePlanResponse): void => {
@@ -29,7 +29,7 @@ export async function runPlan(session: SessionContext, plan: Plan, run: SparkRun
       }
       rows += rowCount
       bytes += data.byteLength
-      if (bytes > MAX_RESULT_BYTES) throw new SparkError('PROTOCOL', `the result exceeds ${MAX_RESULT_BYTES} bytes`)
+      if (bytes > maxResultBytes) throw new SparkError('PROTOCOL', `the result exceeds ${maxResultBytes} bytes`)
     }
     results.push(responseType)
   }
