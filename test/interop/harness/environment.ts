@@ -14,6 +14,10 @@ export const SPARK_JAR = existing('ICEBERG_SPARK_JAR')
 export const SPARK35_PYTHON = existing('LOCKHOUSE_SPARK35_PYTHON')
 export const SPARK35_JAR = existing('ICEBERG_SPARK35_JAR')
 
+/** Folder of a Spark with the Connect server, and the Iceberg runtime for it, or undefined. */
+export const SPARK_CONNECT_HOME = existing('SPARK_CONNECT_HOME')
+export const SPARK_CONNECT_JAR = existing('ICEBERG_SPARK_CONNECT_JAR')
+
 /** The SQLite driver with which Spark opens the service's own catalog, or undefined. */
 export const SQLITE_JDBC_JAR = existing('SQLITE_JDBC_JAR')
 
@@ -41,6 +45,13 @@ export function pyicebergAvailable(suite: string): boolean {
 export function sparkAvailable(suite: string): boolean {
   if (PYTHON && SPARK_JAR) return true
   skipLoudly(suite, PYTHON ? 'ICEBERG_SPARK_JAR' : 'LOCKHOUSE_PYTHON')
+  return false
+}
+
+/** Whether a Spark Connect server can run here; logs when it cannot. */
+export function sparkConnectAvailable(suite: string): boolean {
+  if (SPARK_CONNECT_HOME && SPARK_CONNECT_JAR) return true
+  skipLoudly(suite, SPARK_CONNECT_HOME ? 'ICEBERG_SPARK_CONNECT_JAR' : 'SPARK_CONNECT_HOME')
   return false
 }
 

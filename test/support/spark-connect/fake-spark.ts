@@ -152,7 +152,9 @@ export class FakeSpark {
       },
       async config(request, context) {
         const ids = await fake.#enter('config', request, context)
-        const keys = request.operation?.opType.value?.keys ?? []
+        const { opType } = request.operation ?? {}
+        if (opType?.case === 'set') for (const { key, value } of opType.value.pairs) fake.config.set(key, value ?? '')
+        const keys = opType?.case === 'getOption' ? opType.value.keys : []
         const pairs = keys.map((key) => {
           const value = fake.config.get(key)
           return value === undefined ? { key } : { key, value }

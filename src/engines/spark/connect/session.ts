@@ -23,6 +23,7 @@ const OLDEST_MAJOR = 4
 /** A session of one Spark Connect server. */
 export class ConnectSession implements SparkSession {
   readonly #context: SessionContext
+  #isPrepared = false
 
   constructor(context: SessionContext) {
     this.#context = context
@@ -58,7 +59,7 @@ export class ConnectSession implements SparkSession {
   }
 
   async sql(query: SparkSql, options: SparkRun): Promise<readonly SparkRow[]> {
-    await this.#identify()
+    await this.#prepare()
     const responses = await runPlan(this.#context, sqlPlan(query), options)
     const result = afterEffect(() => readSqlResult(responses))
     if ('rows' in result) return result.rows
@@ -66,7 +67,7 @@ export class ConnectSession implements SparkSession {
   }
 
   async startStream(stream: SparkStream, options: SparkRun): Promise<StreamIdentity> {
-    await this.#identify()
+    await this.#prepare()
     const responses = await runPlan(this.#context, streamPlan(stream), options)
     return afterEffect(() => readStart(responses))
   }
@@ -115,13 +116,24 @@ export class ConnectSession implements SparkSession {
     return this.#context.connection.calls
   }
 
-  /** Before anything is sent that may take effect: otherwise nobody could tell whether Spark restarted after it. */
-  async #identify(): Promise<void> {
-    if (this.#context.serverSideSessionId !== undefined) return
-    await this.config([])
+  /**
+   * Before anything is sent that may take effect: the server has to name its side of the session, because nobody could tell
+   * otherwise whether Spark restarted. And names and texts of users must not be filled with variables of the server's
+   * environment, as Spark does with `${env:HOME}` even in a quoted name.
+   */
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return
+    const pairs = [{ key: 'spark.sql.variable.substitute', value: 'false' }]
+    await call(this.#context, (options) =>
+      this.#calls.config(
+        { ...this.#context.fields(), operation: { opType: { case: 'set', value: { pairs } } } },
+        options,
+      ),
+    )
     if (this.#context.serverSideSessionId === undefined) {
       throw new SparkError('PROTOCOL', `${this.#context.address} did not name its side of the session`)
     }
+    this.#isPrepared = true
   }
 
   async #rowsOf(plan: ReturnType<typeof sqlPlan>, options: SparkRun): Promise<SparkRow[]> {

@@ -69,6 +69,15 @@ describe('SQL', () => {
     })
   })
 
+  it('keeps variables of the server out of texts and names', async () => {
+    const { session, spark } = await startLab()
+    spark.work = () => [commandResult({ n: [1] })]
+    await session.sql({ query: 'CALL p()' }, newRun())
+    await session.sql({ query: 'CALL p()' }, newRun())
+    expect(spark.config.get('spark.sql.variable.substitute')).toBe('false')
+    expect(spark.countOf('config')).toBe(1)
+  })
+
   const unfit = { 'a fraction': 1.5, 'a large number': 2 ** 31, '65 bits': 2n ** 63n, 'half a character': '\uD800' }
   for (const [what, value] of Object.entries(unfit)) {
     it(`refuses ${what} as a value before anything is sent`, async () => {
