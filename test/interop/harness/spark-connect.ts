@@ -97,7 +97,7 @@ function defaults({ scratch, warehouse, token }: SparkConnectOptions, port: numb
     'spark.sql.session.timeZone': 'UTC',
     'spark.sql.shuffle.partitions': '4',
     'spark.sql.catalogImplementation': 'in-memory',
-    // Without Iceberg's extensions: with them Spark 4.1 does not bind named arguments, except those of CALL.
+    'spark.sql.extensions': 'org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions',
     'spark.sql.catalog.lake': 'org.apache.iceberg.spark.SparkCatalog',
     'spark.sql.catalog.lake.type': 'hadoop',
     'spark.sql.catalog.lake.warehouse': warehouse,
