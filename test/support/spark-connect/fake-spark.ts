@@ -4,9 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { Code, ConnectError, type ConnectRouter, type HandlerContext } from '@connectrpc/connect'
 import { connectNodeAdapter } from '@connectrpc/connect-node'
 import {
+  type ConfigRequest,
+  type ExecutePlanRequest,
   type ExecutePlanResponse,
   type FetchErrorDetailsResponse,
   type Plan,
+  type ReattachExecuteRequest,
   SparkConnectService,
 } from '../../../src/engines/spark/connect/generated/service_pb.ts'
 import { sleep } from '../waiting.ts'
@@ -117,60 +120,65 @@ export class FakeSpark {
   }
 
   #routes(router: ConnectRouter): void {
-    const fake = this
     router.service(SparkConnectService, {
-      async *executePlan(request, context) {
-        const ids = await fake.#enter('executePlan', request, context)
-        const operationId = request.operationId ?? crypto.randomUUID()
-        if (fake.executions.has(operationId)) throw invalid('INVALID_HANDLE.OPERATION_ALREADY_EXISTS')
-        const { plan } = request
-        const work: Work = (run) => (plan ? fake.work(plan, run) : [])
-        const execution = new FakeExecution({ ...ids, operationId }, work)
-        fake.executions.set(operationId, execution)
-        yield* fake.#send(execution.follow())
-      },
-      async *reattachExecute(request, context) {
-        await fake.#enter('reattachExecute', request, context)
-        const execution = fake.executions.get(request.operationId)
-        if (!execution) throw invalid('INVALID_HANDLE.OPERATION_NOT_FOUND')
-        yield* fake.#send(execution.follow(request.lastResponseId))
-      },
-      async releaseExecute(request, context) {
-        const ids = await fake.#enter('releaseExecute', request, context)
-        fake.executions.delete(request.operationId)
+      executePlan: (request, context) => this.#execute(request, context),
+      reattachExecute: (request, context) => this.#reattach(request, context),
+      releaseExecute: async (request, context) => {
+        const ids = await this.#enter('releaseExecute', request, context)
+        this.executions.delete(request.operationId)
         return { ...ids, operationId: request.operationId }
       },
-      async interrupt(request, context) {
-        const ids = await fake.#enter('interrupt', request, context)
+      interrupt: async (request, context) => {
+        const ids = await this.#enter('interrupt', request, context)
         const tag = request.interrupt.value ?? ''
-        fake.executions.get(tag)?.interrupt()
-        return { ...ids, interruptedIds: fake.executions.has(tag) ? [tag] : [] }
+        this.executions.get(tag)?.interrupt()
+        return { ...ids, interruptedIds: this.executions.has(tag) ? [tag] : [] }
       },
-      async analyzePlan(request, context) {
-        const ids = await fake.#enter('analyzePlan', request, context)
-        return { ...ids, result: { case: 'sparkVersion', value: { version: fake.version } } }
+      analyzePlan: async (request, context) => {
+        const ids = await this.#enter('analyzePlan', request, context)
+        return { ...ids, result: { case: 'sparkVersion', value: { version: this.version } } }
       },
-      async config(request, context) {
-        const ids = await fake.#enter('config', request, context)
-        const { opType } = request.operation ?? {}
-        if (opType?.case === 'set') for (const { key, value } of opType.value.pairs) fake.config.set(key, value ?? '')
-        const keys = opType?.case === 'getOption' ? opType.value.keys : []
-        const pairs = keys.map((key) => {
-          const value = fake.config.get(key)
-          return value === undefined ? { key } : { key, value }
-        })
-        return { ...ids, pairs }
+      config: async (request, context) => {
+        const ids = await this.#enter('config', request, context)
+        return { ...ids, pairs: this.#configure(request) }
       },
-      async fetchErrorDetails(request, context) {
-        const ids = await fake.#enter('fetchErrorDetails', request, context)
-        const { $typeName: _, ...details } = fake.errors.get(request.errorId) ?? {}
+      fetchErrorDetails: async (request, context) => {
+        const ids = await this.#enter('fetchErrorDetails', request, context)
+        const { $typeName: _, ...details } = this.errors.get(request.errorId) ?? {}
         return { ...details, ...ids }
       },
-      async releaseSession(request, context) {
-        const ids = await fake.#enter('releaseSession', request, context)
-        fake.#closed.add(request.sessionId)
+      releaseSession: async (request, context) => {
+        const ids = await this.#enter('releaseSession', request, context)
+        this.#closed.add(request.sessionId)
         return ids
       },
+    })
+  }
+
+  async *#execute(request: ExecutePlanRequest, context: HandlerContext): AsyncGenerator<ExecutePlanResponse> {
+    const ids = await this.#enter('executePlan', request, context)
+    const { plan, operationId = crypto.randomUUID() } = request
+    if (this.executions.has(operationId)) throw invalid('INVALID_HANDLE.OPERATION_ALREADY_EXISTS')
+    const work: Work = (run) => (plan ? this.work(plan, run) : [])
+    const execution = new FakeExecution({ ...ids, operationId }, work)
+    this.executions.set(operationId, execution)
+    yield* this.#send(execution.follow())
+  }
+
+  async *#reattach(request: ReattachExecuteRequest, context: HandlerContext): AsyncGenerator<ExecutePlanResponse> {
+    await this.#enter('reattachExecute', request, context)
+    const execution = this.executions.get(request.operationId)
+    if (!execution) throw invalid('INVALID_HANDLE.OPERATION_NOT_FOUND')
+    yield* this.#send(execution.follow(request.lastResponseId))
+  }
+
+  #configure({ operation }: ConfigRequest) {
+    const { opType } = operation ?? {}
+    if (opType?.case === 'set') for (const { key, value } of opType.value.pairs) this.config.set(key, value ?? '')
+    const keys = opType?.case === 'getOption' ? opType.value.keys : []
+    return keys.map((key) => {
+      const value = this.config.get(key)
+      return value === undefined ? { key } : { key, value }
     })
   }
 
@@ -218,7 +226,10 @@ export class FakeSpark {
 }
 
 /** An endless work: it ends only by an interrupt. */
-export async function* untilInterrupted(signal: AbortSignal): AsyncGenerator<Answer> {
-  while (!signal.aborted) await sleep(5)
-  throw signal.reason
+export function untilInterrupted(signal: AbortSignal): AsyncIterable<Answer> {
+  const next = async (): Promise<never> => {
+    while (!signal.aborted) await sleep(5)
+    throw signal.reason
+  }
+  return { [Symbol.asyncIterator]: () => ({ next }) }
 }

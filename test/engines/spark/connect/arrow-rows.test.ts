@@ -37,7 +37,7 @@ describe('arrowRows', () => {
           useBigInt: true,
           useDecimalInt: true,
           useBigIntTimestamp: true,
-        } as never,
+        },
       ),
       { format: 'stream' },
     )

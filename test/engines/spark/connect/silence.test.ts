@@ -66,7 +66,7 @@ describe('servers that say nothing', () => {
   it('finds a line that is dead without being closed, and continues over another', async () => {
     const { spark } = await startLab()
     const relay = await Relay.start({ host: '127.0.0.1', port: spark.port })
-    const limits = { callMs: 300, keepAliveMs: 100, reconnectMs: 10_000, pauseMs: 5 }
+    const limits = { callMs: 3000, keepAliveMs: 100, reconnectMs: 20_000, pauseMs: 5 }
     const client = openSparkClient(`sc://127.0.0.1:${relay.port}`, { limits })
     onTestFinished(async () => {
       await client.close()

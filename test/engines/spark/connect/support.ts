@@ -7,9 +7,9 @@ import { FakeSpark, type FakeSparkOptions } from '../../../support/spark-connect
 
 /** Short limits, so that a test of a dead server does not take minutes. */
 const LIMITS: Partial<SparkLimits> = {
-  callMs: 3000,
+  callMs: 10_000,
   keepAliveMs: 60_000,
-  reconnectMs: 10_000,
+  reconnectMs: 20_000,
   interruptMs: 5000,
   pauseMs: 5,
   maxPauseMs: 100,

@@ -51,25 +51,20 @@ export class Interruption {
 
   /** Again and again until the operation ends: the first interrupt may come before the operation. */
   async #interrupt(): Promise<void> {
-    const ended = this.#ended.signal
-    const until = performance.now() + this.#session.limits.interruptMs
-    while (!ended.aborted && performance.now() < until) {
-      await this.#send().catch(() => undefined)
-      await pause(REPEAT_MS, ended)
+    const over = AbortSignal.any([this.#ended.signal, AbortSignal.timeout(this.#session.limits.interruptMs)])
+    while (!over.aborted) {
+      await this.#send(over).catch(() => undefined)
+      await pause(REPEAT_MS, over)
     }
-    if (!ended.aborted) this.#gaveUp.abort()
+    if (!this.#ended.signal.aborted) this.#gaveUp.abort()
   }
 
-  #send(): Promise<unknown> {
+  #send(over: AbortSignal): Promise<unknown> {
     const request = {
       ...this.#session.fields(),
       interruptType: BY_TAG,
       interrupt: { case: 'operationTag', value: this.#tag },
     } as const
-    return call(
-      this.#session,
-      (options) => this.#session.connection.calls.interrupt(request, options),
-      this.#ended.signal,
-    )
+    return call(this.#session, (options) => this.#session.connection.calls.interrupt(request, options), over)
   }
 }
