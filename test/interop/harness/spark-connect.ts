@@ -19,7 +19,7 @@ export interface SparkConnectOptions {
   readonly port?: number
 }
 
-const STARTUP_MS = 120_000
+const STARTUP_MS = 400_000
 /** What Spark needs to open of the JDK on Java 17. */
 const OPENED = [
   ...[
@@ -63,7 +63,12 @@ export class SparkConnect {
       if (child.exitCode !== null) throw new Error(`Spark ended:\n${log.text}`)
       return canConnect(port)
     }
-    await until(isReady, () => `Spark takes connections:\n${log.text}`, STARTUP_MS)
+    try {
+      await until(isReady, () => `Spark takes connections:\n${log.text}`, STARTUP_MS)
+    } catch (error) {
+      child.kill('SIGKILL')
+      throw error
+    }
     return new SparkConnect(child, port, options.token)
   }
 

@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync }
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { sparkAvailable } from './harness/environment.ts'
-import { Service } from './harness/service.ts'
-import { SparkSession } from './harness/spark.ts'
-import { sleep, until } from '../support/waiting.ts'
+import { sparkAvailable } from '../harness/environment.ts'
+import { Service } from '../harness/service.ts'
+import { SparkSession } from '../harness/spark.ts'
+import { sleep, until } from '../../support/waiting.ts'
 
 interface StreamAnswer {
   readonly batches: number

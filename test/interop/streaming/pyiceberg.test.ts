@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { pyicebergAvailable } from './harness/environment.ts'
-import { PyIceberg, type TableAnswer } from './harness/pyiceberg.ts'
-import { Service, type CatalogSettings } from './harness/service.ts'
-import { type Found, until } from '../support/waiting.ts'
+import { pyicebergAvailable } from '../harness/environment.ts'
+import { PyIceberg, type TableAnswer } from '../harness/pyiceberg.ts'
+import { Service, type CatalogSettings } from '../harness/service.ts'
+import { type Found, until } from '../../support/waiting.ts'
 
 interface Pipeline {
   readonly id: string
