@@ -1,4 +1,7 @@
-/** A SQL text and the values of its parameters (`:name`); values never become a part of the text. */
+/**
+ * A SQL text and the values of its parameters (`:name`); values never become a part of the text. Spark 4.1 with Iceberg's SQL
+ * extensions binds them in commands only: a SELECT with parameters fails there with `UNBOUND_SQL_PARAMETER`.
+ */
 export interface SparkSql {
   readonly query: string
   readonly args?: Readonly<Record<string, SparkLiteral>>
