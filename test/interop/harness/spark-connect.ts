@@ -102,7 +102,7 @@ function defaults({ scratch, warehouse, token }: SparkConnectOptions, port: numb
     'spark.sql.session.timeZone': 'UTC',
     'spark.sql.shuffle.partitions': '4',
     'spark.sql.catalogImplementation': 'in-memory',
-    'spark.sql.extensions': 'org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions',
+    // Without Iceberg's SQL extensions: their parser keeps Spark 4.1 from binding arguments, and Spark 4 has CALL of its own.
     'spark.sql.catalog.lake': 'org.apache.iceberg.spark.SparkCatalog',
     'spark.sql.catalog.lake.type': 'hadoop',
     'spark.sql.catalog.lake.warehouse': warehouse,

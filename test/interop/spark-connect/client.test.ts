@@ -37,14 +37,19 @@ describe.skipIf(!sparkConnectAvailable('Spark Connect'))('a real Spark Connect s
     }
   })
 
-  // The parser of Iceberg's extensions leaves arguments out; those of commands are bound all the same.
-  it('is told that Spark 4.1 with Iceberg’s extensions does not bind arguments of a SELECT', async () => {
-    const error = await refused(lake.session.sql({ query: 'SELECT :text AS text', args: { text: 'x' } }, run()))
-    expect(error).toMatchObject({
-      code: 'OPERATION_FAILED',
-      errorClass: 'UNBOUND_SQL_PARAMETER',
-      isOutcomeUnknown: false,
-    })
+  it('gives back the values of named arguments', async () => {
+    const args = {
+      text: "it's `--` \n ${env:HOME}",
+      flag: false,
+      int: -5,
+      long: 2n ** 63n - 1n,
+      half: { double: 0.5 },
+      at: { timestampMicros: 1_700_000_000_123_456n },
+      none: null,
+    }
+    const query =
+      'SELECT :text AS text, :flag AS flag, :int AS int, :long AS long, :half AS half, :at AS at, :none AS none'
+    expect(await lake.session.sql({ query, args }, run())).toEqual([{ ...args, half: 0.5, at: 1_700_000_000_123_456n }])
   })
 
   it('reads rows of many types and many batches', async () => {

@@ -24,8 +24,6 @@ const OLDEST_MAJOR = 4
 const SETTINGS = {
   // Spark would fill `${env:HOME}` from its environment, in texts of users and even in quoted names.
   'spark.sql.variable.substitute': 'false',
-  // Spark 4.1 has its parser replace arguments, which the parser of Iceberg's extensions leaves out; so Spark binds them as 4.0 does.
-  'spark.sql.legacy.parameterSubstitution.constantsOnly': 'true',
 } as const
 
 /** A session of one Spark Connect server. */

@@ -1,6 +1,6 @@
 /**
  * A SQL text and the values of its parameters (`:name`); values never become a part of the text. Spark 4.1 with Iceberg's SQL
- * extensions binds them in commands only: a SELECT with parameters fails there with `UNBOUND_SQL_PARAMETER`.
+ * extensions does not bind them: the text then fails with `UNBOUND_SQL_PARAMETER`, before it has an effect.
  */
 export interface SparkSql {
   readonly query: string
