@@ -1,0 +1,94 @@
+import type { Engine } from '../../engines/engine.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import { currentSchema } from '../../iceberg/metadata/metadata.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
+import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import type { Table } from '../../iceberg/metadata/table.ts'
+import type { FileScanTask } from '../../iceberg/scan/scan.ts'
+import { planFiles } from '../../iceberg/scan/scan.ts'
+import { compareScans, type ScanDifference } from './compare-scans.ts'
+
+/** Kinds of snapshots that Spark is asked for. */
+export type SparkKind = 'compact' | 'rewrite_manifests'
+
+/** How the commits of a run are recognised: Spark writes no id of an operation into its snapshots. */
+export interface SparkMark {
+  readonly kind: SparkKind
+  /** Spark's application, which is in the summary of all its snapshots. */
+  readonly appId: string
+  /** The current snapshot when the run began; undefined: the table had none. */
+  readonly baseSnapshotId: bigint | undefined
+}
+
+/** Summary entries that tell the kinds of `replace` snapshots apart. */
+const SUMMARY_OF: Readonly<Record<SparkKind, string>> = {
+  compact: 'deleted-data-files',
+  rewrite_manifests: 'manifests-replaced',
+}
+
+/**
+ * The snapshots of the current branch that the run committed, oldest first: `replace` snapshots of its kind, by the same
+ * Spark application, after the base. Undefined when the base is not in the branch any more: then nothing is known.
+ */
+export function snapshotsOfRun(metadata: TableMetadata, mark: SparkMark): readonly Snapshot[] | undefined {
+  const { kind, appId, baseSnapshotId } = mark
+  const found: Snapshot[] = []
+  if (metadata.currentSnapshotId === undefined) return baseSnapshotId === undefined ? found : undefined
+  for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) {
+    if (snapshot.snapshotId === baseSnapshotId) return found.reverse()
+    const { summary } = snapshot
+    const isOfKind = summary['operation'] === 'replace' && summary[SUMMARY_OF[kind]] !== undefined
+    if (isOfKind && summary['spark.app.id'] === appId) found.push(snapshot)
+  }
+  return baseSnapshotId === undefined ? found.reverse() : undefined
+}
+
+/** A checked snapshot; `isExact`: no row is missing or added, otherwise the counts are within what manifests allow. */
+export interface CheckedSnapshot extends ScanDifference {
+  readonly snapshot: Snapshot
+  readonly isExact: boolean
+}
+
+/** What checking needs: rows are counted with the embedded engine where manifests do not tell, up to `maxBytes` of files. */
+export interface RowCounter {
+  readonly engine: Engine
+  readonly maxBytes: number
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * Checks from manifests that a snapshot keeps all rows of its parent (see {@link compareScans}). Deleted rows that manifests
+ * do not tell are counted where the embedded engine can; otherwise the check is a range.
+ */
+export async function checkSnapshot(table: Table, snapshot: Snapshot, counter: RowCounter): Promise<CheckedSnapshot> {
+  const { snapshotId, parentSnapshotId } = snapshot
+  const before = parentSnapshotId === undefined ? [] : await planFiles(table, { snapshotId: parentSnapshotId })
+  const difference = compareScans(before, await planFiles(table, { snapshotId }))
+  const { uncounted, violation } = difference
+  if (violation !== undefined || uncounted.length === 0) return { ...difference, snapshot, isExact: true }
+  const live = await countLive(table, difference.removed, counter)
+  if (live === undefined) return { ...difference, snapshot, isExact: false }
+  const isKept = live === difference.rowsWritten
+  const problem = `its new files have ${difference.rowsWritten} rows instead of ${live}`
+  return { ...difference, snapshot, isExact: true, violation: isKept ? undefined : problem }
+}
+
+/** Rows of files without their deleted ones; undefined when that is too much to read, or nothing the engine can read. */
+async function countLive(
+  { io, metadata }: Table,
+  inputs: readonly FileScanTask[],
+  { engine, maxBytes, signal }: RowCounter,
+): Promise<number | undefined> {
+  const bytes = inputs.reduce((total, { dataFile }) => total + dataFile.fileSizeInBytes, 0)
+  if (bytes > maxBytes) return undefined
+  try {
+    return await engine.countRows(
+      { io, metadata, schema: currentSchema(metadata), inputs },
+      signal === undefined ? {} : { signal },
+    )
+  } catch (error) {
+    if (isIcebergError(error, 'UNSUPPORTED')) return undefined
+    throw error
+  }
+}
