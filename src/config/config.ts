@@ -169,7 +169,10 @@ const prices = fromEnv({
 })
 
 const spark = fromEnv({
-  remote: variable('SPARK_REMOTE', z.string().startsWith('sc://', 'must be sc://host:15002, with ;token=… if needed').optional()),
+  remote: variable(
+    'SPARK_REMOTE',
+    z.string().startsWith('sc://', 'must be sc://host:15002, with ;token=… if needed').optional(),
+  ),
   catalogName: variable('SPARK_CATALOG', z.string().optional()),
 }).transform(({ remote, catalogName }, context): SparkConfig | undefined => {
   if (remote !== undefined) return { remote, catalogName }

@@ -24,9 +24,7 @@ export function rewriteDataFilesOf({ options, sortOrder }: CompactionPlan, metad
       'max-file-group-size-bytes': String(options.maxFileGroupSizeBytes),
       // later equality deletes must still apply to the new files
       'use-starting-sequence-number': 'true',
-      ...(options.maxFilesToRewrite === undefined
-        ? {}
-        : { 'max-files-to-rewrite': String(options.maxFilesToRewrite) }),
+      ...(options.maxFilesToRewrite === undefined ? {} : { 'max-files-to-rewrite': String(options.maxFilesToRewrite) }),
       ...(options.partialProgress
         ? {
             'partial-progress.enabled': 'true',

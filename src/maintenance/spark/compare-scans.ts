@@ -58,7 +58,10 @@ function changedDeletes(old: ReadonlyMap<string, FileScanTask>, after: readonly 
 
 function deletesKey({ deletes }: FileScanTask): string {
   if (deletes.length === 0) return ''
-  return deletes.map(({ file }) => fileKey(file)).sort().join('\n')
+  return deletes
+    .map(({ file }) => fileKey(file))
+    .sort()
+    .join('\n')
 }
 
 function wrongDeletes(added: readonly FileScanTask[], startedAt: number): string | undefined {

@@ -6,7 +6,7 @@ import { IcebergError } from '../../iceberg/errors.ts'
 import { sameLocation } from '../../iceberg/metadata/location-identity.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { SparkEngine } from './spark-engine.ts'
-import { sparkProblem } from './spark-problem.ts'
+import { missingCatalog, sparkProblem } from './spark-problem.ts'
 
 /** A table that Spark knows as the same table, in a session. */
 export interface SparkTable {
@@ -44,16 +44,23 @@ export async function withSparkTable<T>(target: SparkTarget, work: (opened: Spar
   const { spark } = target
   const name = sparkTableName(target)
   const place = { address: spark.address, catalog: name.catalog }
-  const opened = await spark.run((session) => open(session, name, target)).catch((error: unknown) => {
-    throw sparkProblem(error, place)
-  })
+  const opened = await spark
+    .run((session) => open(session, name, target))
+    .catch((error: unknown) => {
+      throw sparkProblem(error, place)
+    })
   return work(opened)
 }
 
 async function open(session: SparkSession, name: SparkTableName, target: SparkTarget): Promise<SparkTable> {
   const { spark, table, signal, needsExtensions } = target
   const version = await session.version(signal)
-  const { [APP_ID]: appId, [EXTENSIONS]: extensions } = await session.config([APP_ID, EXTENSIONS])
+  const catalogClass = `spark.sql.catalog.${name.catalog}`
+  const settings = await session.config([APP_ID, EXTENSIONS, catalogClass])
+  const { [APP_ID]: appId, [EXTENSIONS]: extensions } = settings
+  if (settings[catalogClass] === undefined) {
+    throw new IcebergError('UNSUPPORTED', missingCatalog({ address: spark.address, catalog: name.catalog }))
+  }
   if (appId === undefined) throw new IcebergError('UNSUPPORTED', `Spark at ${spark.address} does not tell ${APP_ID}`)
   if (needsExtensions === true && extensions?.includes('IcebergSparkSessionExtensions') !== true) {
     throw new IcebergError(

@@ -73,7 +73,10 @@ async function nestedTables(io: FileIO, files: readonly string[], tableLocation:
 
 /** The folders of a file below the root, the root left out. */
 function foldersBetween(root: string, file: string): readonly string[] {
-  const parts = file.slice(root.length + 1).split('/').slice(0, -1)
+  const parts = file
+    .slice(root.length + 1)
+    .split('/')
+    .slice(0, -1)
   return parts.map((_, index) => `${root}/${parts.slice(0, index + 1).join('/')}`)
 }
 

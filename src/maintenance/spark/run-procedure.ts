@@ -7,7 +7,13 @@ import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { SparkTable } from './open-table.ts'
 import { SPARK_USER, type SparkEngine } from './spark-engine.ts'
 import { sparkProblem } from './spark-problem.ts'
-import { type CheckedSnapshot, checkSnapshot, type RowCounter, type SparkKind, snapshotsOfRun } from './spark-snapshots.ts'
+import {
+  type CheckedSnapshot,
+  checkSnapshot,
+  type RowCounter,
+  type SparkKind,
+  snapshotsOfRun,
+} from './spark-snapshots.ts'
 
 /** What the ledger keeps of a run, so that another process can attach to it or judge it by the table. Plain JSON. */
 export interface StoredSparkRun {

@@ -9,7 +9,7 @@ export interface SparkEngine {
   readonly catalogName: string | undefined
   /** A new UUID, the name of an operation. */
   readonly newUuid: () => string
-  /** Uses the session that all maintenance shares; a session that was lost before the work began is replaced once. */
+  /** Looks at something in the session that all maintenance shares; once again in a new session when that one is gone. */
   run<T>(work: (session: SparkSession) => Promise<T>): Promise<T>
   /** The session of an earlier process. */
   reopen(identity: SparkIdentity): SparkSession
@@ -36,12 +36,12 @@ export function createSparkEngine({ client, catalogName, newUuid }: SparkEngineO
     async run(work) {
       const session = current()
       try {
-        await session.config([])
+        return await work(session)
       } catch (error) {
         if (!(error instanceof SparkError) || error.code !== 'SESSION_LOST') throw error
         if (shared === session) shared = undefined
+        return work(current())
       }
-      return work(current())
     },
     reopen: (identity) => client.session(identity),
     async close() {

@@ -35,7 +35,7 @@ export function sparkProblem(error: unknown, { address, catalog }: SparkPlace): 
       return failed(`Spark at ${address} restarted, or closed the session, before the work was done`)
     default:
       return isMissingCatalog(error)
-        ? unsupported(missingCatalog(address, catalog))
+        ? unsupported(missingCatalog({ address, catalog }))
         : failed(`Spark at ${address} failed: ${error.message}`)
   }
 }
@@ -53,13 +53,13 @@ const ENDED: ReadonlySet<string> = new Set([
 
 const OTHERWISE = 'or send engine: "embedded"'
 
-/** A catalog that is not configured, whose class is not on the server, or that has no Iceberg procedures. */
+/** A catalog whose class is not on the server. */
 function isMissingCatalog({ errorClass, message }: SparkError): boolean {
-  const classes = /^(CATALOG_NOT_FOUND|INTERNAL_ERROR_CATALOG|FAILED_TO_LOAD_ROUTINE|ROUTINE_NOT_FOUND|MISSING_CATALOG_ABILITY)/
-  return classes.test(errorClass ?? '') || /catalog plugin class|CATALOG_NOT_FOUND/i.test(message)
+  return errorClass === 'CATALOG_NOT_FOUND' || message.startsWith('Cannot find catalog plugin class')
 }
 
-function missingCatalog(address: string, catalog: string): string {
+/** What a server without the catalog needs. */
+export function missingCatalog({ address, catalog }: SparkPlace): string {
   return (
     `Spark at ${address} has no Iceberg catalog ${catalog}: start it with iceberg-spark-runtime, and with ` +
     `spark.sql.catalog.${catalog}=org.apache.iceberg.spark.SparkCatalog for the same catalog as here, or set SPARK_CATALOG ` +

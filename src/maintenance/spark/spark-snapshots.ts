@@ -21,10 +21,12 @@ export interface SparkMark {
   readonly baseSnapshotId: bigint | undefined
 }
 
-/** Summary entries that tell the kinds of `replace` snapshots apart. */
-const SUMMARY_OF: Readonly<Record<SparkKind, string>> = {
-  compact: 'deleted-data-files',
-  rewrite_manifests: 'manifests-replaced',
+type Summary = Snapshot['summary']
+
+/** Tells the kinds of `replace` snapshots apart. */
+const IS_OF_KIND: Readonly<Record<SparkKind, (summary: Summary) => boolean>> = {
+  compact: (summary) => summary['deleted-data-files'] !== undefined,
+  rewrite_manifests: (summary) => summary['manifests-replaced'] !== undefined && !IS_OF_KIND.compact(summary),
 }
 
 /**
@@ -38,8 +40,8 @@ export function snapshotsOfRun(metadata: TableMetadata, mark: SparkMark): readon
   for (const snapshot of ancestorsOf(metadata, metadata.currentSnapshotId)) {
     if (snapshot.snapshotId === baseSnapshotId) return found.reverse()
     const { summary } = snapshot
-    const isOfKind = summary['operation'] === 'replace' && summary[SUMMARY_OF[kind]] !== undefined
-    if (isOfKind && summary['spark.app.id'] === appId) found.push(snapshot)
+    const isOfApp = summary['app-id'] === appId || summary['spark.app.id'] === appId
+    if (isOfApp && summary['operation'] === 'replace' && IS_OF_KIND[kind](summary)) found.push(snapshot)
   }
   return baseSnapshotId === undefined ? found.reverse() : undefined
 }

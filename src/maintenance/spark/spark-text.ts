@@ -1,4 +1,4 @@
-import { quoteSparkName } from '../../engines/spark/connect/names.ts'
+import { quoteSparkName } from '../../engines/spark/connect/plan/quote-spark-name.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'

@@ -10,7 +10,11 @@ import {
   runRewriteManifests,
 } from '../../maintenance/manifests/rewrite-manifests.ts'
 import { loadTarget } from '../../maintenance/operation-commit.ts'
-import { previewRemoveOrphans, type RemoveOrphansInput, runRemoveOrphans } from '../../maintenance/orphans/orphan-files.ts'
+import {
+  previewRemoveOrphans,
+  type RemoveOrphansInput,
+  runRemoveOrphans,
+} from '../../maintenance/orphans/orphan-files.ts'
 import { chooseEngine, type EngineChoice, type EngineQuestion } from '../../maintenance/spark/choose-engine.ts'
 import {
   compactionProgress,

@@ -52,7 +52,8 @@ function isOnSpark(operation: OperationRecord): boolean {
   return sparkRunOf(operation) !== undefined
 }
 
-const NO_SPARK = 'the service stopped while Spark worked on it, and SPARK_REMOTE is not set, so that Spark cannot be asked'
+const NO_SPARK =
+  'the service stopped while Spark worked on it, and SPARK_REMOTE is not set, so that Spark cannot be asked'
 
 type Settled = Omit<OperationOutcome, 'finishedAt'>
 

@@ -1,4 +1,4 @@
-import { quoteSparkName } from '../connect/names.ts'
+import { quoteSparkName } from '../connect/plan/quote-spark-name.ts'
 import type { SparkSql } from '../connect/spark-plan.ts'
 
 /** A table on a Spark server: the name that Spark gives the catalog, then the name of the table there. */
@@ -19,6 +19,9 @@ export interface RewriteDataFiles {
   readonly options: Readonly<Record<string, string>>
 }
 
+/** Spark 4.0 binds a CALL before its parameters unless a function is among its arguments: then it refuses it. */
+const TABLE = 'table => concat(:table)'
+
 /** `CALL … rewrite_data_files`: values are arguments, only names of the catalog are in the text. */
 export function rewriteDataFiles(table: SparkTableName, asked: RewriteDataFiles): SparkSql {
   const { strategy, sortOrder, where, options } = asked
@@ -29,7 +32,7 @@ export function rewriteDataFiles(table: SparkTableName, asked: RewriteDataFiles)
     [`value${index}`, value],
   ])
   const parameters = [
-    'table => :table',
+    TABLE,
     'strategy => :strategy',
     ...(sortOrder === undefined ? [] : ['sort_order => :sort_order']),
     `options => map(${names.join(', ')})`,
@@ -50,7 +53,7 @@ export function rewriteDataFiles(table: SparkTableName, asked: RewriteDataFiles)
 /** `CALL … rewrite_manifests`. */
 export function rewriteManifests(table: SparkTableName): SparkSql {
   return {
-    query: `${procedure(table, 'rewrite_manifests')}(table => :table)`,
+    query: `${procedure(table, 'rewrite_manifests')}(${TABLE})`,
     args: { table: tableText(table) },
   }
 }
@@ -58,7 +61,7 @@ export function rewriteManifests(table: SparkTableName): SparkSql {
 /** `CALL … remove_orphan_files` that only lists: it never deletes. Files changed at `olderThanMs` or later are left out. */
 export function listOrphanFiles(table: SparkTableName, olderThanMs: number): SparkSql {
   return {
-    query: `${procedure(table, 'remove_orphan_files')}(table => :table, older_than => :older_than, dry_run => true)`,
+    query: `${procedure(table, 'remove_orphan_files')}(${TABLE}, older_than => :older_than, dry_run => true)`,
     args: { table: tableText(table), older_than: { timestampMicros: BigInt(olderThanMs) * 1000n } },
   }
 }
