@@ -69,28 +69,43 @@ export async function checkSnapshot(table: Table, snapshot: Snapshot, counter: R
   const difference = compareScans(before, await planFiles(table, { snapshotId }))
   const { uncounted, violation } = difference
   if (violation !== undefined || uncounted.length === 0) return { ...difference, snapshot, isExact: true }
-  const live = await countLive(table, difference.removed, counter)
+  const live = await countLive(table, difference, counter)
   if (live === undefined) return { ...difference, snapshot, isExact: false }
   const isKept = live === difference.rowsWritten
   const problem = `its new files have ${difference.rowsWritten} rows instead of ${live}`
   return { ...difference, snapshot, isExact: true, violation: isKept ? undefined : problem }
 }
 
-/** Rows of files without their deleted ones; undefined when that is too much to read, or nothing the engine can read. */
+/** Rows that the new files must have; undefined when that is too much to read, or nothing the engine can read. */
 async function countLive(
   { io, metadata }: Table,
-  inputs: readonly FileScanTask[],
+  { rowsRead, removed, uncounted }: ScanDifference,
   { engine, maxBytes, signal }: RowCounter,
 ): Promise<number | undefined> {
-  const bytes = inputs.reduce((total, { dataFile }) => total + dataFile.fileSizeInBytes, 0)
-  if (bytes > maxBytes) return undefined
+  if (bytesToRead(uncounted) > maxBytes) return undefined
+  const inputs = new Set(uncounted)
+  const vectors = removed.filter((task) => !inputs.has(task)).flatMap(({ deletes }) => deletes)
+  const counted = rowsRead - recordsOf(uncounted.map(({ dataFile }) => dataFile))
+  const task = { io, metadata, schema: currentSchema(metadata), inputs: uncounted }
   try {
-    return await engine.countRows(
-      { io, metadata, schema: currentSchema(metadata), inputs },
-      signal === undefined ? {} : { signal },
-    )
+    const live = await engine.countRows(task, signal === undefined ? {} : { signal })
+    return counted - recordsOf(vectors.map(({ file }) => file)) + live
   } catch (error) {
     if (isIcebergError(error, 'UNSUPPORTED')) return undefined
     throw error
   }
+}
+
+/** Counting reads the delete files, and data files only where equality deletes apply. */
+function bytesToRead(tasks: readonly FileScanTask[]): number {
+  const files = tasks.flatMap(({ dataFile, deletes }) => {
+    const deleteFiles = deletes.map(({ file }) => file)
+    return deleteFiles.some(({ content }) => content === 'equality-deletes') ? [dataFile, ...deleteFiles] : deleteFiles
+  })
+  const sizes = new Map(files.map((file) => [file.filePath, file.fileSizeInBytes]))
+  return [...sizes.values()].reduce((total, size) => total + size, 0)
+}
+
+function recordsOf(files: readonly { readonly recordCount: number }[]): number {
+  return files.reduce((total, { recordCount }) => total + recordCount, 0)
 }
