@@ -54,7 +54,7 @@ export async function withSparkTable<T>(target: SparkTarget, work: (opened: Spar
 
 async function open(session: SparkSession, name: SparkTableName, target: SparkTarget): Promise<SparkTable> {
   const { spark, table, signal, needsExtensions } = target
-  const version = await session.version(signal)
+  const version = await versionOf(session, signal)
   const catalogClass = `spark.sql.catalog.${name.catalog}`
   const settings = await session.config([APP_ID, EXTENSIONS, catalogClass])
   const { [APP_ID]: appId, [EXTENSIONS]: extensions } = settings
@@ -73,6 +73,18 @@ async function open(session: SparkSession, name: SparkTableName, target: SparkTa
   return { session, name, appId, version }
 }
 
+/** The first call to the server: a person waits for it. */
+async function versionOf(session: SparkSession, signal: AbortSignal | undefined): Promise<string> {
+  const timeout = AbortSignal.timeout(FIRST_ANSWER_MS)
+  try {
+    return await session.version(signal === undefined ? timeout : AbortSignal.any([signal, timeout]))
+  } catch (error) {
+    if (!timeout.aborted || signal?.aborted === true) throw error
+    throw new SparkError('UNREACHABLE', `no answer within ${FIRST_ANSWER_MS} ms`, { cause: error })
+  }
+}
+
+const FIRST_ANSWER_MS = 5000
 const APP_ID = 'spark.app.id'
 const EXTENSIONS = 'spark.sql.extensions'
 

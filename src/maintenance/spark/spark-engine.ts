@@ -1,4 +1,5 @@
 import type { SparkClient, SparkIdentity, SparkSession } from '../../engines/spark/connect/spark-client.ts'
+import { sleep } from '../../iceberg/sleep.ts'
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 
 /** Spark, as maintenance uses it. */
@@ -21,6 +22,8 @@ export interface SparkEngineOptions {
   readonly catalogName: string | undefined
   readonly newUuid: () => string
 }
+
+const RELEASE_MS = 2000
 
 /** User of the sessions in Spark. */
 export const SPARK_USER = 'lockhouse'
@@ -45,7 +48,8 @@ export function createSparkEngine({ client, catalogName, newUuid }: SparkEngineO
     },
     reopen: (identity) => client.session(identity),
     async close() {
-      await shared?.release().catch(() => undefined) // Spark ends it by itself
+      const released = shared?.release().catch(() => undefined)
+      await Promise.race([released, sleep(RELEASE_MS)]) // otherwise Spark ends it by itself
       await client.close()
     },
   }
