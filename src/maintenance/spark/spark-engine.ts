@@ -48,8 +48,10 @@ export function createSparkEngine({ client, catalogName, newUuid }: SparkEngineO
     },
     reopen: (identity) => client.session(identity),
     async close() {
-      const released = shared?.release().catch(() => undefined)
-      await Promise.race([released, sleep(RELEASE_MS)]) // otherwise Spark ends it by itself
+      const waiting = new AbortController()
+      const released = shared?.release().catch(() => undefined) // otherwise Spark ends it by itself
+      await Promise.race([released, sleep(RELEASE_MS, waiting.signal)])
+      waiting.abort()
       await client.close()
     },
   }
