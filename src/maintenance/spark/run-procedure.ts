@@ -25,7 +25,6 @@ export interface StoredSparkRun {
   /** The server's name for the catalog. */
   readonly catalog: string
   readonly query: string
-  readonly args: Readonly<Record<string, string>>
 }
 
 /** Where a run happens and what it reports. */
@@ -79,7 +78,6 @@ export async function runProcedure(
     app_id: appId,
     catalog: name.catalog,
     query: sql.query,
-    args: Object.fromEntries(Object.entries(sql.args ?? {}).map(([key, value]) => [key, String(value)])),
   }
   await context.hooks.onStart(stored)
   return finish({ session, isAttach: false }, stored, context)
@@ -112,7 +110,7 @@ async function finish(
   let problem: unknown
   try {
     const options = { operationId: stored.operation_id, signal, onProgress, isAttach, keepsResult: true }
-    row = (await session.sql({ query: stored.query, args: stored.args }, options))[0]
+    row = (await session.sql({ query: stored.query }, options))[0]
   } catch (error) {
     problem = sparkProblem(error, place)
   }
@@ -123,8 +121,8 @@ async function finish(
 }
 
 /** Whether the table settles a run whose end is not known: with one commit, its snapshot is all of it. */
-function mayHaveCommitted({ args }: StoredSparkRun, problem: unknown): boolean {
-  const isPartial = Object.values(args).includes('partial-progress.enabled')
+function mayHaveCommitted({ query }: StoredSparkRun, problem: unknown): boolean {
+  const isPartial = query.includes('partial-progress.enabled')
   return !isPartial && isIcebergError(problem) && problem.code !== 'CANCELLED'
 }
 

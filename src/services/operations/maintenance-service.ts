@@ -122,12 +122,20 @@ async function previewOn(catalog: Catalog, deps: MaintenanceServiceDeps, call: C
     kind,
     table: request.table,
     baseMetadataLocation: loaded.metadataLocation,
-    request: { ...input.request, engine: input.requestedEngine } as StoredJson,
+    request: storedRequest(input),
     plan: { now_ms: input.nowMs, projected: projectedOf(kind, details) ?? null, engine: engineOf(details) },
     createdBy: context.caller.user,
     createdAt: now.toISOString(),
   })
   return { ...answer(kind, request, details), operation_id: null, plan_id: planId }
+}
+
+/** The options of a plan, with the engine that was asked for. */
+function storedRequest({ request, requestedEngine }: ActionInput): StoredJson {
+  const given = Object.entries(request).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  )
+  return Object.fromEntries([...given, ['engine', requestedEngine]])
 }
 
 /** The engine that a preview chose, for its plan. */
@@ -312,7 +320,7 @@ async function requestedInput(
     quarantine: deps.quarantine,
     user: context.caller.user,
   }
-  if (planId === undefined) return { ...common, ...optionsOf(given as MaintenanceOptions), nowMs: deps.now().getTime() }
+  if (planId === undefined) return { ...common, ...optionsOf(given), nowMs: deps.now().getTime() }
   const plan = await deps.plans.find(planId, deps.now())
   if (!plan || plan.kind !== kind || plan.table !== table) {
     throw new DomainError('NOT_FOUND', `no plan ${planId} for ${kind} of ${table}; plans are kept for 24 hours`)

@@ -175,22 +175,30 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       await live.done
       return find(id)
     },
-    async *watch(id, signal) {
-      while (true) {
-        const changed = changes.next(id, signal)
-        const operation = await find(id)
-        yield operation
-        if (!running.has(id)) return
-        await changed
-        if (signal.aborted) return
-      }
-    },
+    watch: (id, signal) => watch({ find, changes, running }, id, signal),
     async shutDown() {
       shuttingDown = true
       const live = [...running.values()]
       for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
       await Promise.all(live.map(({ done }) => done))
     },
+  }
+}
+
+interface Watched {
+  readonly find: OperationService['find']
+  readonly changes: ReturnType<typeof createChangeSignal>
+  readonly running: ReadonlyMap<string, unknown>
+}
+
+async function* watch({ find, changes, running }: Watched, id: string, signal: AbortSignal) {
+  while (true) {
+    const changed = changes.next(id, signal)
+    const operation = await find(id)
+    yield operation
+    if (!running.has(id)) return
+    await changed
+    if (signal.aborted) return
   }
 }
 

@@ -27,7 +27,7 @@ const BY_DAY = {
   fields: [{ fieldId: 1000, sourceId: 2, name: 'day', transform: { kind: 'identity' } }],
 } as const
 const COMMITS = 12
-const KILLS = 3
+const KILLS = 2
 const available =
   sparkConnectAvailable('maintenance on Spark') && pyicebergAvailable('maintenance on Spark') && SQLITE_JDBC_JAR
 
@@ -156,7 +156,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
   })
 
   it('is cancelled in Spark, and leaves the table as it was', async () => {
-    const table = await makeTable('cancelled', 150_000)
+    const table = await makeTable('cancelled', 100_000)
     const base = (await lake.catalog.loadTable({ namespace: ['db'], name: 'cancelled' })).metadataLocation
     const id = await startAsync({ table })
     await until(async () => (await operationOf(id))['progress'])
@@ -168,7 +168,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
 
   it(`survives ${KILLS} kills of the service: the next start attaches to Spark, and the ledger is right`, async () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const table = await makeTable(`killed_${kill}`, 60_000)
+      const table = await makeTable(`killed_${kill}`, 20_000)
       const before = await read(table)
       const id = await startAsync({ table })
       if (kill > 0) await until(async () => (await operationOf(id))['progress'])

@@ -7,7 +7,7 @@ type Delete = FileScanTask['deletes'][number]
 
 function file(filePath: string, recordCount: number, changes: Partial<DataFile> = {}): DataFile {
   const common = { content: 'data', fileFormat: 'parquet', partition: [], specId: 0, fileSizeInBytes: 100 } as const
-  return { ...common, filePath, recordCount, ...changes } as DataFile
+  return { ...common, filePath, recordCount, ...changes }
 }
 
 function task(path: string, rows: number, { seq = 1, deletes = [] as readonly Delete[] } = {}): FileScanTask {

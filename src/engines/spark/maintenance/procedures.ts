@@ -19,65 +19,54 @@ export interface RewriteDataFiles {
   readonly options: Readonly<Record<string, string>>
 }
 
-/** Spark 4.0 binds a CALL before its parameters unless a function is among its arguments: then it refuses it. */
-const TABLE = 'table => concat(:table)'
-
-/** `CALL … rewrite_data_files`: values are arguments, only names of the catalog are in the text. */
+/** `CALL … rewrite_data_files`. */
 export function rewriteDataFiles(table: SparkTableName, asked: RewriteDataFiles): SparkSql {
   const { strategy, sortOrder, where, options } = asked
-  const entries = Object.entries(options)
-  const names = entries.flatMap((_, index) => [`:key${index}`, `:value${index}`])
-  const values = entries.flatMap(([key, value], index) => [
-    [`key${index}`, key],
-    [`value${index}`, value],
-  ])
-  const parameters = [
-    TABLE,
-    'strategy => :strategy',
-    ...(sortOrder === undefined ? [] : ['sort_order => :sort_order']),
-    `options => map(${names.join(', ')})`,
-    ...(where === undefined ? [] : ['where => :where']),
-  ]
-  return {
-    query: `${procedure(table, 'rewrite_data_files')}(${parameters.join(', ')})`,
-    args: {
-      table: tableText(table),
-      strategy,
-      ...(sortOrder === undefined ? {} : { sort_order: sortOrder }),
-      ...(where === undefined ? {} : { where }),
-      ...Object.fromEntries(values),
-    },
-  }
+  const entries = Object.entries(options).flatMap(([key, value]) => [textLiteral(key), textLiteral(value)])
+  return call(table, 'rewrite_data_files', {
+    strategy: textLiteral(strategy),
+    ...(sortOrder === undefined ? {} : { sort_order: textLiteral(sortOrder) }),
+    options: `map(${entries.join(', ')})`,
+    ...(where === undefined ? {} : { where: textLiteral(where) }),
+  })
 }
 
 /** `CALL … rewrite_manifests`. */
 export function rewriteManifests(table: SparkTableName): SparkSql {
-  return {
-    query: `${procedure(table, 'rewrite_manifests')}(${TABLE})`,
-    args: { table: tableText(table) },
-  }
+  return call(table, 'rewrite_manifests', {})
 }
 
 /** `CALL … remove_orphan_files` that only lists: it never deletes. Files changed at `olderThanMs` or later are left out. */
 export function listOrphanFiles(table: SparkTableName, olderThanMs: number): SparkSql {
-  return {
-    query: `${procedure(table, 'remove_orphan_files')}(${TABLE}, older_than => :older_than, dry_run => true)`,
-    args: { table: tableText(table), older_than: { timestampMicros: BigInt(olderThanMs) * 1000n } },
-  }
+  const time = new Date(olderThanMs).toISOString()
+  return call(table, 'remove_orphan_files', { older_than: `TIMESTAMP '${time}'`, dry_run: 'true' })
 }
 
 /** Makes Spark forget what it knows of a table. */
 export function refreshTable(table: SparkTableName): SparkSql {
-  return { query: `REFRESH TABLE ${tableText(table)}`, args: {} }
+  return { query: `REFRESH TABLE ${tableText(table)}` }
 }
 
 /** The metadata files of a table as Spark finds it, oldest first, in the column `file`. */
 export function metadataFiles(table: SparkTableName): SparkSql {
-  return { query: `SELECT file FROM ${tableText(table)}.metadata_log_entries ORDER BY timestamp`, args: {} }
+  return { query: `SELECT file FROM ${tableText(table)}.metadata_log_entries ORDER BY timestamp` }
 }
 
-function procedure({ catalog }: SparkTableName, name: string): string {
-  return `CALL ${quoteSparkName([catalog])}.system.${name}`
+/** A CALL with literals: Spark 4.0 and 4.1 do not bind the parameters of every CALL. */
+function call(table: SparkTableName, name: string, values: Readonly<Record<string, string>>): SparkSql {
+  const given = { table: textLiteral(tableText(table)), ...values }
+  const named = Object.entries(given).map(([key, value]) => `${key} => ${value}`)
+  return { query: `CALL ${quoteSparkName([table.catalog])}.system.${name}(${named.join(', ')})` }
+}
+
+/** Text without quotes, backslashes and `$`, whose meaning depends on settings of the server. */
+const PLAIN = /^[\w `.,:;=<>()+*/%@-]*$/
+
+/** A text as a literal; anything but {@link PLAIN} text as its bytes, so that it can never become a part of the statement. */
+function textLiteral(text: string): string {
+  if (PLAIN.test(text)) return `'${text}'`
+  const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0'))
+  return `CAST(X'${bytes.join('')}' AS STRING)`
 }
 
 function tableText({ catalog, namespace, name }: SparkTableName): string {

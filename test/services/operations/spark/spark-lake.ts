@@ -62,9 +62,8 @@ function readPlan({ opType }: Plan): { query: string; table: string; isRoot: boo
   const relation =
     opType.case === 'root' ? opType.value : command?.case === 'sqlCommand' ? command.value.input : undefined
   const sql = relation?.relType.case === 'sql' ? relation.relType.value : undefined
-  const literal = sql?.namedArguments['table']?.exprType
-  const value = literal?.case === 'literal' ? literal.value.literalType.value : ''
-  return { query: sql?.query ?? '', table: String(value), isRoot: opType.case === 'root' }
+  const table = /table => '([^']*)'/.exec(sql?.query ?? '')?.[1] ?? ''
+  return { query: sql?.query ?? '', table, isRoot: opType.case === 'root' }
 }
 
 /** `` `lockhouse`.`demo`.`events` `` as the catalog here names it. */
