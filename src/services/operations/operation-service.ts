@@ -120,7 +120,6 @@ interface Running {
 /** Operations over a ledger. */
 export function createOperationService(deps: OperationServiceDeps): OperationService {
   const runner: OperationRunner = { deps, lock: deps.lock ?? createLocalTableLock(), changes: createChangeSignal() }
-  const { changes } = runner
   const running = new Map<string, Running>()
   let shuttingDown = false
 
@@ -138,7 +137,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     const abort = new AbortController()
     const done = runToOutcome(runner, work, createHandle(runner, id, abort)).finally(() => {
       running.delete(id)
-      changes.notify(id)
+      runner.changes.notify(id)
     })
     running.set(id, { table, user, abort, done: done.catch(() => undefined) })
     done.catch(() => undefined) // after a 202 response no caller waits
@@ -175,7 +174,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       await live.done
       return find(id)
     },
-    watch: (id, signal) => watch({ find, changes, running }, id, signal),
+    watch: (id, signal) => watch({ find, changes: runner.changes, running }, id, signal),
     async shutDown() {
       shuttingDown = true
       const live = [...running.values()]
