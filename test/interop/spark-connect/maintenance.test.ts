@@ -37,7 +37,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
   let spark: SparkConnect
   let service: Service
 
-  const env = () => ({ SPARK_REMOTE: spark.remote(), ENGINE_EMBEDDED_MAX_BYTES: '20KB' })
+  const env = () => ({ SPARK_REMOTE: spark.remote(), ENGINE_EMBEDDED_MAX_BYTES: '100KB' })
   const startService = () => Service.start({ home: `${folder}/home`, env: env() })
 
   beforeAll(async () => {
