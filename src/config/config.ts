@@ -43,7 +43,14 @@ export interface Config {
   /** Networks of proxies whose `X-Forwarded-For` is trusted. */
   readonly trustedProxies: readonly IpNetwork[]
   readonly logLevel: LogLevel
-  readonly engine: { readonly memoryLimitBytes: number; readonly threads: number | undefined }
+  readonly engine: {
+    readonly memoryLimitBytes: number
+    readonly threads: number | undefined
+    /** More bytes than this are for Spark, when a request leaves the choice. */
+    readonly embeddedMaxBytes: number
+  }
+  /** The Spark Connect server; undefined: none. */
+  readonly spark: SparkConfig | undefined
   /** Whether the first start creates a demo lakehouse. */
   readonly demo: boolean
   /** How long files that expiry and orphan removal take away can be restored; 0: they are deleted at once. */
@@ -68,6 +75,14 @@ export interface Config {
   readonly notebooks: NotebookConfig
 }
 
+/** A Spark Connect server. */
+export interface SparkConfig {
+  /** `sc://host:port/;token=…`. */
+  readonly remote: string
+  /** The server's name for the configured catalog; undefined: the catalog's own name. */
+  readonly catalogName: string | undefined
+}
+
 /** An issuer of JWTs. */
 export interface JwtConfig {
   readonly issuer: string
@@ -81,6 +96,8 @@ export interface JwtConfig {
 const LOOPBACK = ['127.0.0.1', '::1', 'localhost']
 const DEFAULT_MEMORY_BYTES = 1e9
 const MIN_MEMORY_BYTES = 64 * 2 ** 20
+
+const DEFAULT_EMBEDDED_BYTES = 64 * 2 ** 30
 
 const token = z.string().regex(/^[\x21-\x7e]{16,512}$/, 'must be 16 to 512 printable characters without spaces')
 
@@ -151,6 +168,18 @@ const prices = fromEnv({
   perThousandRequests: variable('COST_PER_1000_REQUESTS', price),
 })
 
+const spark = fromEnv({
+  remote: variable(
+    'SPARK_REMOTE',
+    z.string().startsWith('sc://', 'must be sc://host:15002, with ;token=… if needed').optional(),
+  ),
+  catalogName: variable('SPARK_CATALOG', z.string().optional()),
+}).transform(({ remote, catalogName }, context): SparkConfig | undefined => {
+  if (remote !== undefined) return { remote, catalogName }
+  if (catalogName !== undefined) context.addIssue('SPARK_CATALOG needs SPARK_REMOTE')
+  return undefined
+})
+
 const basePath = z
   .string()
   .transform((text) => text.replace(/\/$/, ''))
@@ -173,10 +202,15 @@ const configuration = fromEnv({
   engine: fromEnv({
     memoryLimitBytes: variable(
       'ENGINE_MEMORY_LIMIT',
-      parsed(byteSize, 'must be a size of at least 64MiB such as 512MB or 2GiB').default(DEFAULT_MEMORY_BYTES),
+      parsed(memorySize, 'must be a size of at least 64MiB such as 512MB or 2GiB').default(DEFAULT_MEMORY_BYTES),
     ),
     threads: variable('ENGINE_THREADS', wholeNumber(1, 1024).optional()),
+    embeddedMaxBytes: variable(
+      'ENGINE_EMBEDDED_MAX_BYTES',
+      parsed(byteSize, 'must be a size such as 512MB or 64GiB').default(DEFAULT_EMBEDDED_BYTES),
+    ),
   }),
+  spark,
   demo: variable(
     'LOCKHOUSE_DEMO',
     oneOf('0', '1')
@@ -229,6 +263,10 @@ const UNITS: Readonly<Record<string, number>> = {
 function byteSize(text: string): number | undefined {
   const match = /^(\d+(?:\.\d+)?)\s*([KMGT]?I?B)$/i.exec(text.trim())
   const unit = match ? UNITS[(match[2] ?? '').toUpperCase()] : undefined
-  const bytes = match && unit ? Math.floor(Number(match[1]) * unit) : 0
-  return bytes >= MIN_MEMORY_BYTES ? bytes : undefined
+  return match && unit ? Math.floor(Number(match[1]) * unit) : undefined
+}
+
+function memorySize(text: string): number | undefined {
+  const bytes = byteSize(text)
+  return bytes !== undefined && bytes >= MIN_MEMORY_BYTES ? bytes : undefined
 }

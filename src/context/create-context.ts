@@ -29,6 +29,9 @@ import { createHttpSender } from '../services/outbound/http-sender.ts'
 import { createSmtpSender } from '../services/outbound/smtp-sender.ts'
 import type { Engine } from '../engines/engine.ts'
 import { createLazyEngine } from '../engines/lazy-engine.ts'
+import { ConfigError } from '../config/config-error.ts'
+import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
+import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
@@ -157,7 +160,12 @@ export async function createContext(options: ContextOptions): Promise<Context> {
         notebooks.close(),
         services.notebookUpstream.close(),
       ])
-      await Promise.all([foundation.engine.close(), foundation.sandbox.close(), catalog.close()])
+      await Promise.all([
+        foundation.engine.close(),
+        foundation.spark?.close(),
+        foundation.sandbox.close(),
+        catalog.close(),
+      ])
       await services.refusals.close()
       await Promise.all([state.close(), foundation.metrics.tracing.close()])
       home.release()
@@ -181,6 +189,7 @@ async function openFoundation(options: ContextOptions) {
   return {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
+    spark: openSpark(config),
     metrics,
     sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
     idempotency: createIdempotencyService(idempotencyStore, now),
@@ -189,7 +198,7 @@ async function openFoundation(options: ContextOptions) {
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-async function openServices(options: ContextOptions, { common, engine, metrics, sandbox }: Foundation) {
+async function openServices(options: ContextOptions, { common, engine, spark, metrics, sandbox }: Foundation) {
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -199,6 +208,8 @@ async function openServices(options: ContextOptions, { common, engine, metrics, 
   const { environments, graphs } = openGraphs(options, { common, sandbox })
   const upkeep = openMaintenance({
     quarantineDays: config.quarantineDays,
+    embeddedMaxBytes: config.engine.embeddedMaxBytes,
+    spark,
     ...common,
     graphs,
     engine,
@@ -356,6 +367,16 @@ function openHealth({ notebooks, home, demo, ...parts }: HealthParts): HealthSer
   const checkCluster = () => notebooks.checkCluster()
   const checks = createServiceChecks({ ...parts, checkCluster, scratch: home.scratch, nowMs })
   return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks, isCreatingDemo: demo.isCreating })
+}
+
+function openSpark({ spark }: Config): SparkEngine | undefined {
+  if (spark === undefined) return undefined
+  const newUuid = () => crypto.randomUUID()
+  try {
+    return createSparkEngine({ client: openSparkClient(spark.remote), catalogName: spark.catalogName, newUuid })
+  } catch (error) {
+    throw new ConfigError(`SPARK_REMOTE: ${error instanceof Error ? error.message : 'not valid'}`)
+  }
 }
 
 function openEngine({ config, home, log, workerCommand, overrides }: ContextOptions, tracing: Tracing): Engine {

@@ -7,6 +7,7 @@ import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import { createIcebergRestService } from '../services/catalogs/iceberg-rest/iceberg-rest-service.ts'
 import { createTableReports } from '../services/catalogs/iceberg-rest/table-reports.ts'
 import type { Logger } from '../services/logger.ts'
+import type { SparkEngine } from '../maintenance/spark/spark-engine.ts'
 import { createMaintenanceService } from '../services/operations/maintenance-service.ts'
 import { createOperationLedger, type NewOperation } from '../services/operations/ledger.ts'
 import { createOperationService } from '../services/operations/operation-service.ts'
@@ -27,6 +28,9 @@ export interface MaintenanceParts {
   readonly catalog: CatalogService
   readonly graphs: GraphService
   readonly engine: Engine
+  /** Undefined: no Spark server is configured. */
+  readonly spark: SparkEngine | undefined
+  readonly embeddedMaxBytes: number
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
@@ -69,6 +73,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     catalog,
     quarantine: quarantine.quarantine,
     engine,
+    engines: { spark: parts.spark, embeddedMaxBytes: parts.embeddedMaxBytes },
     operations,
     tables,
     plans: createPlanStore(db),
@@ -83,6 +88,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     ledger,
     quarantine: quarantine.quarantine,
     isAlive,
+    resume: (operation) => maintenance.resume(operation),
     now,
     log,
   })

@@ -4,7 +4,7 @@ import { policyProblems } from '../domain/policies/policy-problems.ts'
 import { POLICY_OPERATIONS } from '../domain/policies/policy.ts'
 import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
 import { savings } from './tables/receipt.ts'
-import { compactRequest, expireRequest, removeOrphansRequest } from './tables/maintenance.ts'
+import { compactRequest, expireRequest, removeOrphansRequest, rewriteManifestsRequest } from './tables/maintenance.ts'
 
 const MAX_GLOBS = 200
 
@@ -24,7 +24,7 @@ const optionsOf = {
     delete_foreign_files: true,
     older_than: true,
   }),
-  rewrite_manifests: z.strictObject({}),
+  rewrite_manifests: rewriteManifestsRequest.omit({ table: true, dry_run: true, plan_id: true }),
   remove_orphans: removeOrphansRequest.omit({ table: true, dry_run: true, plan_id: true, older_than: true }),
 } as const
 

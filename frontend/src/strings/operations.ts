@@ -81,6 +81,7 @@ export const operationStrings = {
     sameTable: (table: string) => `All operations on ${table}`,
     oldFiles: 'The old files are kept until the snapshots that use them expire.',
     expire: 'Expire snapshots',
+    rollback: (snapshot: string) => `Roll back to snapshot ${snapshot}`,
     applied: (rows: string) =>
       `${rows} that were already deleted are no longer stored. Query results have not changed.`,
     none: '–',

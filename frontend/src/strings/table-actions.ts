@@ -73,6 +73,10 @@ export const fields = {
   verify: 'Verify before commit',
   verifications: { values: 'Values: compare every row', counts: 'Counts: compare row counts only' },
   partial_progress: 'Commit in parts, so that a failure does not lose all progress',
+  engine: 'Engine',
+  engineHint:
+    'Automatic takes Spark, if a server is configured, for more data than this service should handle and for types it cannot write. The preview says which and why.',
+  engines: { auto: 'Automatic', embedded: 'This service', spark: 'Spark' },
   older_than: 'Older than',
   olderThanDefault: (text: string) => `Default: ${text}.`,
   agoDefault: (span: string) => `${span} ago`,
@@ -172,6 +176,7 @@ export const previews = {
   renamed: (name: string) => `was ${name}`,
   dropped: 'dropped',
   skippedTitle: 'Skipped',
+  engine: (engine: string, reason: string) => `Engine: ${engine}, because ${reason}.`,
   rollback: (from: string, to: string) => `The current snapshot changes from ${from} to ${to}.`,
   affectedTitle: 'Affected pipelines',
   roles: { reader: 'reads this table', sink: 'writes this table' },

@@ -24,6 +24,9 @@ const COMMON: Readonly<Record<string, OptionSpec>> = {
   plan: { value: 'ID', help: 'apply exactly this plan of a dry run' },
   ...JSON_OPTION,
 }
+const ENGINE: Readonly<Record<string, OptionSpec>> = {
+  engine: { value: 'ENGINE', help: 'auto (default), embedded or spark' },
+}
 const YES: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
 
 /** Runs a maintenance request; with a confirmation, exactly what was shown is done. */
@@ -81,6 +84,7 @@ export const compact: Command = {
     where: { value: 'CONDITION', help: 'whole partitions, such as "day >= \'2026-03-01\'"' },
     'sort-order': { value: 'ORDER', help: 'sort rows, such as "customer ASC"' },
     'target-file-size': { value: 'BYTES', help: 'size of the new files' },
+    ...ENGINE,
     ...COMMON,
   },
   examples: ['lockhouse compact demo.events --dry-run', 'lockhouse compact demo.events'],
@@ -93,6 +97,7 @@ export const compact: Command = {
         sort_order: text('sort-order'),
         strategy: text('sort-order') === undefined ? undefined : 'sort',
         target_file_size_bytes: number('target-file-size'),
+        engine: text('engine'),
       }),
     }),
 }
@@ -122,21 +127,21 @@ export const rewriteManifests: Command = {
   summary: 'merges manifests to their target size',
   takesCatalog: true,
   names: ['TABLE'],
-  options: COMMON,
+  options: { ...ENGINE, ...COMMON },
   examples: ['lockhouse rewrite-manifests demo.events'],
-  run: (call) => maintain(call, { path: '/api/rewrite-manifests', body: () => ({}) }),
+  run: (call) => maintain(call, { path: '/api/rewrite-manifests', body: ({ text }) => ({ engine: text('engine') }) }),
 }
 
 export const removeOrphans: Command = {
   summary: 'deletes files of a table that no snapshot uses',
   takesCatalog: true,
   names: ['TABLE'],
-  options: { 'older-than': OLDER_THAN, ...YES, ...COMMON },
+  options: { 'older-than': OLDER_THAN, ...ENGINE, ...YES, ...COMMON },
   examples: ['lockhouse remove-orphans demo.events --dry-run'],
   run: (call) =>
     maintain(call, {
       path: '/api/remove-orphans',
       asks: 'Delete these files?',
-      body: ({ text }) => ({ older_than: text('older-than') }),
+      body: ({ text }) => ({ older_than: text('older-than'), engine: text('engine') }),
     }),
 }

@@ -9,7 +9,7 @@ import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { stageRewrite } from '../../iceberg/update/stage/stage-rewrite.ts'
 import { parseCompactionOptions } from './options.ts'
 import { planCompaction } from './planner.ts'
-import type { CompactionGroup, CompactionPlan } from './planner.ts'
+import type { CompactionGroup, CompactionPlan, PlanCompactionInput } from './planner.ts'
 import { CompactionProgressMeter } from './progress.ts'
 import type { CompactionProgress } from './progress.ts'
 import { CompactionTally } from './result.ts'
@@ -29,21 +29,27 @@ export interface RunCompactionInput extends OperationRun {
   readonly request: Readonly<Record<string, unknown>>
   /** Unique; part of the names of all files written, and recorded in the snapshot. */
   readonly operationId: string
+  /** The plan of the request for the table as loaded, to save planning. */
+  readonly plan?: CompactionPlan | undefined
   readonly hooks?: CompactionHooks
 }
 
 /** How often groups hit by a concurrent change are planned again before they fail. */
 const MAX_ROUNDS = 5
 
-/** Plans a compaction of a table as it is loaded; writes nothing. Errors as of the options, the planner and the scan. */
+/**
+ * Plans a compaction of a table as it is loaded; writes nothing. `engine`: who will run it, see {@link planCompaction}.
+ * Errors as of the options, the planner and the scan.
+ */
 export async function planTableCompaction(
   table: Table,
   request: Readonly<Record<string, unknown>>,
+  engine?: PlanCompactionInput['engine'],
 ): Promise<CompactionPlan> {
   const { metadata } = table
   const options = parseCompactionOptions(request, metadata.properties)
   const tasks = await planFiles(table)
-  return planCompaction({ metadata, tasks, options })
+  return planCompaction({ metadata, tasks, options, engine })
 }
 
 /**
@@ -55,7 +61,7 @@ export async function planTableCompaction(
  */
 export async function runCompaction(input: RunCompactionInput): Promise<CompactionDetails> {
   const table = await loadTarget(input)
-  const plan = await planTableCompaction(table, input.request)
+  const plan = input.plan ?? (await planTableCompaction(table, input.request))
   const tally = new CompactionTally(plan)
   if (plan.groups.length === 0) return tally.details()
   throwIfCancelled(input.signal)

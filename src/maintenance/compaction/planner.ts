@@ -68,6 +68,8 @@ export interface PlanCompactionInput {
   /** All live data files of the current snapshot. */
   readonly tasks: readonly FileScanTask[]
   readonly options: CompactionOptions
+  /** Who will run the plan; default: the embedded engine. Spark rewrites more formats and knows more table properties. */
+  readonly engine?: 'embedded' | 'spark' | undefined
 }
 
 /** Partition key of files written under another spec than the current one. */
@@ -85,8 +87,10 @@ const TASK_MEASURES: FileMeasures<FileScanTask> = {
  * specs together. Pure. `UNSUPPORTED` when a selected group contains files that the engine must not rewrite (ORC, encrypted
  * files), unless `partialProgress` lets the others go on; then the group is listed as skipped.
  */
-export function planCompaction({ metadata, tasks, options }: PlanCompactionInput): CompactionPlan {
+export function planCompaction({ metadata, tasks, options, engine }: PlanCompactionInput): CompactionPlan {
+  const isEmbedded = engine !== 'spark'
   refuseUnsupportedTable(metadata)
+  if (isEmbedded) requireSupportedProperties(metadata.properties)
   const sortOrder = options.strategy === 'sort' ? resolveSortOrder(options.sortOrder, metadata) : undefined
   const spec = currentSpec(metadata)
   const matching = filterTasks(metadata, tasks, options)
@@ -95,7 +99,7 @@ export function planCompaction({ metadata, tasks, options }: PlanCompactionInput
   let filesLeft = options.maxFilesToRewrite ?? Number.POSITIVE_INFINITY
   for (const { partition, key, files } of groupByPartition(metadata, spec, matching)) {
     for (const selected of selectFileGroups(files, TASK_MEASURES, options)) {
-      const reason = unsupportedReason(selected.files)
+      const reason = isEmbedded ? unsupportedReason(selected.files) : undefined
       if (reason !== undefined) {
         if (!options.partialProgress) throw new IcebergError('UNSUPPORTED', `cannot compact the table: ${reason}`)
         skipped.push({ partitionKey: key, files: selected.files.length, bytes: selected.bytes, reason })
@@ -226,7 +230,6 @@ function toGroup(selected: SelectedGroup<FileScanTask>, context: GroupContext): 
 
 function refuseUnsupportedTable(metadata: TableMetadata): void {
   requirePlain(metadata)
-  requireSupportedProperties(metadata.properties)
   const unknown = currentSpec(metadata).fields.find(({ transform }) => transform.kind === 'unknown')
   if (unknown !== undefined) {
     throw new IcebergError(

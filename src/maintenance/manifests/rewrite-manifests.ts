@@ -93,6 +93,12 @@ export function planManifestRewrite(metadata: TableMetadata, manifests: readonly
   })
 }
 
+/** Bytes of the manifests that a rewrite of a table as loaded would merge. */
+export async function measureManifestRewrite(table: Table): Promise<number> {
+  const groups = planManifestRewrite(table.metadata, await currentManifests(table))
+  return groups.flatMap(({ manifests }) => manifests).reduce((total, { manifestLength }) => total + manifestLength, 0)
+}
+
 async function stageManifestRewrite(table: Table, operationId: string) {
   let details: RewriteManifestsDetails = noChange(table.metadata)
   const change = await produceSnapshot(table, { operationId }, async (producer) => {

@@ -5,7 +5,6 @@ import { requireNoUnknownCatalog } from '../../catalog/ownership/unknown-catalog
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileStatus } from '../../iceberg/io/file-io.ts'
 import { FilePlaces } from '../../iceberg/io/place.ts'
-import { isBelow, sameLocation } from '../../iceberg/metadata/location-identity.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { readTimestamp } from '../expiry/options.ts'
 import { describeUnread } from '../file-deletion.ts'
@@ -13,9 +12,9 @@ import type { DeletionFailure } from '../file-deletion.ts'
 import { requireGcEnabled } from '../gc-guard.ts'
 import { throwIfCancelled } from '../../iceberg/throw-if-cancelled.ts'
 import { requireUnchanged } from '../operation-hooks.ts'
-import { isHeld } from '../quarantine/held-files.ts'
 import { deleteNow, type HeldEntry, type Quarantine } from '../quarantine/quarantine.ts'
 import { findUnreachable } from '../reachable-files.ts'
+import { listOldFiles, type ListedFiles, type OldFileLister } from './list-old-files.ts'
 
 export interface RemoveOrphansInput {
   readonly catalog: Catalog
@@ -29,6 +28,8 @@ export interface RemoveOrphansInput {
   readonly signal?: AbortSignal
   /** Takes the orphan files; without it they are deleted. */
   readonly quarantine?: Quarantine
+  /** Finds what may be removed; default: a listing of the table's location. */
+  readonly list?: OldFileLister | undefined
 }
 
 /** Outcome of an orphan removal, or of its dry run; the first 1,000 files are listed. */
@@ -118,7 +119,7 @@ async function findOrphans(input: RemoveOrphansInput): Promise<FoundOrphans> {
   requireUnchanged(before, input.expectedMetadataLocation)
   requireGcEnabled(before.metadata, 'remove orphan files')
   await requireOwnFolders(input.catalog, before, 'remove orphan files')
-  const listed = await listOldFiles(before, cutoffMs, input.signal)
+  const listed = await (input.list ?? listOldFiles)(before, cutoffMs, input.signal)
   const { files, metadataFiles } = await withoutWaiting(before, listed, await input.quarantine?.waitingIn(before))
   const table = await input.catalog.loadTable(input.identifier)
   await requireNoUnknownCatalog(table, metadataFiles, 'remove orphan files')
@@ -176,45 +177,6 @@ function readCutoff({ request, nowMs }: RemoveOrphansInput): number {
     'INVALID_ARGUMENT',
     'older_than must be at least 24 hours ago: younger files may belong to a writer that has not committed yet',
   )
-}
-
-interface ListedFiles {
-  /** Old enough to be removed. */
-  readonly files: readonly FileStatus[]
-  /** Of any age. */
-  readonly metadataFiles: readonly string[]
-}
-
-async function listOldFiles(table: Table, cutoffMs: number, signal: AbortSignal | undefined): Promise<ListedFiles> {
-  const { location } = table.metadata
-  const files: FileStatus[] = []
-  const metadataFiles: string[] = []
-  const nestedTables = new Set<string>()
-  for await (const file of table.io.list(location)) {
-    throwIfCancelled(signal)
-    if (isHeld(file.location)) continue
-    const nested = nestedTableFolder(file.location, location)
-    if (nested !== undefined) nestedTables.add(nested)
-    else if (file.location.includes('.metadata.json')) metadataFiles.push(file.location)
-    if (file.modifiedAtMs < cutoffMs && !isKept(file.location, location)) files.push(file)
-  }
-  const folders = [...nestedTables]
-  const isOwn = (file: string): boolean => !folders.some((folder) => isBelow(file, folder))
-  return { files: files.filter(({ location: file }) => isOwn(file)), metadataFiles: metadataFiles.filter(isOwn) }
-}
-
-/** The folder of a table inside this one's location, recognised by a metadata file outside our own metadata folder. */
-function nestedTableFolder(file: string, tableLocation: string): string | undefined {
-  const match = /^(.*)\/metadata\/(?:[^/]*\.metadata\.json(?:\.gz)?|version-hint\.text)$/.exec(file)
-  const folder = match?.[1]
-  return folder === undefined || sameLocation(folder, tableLocation.replace(/\/+$/, '')) ? undefined : folder
-}
-
-/** Hidden files and folders belong to other systems, and the version hint to a Hadoop catalog. */
-function isKept(file: string, tableLocation: string): boolean {
-  const relative = file.slice(tableLocation.length).split('/')
-  const hidden = relative.some((segment) => /^[._]/.test(segment) && !segment.includes('='))
-  return hidden || file.endsWith('/metadata/version-hint.text')
 }
 
 interface OrphanOutcome {

@@ -10,9 +10,22 @@ const preview = {
 
 const positive = z.int().min(1)
 
+/** Which engine does the work. */
+export const ENGINES = ['auto', 'embedded', 'spark'] as const
+
+const engine = z
+  .enum(ENGINES)
+  .optional()
+  .meta({
+    description:
+      'Who does it. `auto` (default): Spark, if a server is configured, for more bytes than ENGINE_EMBEDDED_MAX_BYTES and ' +
+      'for what the embedded engine refuses; otherwise the embedded engine. `details_json` has `engine` and `engine_reason`',
+  })
+
 /** Options and defaults of Iceberg's `rewrite_data_files`. */
 export const compactRequest = z.strictObject({
   ...preview,
+  engine,
   strategy: z.enum(['binpack', 'sort']).optional(),
   sort_order: z.string().max(4000).optional().meta({
     description:
@@ -44,7 +57,7 @@ export const compactRequest = z.strictObject({
     .meta({
       description:
         'What is checked before the commit. `values` (default): the new files have all values, in the same rows. ' +
-        '`counts`: only the number of rows.',
+        '`counts`: only the number of rows. Spark does `counts`, after its commit.',
     }),
 })
 
@@ -109,10 +122,10 @@ function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]):
 }
 
 /** Options of Iceberg's `rewrite_manifests`. */
-export const rewriteManifestsRequest = z.strictObject({ ...preview })
+export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })
 
 /** Options of Iceberg's `remove_orphan_files`: never younger than 24 hours, 3 days by default. */
-export const removeOrphansRequest = z.strictObject({ ...preview, older_than: timestamp.optional() })
+export const removeOrphansRequest = z.strictObject({ ...preview, engine, older_than: timestamp.optional() })
 
 /** Iceberg's `rollback_to_snapshot`. */
 export const rollbackRequest = orPlan(

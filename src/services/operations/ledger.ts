@@ -20,6 +20,8 @@ export type NewOperation = Pick<OperationRecord, 'id' | 'kind' | 'table' | 'requ
 /** Begins and ends operations: the ledger, the audit log and the event log change together or not at all. */
 export interface OperationLedger {
   begin(operation: NewOperation, context: RequestContext): Promise<void>
+  /** Makes this process run an operation of an ended one; false when the operation has ended. */
+  adopt(id: string): Promise<boolean>
   /** Without a context: the service settles what a dead process left. False when the operation had ended before. */
   finish(id: string, outcome: OperationOutcome, context?: RequestContext): Promise<boolean>
   /** Records a request to cancel a running operation. */
@@ -52,6 +54,7 @@ export function createOperationLedger({
         await audit.record(tx, { ...context, ...entry(operation), action: 'operation.begin', outcome: 'begun' })
         await events.append(tx, announce('operation.started', operation, 'running'))
       }),
+    adopt: (id) => inTransaction((tx) => createOperationStore(tx).adopt(id, instanceId)),
     async finish(id, outcome, context) {
       const finished = await inTransaction(async (tx) => {
         const operations = createOperationStore(tx)

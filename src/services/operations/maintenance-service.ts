@@ -8,20 +8,22 @@ import type { Engine } from '../../engines/engine.ts'
 import { ownedEngine } from '../../engines/owned-engine.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { loadTarget } from '../../maintenance/operation-commit.ts'
+import type { EngineChoice, RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
+import { compactionDetails } from '../../maintenance/spark/compact-on-spark.ts'
+import { manifestsDetails } from '../../maintenance/spark/manifests-on-spark.ts'
+import { resumeProcedure, type SparkOutcome } from '../../maintenance/spark/run-procedure.ts'
+import type { SparkKind } from '../../maintenance/spark/spark-snapshots.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
+import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 import type { PlanStore } from '../../storage/stores/operations/plan-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
-import {
-  type ActionInput,
-  type ActionOutcome,
-  MAINTENANCE_ACTIONS,
-  type MaintenanceKind,
-  type MaintenanceOptions,
-} from './maintenance-actions.ts'
+import type { ActionInput, ActionOutcome, EngineSettings, MaintenanceKind, MaintenanceOptions } from './action.ts'
+import { MAINTENANCE_ACTIONS } from './maintenance-actions.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
 import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
+import { sparkHooks, sparkRunOf } from './spark-hooks.ts'
 import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
 import type { TableService } from '../tables/table-service.ts'
 
@@ -32,6 +34,8 @@ export interface MaintenanceRequest {
   readonly table: string
   readonly dry_run?: boolean | undefined
   readonly plan_id?: string | undefined
+  /** Where there is a choice; default `auto`. */
+  readonly engine?: RequestedEngine | undefined
   /** What a restore puts back. */
   readonly quarantine_id?: string
 }
@@ -49,6 +53,7 @@ export interface OperationAnswer {
 export interface MaintenanceServiceDeps {
   readonly catalog: CatalogService
   readonly engine: Engine
+  readonly engines: EngineSettings
   readonly operations: OperationService
   readonly tables: TableService
   readonly plans: PlanStore
@@ -69,6 +74,11 @@ export interface MaintenanceService {
     request: MaintenanceRequest,
     context: RequestContext,
   ): Promise<StartedOperation<OperationAnswer>>
+  /**
+   * Continues an operation whose process ended while Spark worked on it; it ends in the background. False, with nothing
+   * changed, when Spark has no part in it, or no Spark server is configured.
+   */
+  resume(operation: OperationRecord): Promise<boolean>
 }
 
 /** Table maintenance over a catalog and an engine. */
@@ -76,6 +86,7 @@ export function createMaintenanceService(deps: MaintenanceServiceDeps): Maintena
   return {
     preview: (kind, request, context) => preview(deps, { kind, request, context }),
     start: (kind, request, context) => start(deps, { kind, request, context }),
+    resume: (operation) => resumeOnSpark(deps, operation),
   }
 }
 
@@ -111,12 +122,25 @@ async function previewOn(catalog: Catalog, deps: MaintenanceServiceDeps, call: C
     kind,
     table: request.table,
     baseMetadataLocation: loaded.metadataLocation,
-    request: input.request as StoredJson,
-    plan: { now_ms: input.nowMs, projected: projectedOf(kind, details) ?? null },
+    request: storedRequest(input),
+    plan: { now_ms: input.nowMs, projected: projectedOf(kind, details) ?? null, engine: engineOf(details) },
     createdBy: context.caller.user,
     createdAt: now.toISOString(),
   })
   return { ...answer(kind, request, details), operation_id: null, plan_id: planId }
+}
+
+/** The options of a plan, with the engine that was asked for. */
+function storedRequest({ request, requestedEngine }: ActionInput): StoredJson {
+  const given = Object.entries(request).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  )
+  return Object.fromEntries([...given, ['engine', requestedEngine]])
+}
+
+/** The engine that a preview chose, for its plan. */
+function engineOf({ engine, engine_reason: reason }: ActionOutcome): NonNullable<StoredPlan['engine']> | null {
+  return engine === undefined ? null : { engine, reason: reason ?? '' }
 }
 
 /** The action uses the current catalog to its end, even when another one is configured meanwhile. */
@@ -174,8 +198,23 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
   }
   const open = await openReceipt(call.kind, base, input.projected)
   const outcome = await MAINTENANCE_ACTIONS[call.kind].run({ ...input, loaded: base }, { ...handle, onCommitted })
-  const after = await healthOf(deps, newest)
   const receipt = await closeReceipt(open, outcome, newest)
+  const ended = await endOf(deps, { outcome, table, newest, startedAt, before })
+  return receipt === undefined ? ended : { ...ended, details: { ...ended.details, receipt } }
+}
+
+interface EndedAction {
+  readonly outcome: ActionOutcome
+  readonly table: string
+  readonly newest: Table
+  /** In ms since the epoch. */
+  readonly startedAt: number
+  readonly before: StoredJson | undefined
+}
+
+/** The result of an action, and what the ledger keeps of it. */
+async function endOf(deps: MaintenanceServiceDeps, { outcome, table, newest, startedAt, before }: EndedAction) {
+  const after = await healthOf(deps, newest)
   const result = {
     ...outcome,
     table,
@@ -187,12 +226,40 @@ async function runAction(deps: MaintenanceServiceDeps, { call, input, handle }: 
     result,
     details: {
       ...(after === undefined ? {} : { healthAfter: after }),
-      ...(receipt === undefined ? {} : { receipt }),
       ...(outcome.snapshot_id === null ? {} : { snapshotId: outcome.snapshot_id }),
       bytesRead: outcome.rewritten_bytes_count ?? 0,
       bytesWritten: outcome.added_bytes_count ?? 0,
     },
   }
+}
+
+/** The line of the ledger stays open; the table is held before this resolves, so that nothing else changes it meanwhile. */
+async function resumeOnSpark(deps: MaintenanceServiceDeps, operation: OperationRecord): Promise<boolean> {
+  const stored = sparkRunOf(operation)
+  const { spark, embeddedMaxBytes } = deps.engines
+  if (stored === undefined || spark === undefined) return false
+  const { catalog, release } = deps.catalog.hold()
+  const { table, baseSnapshotId, healthBefore: before } = operation
+  const base = baseSnapshotId === undefined ? undefined : BigInt(baseSnapshotId)
+  const startedAt = Date.parse(operation.startedAt ?? operation.createdAt)
+  const resumed = await deps.operations.resume(operation, async (handle) => {
+    const identifier = parseIdentifier(table)
+    let newest = await catalog.loadTable(identifier)
+    const hooks = sparkHooks({ ...handle, onCommitted: (committed) => void (newest = committed) })
+    const counter = { engine: deps.engine, maxBytes: embeddedMaxBytes, signal: handle.signal }
+    const context = { ...counter, catalog, identifier, spark, baseSnapshotId: base, hooks }
+    const outcome = await resumeProcedure(stored, context)
+    const details = { ...detailsOf(stored.kind, outcome, base), engine: 'spark' as const, recovered: true }
+    return endOf(deps, { outcome: details, table, newest, startedAt, before })
+  })
+  void (resumed?.done ?? Promise.resolve()).then(release)
+  return true
+}
+
+function detailsOf(kind: SparkKind, outcome: SparkOutcome, base: bigint | undefined): ActionOutcome {
+  return kind === 'compact'
+    ? compactionDetails(outcome, { base_snapshot_id: base?.toString() ?? null })
+    : manifestsDetails(outcome, base)
 }
 
 /** The health for the ledger; undefined when the table cannot be measured, which must not prevent a repair. */
@@ -235,6 +302,7 @@ async function actionInput(catalog: Catalog, deps: MaintenanceServiceDeps, call:
 interface StoredPlan {
   readonly now_ms: number
   readonly projected?: ReceiptFigures | null
+  readonly engine?: { readonly engine: EngineChoice['engine']; readonly reason: string } | null
 }
 
 async function requestedInput(
@@ -242,23 +310,23 @@ async function requestedInput(
   deps: MaintenanceServiceDeps,
   { kind, request, context }: Call,
 ): Promise<RequestedInput> {
-  const { table, dry_run: _, plan_id: planId, ...options } = request
+  const { table, dry_run: _, plan_id: planId, ...given } = request
   const common = {
     catalog,
     engine: ownedEngine(deps.engine, context.caller.user),
+    engines: deps.engines,
     identifier: parseIdentifier(table),
     ...guardOf(deps),
     quarantine: deps.quarantine,
     user: context.caller.user,
   }
-  const given = options as MaintenanceOptions
-  if (planId === undefined) return { ...common, request: given, nowMs: deps.now().getTime() }
+  if (planId === undefined) return { ...common, ...optionsOf(given), nowMs: deps.now().getTime() }
   const plan = await deps.plans.find(planId, deps.now())
   if (!plan || plan.kind !== kind || plan.table !== table) {
     throw new DomainError('NOT_FOUND', `no plan ${planId} for ${kind} of ${table}; plans are kept for 24 hours`)
   }
   const planned = plan.request as MaintenanceOptions
-  const { accept_pipelines: accepted = planned['accept_pipelines'], ...fixed } = given // given after reading the preview
+  const { accept_pipelines: accepted = planned['accept_pipelines'], ...fixed } = given as MaintenanceOptions // given after reading the preview
   for (const [field, value] of Object.entries(fixed)) {
     if (value !== undefined && JSON.stringify(value) !== JSON.stringify(planned[field])) {
       throw new DomainError('INVALID_REQUEST', `${field}: differs from the plan`, {
@@ -266,8 +334,13 @@ async function requestedInput(
       })
     }
   }
-  const { now_ms: nowMs, projected } = plan.plan as unknown as StoredPlan
+  const { now_ms: nowMs, projected, engine } = plan.plan as unknown as StoredPlan
   const applied = accepted === undefined ? planned : { ...planned, accept_pipelines: accepted }
   const expected = { expectedMetadataLocation: plan.baseMetadataLocation, projected: projected ?? undefined }
-  return { ...common, request: applied, nowMs, ...expected }
+  return { ...common, ...optionsOf(applied), plannedEngine: engine ?? undefined, nowMs, ...expected }
+}
+
+/** The options of an action, and the engine that is asked for. */
+function optionsOf({ engine, ...request }: MaintenanceOptions): Pick<ActionInput, 'request' | 'requestedEngine'> {
+  return { request, requestedEngine: engine === 'embedded' || engine === 'spark' ? engine : 'auto' }
 }

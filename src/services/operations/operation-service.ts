@@ -51,13 +51,27 @@ export interface OperationHandle {
   confirm(): Promise<void>
 }
 
+/** Does the work, and returns its result with what the ledger keeps. */
+export type RunOperation<T extends StoredJson> = (
+  handle: OperationHandle,
+) => Promise<{ readonly result: T; readonly details: OperationDetails }>
+
 /** Requested work on one table. */
 export interface OperationWork<T extends StoredJson> {
   readonly kind: string
   readonly table: string
   readonly context: RequestContext
   readonly request: StoredJson
-  readonly run: (handle: OperationHandle) => Promise<{ readonly result: T; readonly details: OperationDetails }>
+  readonly run: RunOperation<T>
+}
+
+/** The same, also when an ended process had begun it: then the request is over. */
+interface RunningWork<T extends StoredJson> {
+  readonly kind: string
+  readonly table: string
+  readonly user: string
+  readonly context: RequestContext | undefined
+  readonly run: RunOperation<T>
 }
 
 export interface StartedOperation<T> {
@@ -66,9 +80,20 @@ export interface StartedOperation<T> {
   readonly done: Promise<T>
 }
 
+/** An operation that goes on. */
+export interface ResumedOperation {
+  /** Resolves when it has ended, however it ended. */
+  readonly done: Promise<void>
+}
+
 /** Runs work on tables, one at a time per table, and records it in the ledger. */
 export interface OperationService {
   start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>>
+  /**
+   * Continues an operation that an ended process had begun: when this resolves, the table is held or waited for. `done`
+   * never rejects. Undefined, with nothing changed, when the operation has ended.
+   */
+  resume(operation: OperationRecord, run: RunOperation<StoredJson>): Promise<ResumedOperation | undefined>
   /** Throws `NOT_FOUND`. */
   find(id: string): Promise<OperationRecord>
   /** As the API returns it, with money at the configured prices. */
@@ -95,7 +120,6 @@ interface Running {
 /** Operations over a ledger. */
 export function createOperationService(deps: OperationServiceDeps): OperationService {
   const runner: OperationRunner = { deps, lock: deps.lock ?? createLocalTableLock(), changes: createChangeSignal() }
-  const { changes } = runner
   const running = new Map<string, Running>()
   let shuttingDown = false
 
@@ -105,14 +129,26 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     const { kind, table, context, request } = work
     if (!isPolicyUser(context.caller.user)) cancelPolicies(running, table)
     await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
+    return { id, done: follow(id, { ...work, user: context.caller.user }) }
+  }
+
+  function follow<T extends StoredJson>(id: string, work: RunningWork<T>): Promise<T> {
+    const { table, user } = work
     const abort = new AbortController()
     const done = runToOutcome(runner, work, createHandle(runner, id, abort)).finally(() => {
       running.delete(id)
-      changes.notify(id)
+      runner.changes.notify(id)
     })
-    running.set(id, { table, user: context.caller.user, abort, done: done.catch(() => undefined) })
+    running.set(id, { table, user, abort, done: done.catch(() => undefined) })
     done.catch(() => undefined) // after a 202 response no caller waits
-    return { id, done }
+    return done
+  }
+
+  async function resume(operation: OperationRecord, run: RunOperation<StoredJson>) {
+    const { id, kind, table, requestedBy } = operation
+    if (!(await deps.ledger.adopt(id))) return undefined
+    const ended = () => undefined
+    return { done: follow(id, { kind, table, user: requestedBy, context: undefined, run }).then(ended, ended) }
   }
 
   async function find(id: string): Promise<OperationRecord> {
@@ -123,6 +159,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
 
   return {
     start,
+    resume,
     find,
     view: (operation) => toOperation(operation, deps.prices),
     async list(filter, query) {
@@ -137,22 +174,30 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       await live.done
       return find(id)
     },
-    async *watch(id, signal) {
-      while (true) {
-        const changed = changes.next(id, signal)
-        const operation = await find(id)
-        yield operation
-        if (!running.has(id)) return
-        await changed
-        if (signal.aborted) return
-      }
-    },
+    watch: (id, signal) => watch({ find, changes: runner.changes, running }, id, signal),
     async shutDown() {
       shuttingDown = true
       const live = [...running.values()]
       for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
       await Promise.all(live.map(({ done }) => done))
     },
+  }
+}
+
+interface Watched {
+  readonly find: OperationService['find']
+  readonly changes: ReturnType<typeof createChangeSignal>
+  readonly running: ReadonlyMap<string, unknown>
+}
+
+async function* watch({ find, changes, running }: Watched, id: string, signal: AbortSignal) {
+  while (true) {
+    const changed = changes.next(id, signal)
+    const operation = await find(id)
+    yield operation
+    if (!running.has(id)) return
+    await changed
+    if (signal.aborted) return
   }
 }
 
@@ -167,10 +212,10 @@ function cancelPolicies(running: ReadonlyMap<string, Running>, table: string): v
 /** The same for a policy's operation here, when the person's operation waits in another process. */
 async function yieldToPeople(
   { operations }: OperationServiceDeps,
-  { table, context }: Pick<OperationWork<StoredJson>, 'table' | 'context'>,
+  { table, user }: Pick<RunningWork<StoredJson>, 'table' | 'user'>,
   { abort }: OwnHandle,
 ): Promise<void> {
-  if (!isPolicyUser(context.caller.user)) return
+  if (!isPolicyUser(user)) return
   const waiting = await operations.listUnsettled()
   const isWanted = waiting.some(
     (one) => one.table === table && one.state === 'running' && !isPolicyUser(one.requestedBy),
@@ -192,7 +237,7 @@ interface OperationRunner {
 /** Runs work when its table is free, and writes its outcome into the ledger before it resolves or rejects. */
 async function runToOutcome<T extends StoredJson>(
   { deps, lock }: OperationRunner,
-  work: OperationWork<T>,
+  work: RunningWork<T>,
   handle: OwnHandle,
 ): Promise<T> {
   const startedAt = deps.now()
@@ -205,7 +250,7 @@ async function runToOutcome<T extends StoredJson>(
   const fail = async (error: unknown): Promise<unknown> => {
     const { kind, table, context } = work
     // first, so that the reason is known even when the ledger cannot be written
-    deps.log.warn('operation failed', { operation_id: handle.id, request_id: context.requestId, kind, table, error })
+    deps.log.warn('operation failed', { operation_id: handle.id, request_id: context?.requestId, kind, table, error })
     await finish(describeFailure(error))
     const failure =
       handle.signal.aborted && !(error instanceof IcebergError)
@@ -242,7 +287,7 @@ const FINISH_ATTEMPTS = 6
 async function finishSurely(
   { ledger, log }: OperationServiceDeps,
   id: string,
-  { outcome, context }: { readonly outcome: OperationOutcome; readonly context: RequestContext },
+  { outcome, context }: { readonly outcome: OperationOutcome; readonly context: RequestContext | undefined },
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {

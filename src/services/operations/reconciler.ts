@@ -7,6 +7,7 @@ import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { Logger } from '../logger.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
+import { sparkRunOf } from './spark-hooks.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService
@@ -15,6 +16,8 @@ export interface ReconcilerDeps {
   readonly quarantine: QuarantineService
   /** Whether the process that ran it is alive; operations of a live process are left alone. */
   readonly isAlive: (instanceId: number) => Promise<boolean>
+  /** Continues an operation that may still run elsewhere; false when it cannot. */
+  readonly resume: (operation: OperationRecord) => Promise<boolean>
   readonly now: () => Date
   readonly log: Logger
 }
@@ -31,7 +34,11 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     async run() {
       for (const operation of await deps.operations.listUnsettled()) {
         if (operation.instanceId !== undefined && (await deps.isAlive(operation.instanceId))) continue
-        const outcome = await settle(deps, operation)
+        if (await deps.resume(operation)) {
+          deps.log.warn('continues an operation that the last process left', { operation_id: operation.id })
+          continue
+        }
+        const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation)
         const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
         deps.log.warn('settled an operation that the last process left', fields)
         await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
@@ -39,6 +46,14 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
     },
   }
 }
+
+/** Whether an operation was handed to Spark, so that the files here do not tell its end. */
+function isOnSpark(operation: OperationRecord): boolean {
+  return sparkRunOf(operation) !== undefined
+}
+
+const NO_SPARK =
+  'the service stopped while Spark worked on it, and SPARK_REMOTE is not set, so that Spark cannot be asked'
 
 type Settled = Omit<OperationOutcome, 'finishedAt'>
 

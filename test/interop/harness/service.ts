@@ -102,6 +102,11 @@ export class Service {
     return this.#request('PUT', path, body)
   }
 
+  /** Cancels an operation. */
+  cancel(operationId: string): Promise<Answer> {
+    return this.#request('DELETE', `/api/operations/${operationId}`)
+  }
+
   /** Opens another catalog. */
   async configure(catalog: CatalogSettings): Promise<void> {
     const answer = await this.put('/api/config', catalog)

@@ -19,7 +19,7 @@ import { OperationFacts } from './operation-facts.tsx'
 import { formatFigure } from './format-figure.ts'
 import { figureName, operationName, STATE_TONES } from './operation-words.ts'
 import { ReceiptSection } from './receipt-section.tsx'
-import { humanKey, viewResult } from './result-figures.ts'
+import { humanKey, rollbackTarget, viewResult } from './result-figures.ts'
 import classes from './operations.module.css'
 
 const CRUMBS = [{ label: strings.title, to: '/operations' }]
@@ -73,6 +73,7 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
       {operation.error && state !== 'cancelled' ? (
         <Notice tone="bad" title={strings.detail.error}>
           {operation.error.message} <span className={classes.code}>{operation.error.code}</span>
+          <RollbackLink operation={operation} />
         </Notice>
       ) : undefined}
       {operation.operation === 'compact' && <CompactionNotes table={table} result={operation.result} />}
@@ -90,6 +91,19 @@ function LoadedOperation({ operation, connected }: LoadedOperationProps) {
         <CodeBlock code={JSON.stringify(operation.request, null, 2)} label={strings.detail.request} />
       </section>
     </Page>
+  )
+}
+
+/** The way back from a snapshot that must not stay; nothing for other failures. */
+function RollbackLink({ operation: { table, result } }: { readonly operation: Operation }) {
+  const target = rollbackTarget(result)
+  if (target === undefined) return null
+  return (
+    <div>
+      <Link to="/tables/$table" params={{ table }} search={{ action: 'rollback', target }}>
+        {strings.detail.rollback(target)}
+      </Link>
+    </div>
   )
 }
 

@@ -105,3 +105,16 @@ function verdictOf(key: string, { before, after }: Pick<HealthChange, 'before' |
   if (LESS_IS_BETTER.has(key)) return after < before ? 'better' : 'worse'
   return 'none'
 }
+
+/** The snapshot that the result of a failed operation says to roll back to. */
+export function rollbackTarget(result: unknown): string | undefined {
+  const rollback = fieldOf(result, 'rollback')
+  const snapshot = fieldOf(rollback, 'snapshot_id')
+  return typeof snapshot === 'string' ? snapshot : undefined
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([key]) => key === name)?.[1]
+    : undefined
+}

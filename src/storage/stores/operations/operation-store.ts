@@ -41,6 +41,8 @@ export interface OperationStore {
   /** Adds details; false, with nothing changed, when the operation is not running. */
   update(id: string, details: OperationDetails): Promise<boolean>
   updateProgress(id: string, progress: OperationProgress): Promise<boolean>
+  /** Hands an operation without a certain end to a process, which runs it; false when it has ended. */
+  adopt(id: string, instanceId: number): Promise<boolean>
   /** Ends a running operation, or settles an unknown one; false, with nothing changed, when it had already ended. */
   finish(id: string, outcome: OperationOutcome): Promise<boolean>
 }
@@ -65,6 +67,7 @@ export function createOperationStore(db: Kysely<StateTables>): OperationStore {
     },
     update: (id, details) => update(db, id, details),
     updateProgress: (id, progress) => update(db, id, { progress }),
+    adopt: (id, instanceId) => adopt(db, id, instanceId),
     finish: (id, outcome) => finish(db, id, outcome),
   }
 }
@@ -107,6 +110,12 @@ async function update(db: Kysely<StateTables>, id: string, details: OperationDet
   if (Object.keys(columns).length === 0) return (await find(db, id, ['running'])) !== undefined
   const query = db.updateTable('operations').set(columns).where('id', '=', id).where('state', '=', 'running')
   return (await query.executeTakeFirst()).numUpdatedRows === 1n
+}
+
+async function adopt(db: Kysely<StateTables>, id: string, instanceId: number): Promise<boolean> {
+  const columns = { state: 'running' as const, instance_id: instanceId, finished_at: null, error_json: null }
+  const query = db.updateTable('operations').set(columns).where('id', '=', id)
+  return (await query.where('state', 'in', ['running', 'unknown']).executeTakeFirst()).numUpdatedRows === 1n
 }
 
 async function finish(db: Kysely<StateTables>, id: string, outcome: OperationOutcome): Promise<boolean> {

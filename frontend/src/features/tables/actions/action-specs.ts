@@ -53,6 +53,15 @@ export interface ActionSpec {
   readonly targetField?: string
 }
 
+const ENGINE: FieldSpec = {
+  name: 'engine',
+  type: 'choice',
+  label: words.engine,
+  hint: words.engineHint,
+  choices: words.engines,
+  advanced: true,
+}
+
 const COMPACT: readonly FieldSpec[] = [
   { name: 'strategy', type: 'choice', label: words.strategy, choices: words.strategies },
   {
@@ -91,6 +100,7 @@ const COMPACT: readonly FieldSpec[] = [
   { name: 'verify', type: 'choice', label: words.verify, choices: words.verifications, advanced: true },
   { name: 'rewrite_all', type: 'flag', label: words.rewrite_all, advanced: true },
   { name: 'partial_progress', type: 'flag', label: words.partial_progress, advanced: true },
+  ENGINE,
 ]
 
 const EXPIRE: readonly FieldSpec[] = [
@@ -145,12 +155,12 @@ export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
     fields: [{ name: 'name', type: 'column', label: words.column, required: true }, FORCE],
     targetField: 'name',
   },
-  rewrite_manifests: { endpoint: '/api/rewrite-manifests', minRole: 'DataEngineer', fields: [] },
+  rewrite_manifests: { endpoint: '/api/rewrite-manifests', minRole: 'DataEngineer', fields: [ENGINE] },
   remove_orphans: {
     endpoint: '/api/remove-orphans',
     minRole: 'LeadDataEngineer',
     destructive: true,
-    fields: [{ name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanOrphansHint }],
+    fields: [{ name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanOrphansHint }, ENGINE],
   },
   rollback: {
     endpoint: '/api/rollback',

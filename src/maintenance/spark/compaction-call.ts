@@ -1,0 +1,36 @@
+import type { RewriteDataFiles } from '../../engines/spark/maintenance/procedures.ts'
+import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
+import type { CompactionPlan } from '../compaction/planner.ts'
+import { sparkSortOrder, sparkWhere } from './spark-text.ts'
+
+/**
+ * The same compaction for Spark's `rewrite_data_files`: every threshold is given, so that Spark chooses the files that
+ * the plan shows. A table's own sort order is not repeated: sorting by an order of the request needs Iceberg's extensions.
+ */
+export function rewriteDataFilesOf({ options, sortOrder }: CompactionPlan, metadata: TableMetadata): RewriteDataFiles {
+  const ownOrder = options.sortOrder === undefined
+  return {
+    strategy: options.strategy,
+    ...(sortOrder === undefined || ownOrder ? {} : { sortOrder: sparkSortOrder(sortOrder, metadata) }),
+    ...(options.where === undefined ? {} : { where: sparkWhere(options.where, metadata) }),
+    options: {
+      'target-file-size-bytes': String(options.targetFileSizeBytes),
+      'min-file-size-bytes': String(options.minFileSizeBytes),
+      'max-file-size-bytes': String(options.maxFileSizeBytes),
+      'min-input-files': String(options.minInputFiles),
+      'rewrite-all': String(options.rewriteAll),
+      'delete-file-threshold': String(options.deleteFileThreshold),
+      'delete-ratio-threshold': String(options.deleteRatioThreshold),
+      'max-file-group-size-bytes': String(options.maxFileGroupSizeBytes),
+      // later equality deletes must still apply to the new files
+      'use-starting-sequence-number': 'true',
+      ...(options.maxFilesToRewrite === undefined ? {} : { 'max-files-to-rewrite': String(options.maxFilesToRewrite) }),
+      ...(options.partialProgress
+        ? {
+            'partial-progress.enabled': 'true',
+            'partial-progress.max-commits': String(options.partialProgressMaxCommits),
+          }
+        : {}),
+    },
+  }
+}
