@@ -11,6 +11,7 @@ const steps = [
   ['oxfmt', '--check', 'src', 'test', 'scripts', 'bench', 'frontend'],
   ['knip'],
   ['bun', 'scripts/checks/unused-members.ts'],
+  ['bun', 'scripts/spark-protos.mjs', '--check'],
   ['bun', 'scripts/checks/check-layers.ts'],
   ['bun', 'scripts/checks/check-references.ts'],
   ['bun', 'scripts/checks/api-docs.ts', '--check'],

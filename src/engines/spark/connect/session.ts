@@ -20,6 +20,14 @@ import { streamErrorOf, unlessUnknown } from './stream-status.ts'
 /** The oldest major version of Spark whose procedures and protocol this client was written for. */
 const OLDEST_MAJOR = 4
 
+/** Settings of each session that runs SQL. */
+const SETTINGS = {
+  // Spark would fill `${env:HOME}` from its environment, in texts of users and even in quoted names.
+  'spark.sql.variable.substitute': 'false',
+  // Spark 4.1 has its parser replace arguments, which the parser of Iceberg's extensions leaves out; so Spark binds them as 4.0 does.
+  'spark.sql.legacy.parameterSubstitution.constantsOnly': 'true',
+} as const
+
 /** A session of one Spark Connect server. */
 export class ConnectSession implements SparkSession {
   readonly #context: SessionContext
@@ -118,12 +126,11 @@ export class ConnectSession implements SparkSession {
 
   /**
    * Before anything is sent that may take effect: the server has to name its side of the session, because nobody could tell
-   * otherwise whether Spark restarted. And names and texts of users must not be filled with variables of the server's
-   * environment, as Spark does with `${env:HOME}` even in a quoted name.
+   * otherwise whether Spark restarted.
    */
   async #prepare(): Promise<void> {
     if (this.#isPrepared) return
-    const pairs = [{ key: 'spark.sql.variable.substitute', value: 'false' }]
+    const pairs = Object.entries(SETTINGS).map(([key, value]) => ({ key, value }))
     await call(this.#context, (options) =>
       this.#calls.config(
         { ...this.#context.fields(), operation: { opType: { case: 'set', value: { pairs } } } },
