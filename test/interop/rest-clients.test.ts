@@ -11,8 +11,6 @@ import { Service } from './harness/service.ts'
 import { SparkSession } from './harness/spark.ts'
 
 const available = sparkAvailable('Spark and PyIceberg as clients of the served catalog')
-const TABLE = 'db.shared'
-const SINK = 'db.copy'
 const ROUNDS = 12
 const BATCH = 50
 
@@ -20,6 +18,7 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
   const folder = available ? mkdtempSync(join(tmpdir(), 'lockhouse-clients-')) : ''
   let service: Service
   let spark: SparkSession
+  let attempts = 0
 
   beforeAll(async () => {
     service = await Service.start({ home: join(folder, 'home'), env: { LOCKHOUSE_DEMO: '0' } })
@@ -29,6 +28,7 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
       restUri: uri(),
       restCredential: `admin:${service.token}`,
     })
+    await spark.sql('CREATE NAMESPACE served.db')
   }, 300_000)
 
   afterAll(async () => {
@@ -37,6 +37,11 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
     rmSync(folder, { recursive: true, force: true })
   })
 
+  /** Names in the namespace `db` that no earlier attempt of a test has used. */
+  const newNames = <T extends readonly string[]>(...names: T): { [K in keyof T]: string } => {
+    attempts += 1
+    return names.map((name) => `db.${name}_${attempts}`) as { [K in keyof T]: string }
+  }
   const uri = (): string => `http://127.0.0.1:${service.port}/iceberg`
   const options = () => ({ uri: uri(), warehouse: 'lockhouse', properties: { token: service.token } })
   const count = async (table: string): Promise<number> => {
@@ -47,15 +52,15 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
   }
 
   it('write at the same time as a pipeline, compaction and expiry, and lose no row', async () => {
+    const [TABLE, SINK, checkpoint] = newNames('shared', 'copy', 'cp')
     await spark.sql(
-      'CREATE NAMESPACE served.db',
       `CREATE TABLE served.${TABLE} (id BIGINT, part INT) TBLPROPERTIES ('commit.retry.num-retries' = '50')`,
     )
     const started = await service.post('/api/pipeline/start', {
       source_table: TABLE,
       sink_table: SINK,
       create_sink_table: true,
-      checkpoint_location: 'cp/shared',
+      checkpoint_location: checkpoint,
       trigger_interval: '200 ms',
     })
     expect(started.status, JSON.stringify(started.body)).toBe(200)
@@ -107,50 +112,51 @@ describe.skipIf(!available)('Spark and PyIceberg as clients of the catalog', { t
   })
 
   it('evolve, rename and drop tables; what a pipeline needs is refused with a clear message', async () => {
+    const [LIFE, OTHER, READ, COPY, checkpoint] = newNames('life', 'other_life', 'read', 'read_copy', 'cp_read')
     await spark.sql(
-      'CREATE TABLE served.db.life (id BIGINT, name STRING) PARTITIONED BY (bucket(4, id))',
-      "INSERT INTO served.db.life VALUES (1, 'a'), (2, 'b')",
-      'ALTER TABLE served.db.life ADD COLUMN extra INT',
-      'ALTER TABLE served.db.life RENAME COLUMN name TO title',
-      'DELETE FROM served.db.life WHERE id = 1',
-      'ALTER TABLE served.db.life CREATE TAG kept',
-      'ALTER TABLE served.db.life RENAME TO db.other_life',
+      `CREATE TABLE served.${LIFE} (id BIGINT, name STRING) PARTITIONED BY (bucket(4, id))`,
+      `INSERT INTO served.${LIFE} VALUES (1, 'a'), (2, 'b')`,
+      `ALTER TABLE served.${LIFE} ADD COLUMN extra INT`,
+      `ALTER TABLE served.${LIFE} RENAME COLUMN name TO title`,
+      `DELETE FROM served.${LIFE} WHERE id = 1`,
+      `ALTER TABLE served.${LIFE} CREATE TAG kept`,
+      `ALTER TABLE served.${LIFE} RENAME TO ${OTHER}`,
     )
-    const [rows] = await spark.sql('SELECT id, title FROM served.db.other_life')
+    const [rows] = await spark.sql(`SELECT id, title FROM served.${OTHER}`)
     expect(rows?.rows).toEqual([{ id: 2, title: 'b' }])
-    await spark.sql("CREATE OR REPLACE TABLE served.db.other_life AS SELECT 7L AS id, 'x' AS title")
-    expect((await spark.sql('SELECT * FROM served.db.other_life'))[0]?.rows).toEqual([{ id: 7, title: 'x' }])
-    await spark.sql('DROP TABLE served.db.other_life')
+    await spark.sql(`CREATE OR REPLACE TABLE served.${OTHER} AS SELECT 7L AS id, 'x' AS title`)
+    expect((await spark.sql(`SELECT * FROM served.${OTHER}`))[0]?.rows).toEqual([{ id: 7, title: 'x' }])
+    await spark.sql(`DROP TABLE served.${OTHER}`)
 
-    await spark.sql('CREATE TABLE served.db.read (id BIGINT)', 'INSERT INTO served.db.read VALUES (1)')
+    await spark.sql(`CREATE TABLE served.${READ} (id BIGINT)`, `INSERT INTO served.${READ} VALUES (1)`)
     const started = await service.post('/api/pipeline/start', {
-      source_table: 'db.read',
-      sink_table: 'db.read_copy',
+      source_table: READ,
+      sink_table: COPY,
       create_sink_table: true,
-      checkpoint_location: 'cp/read',
+      checkpoint_location: checkpoint,
       trigger_interval: '1 hour',
     })
     const { pipeline } = started.body as { readonly pipeline: { readonly id: string } }
     await until(
-      async () => (await spark.sql('SELECT * FROM served.db.read_copy').catch(() => [])).length > 0,
+      async () => (await spark.sql(`SELECT * FROM served.${COPY}`).catch(() => [])).length > 0,
       undefined,
       120_000,
     )
-    await expect(spark.sql('DROP TABLE served.db.read')).rejects.toThrow(pipeline.id)
+    await expect(spark.sql(`DROP TABLE served.${READ}`)).rejects.toThrow(pipeline.id)
     await service.post(`/api/pipeline/${pipeline.id}/stop`, {})
-    for (const id of [2, 3, 4]) await spark.sql(`INSERT INTO served.db.read VALUES (${id})`)
+    for (const id of [2, 3, 4]) await spark.sql(`INSERT INTO served.${READ} VALUES (${id})`)
     const snapshots = async (): Promise<readonly string[]> => {
-      const ids = 'SELECT CAST(snapshot_id AS STRING) AS id FROM served.db.read.snapshots ORDER BY committed_at'
+      const ids = `SELECT CAST(snapshot_id AS STRING) AS id FROM served.${READ}.snapshots ORDER BY committed_at`
       return ((await spark.sql(ids))[0]?.rows ?? []).map(({ id }) => String(id))
     }
     const before = await snapshots()
-    const call = (what: string): string => `CALL served.system.expire_snapshots(table => 'db.read', ${what})`
+    const call = (what: string): string => `CALL served.system.expire_snapshots(table => '${READ}', ${what})`
     // an expiry by age keeps them: the retention of the table says so
     await spark.sql(call("older_than => TIMESTAMP '2100-01-01 00:00:00', retain_last => 1"))
     expect(await snapshots()).toEqual(before)
     const named = spark.sql(call(`snapshot_ids => ARRAY(${before.at(-2)})`))
     await expect(named).rejects.toThrow('snapshots that pipelines have not read yet cannot be removed')
     expect(await snapshots()).toEqual(before)
-    expect((await spark.sql('SELECT count(*) AS n FROM served.db.read'))[0]?.rows).toEqual([{ n: 4 }])
+    expect((await spark.sql(`SELECT count(*) AS n FROM served.${READ}`))[0]?.rows).toEqual([{ n: 4 }])
   })
 })

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../support/waiting.ts'
 import { pyicebergAvailable, REPOSITORY } from '../harness/environment.ts'
 import { runPython } from '../harness/python.ts'
@@ -51,16 +51,18 @@ describe.skipIf(!isBuilt)('the executable', { timeout: 300_000 }, () => {
   const binary = join(folder, 'root', 'lockhouse')
   const elsewhere = join(folder, 'elsewhere')
   const home = join(folder, 'home')
-  const services: Service[] = []
+  let services: Service[] = []
   beforeAll(() => {
     for (const path of [dirname(binary), elsewhere, home]) mkdirSync(path)
     execFileSync('node', ['scripts/release.mjs', 'linux-x64'], { cwd: REPOSITORY, stdio: 'inherit' })
     copyFileSync(join(RELEASE, fileName), binary)
   }, 300_000)
-  afterAll(async () => {
+  afterEach(async () => {
     for (const service of services) await service.kill()
-    rmSync(folder, { recursive: true, force: true })
+    services = []
+    rmSync(join(home, 'data'), { recursive: true, force: true })
   })
+  afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
   async function start(command: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<Service> {
     const service = await Service.start({ home: join(home, 'data'), command, cwd: elsewhere, env })
@@ -154,7 +156,7 @@ describe.skipIf(!isBuilt)('the executable', { timeout: 300_000 }, () => {
     const others = await Promise.all(
       [1, 2, 3].map((number) =>
         Service.start({
-          home: join(folder, `home-${number}`),
+          home: mkdtempSync(join(folder, `home-${number}-`)),
           command: [binary, 'serve'],
           cwd: elsewhere,
           env: { LOCKHOUSE_DEMO: '0' },

@@ -101,9 +101,8 @@ describe('the npm package', () => {
     },
   )
 
-  it.each(SERVERS)('runs as in the example %s on %s', { timeout: 240_000 }, async (example, runtime, path) => {
-    const home = join(app, `${example}-${runtime}`)
-    mkdirSync(home)
+  it.each(SERVERS)('runs as in the example %s on %s', { timeout: 600_000 }, async (example, runtime, path) => {
+    const home = mkdtempSync(join(app, `${example}-${runtime}-`))
     const script = `${example}-${runtime}.mjs`
     copyFileSync(join(REPOSITORY, 'examples', example, 'server.mjs'), join(app, script))
     const port = await freePort()
