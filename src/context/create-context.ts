@@ -15,6 +15,7 @@ import { openMetrics } from './open-metrics.ts'
 import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
 import { openState } from './open-state.ts'
+import { openSparkStreams } from './open-spark-streams.ts'
 import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
@@ -163,6 +164,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await Promise.all([
         foundation.engine.close(),
         foundation.spark?.close(),
+        foundation.streams.close(),
         foundation.sandbox.close(),
         catalog.close(),
       ])
@@ -186,10 +188,12 @@ async function openFoundation(options: ContextOptions) {
   const engine = openEngine(options, metrics.tracing)
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
   metrics.connect({ state, engine, now })
+  const spark = openSpark(config)
   return {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
-    spark: openSpark(config),
+    spark,
+    streams: openSparkStreams(config, catalog, spark),
     metrics,
     sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
     idempotency: createIdempotencyService(idempotencyStore, now),
@@ -198,7 +202,8 @@ async function openFoundation(options: ContextOptions) {
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-async function openServices(options: ContextOptions, { common, engine, spark, metrics, sandbox }: Foundation) {
+async function openServices(options: ContextOptions, foundation: Foundation) {
+  const { common, engine, spark, metrics, sandbox } = foundation
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -216,7 +221,7 @@ async function openServices(options: ContextOptions, { common, engine, spark, me
     lockTimes: overrides?.tableLocks,
     onOperation: metrics.onOperation,
   })
-  const graphParts = { ...common, graphs, environments, engine }
+  const graphParts = { ...common, graphs, environments, engine, spark: foundation.streams }
   const streaming = openStreaming({
     ...graphParts,
     home,

@@ -14,6 +14,7 @@ import { receipts } from './0013-receipts.ts'
 import { alerts } from './0014-alerts.ts'
 import { quarantine } from './0015-quarantine.ts'
 import { tableReports } from './0016-table-reports.ts'
+import { sparkPipelines } from './0017-spark-pipelines.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [14, alerts],
   [15, quarantine],
   [16, tableReports],
+  [17, sparkPipelines],
 ])
