@@ -222,21 +222,20 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     onOperation: metrics.onOperation,
   })
   const graphParts = { ...common, graphs, environments, engine, spark: foundation.streams }
-  const streaming = openStreaming({
+  const { parts, ...streamingServices } = openStreaming({
     ...graphParts,
     home,
     observer: metrics.batches,
     settings: overrides?.streaming,
     monitorSettings: overrides?.monitor,
   })
-  const { parts, ...streamingServices } = streaming
   const deploying = openDeployments({ ...graphParts, parts, times: overrides?.deployments })
   const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
   const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
   const lifecycle = openLifecycle(config, { ...common, graphs, engine })
-  const { pipelines } = streaming
+  const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(
     { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments },

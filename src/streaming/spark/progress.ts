@@ -87,8 +87,8 @@ function toOffset(json: JsonValue | undefined): StreamingOffset | undefined {
 }
 
 function toNumber(json: JsonValue | undefined): number | undefined {
-  const value = json instanceof JsonFloat ? json.toString() : json
-  if (!['number', 'bigint', 'string'].includes(typeof value)) return undefined
+  const value = json instanceof JsonFloat ? json.value : json
+  if (typeof value !== 'number' && typeof value !== 'bigint' && typeof value !== 'string') return undefined
   const number = Number(value)
   return Number.isFinite(number) ? number : undefined
 }
