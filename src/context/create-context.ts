@@ -15,6 +15,7 @@ import { openMetrics } from './open-metrics.ts'
 import { openMaintenance } from './open-maintenance.ts'
 import { type NotebookOverrides, type Notebooks, openNotebooks } from './open-notebooks.ts'
 import { openState } from './open-state.ts'
+import { openSparkStreams } from './open-spark-streams.ts'
 import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
@@ -163,6 +164,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       await Promise.all([
         foundation.engine.close(),
         foundation.spark?.close(),
+        foundation.streams.close(),
         foundation.sandbox.close(),
         catalog.close(),
       ])
@@ -186,10 +188,12 @@ async function openFoundation(options: ContextOptions) {
   const engine = openEngine(options, metrics.tracing)
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
   metrics.connect({ state, engine, now })
+  const spark = openSpark(config)
   return {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
-    spark: openSpark(config),
+    spark,
+    streams: openSparkStreams(config, catalog, spark),
     metrics,
     sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
     idempotency: createIdempotencyService(idempotencyStore, now),
@@ -198,7 +202,8 @@ async function openFoundation(options: ContextOptions) {
 
 type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
-async function openServices(options: ContextOptions, { common, engine, spark, metrics, sandbox }: Foundation) {
+async function openServices(options: ContextOptions, foundation: Foundation) {
+  const { common, engine, spark, metrics, sandbox } = foundation
   const { config, home, env, overrides } = options
   const { state, catalog } = common
   const { db, inTransaction, audit } = state
@@ -216,22 +221,21 @@ async function openServices(options: ContextOptions, { common, engine, spark, me
     lockTimes: overrides?.tableLocks,
     onOperation: metrics.onOperation,
   })
-  const graphParts = { ...common, graphs, environments, engine }
-  const streaming = openStreaming({
+  const graphParts = { ...common, graphs, environments, engine, spark: foundation.streams }
+  const { parts, ...streamingServices } = openStreaming({
     ...graphParts,
     home,
     observer: metrics.batches,
     settings: overrides?.streaming,
     monitorSettings: overrides?.monitor,
   })
-  const { parts, ...streamingServices } = streaming
   const deploying = openDeployments({ ...graphParts, parts, times: overrides?.deployments })
   const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
   const webhooks = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
   const lifecycle = openLifecycle(config, { ...common, graphs, engine })
-  const { pipelines } = streaming
+  const { pipelines } = streamingServices
   const { deployments } = deploying
   const agent = openAgent(
     { ...common, ...lifecycle, ...upkeep, config, env, engine, sandbox, environments, pipelines, deployments },

@@ -16,6 +16,7 @@ import { createDeploymentStore } from '../storage/stores/deployments/deployment-
 import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
 import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
+import type { PipelineSpark } from '../services/pipelines/pipeline-engine.ts'
 import type { InTransaction } from '../storage/transactions.ts'
 import type { LeaseTimes } from '../streaming/supervision/supervisor.ts'
 import type { Streaming } from './open-streaming.ts'
@@ -35,6 +36,7 @@ export interface DeploymentParts {
   readonly environments: EnvironmentService
   readonly graphs: GraphService
   readonly engine: Engine
+  readonly spark: PipelineSpark
   readonly parts: Streaming['parts']
   readonly newId: IdSource
   readonly now: () => Date
@@ -67,6 +69,7 @@ export function openDeployments(given: DeploymentParts): Deployments {
     compile: (request) => compileForEnvironment(graphs, request),
     catalog,
     engine,
+    spark: given.spark,
     newId,
     now,
   }
@@ -113,5 +116,6 @@ async function settingsOf(environments: EnvironmentService, environment: RunEnvi
     checkpointRoot: defaults.checkpoint_root,
     maxFilesPerBatch: defaults.max_files_per_batch,
     maxBytesPerBatch: defaults.max_bytes_per_batch,
+    engine: defaults.engine,
   }
 }

@@ -10,7 +10,7 @@ import type { NewOperation } from '../services/operations/ledger.ts'
 import { pingState, readStateFigures } from '../storage/state-figures.ts'
 import type { OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createHealthIndexStore } from '../storage/stores/tables/health-index-store.ts'
-import type { BatchObserver } from '../streaming/supervision/supervisor.ts'
+import type { BatchObserver } from '../streaming/supervision/run-events.ts'
 import { VERSION } from '../version.ts'
 import type { State } from './open-state.ts'
 

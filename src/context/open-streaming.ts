@@ -24,17 +24,14 @@ import { createOperationStore } from '../storage/stores/operations/operation-sto
 import type { PipelineRecord, PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
+import type { SparkStreams } from './open-spark-streams.ts'
 import { createBatchSlots } from '../streaming/supervision/batch-slots.ts'
 import { pollOtherInstances } from '../streaming/supervision/other-instances.ts'
 import { createMetricsHub, type MetricsHub } from '../streaming/supervision/metrics-hub.ts'
 import { createPinKeeper, type PinKeeper } from '../streaming/pins/pin-keeper.ts'
 import { reassertPins } from '../streaming/pins/reassert-pins.ts'
-import {
-  type BatchObserver,
-  createSupervisor,
-  type LeaseTimes,
-  type Supervisor,
-} from '../streaming/supervision/supervisor.ts'
+import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervision/supervisor.ts'
+import type { BatchObserver } from '../streaming/supervision/run-events.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
 import { isCheckpointFolder } from '../streaming/checkpoint/checkpoint.ts'
 import { isTableFolder } from '../streaming/table-folder.ts'
@@ -54,6 +51,7 @@ export interface StreamingParts {
   readonly graphs: GraphService
   readonly environments: EnvironmentService
   readonly engine: Engine
+  readonly spark: SparkStreams
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
@@ -123,6 +121,7 @@ export function openStreaming(given: StreamingParts): Streaming {
     pins,
     session: { catalog: current, tables, engine, checkpointIo, now },
     slots: createBatchSlots(CONCURRENT_BATCHES),
+    spark: given.spark.server,
     queryOf: (record) => graphs.queryOf(record),
     hub,
     instance,
@@ -135,6 +134,7 @@ export function openStreaming(given: StreamingParts): Streaming {
   const pipelines = createPipelineService({
     catalog,
     engine,
+    spark: given.spark,
     store,
     operations: createOperationStore(state.db),
     isAlive: (id) => instance.isAlive(id),

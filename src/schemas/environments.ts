@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { RUN_ENVIRONMENTS } from '../domain/environments.ts'
 import { parseTriggerInterval, TRIGGER_RULE } from '../domain/trigger-interval.ts'
+import { ENGINES } from './tables/maintenance.ts'
 import { NO_CONTROL_CHARACTERS, timestamp } from './common.ts'
 import type { Wire } from './wire.ts'
 
@@ -76,7 +77,7 @@ const defaultFields = {
     .meta({ description: 'Folder of checkpoints, as `checkpoint_location`', example: 'checkpoints' }),
   max_files_per_batch: z.int().min(1).max(1_000_000),
   max_bytes_per_batch: z.int().min(1),
-  engine: z.enum(['embedded']),
+  engine: z.enum(ENGINES),
 }
 
 const defaults = z.strictObject(defaultFields).meta({ description: 'Options of deployed pipelines' })

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { bytes, count, nextPageToken, pageQuery, snapshotId, tableName, timestamp } from './common.ts'
+import { ENGINES } from './tables/maintenance.ts'
 import { runEnvironment } from './environments.ts'
 import type { Wire } from './wire.ts'
 
@@ -23,6 +24,10 @@ export const startPipelineRequest = z
     on_delete: z.enum(['fail', 'skip']).optional(),
     max_files_per_batch: z.int().min(1).max(1_000_000).optional(),
     max_bytes_per_batch: z.int().min(1).optional(),
+    engine: z.enum(ENGINES).optional().meta({
+      description:
+        'What runs it: this service, Spark at SPARK_REMOTE, or `auto`: Spark when there is more to read than ENGINE_EMBEDDED_MAX_BYTES. Default: as before for a pipeline that is started again; the default of the environment with version_id; else embedded',
+    }),
     version_id: z
       .string()
       .min(1)

@@ -335,6 +335,9 @@ export interface StreamingPipelinesTable {
   environment: string | null
   /** The parameters at its start, as configured: secrets only as `env:NAME`. */
   parameters_json: string | null
+  engine: 'embedded' | 'spark'
+  /** How to reach its query in Spark; null: Spark certainly runs none. */
+  spark_json: string | null
 }
 
 /** Settings of an environment; without a row it has the defaults. */

@@ -42,7 +42,7 @@ export const environmentStrings = {
     max_bytes_per_batch: 'Max bytes per batch',
     engine: 'Engine',
   },
-  engines: { embedded: 'Embedded' },
+  engines: { auto: 'Automatic', embedded: 'Embedded', spark: 'Spark' },
   changed: 'Last updated',
   neverChanged: 'Default settings, never changed',
 } as const

@@ -43,6 +43,7 @@ export async function candidateAmong(
 
 /** Hash of the settings that a deployment runs with; the checkpoint root matters only for new checkpoints. */
 export function settingsHash(settings: DeploymentSettings): string {
-  const { checkpointRoot: _, deploy: __, ...used } = settings
-  return sha256Hex(canonicalJson(used))
+  const { checkpointRoot: _, deploy: __, engine, ...used } = settings
+  // without the default engine, as hashes of earlier versions of the service are
+  return sha256Hex(canonicalJson(engine === 'embedded' ? used : { ...used, engine }))
 }

@@ -1,5 +1,6 @@
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { IdSource } from '../../domain/ids.ts'
+import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
@@ -16,6 +17,7 @@ import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import type { Logger } from '../logger.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+import type { PipelineSpark } from '../pipelines/pipeline-engine.ts'
 
 /** What deployments use of an environment's settings. */
 export interface DeploymentSettings {
@@ -27,6 +29,7 @@ export interface DeploymentSettings {
   readonly checkpointRoot: string
   readonly maxFilesPerBatch: number
   readonly maxBytesPerBatch: number
+  readonly engine: RequestedEngine
 }
 
 /** What keeps a version from running in an environment. */
@@ -58,6 +61,7 @@ export interface PlanDeps {
   readonly pipelines: PipelineStore
   readonly catalog: CatalogService
   readonly engine: Engine
+  readonly spark: PipelineSpark
   readonly checkpointIo: FileIO
   readonly roots: () => CheckpointRoots
   readonly settings: (environment: RunEnvironment) => Promise<DeploymentSettings>

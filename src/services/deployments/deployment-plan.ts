@@ -10,7 +10,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
 import type { PlannedRun, PlannedSource } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
@@ -19,6 +19,7 @@ import { historyWarnings } from '../../streaming/supervision/start-warnings.ts'
 import { unreadHistory } from '../../streaming/source/history.ts'
 import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+import { engineOf } from '../pipelines/pipeline-engine.ts'
 import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { consequencesOf } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
@@ -190,7 +191,15 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
   const warnings = carries === undefined ? checked.warnings : historyWarnings(fresh)
-  const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint })
+  const chosen = await engineOf(deps.spark, {
+    requested: settings.engine,
+    catalogName: deps.catalog.current().name,
+    now: deps.now(),
+    checked,
+    query: compiled.query,
+    onDelete: previous?.options.onDelete ?? 'fail',
+  })
+  const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
   const pipeline = isSameCheckpoint ? started : { ...started, warnings }
   const sinkUuid = sink.metadata.tableUuid
   const planned = { pipeline, isSameCheckpoint, sources: plannedSources, sinkUuid }
@@ -276,10 +285,11 @@ async function requireFree(
 interface CheckedRun extends CompiledRun {
   readonly checked: CheckedStart
   readonly isSameCheckpoint: boolean
+  readonly chosen: PipelineEngine
 }
 
 function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
-  const { request, version, previous, settings, compiled, checked, isSameCheckpoint } = run
+  const { request, version, previous, settings, compiled, checked, isSameCheckpoint, chosen } = run
   const now = deps.now().toISOString()
   const kept = isSameCheckpoint && previous ? previous : newIdentity(deps, request.user, now)
   return {
@@ -293,6 +303,7 @@ function pipelineOf(deps: PlanDeps, run: CheckedRun): PipelineRecord {
     checkpointLocation: checked.checkpointLocation,
     triggerInterval: settings.triggerInterval,
     triggerMs: triggerMsOf(settings.triggerInterval),
+    engine: chosen,
     options: {
       onDelete: previous?.options.onDelete ?? 'fail',
       createSinkTable: false,

@@ -1,5 +1,5 @@
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
-import type { PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PipelineEngine, PipelineOptions, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.ts'
 import type { CheckedStart } from '../../streaming/supervision/start-checks.ts'
 import type { CompiledVersion, PipelineServiceDeps } from './pipeline-deps.ts'
@@ -15,6 +15,7 @@ export interface NewPipeline {
   readonly checked: CheckedStart
   readonly version: CompiledVersion | undefined
   readonly known: PipelineRecord | undefined
+  readonly engine: PipelineEngine
   readonly user: string
 }
 
@@ -31,6 +32,7 @@ export function newRecord(deps: Pick<PipelineServiceDeps, 'newId' | 'now'>, inpu
     checkpointLocation: checked.checkpointLocation,
     triggerInterval: request.trigger_interval,
     triggerMs: input.triggerMs,
+    engine: input.engine,
     options: optionsOf(request),
     desiredState: 'running',
     state: 'starting',

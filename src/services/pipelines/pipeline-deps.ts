@@ -14,6 +14,7 @@ import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
+import type { PipelineSpark } from './pipeline-engine.ts'
 import { appendPipelineEvent, type PipelineEventType } from './pipeline-events.ts'
 import type { PipelineHistory } from './pipeline-history.ts'
 
@@ -48,6 +49,7 @@ export interface PipelineOwners {
 export interface PipelineServiceDeps {
   readonly catalog: CatalogService
   readonly engine: Engine
+  readonly spark: PipelineSpark
   readonly store: PipelineStore
   readonly operations: Pick<OperationStore, 'listUnsettled'>
   /** Whether the process of an operation is running. */

@@ -4,15 +4,23 @@ import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interva
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
-import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
+import {
+  createPipelineStore,
+  type PipelineEngine,
+  type PipelineRecord,
+  type PipelineStore,
+} from '../../storage/stores/pipeline-store.ts'
 import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { copyQuery } from '../../streaming/sink/batch-query.ts'
+import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
+import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
+import { copyQuery } from '../../streaming/sink/copy-query.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { describePipeline, type PipelineView } from '../../streaming/supervision/pipeline-view.ts'
-import { checkStart, createSink, refuse } from '../../streaming/supervision/start-checks.ts'
+import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/supervision/start-checks.ts'
 import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/write-rules.ts'
 import { newRecord } from './new-record.ts'
+import { engineOf } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import { abandonedRollbacks, requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
@@ -32,6 +40,7 @@ export async function startPipeline(
   const sources = version?.sources ?? [request.source_table ?? '']
   const catalog = deps.catalog.current()
   const { engine, checkpointIo } = deps
+  const query = version?.query ?? copyQuery
   const checked = await checkStart(
     { catalog, engine, checkpointIo, roots: deps.roots() },
     {
@@ -39,21 +48,54 @@ export async function startPipeline(
       sink: request.sink_table,
       checkpointLocation: request.checkpoint_location,
       createSinkTable: request.create_sink_table ?? false,
-      query: version?.query ?? copyQuery,
+      query,
     },
   )
   if (version === undefined) {
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
   const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
+  const chosen = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {
     await createSink(catalog, source, parseIdentifier(request.sink_table))
   }
-  const pipeline = newRecord(deps, { request, triggerMs, sources, checked, version, known, user: context.caller.user })
+  const { user } = context.caller
+  const pipeline = newRecord(deps, { request, triggerMs, sources, checked, version, known, engine: chosen, user })
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.launch(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
+}
+
+interface EngineInput {
+  readonly request: StartPipelineRequest
+  readonly checked: CheckedStart
+  readonly query: BatchQuery
+  readonly version: CompiledVersion | undefined
+  readonly known: PipelineRecord | undefined
+}
+
+/** The engine that the request names, else the one that the pipeline had, else the default. */
+async function chooseFor(deps: PipelineServiceDeps, input: EngineInput): Promise<PipelineEngine> {
+  const { request, checked, query, version, known } = input
+  return engineOf(deps.spark, {
+    requested: request.engine ?? known?.engine ?? (await defaultEngine(deps, version)),
+    catalogName: deps.catalog.current().name,
+    now: deps.now(),
+    checked,
+    query,
+    onDelete: request.on_delete ?? 'fail',
+  })
+}
+
+/** The engine of a version when the request names none: the default of its environment. */
+async function defaultEngine(
+  { environments }: PipelineServiceDeps,
+  version: CompiledVersion | undefined,
+): Promise<RequestedEngine> {
+  if (version === undefined) return 'embedded'
+  const settings = (await environments.list()).find(({ environment }) => environment === version.environment)
+  return settings?.defaults.engine ?? 'embedded'
 }
 
 /** The version of a request, compiled with the parameters of its environment; the caller's role is checked first. */

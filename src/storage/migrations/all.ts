@@ -15,6 +15,7 @@ import { alerts } from './0014-alerts.ts'
 import { quarantine } from './0015-quarantine.ts'
 import { tableReports } from './0016-table-reports.ts'
 import { healthIndexOrders } from './0017-health-index-orders.ts'
+import { sparkPipelines } from './0018-spark-pipelines.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -36,4 +37,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [15, quarantine],
   [16, tableReports],
   [17, healthIndexOrders],
+  [18, sparkPipelines],
 ])

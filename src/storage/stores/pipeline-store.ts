@@ -22,6 +22,34 @@ export interface PipelineOptions {
   readonly maxBytesPerBatch: number
 }
 
+/** What runs a pipeline. */
+export type PipelineEngine = 'embedded' | 'spark'
+
+/** A table as a query in Spark knows it; the query keeps this schema as long as it runs. */
+export interface SparkQueryTable {
+  readonly uuid: string
+  readonly schemaId: number
+}
+
+/**
+ * How to reach the query of a pipeline in Spark, stored before the query is started: a query can be reached only in the
+ * session that started it. As long as a pipeline has this, Spark may run its query.
+ */
+export interface SparkQuery {
+  /** The server, without the token. */
+  readonly address: string
+  readonly sessionId: string
+  readonly userId: string
+  /** Identifies the session in the server's process; absent before the first answer. */
+  readonly serverSideSessionId?: string
+  /** The operation that starts the query. */
+  readonly operationId: string
+  /** Spark's id of the run; absent until the start is confirmed. */
+  readonly runId?: string
+  /** The tables that it was started for, sources first, with the schemas that it uses. */
+  readonly tables: readonly SparkQueryTable[]
+}
+
 /** Why a pipeline failed or retries. */
 export interface PipelineRecordError {
   readonly code: string
@@ -41,6 +69,9 @@ export interface PipelineRecord {
   readonly triggerInterval: string
   readonly triggerMs: number
   readonly options: PipelineOptions
+  readonly engine: PipelineEngine
+  /** Absent: Spark certainly runs no query of it. */
+  readonly spark?: SparkQuery
   readonly desiredState: 'running' | 'stopped'
   readonly state: PipelineState
   readonly error?: PipelineRecordError
@@ -71,6 +102,8 @@ export interface PipelineUpdate {
   readonly positions?: readonly StoredPosition[]
   readonly progress?: PipelineProgress
   readonly stoppedAt?: string
+  /** `null`: Spark runs no query of it any more. */
+  readonly spark?: SparkQuery | null
 }
 
 /** A process, and how long it may work without renewing its lease. */
@@ -105,7 +138,7 @@ export interface PipelineStore {
   update(id: string, owner: number, update: PipelineUpdate): Promise<boolean>
   /**
    * Ends a pipeline that should stop and that no process runs, or only `dead`, which has certainly ended; false when one
-   * does, or it was started again.
+   * does, it was started again, or Spark may still run its query.
    */
   settle(id: string, state: 'stopped' | 'failed', end: SettledAt): Promise<boolean>
   /** Pipelines that should run, or have not stopped yet. */
@@ -231,6 +264,7 @@ async function settle(db: Kysely<StateTables>, id: string, { state, now }: End):
   const query = db.updateTable('streaming_pipelines').set(ended).where('id', '=', id).where('state', 'in', LIVE)
   const free = query
     .where('desired_state', '=', 'stopped')
+    .where('spark_json', 'is', null)
     .where((where) =>
       where.or([
         where('lease_owner', 'is', null),
@@ -260,18 +294,22 @@ async function claim(db: Kysely<StateTables>, id: string, { lease, nowMs, dead }
   return (await free.executeTakeFirst()).numUpdatedRows === 1n
 }
 
+function endColumns(state: PipelineState | undefined): Partial<typeof NOT_LIVE> {
+  return state === 'stopped' || state === 'failed' ? NOT_LIVE : {}
+}
+
 function updateColumns(update: PipelineUpdate): Partial<StreamingPipelinesTable> {
-  const { state, desiredState, error, warnings, positions, progress, stoppedAt } = update
-  const ended = state === 'stopped' || state === 'failed'
+  const { state, desiredState, error, warnings, positions, progress, stoppedAt, spark } = update
   return {
     ...(state === undefined ? {} : { state }),
     ...(desiredState === undefined ? {} : { desired_state: desiredState }),
-    ...(ended ? NOT_LIVE : {}),
-    ...(error === undefined ? {} : { error_json: error === null ? null : toColumn(error) }),
+    ...endColumns(state),
+    ...(error === undefined ? {} : { error_json: toColumn(error ?? undefined) }),
     ...(warnings === undefined ? {} : { warnings_json: toRequiredColumn(warnings) }),
     ...(positions === undefined ? {} : { positions_json: toColumn(positions) }),
     ...(progress === undefined ? {} : { progress_json: toColumn(progress) }),
     ...(stoppedAt === undefined ? {} : { stopped_at: stoppedAt }),
+    ...(spark === undefined ? {} : { spark_json: toColumn(spark ?? undefined) }),
   }
 }
 
@@ -304,6 +342,8 @@ function toRow(pipeline: PipelineRecord): StreamingPipelinesTable {
     degraded_at_ms: null, // a new run has not failed yet
     environment: pipeline.environment ?? null,
     parameters_json: toColumn(pipeline.parameters),
+    engine: pipeline.engine,
+    spark_json: null, // a pipeline that starts has no query in Spark yet
   }
 }
 
@@ -318,6 +358,7 @@ function fromRow(row: Selectable<StreamingPipelinesTable>): PipelineRecord {
     triggerInterval: row.trigger_interval,
     triggerMs: row.trigger_ms,
     options: fromRequiredColumn<PipelineOptions>(row.options_json),
+    engine: row.engine,
     desiredState: row.desired_state,
     state: row.state,
     warnings: fromRequiredColumn<readonly string[]>(row.warnings_json),
@@ -335,6 +376,7 @@ function fromRow(row: Selectable<StreamingPipelinesTable>): PipelineRecord {
       leaseUntilMs: row.lease_until_ms,
       environment: row.environment as RunEnvironment | null,
       parameters: fromColumn<Readonly<Record<string, string | number | boolean>>>(row.parameters_json),
+      spark: fromColumn<SparkQuery>(row.spark_json),
     }),
   }
 }

@@ -32,6 +32,9 @@ export interface SourceProgress {
   readonly lag: SourceLag
 }
 
+/** The interval at which Spark reports an idle query. */
+export const IDLE_PROGRESS_MS = 10_000
+
 /** Rows per second, rounded to a tenth as Spark does; null when there is no time to divide by. */
 export function ratePerSecond(rows: number, ms: number | undefined): number | null {
   return ms === undefined || ms <= 0 ? null : Math.round((rows * 10_000) / ms) / 10
@@ -54,5 +57,25 @@ export class Stopwatch {
   /** All parts, and the whole as `trigger_execution`. */
   parts(): Readonly<Record<string, number>> {
     return { ...this.#parts, trigger_execution: Math.round(performance.now() - this.#startedAt) }
+  }
+}
+
+/** The report of a trigger that found nothing to read, after the last batch. */
+export function idleProgress(last: BatchProgress, now: Date): BatchProgress {
+  return {
+    ...last,
+    timestamp: now.toISOString(),
+    batch_duration_ms: 0,
+    num_input_rows: 0,
+    input_rows_per_second: 0,
+    processed_rows_per_second: 0,
+    duration_ms: { trigger_execution: 0 },
+    sources: last.sources.map((source) => ({
+      ...source,
+      start_offset: source.end_offset,
+      num_input_rows: 0,
+      lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 },
+    })),
+    sink: { ...last.sink, num_output_rows: 0 },
   }
 }

@@ -1,6 +1,5 @@
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField } from '../../iceberg/schema/types.ts'
-import { mapColumns } from './column-mapping.ts'
 import type { ColumnPair, SourceColumn } from './column-mapping.ts'
 import type { ChangedColumn } from '../graph/column-uses.ts'
 
@@ -40,6 +39,13 @@ export interface BatchSchemas {
   readonly known: readonly ColumnPair[]
 }
 
+/** A query in Spark's SQL over the streams of its sources (`streamName`), with the columns of the sink by name. */
+export interface SparkBatch {
+  readonly query: string
+  /** Readable reasons why Spark cannot run it, or would not give the same rows; empty when it can. */
+  readonly problems: readonly string[]
+}
+
 /** What a pipeline does between its sources and its sink. Called once per pair of schemas, not once per batch. */
 export interface BatchQuery {
   /** Whether it has parts that a user wrote; default false. */
@@ -49,27 +55,8 @@ export interface BatchQuery {
   /** Throws `PipelineStopped` when the query can never run again. */
   requireRunnable?(): void
   compile(schemas: BatchSchemas): CompiledBatch | Promise<CompiledBatch>
+  /** The same query for Spark. Absent: it cannot run there. */
+  sparkBatch?(schemas: BatchSchemas): SparkBatch | Promise<SparkBatch>
   /** Whether the query reads a column of a source; it must not be renamed or dropped while the pipeline lives. */
   usesColumn?(column: ChangedColumn): Promise<boolean>
-}
-
-const INPUT = 'source_rows'
-
-/** Copies every row of one source; columns are matched as {@link mapColumns} says. */
-export const copyQuery: BatchQuery = {
-  compile({ sources, sink, known }) {
-    const [source] = sources
-    if (source === undefined || sources.length > 1) throw new Error('a copy has one source')
-    const { reads, sinkIds, pairs, missing, problems } = mapColumns(source, sink, known)
-    const columns = reads.map(({ id }, at) => `c${id} AS c${sinkIds[at]}`)
-    return {
-      inputs: [{ name: INPUT, fields: reads, columnsBy: 'id' }],
-      query: `SELECT ${columns.join(', ')} FROM ${INPUT}`,
-      isRepeatable: true,
-      isOneToOne: true,
-      pairs,
-      missing,
-      problems,
-    }
-  },
 }

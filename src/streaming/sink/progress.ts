@@ -94,7 +94,8 @@ export function batchOf({ summary }: Snapshot): SnapshotBatch | undefined {
 export function readSinkState(metadata: TableMetadata, queryId: string): SinkState {
   const progress = readProgress(metadata, queryId)
   const ours = progress?.batchId ?? -1
-  const stamped = newestStamp(metadata, queryId)
+  const newest = newestBatch(metadata, queryId)
+  const stamped = newest && batchOf(newest)?.batchId
   if (stamped === undefined || stamped <= ours) return { lastBatch: ours, runId: progress?.runId, progress }
   return { lastBatch: stamped, runId: undefined, progress }
 }
@@ -182,12 +183,12 @@ function positionFromJson(json: JsonValue): ReadPosition {
   }
 }
 
-function newestStamp(metadata: TableMetadata, queryId: string): number | undefined {
+/** The newest snapshot of `main` with a batch of a query; undefined when there is none. */
+export function newestBatch(metadata: TableMetadata, queryId: string): Snapshot | undefined {
   const { currentSnapshotId } = metadata
   if (currentSnapshotId === undefined) return undefined
   for (const snapshot of ancestorsOf(metadata, currentSnapshotId)) {
-    const batch = batchOf(snapshot)
-    if (batch?.queryId === queryId) return batch.batchId
+    if (batchOf(snapshot)?.queryId === queryId) return snapshot
   }
   return undefined
 }

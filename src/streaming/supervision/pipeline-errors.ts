@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 
@@ -11,7 +12,12 @@ export type StopCode =
   | 'VERSION_LOST' // the version with the pipeline's graph was deleted
   | 'MISSING_SECRET' // a variable of the server that its parameters name is not set
   | 'LIMIT_EXCEEDED' // its batches exceed a time, memory or disk limit
+  | 'NOT_ON_SPARK' // only the embedded engine can go on from where the pipeline stands
+  | 'SPARK_QUERY_FAILED' // its query fails in Spark again and again
   | 'FENCED' // another copy of the pipeline commits into the sink
+
+/** Longest message of Spark that is stored, in characters. */
+const MAX_MESSAGE = 1000
 
 const NOT_RESUMABLE: ReadonlySet<string> = new Set<StopCode>(['HISTORY_LOST', 'TABLE_REPLACED'])
 
@@ -60,6 +66,15 @@ export interface PipelineError {
   readonly message: string
 }
 
+function sparkCodeOf({ code }: SparkError): string {
+  return code === 'UNREACHABLE' || code === 'UNAUTHENTICATED' ? `SPARK_${code}` : 'ENGINE_FAILED'
+}
+
+/** Spark's messages continue with the plan and the stack. */
+function firstLine(text: string): string {
+  return (text.split('\n')[0] ?? '').slice(0, MAX_MESSAGE)
+}
+
 /** The code and message of anything thrown; unknown errors expose no details and no paths. */
 export function describePipelineError(error: unknown): PipelineError {
   const isKnown =
@@ -68,5 +83,6 @@ export function describePipelineError(error: unknown): PipelineError {
     error instanceof IcebergError ||
     error instanceof DomainError
   if (isKnown) return { code: error.code, message: withoutPaths(error.message) }
+  if (error instanceof SparkError) return { code: sparkCodeOf(error), message: withoutPaths(firstLine(error.message)) }
   return { code: 'INTERNAL', message: 'an unexpected error; see the log' }
 }

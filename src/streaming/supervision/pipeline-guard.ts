@@ -10,7 +10,7 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { canReadOn } from './pipeline-errors.ts'
 import { withoutPinRetention, withoutPins } from '../pins/retention-pin.ts'
-import { readSinkState } from '../sink/progress.ts'
+import { newestBatch, readSinkState } from '../sink/progress.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { isStart } from '../source/offset.ts'
 import { isLiveState, rollbackEffects } from './rollback-effects.ts'
@@ -32,7 +32,7 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
     async pinsOf({ identifier, metadata }) {
       const name = formatIdentifier(identifier)
       const records = await deps.store.list()
-      const pins = records.flatMap((record) => pinsOf(record, name, metadata))
+      const pins = records.flatMap((record) => [...pinsOf(record, name, metadata), ...sinkPins(record, name, metadata)])
       const known = new Set(records.map(({ id }) => id))
       return { pins, metadata: withoutPinRetention(metadata, known), unpinned: withoutPins(metadata, known) }
     },
@@ -73,6 +73,18 @@ function pinsOf(
     const snapshotIds = unread(metadata, from)
     return snapshotIds.size === 0 ? [] : [{ pipelineId: id, snapshotId: from ?? -1n, snapshotIds }]
   })
+}
+
+/** Spark knows only from its newest snapshot in the sink which batch is there: without it, a crash could repeat the batch. */
+function sinkPins(
+  { id, queryId, sinkTable, spark }: PipelineRecord,
+  table: string,
+  metadata: TableMetadata,
+): SnapshotPin[] {
+  const newest = spark !== undefined && sinkTable === table ? newestBatch(metadata, queryId) : undefined
+  return newest === undefined
+    ? []
+    : [{ pipelineId: id, snapshotId: newest.snapshotId, snapshotIds: new Set([newest.snapshotId]) }]
 }
 
 /** A snapshot and all after it on `main`; everything when the snapshot is undefined. */

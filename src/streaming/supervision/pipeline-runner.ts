@@ -1,26 +1,12 @@
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { withoutSecrets } from '../graph/hide-secrets.ts'
-import type { BatchProgress } from '../sink/batch-progress.ts'
+import { type BatchProgress, IDLE_PROGRESS_MS, idleProgress } from '../sink/batch-progress.ts'
 import type { BatchSlots } from './batch-slots.ts'
-import { describePipelineError, LeaseLost, Overtaken, type PipelineError, PipelineStopped } from './pipeline-errors.ts'
+import { describePipelineError, LeaseLost, Overtaken, PipelineStopped } from './pipeline-errors.ts'
+import type { PipelineRun, RunEnd, RunEvents } from './pipeline-run.ts'
 import { PipelineSession, type SessionDeps, type StepResult } from './pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
-import type { ReadPosition } from '../source/history.ts'
 import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
-
-/** How a run ended: stopped on request, failed permanently, or taken over by another process. */
-export type RunEnd = 'stopped' | 'failed' | 'lost'
-
-/** Callbacks of a run; each call is awaited, and `LeaseLost` from it ends the run. */
-export interface RunEvents {
-  /** The run reads from its current position; also called after it recovered from an error. */
-  onRunning(positions: readonly ReadPosition[], isCaughtUp: boolean): Promise<void>
-  onBatch(progress: BatchProgress, positions: readonly ReadPosition[], skippedSnapshots: number): Promise<void>
-  onIdle(progress: BatchProgress): void
-  /** The run will retry after a delay. */
-  onDegraded(error: PipelineError, cause: unknown, failures: number): Promise<void>
-  onFailed(error: PipelineError, cause: unknown): Promise<void>
-}
 
 export interface RunnerDeps {
   readonly session: SessionDeps
@@ -29,9 +15,6 @@ export interface RunnerDeps {
   readonly events: RunEvents
 }
 
-/** The interval at which Spark reports an idle query. */
-const IDLE_PROGRESS_MS = 10_000
-
 /** After more overtaken batches in a row than this, with no successful one, another copy is running. */
 const MAX_OVERTAKEN = 3
 
@@ -39,7 +22,7 @@ const MAX_OVERTAKEN = 3
 const MAX_OVER_LIMIT = 3
 
 /** Runs one pipeline: a session, a step per trigger, and after an error a new session. */
-export class PipelineRunner {
+export class PipelineRunner implements PipelineRun {
   readonly spec: PipelineSpec
   readonly #deps: RunnerDeps
   readonly #abort = new AbortController()
@@ -57,14 +40,21 @@ export class PipelineRunner {
     this.spec = spec
   }
 
-  /** Requests the end of the run: after the current batch, or immediately, abandoning that batch. */
+  get runId(): string {
+    return this.spec.runId
+  }
+
   stop(mode: 'graceful' | 'immediate'): void {
     this.#isStopping = true
     if (mode === 'immediate') this.#abort.abort()
     this.#wake?.()
   }
 
-  /** Runs until it is stopped, fails permanently or loses its lease. Never rejects. */
+  /** Nothing of a run is outside this process. */
+  leave(mode: 'graceful' | 'immediate'): void {
+    this.stop(mode)
+  }
+
   async run(): Promise<RunEnd> {
     let session: PipelineSession | undefined
     while (!this.#isStopping) {
@@ -163,24 +153,5 @@ export class PipelineRunner {
     await promise
     clearTimeout(timer)
     this.#wake = undefined
-  }
-}
-
-function idleProgress(last: BatchProgress, now: Date): BatchProgress {
-  return {
-    ...last,
-    timestamp: now.toISOString(),
-    batch_duration_ms: 0,
-    num_input_rows: 0,
-    input_rows_per_second: 0,
-    processed_rows_per_second: 0,
-    duration_ms: { trigger_execution: 0 },
-    sources: last.sources.map((source) => ({
-      ...source,
-      start_offset: source.end_offset,
-      num_input_rows: 0,
-      lag: { snapshots: 0, files: 0, rows: 0, bytes: 0, seconds: 0 },
-    })),
-    sink: { ...last.sink, num_output_rows: 0 },
   }
 }

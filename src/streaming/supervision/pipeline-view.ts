@@ -15,7 +15,7 @@ export function describePipeline(record: PipelineRecord): PipelineView {
     sink_table: record.sinkTable,
     checkpoint_location: record.checkpointLocation,
     trigger_interval: record.triggerInterval,
-    engine: 'embedded',
+    engine: record.engine,
     state: record.state,
     desired_state: record.desiredState,
     error: record.error === undefined ? null : { code: record.error.code, message: record.error.message },

@@ -43,6 +43,7 @@ export interface CheckedStart {
   /** Undefined: it must be created; see {@link createSink}. */
   readonly sink: Table | undefined
   readonly checkpointLocation: string
+  readonly checkpoint: CheckpointState
   /** The id in the checkpoint, or that of a deleted checkpoint at this location; undefined for a new one. */
   readonly queryId: string | undefined
   /** Where reading will start, or earlier: later snapshots must not expire from the start on. */
@@ -77,6 +78,7 @@ export async function checkStart(deps: StartCheckDeps, request: StartRequest): P
     sources,
     sink,
     checkpointLocation,
+    checkpoint: state,
     queryId: state.queryId ?? lost?.queryId,
     positions: beginning(state, sources, lost?.progress),
     warnings: state.latest ? [] : [...historyWarnings(sources), ...(lost ? [] : repeatWarnings(sources, known))],

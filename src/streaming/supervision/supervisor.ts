@@ -1,32 +1,30 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { ownedEngine } from '../../engines/owned-engine.ts'
 import type { PipelineRecord, PipelineStore, PipelineUpdate } from '../../storage/stores/pipeline-store.ts'
-import { type BatchQuery, copyQuery } from '../sink/batch-query.ts'
-import type { BatchProgress } from '../sink/batch-progress.ts'
+import type { BatchQuery } from '../sink/batch-query.ts'
+import { copyQuery } from '../sink/copy-query.ts'
+import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import type { BatchSlots } from './batch-slots.ts'
 import { FairShare } from './fair-share.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import type { PinKeeper } from '../pins/pin-keeper.ts'
-import { canReadOn, LeaseLost } from './pipeline-errors.ts'
-import { PipelineRunner, type RunEnd, type RunEvents } from './pipeline-runner.ts'
+import { LeaseLost } from './pipeline-errors.ts'
+import type { PipelineRun, RunEnd } from './pipeline-run.ts'
+import { type BatchObserver, createRunEvents, type SupervisorLog } from './run-events.ts'
+import { SparkRunner, type SparkServer } from '../spark/spark-runner.ts'
+import { PipelineRunner } from './pipeline-runner.ts'
 import type { SessionDeps } from './pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipeline } from './pipeline-view.ts'
 import { pinIdle } from '../pins/reassert-pins.ts'
-import { fromStoredPosition, toStoredPositions } from '../checkpoint/stored-positions.ts'
 import type { BackOff } from '../../iceberg/back-off.ts'
-
-/** The log methods that the supervisor needs; the service's logger has them. */
-export interface SupervisorLog {
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void
-}
 
 export interface SupervisorDeps {
   readonly store: PipelineStore
   readonly session: Omit<SessionDeps, 'checkLease'>
   readonly slots: BatchSlots
+  /** Runs the pipelines whose engine is `spark`; undefined: none is configured. */
+  readonly spark?: SparkServer | undefined
   readonly hub: MetricsHub
   /** This process, among those that share the state database. */
   readonly instance: { readonly id: number; readonly isShared: boolean; alive(): Promise<ReadonlySet<number>> }
@@ -39,12 +37,6 @@ export interface SupervisorDeps {
   readonly queryOf?: (record: PipelineRecord) => Promise<BatchQuery | undefined>
   readonly backoff?: BackOff
   readonly lease?: LeaseTimes
-}
-
-/** Sees each batch that is finished, and each attempt that failed. */
-export interface BatchObserver {
-  onBatch(batch: BatchProgress): void
-  onFailure(): void
 }
 
 /** How long a lease is valid, and how often leases are renewed and checked, ms. */
@@ -67,14 +59,13 @@ export interface Supervisor {
 
 /** A process that hangs loses its pipelines after 10 s; the others notice within another 2.5 s. */
 const LEASE: LeaseTimes = { ms: 10_000, tickMs: 2500 }
-/** Snapshots that stay unread for longer than this are protected from expiry by other engines. */
-const RISKY_LAG_MS = 60_000
-const FAILURES_BEFORE_PIN = 3
 const BACKOFF: BackOff = { firstMs: 1000, maxMs: 300_000 }
 
 interface Running {
-  readonly runner: PipelineRunner
+  readonly run: PipelineRun
   readonly done: Promise<void>
+  /** Resolves when the run reports that it cannot be stopped yet. */
+  readonly notStopped: PromiseWithResolvers<void>
 }
 
 /** A supervisor in this process. */
@@ -125,18 +116,18 @@ class ProcessSupervisor implements Supervisor {
   async stop(id: string, mode: 'graceful' | 'immediate'): Promise<void> {
     const record = await this.#publish(id)
     if (record?.desiredState !== 'stopped') return // it was started again meanwhile
+    if (!this.#running.has(id)) await this.#settleOrTake(record)
     const live = this.#running.get(id)
-    if (live === undefined) return this.#settle(id)
-    if (!isRunOf(live, record)) return
-    live.runner.stop(mode)
-    if (mode === 'graceful') await live.done
+    if (live === undefined || !isRunOf(live, record)) return
+    live.run.stop(mode)
+    if (mode === 'graceful') await Promise.race([live.done, live.notStopped.promise])
   }
 
   async close(): Promise<void> {
     this.#isClosing = true
     clearInterval(this.#timer)
     await this.#tick
-    for (const { runner } of this.#running.values()) runner.stop('graceful')
+    for (const { run } of this.#running.values()) run.leave('graceful')
     await Promise.all([...this.#running.values()].map(({ done }) => done))
   }
 
@@ -154,7 +145,7 @@ class ProcessSupervisor implements Supervisor {
         if (this.#isClosing) return
         const live = this.#running.get(record.id)
         if (live === undefined) await this.#takeUp(record, alive)
-        else if (record.desiredState === 'stopped' && isRunOf(live, record)) live.runner.stop('graceful')
+        else if (record.desiredState === 'stopped' && isRunOf(live, record)) live.run.stop('graceful')
       }
       this.#handOver()
     } catch (error) {
@@ -167,7 +158,7 @@ class ProcessSupervisor implements Supervisor {
     const untilMs = nowMs + this.#lease.ms
     const held = new Set(await this.#deps.store.renew({ owner: this.#deps.instance.id, untilMs }, nowMs))
     this.#leaseUntilMs = untilMs
-    for (const [id, { runner }] of this.#running) if (!held.has(id)) runner.stop('immediate')
+    for (const [id, { run }] of this.#running) if (!held.has(id)) run.leave('immediate')
   }
 
   async #takeUp(record: PipelineRecord, alive: ReadonlySet<number>): Promise<void> {
@@ -178,7 +169,7 @@ class ProcessSupervisor implements Supervisor {
     if (!isOwn && !isFree) this.#share.forget(id)
     else if (record.desiredState === 'stopped') {
       if (isOwn) await this.#deps.store.release(id, this.#deps.instance.id)
-      await this.#settle(id, dead)
+      await this.#settleOrTake(record, dead)
     } else if (isOwn || this.#share.mayTake(id, this.#running.size)) await this.#take(record, dead)
   }
 
@@ -206,10 +197,12 @@ class ProcessSupervisor implements Supervisor {
 
   async #launch(record: PipelineRecord): Promise<void> {
     const { id } = record
-    const runner = await this.#runnerOf(record)
+    const notStopped = Promise.withResolvers<void>()
+    const run = await this.#runOf(record, notStopped.resolve)
     if (this.#isClosing) return this.#deps.store.release(id, this.#deps.instance.id)
-    const done = this.#run(record, runner).finally(() => this.#running.delete(id))
-    this.#running.set(id, { runner, done })
+    if (record.desiredState === 'stopped') run.stop('graceful')
+    const done = this.#run(record, run).finally(() => this.#running.delete(id))
+    this.#running.set(id, { run, done, notStopped })
     this.#share.forget(id)
   }
 
@@ -217,16 +210,16 @@ class ProcessSupervisor implements Supervisor {
   #handOver(): void {
     const surplus = this.#share.surplus(this.#running.size)
     if (surplus === 0) return
-    for (const [id, { runner }] of [...this.#running].slice(-surplus)) {
+    for (const [id, { run }] of [...this.#running].slice(-surplus)) {
       this.#deps.log.info('pipeline handed over', { pipeline_id: id })
-      runner.stop('graceful')
+      run.leave('graceful')
     }
   }
 
-  async #run(record: PipelineRecord, runner: PipelineRunner): Promise<void> {
+  async #run(record: PipelineRecord, run: PipelineRun): Promise<void> {
     const { log } = this.#deps
     log.info('pipeline started', { pipeline_id: record.id, run_id: record.runId })
-    const end = await runner.run()
+    const end = await run.run()
     log.info('pipeline ended', { pipeline_id: record.id, run_id: record.runId, end })
     try {
       await this.#afterRun(record.id, end)
@@ -243,9 +236,14 @@ class ProcessSupervisor implements Supervisor {
     const isWanted = record.desiredState === 'running'
     const continuesInOtherProcess = isWanted && (await instance.alive()).size > 1
     if (!continuesInOtherProcess) await pinIdle(this.#deps.pins, record)
-    if (!isWanted) {
+    if (!isWanted && record.spark === undefined) {
       await this.#update(id, { state: 'stopped', stoppedAt: this.#deps.session.now().toISOString() })
     } else await store.release(id, instance.id) // the process stops, the pipeline does not
+  }
+
+  /** Ends a pipeline that should stop and has no running process; one that may run in Spark needs a process to stop it. */
+  async #settleOrTake(record: PipelineRecord, dead?: number): Promise<void> {
+    await (record.spark === undefined ? this.#settle(record.id, dead) : this.#take(record, dead))
   }
 
   /**
@@ -263,64 +261,32 @@ class ProcessSupervisor implements Supervisor {
     await this.#publish(id)
   }
 
-  async #runnerOf(record: PipelineRecord): Promise<PipelineRunner> {
-    const { session, slots, backoff } = this.#deps
+  async #runOf(record: PipelineRecord, onNotStopped: () => void): Promise<PipelineRun> {
+    const { session, slots, backoff = BACKOFF, spark } = this.#deps
     const { id } = record
     const checkLease = (): void => {
       if (this.#nowMs >= this.#leaseUntilMs) throw new LeaseLost(`the lease on pipeline ${id} has expired`)
     }
     const query = (await this.#deps.queryOf?.(record)) ?? copyQuery
-    return new PipelineRunner(
+    const spec = specOf(record, query)
+    const events = createRunEvents(
       {
-        session: { ...session, engine: ownedEngine(session.engine, record.createdBy), checkLease },
-        slots,
-        backoff: backoff ?? BACKOFF,
-        events: this.#eventsOf(record),
+        ...this.#deps,
+        now: session.now,
+        onNotStopped,
+        write: (update) => this.#write(id, update),
+        publish: () => this.#publish(id),
       },
-      specOf(record, query),
+      record,
     )
-  }
-
-  #eventsOf(record: PipelineRecord): RunEvents {
-    const { id, sources } = record
-    const { pins, hub, log, observer } = this.#deps
-    let { warnings, positions } = record
-    let isFirst = record.progress === undefined
-    const isSlow = record.triggerMs >= RISKY_LAG_MS
-    const pin = async (mustHold: boolean, isIdle = false): Promise<void> =>
-      pins?.keep({ pipelineId: id, sources, positions: (positions ?? []).map(fromStoredPosition), mustHold, isIdle })
-    return {
-      onRunning: async (read, isCaughtUp) => {
-        positions = toStoredPositions(sources, read)
-        await this.#update(id, { state: 'running', error: null, positions })
-        if (isCaughtUp) await pin(isSlow)
-      },
-      onBatch: async (batch, read, skippedSnapshots) => {
-        const isNew = skippedSnapshots > 0 && !warnings.includes(SKIPPED)
-        if (isNew) warnings = [...warnings, SKIPPED]
-        positions = toStoredPositions(sources, read)
-        await this.#write(id, { positions, progress: batch, ...(isNew ? { warnings } : {}) })
-        hub.publish('progress', id, batch)
-        observer?.onBatch(batch)
-        if (isFirst || isNew) await this.#publish(id)
-        isFirst = false
-        await pin(isSlow || isRisky(batch))
-      },
-      onIdle: (batch) => hub.publish('progress', id, batch),
-      onDegraded: async (error, cause, failures) => {
-        observer?.onFailure()
-        log.warn('pipeline retries after an error', { pipeline_id: id, error: cause })
-        await this.#update(id, { state: 'degraded', error: { ...error, failures } })
-        if (failures >= FAILURES_BEFORE_PIN) await pin(true)
-      },
-      onFailed: async (error, cause) => {
-        observer?.onFailure()
-        log.error('pipeline failed', { pipeline_id: id, error: cause })
-        await pin(canReadOn(error.code), true)
-        const stoppedAt = this.#deps.session.now().toISOString()
-        await this.#update(id, { state: 'failed', desiredState: 'stopped', error, stoppedAt })
-      },
+    if (record.engine === 'spark') {
+      const { catalog, tables, checkpointIo, now } = session
+      const deps = { catalog, tables, checkpointIo, now, checkLease, spark, backoff, events }
+      const positions = (record.positions ?? []).map(fromStoredPosition)
+      return new SparkRunner(deps, { spec, known: record.spark, positions, lastBatch: record.progress?.batch_id })
     }
+    const owned = { ...session, engine: ownedEngine(session.engine, record.createdBy), checkLease }
+    return new PipelineRunner({ session: owned, slots, backoff, events }, spec)
   }
 
   async #update(id: string, update: PipelineUpdate): Promise<void> {
@@ -341,17 +307,8 @@ class ProcessSupervisor implements Supervisor {
 }
 
 /** Whether a run is the one that was recorded; a pipeline that was started again has a new one. */
-function isRunOf({ runner }: Running, { runId }: PipelineRecord): boolean {
-  return runner.spec.runId === runId
-}
-
-const SKIPPED =
-  'snapshots that changed or deleted rows of the source were skipped because on_delete is "skip": the sink keeps rows ' +
-  'that the source no longer has, and misses rows that such snapshots added'
-
-/** Whether snapshots are unread for so long that another engine could expire them. */
-function isRisky({ sources }: BatchProgress): boolean {
-  return sources.some(({ lag }) => lag.files > 0 && lag.seconds * 1000 > RISKY_LAG_MS)
+function isRunOf({ run }: Running, { runId }: PipelineRecord): boolean {
+  return run.runId === runId
 }
 
 function specOf(record: PipelineRecord, query: BatchQuery): PipelineSpec {

@@ -188,6 +188,8 @@ function stoppedPipeline(at: number): StreamingPipelinesTable {
     degraded_at_ms: null,
     environment: null,
     parameters_json: null,
+    engine: 'embedded',
+    spark_json: null,
   }
 }
 

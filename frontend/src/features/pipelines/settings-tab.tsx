@@ -44,7 +44,7 @@ export function SettingsTab({ pipeline }: { readonly pipeline: Pipeline }) {
       <Fact label={settings.createSink}>{pipeline.create_sink_table ? settings.yes : settings.no}</Fact>
       <Fact label={settings.maxFiles}>{formatCount(pipeline.max_files_per_batch)}</Fact>
       <Fact label={settings.maxBytes}>{formatBytes(pipeline.max_bytes_per_batch)}</Fact>
-      <Fact label={settings.engine}>{pipeline.engine}</Fact>
+      <Fact label={settings.engine}>{settings.engines[pipeline.engine]}</Fact>
       <Fact label={settings.startedBy}>{pipeline.created_by}</Fact>
       <Fact label={settings.created}>
         <RelativeTime at={pipeline.created_at} />

@@ -36,6 +36,7 @@ export function StartFields({ form }: FieldsProps) {
       {mode === 'copy' ? <TableFields form={form} /> : <VersionFields form={form} />}
       <CheckpointField form={form} />
       <TriggerField form={form} />
+      <EngineField form={form} />
       <MoreFields form={form} />
     </Stack>
   )
@@ -164,6 +165,24 @@ function TriggerField({ form }: FieldsProps) {
       description={texts.triggerHelp}
       required
       {...form.getInputProps('trigger_interval')}
+    />
+  )
+}
+
+const ENGINES = ['auto', 'embedded', 'spark'] as const
+
+function EngineField({ form }: FieldsProps) {
+  const { engine } = form.values
+  return (
+    <Select
+      label={texts.engine}
+      description={texts.engineHelp}
+      placeholder={texts.engineDefault}
+      clearable
+      data={ENGINES.map((value) => ({ value, label: texts.engines[value] }))}
+      value={engine === '' ? null : engine}
+      error={form.errors['engine']}
+      onChange={(value) => form.setFieldValue('engine', ENGINES.find((one) => one === value) ?? '')}
     />
   )
 }

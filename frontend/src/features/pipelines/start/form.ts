@@ -13,6 +13,8 @@ export interface StartForm {
   readonly trigger_interval: string
   readonly create_sink_table: boolean
   readonly on_delete: 'fail' | 'skip'
+  /** Empty: the service chooses as it did before, or by its default. */
+  readonly engine: '' | NonNullable<StartPipelineRequest['engine']>
   readonly max_files_per_batch: string
   readonly max_bytes_per_batch: string
 }
@@ -28,6 +30,7 @@ export const EMPTY_START_FORM: StartForm = {
   trigger_interval: '5 seconds',
   create_sink_table: false,
   on_delete: 'fail',
+  engine: '',
   max_files_per_batch: '',
   max_bytes_per_batch: '',
 }
@@ -49,6 +52,7 @@ export function restartRequest(pipeline: Pipeline): StartPipelineRequest {
     checkpoint_location: pipeline.checkpoint_location,
     trigger_interval: pipeline.trigger_interval,
     on_delete: pipeline.on_delete,
+    engine: pipeline.engine,
     max_files_per_batch: pipeline.max_files_per_batch,
     max_bytes_per_batch: pipeline.max_bytes_per_batch,
   }
@@ -91,6 +95,7 @@ export function toStartForm(pipeline: Pipeline): StartForm {
     trigger_interval: pipeline.trigger_interval,
     create_sink_table: pipeline.create_sink_table,
     on_delete: pipeline.on_delete,
+    engine: pipeline.engine,
     max_files_per_batch: String(pipeline.max_files_per_batch),
     max_bytes_per_batch: String(Math.max(1, Math.round(pipeline.max_bytes_per_batch / MEBIBYTE))),
   }

@@ -29,6 +29,7 @@ export const startSchema: FormSchema<StartForm, StartPipelineRequest> = formSche
       checkpoint_location: form.checkpoint_location.trim(),
       trigger_interval: trigger,
       ...(form.on_delete === 'skip' ? { on_delete: form.on_delete } : {}),
+      ...(form.engine === '' ? {} : { engine: form.engine }),
       ...(maxFiles === undefined ? {} : { max_files_per_batch: maxFiles }),
       ...(maxMebibytes === undefined ? {} : { max_bytes_per_batch: maxMebibytes * MEBIBYTE }),
     }

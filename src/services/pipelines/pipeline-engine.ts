@@ -1,0 +1,67 @@
+import { DomainError } from '../../domain/errors.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
+import { chooseEngine, type RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
+import { withSparkTable } from '../../maintenance/spark/open-table.ts'
+import type { SparkEngine } from '../../maintenance/spark/spark-engine.ts'
+import type { PipelineEngine } from '../../storage/stores/pipeline-store.ts'
+import { SourcePlanner } from '../../streaming/source/plan.ts'
+import { sparkStartProblem, type SparkQuestion } from '../../streaming/spark/start-problem.ts'
+import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
+import { refuse } from '../../streaming/supervision/start-checks.ts'
+
+/** Spark for pipelines, and when `auto` takes it. */
+export interface PipelineSpark {
+  /** Undefined: no Spark server is configured. */
+  readonly engine: SparkEngine | undefined
+  /** Most unread bytes for which `auto` takes the embedded engine. */
+  readonly embeddedMaxBytes: number
+}
+
+export interface EngineRequest extends SparkQuestion {
+  readonly requested: RequestedEngine
+  /** The name of the current catalog. */
+  readonly catalogName: string
+  readonly now: Date
+}
+
+/**
+ * The engine of a pipeline that starts. Spark is taken only when it answers, and has the same tables under their names; the
+ * refusal names the field `engine` and says what to configure.
+ */
+export async function engineOf(spark: PipelineSpark, request: EngineRequest): Promise<PipelineEngine> {
+  const { requested, catalogName, checked } = request
+  if (requested === 'embedded') return 'embedded'
+  try {
+    const { engine } = chooseEngine({
+      requested,
+      hasSpark: spark.engine !== undefined,
+      what: 'the pipeline has to read',
+      bytes: requested === 'auto' ? await unreadBytes(request) : 0,
+      maxBytes: spark.embeddedMaxBytes,
+      sparkRefusal: spark.engine && (await sparkStartProblem(request)),
+    })
+    if (engine === 'embedded' || spark.engine === undefined) return 'embedded'
+    for (const table of [...checked.sources, ...(checked.sink ? [checked.sink] : [])]) {
+      await withSparkTable({ spark: spark.engine, catalogName, table }, async () => undefined)
+    }
+    return 'spark'
+  } catch (error) {
+    throw atEngine(error)
+  }
+}
+
+async function unreadBytes({ checked: { sources, positions }, now }: EngineRequest): Promise<number> {
+  let bytes = 0
+  for (const [at, table] of sources.entries()) {
+    const position = positions[at]
+    if (position !== undefined) bytes += (await new SourcePlanner().lag(table, position, now.getTime())).bytes
+  }
+  return bytes
+}
+
+/** The refusal as one of the field `engine`. */
+function atEngine(error: unknown): unknown {
+  const isRefusal = error instanceof DomainError || error instanceof PipelineStopped || isIcebergError(error)
+  if (!isRefusal || (error instanceof DomainError && error.code !== 'UNPROCESSABLE')) return error
+  return refuse('UNPROCESSABLE', 'engine', { what: error.message.replace(/^engine: /, ''), cause: error })
+}

@@ -1,0 +1,273 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { openSparkClient } from '../../../src/engines/spark/connect/open-spark-client.ts'
+import {
+  PYTHON,
+  pyicebergAvailable,
+  REPOSITORY,
+  sparkConnectAvailable,
+  SQLITE_JDBC_JAR,
+} from '../harness/environment.ts'
+import { PyIceberg } from '../harness/pyiceberg.ts'
+import { type CatalogSettings, Service } from '../harness/service.ts'
+import { SparkConnect } from '../harness/spark-connect.ts'
+import { sleep, until } from '../../support/waiting.ts'
+
+interface Pipeline {
+  readonly id: string
+  readonly engine: string
+  readonly state: string
+  readonly query_id: string
+  readonly error: { readonly code: string; readonly message: string } | null
+  readonly last_progress: {
+    readonly batch_id: number
+    readonly num_input_rows: number
+    readonly sources: readonly { readonly end_offset: { readonly snapshot_id: string } | null }[]
+    readonly sink: { readonly num_output_rows: number; readonly snapshot_id: string | null }
+  } | null
+}
+
+interface Comparison {
+  readonly rows: number
+  readonly missing: number
+  readonly doubled: number
+  readonly unknown: number
+  readonly examples: readonly number[]
+}
+
+/** How often each kind of crash happens; the figures in the issue are reached with SPARK_PIPELINE_CRASHES=50. */
+const CRASHES = Number(process.env['SPARK_PIPELINE_CRASHES'] ?? 3)
+
+const available =
+  pyicebergAvailable('pipelines on Spark') &&
+  sparkConnectAvailable('pipelines on Spark') &&
+  SQLITE_JDBC_JAR !== undefined
+
+describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES * 120_000 }, () => {
+  const folder = available ? mkdtempSync(join(tmpdir(), 'spark-pipelines-')) : ''
+  const settings: CatalogSettings = {
+    catalog_type: 'sql',
+    warehouse: `file://${folder}/warehouse`,
+    catalog_name: 'house',
+    uri: `sqlite:///${folder}/catalog.db`,
+  }
+  const catalog = {
+    'spark.sql.catalog.house': 'org.apache.iceberg.spark.SparkCatalog',
+    'spark.sql.catalog.house.type': 'jdbc',
+    'spark.sql.catalog.house.uri': `jdbc:sqlite:${folder}/catalog.db`,
+    'spark.sql.catalog.house.warehouse': `file://${folder}/warehouse`,
+    'spark.sql.catalog.house.jdbc.schema-version': 'V1',
+  }
+  let spark: SparkConnect
+  let service: Service
+  let python: PyIceberg
+
+  const startService = (): Promise<Service> =>
+    Service.start({ home: `${folder}/home`, env: { SPARK_REMOTE: spark.remote() } })
+  /** Starts Spark, and waits until it has opened the catalog, which takes longer than requests may. */
+  async function startSpark(port?: number): Promise<void> {
+    spark = await SparkConnect.start({
+      scratch: `${folder}/scratch`,
+      warehouse: `${folder}/spark`,
+      settings: catalog,
+      ...(port === undefined ? {} : { port }),
+    })
+    await until(() => sparkSql('SHOW NAMESPACES IN house').catch(() => undefined), 'Spark answers', 180_000)
+  }
+
+  beforeAll(async () => {
+    mkdirSync(`${folder}/scratch`)
+    python = new PyIceberg(settings)
+    await python.change('p.first', 'create')
+    await startSpark()
+    service = await startService()
+    await service.configure(settings)
+  }, 400_000)
+
+  afterAll(async () => {
+    python?.stop()
+    await service?.stop()
+    await spark?.stop()
+    if (folder !== '') rmSync(folder, { recursive: true, force: true })
+  }, 60_000)
+
+  async function sparkSql(query: string) {
+    const client = openSparkClient(spark.remote())
+    const session = client.session({ sessionId: crypto.randomUUID(), userId: 'test' })
+    const rows = await session.sql({ query }, { operationId: crypto.randomUUID() })
+    await session.release()
+    await client.close()
+    return rows
+  }
+
+  async function makeTables(name: string): Promise<void> {
+    await python.change(`p.${name}`, 'create')
+    await python.change(`p.${name}_sink`, 'create')
+  }
+
+  let next = 0
+  const rowsOf = new Map<string, number>()
+  async function write(name: string, count = 20): Promise<void> {
+    await python.change(`p.${name}`, 'append', { first: next, count })
+    next += count
+    rowsOf.set(name, (rowsOf.get(name) ?? 0) + count)
+  }
+
+  const request = (name: string, engine: string, more: object = {}) =>
+    service.post('/api/pipeline/start', {
+      source_table: `p.${name}`,
+      sink_table: `p.${name}_sink`,
+      checkpoint_location: `${folder}/warehouse/checkpoints/${name}`,
+      trigger_interval: '200 ms',
+      engine,
+      ...more,
+    })
+
+  async function start(name: string, engine: string, more: object = {}): Promise<Pipeline> {
+    const answer = await request(name, engine, more)
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return answer.body['pipeline'] as Pipeline
+  }
+
+  const status = async (id: string): Promise<Pipeline> =>
+    (await service.read<{ pipeline: Pipeline }>(`/api/pipeline/${id}/status`)).pipeline
+
+  async function stop(id: string): Promise<void> {
+    await service.post(`/api/pipeline/${id}/stop`, {})
+    await soon('the stop', async () => (await status(id)).state === 'stopped')
+  }
+
+  const soon = <T>(what: string, check: () => Promise<T>) => until(check, () => `${what}\n${service.log}`, 180_000)
+
+  async function compare(table: string): Promise<Comparison> {
+    const { uri, warehouse, catalog_name: name } = settings
+    const options = { uri, warehouse, name, sources: [`p.${table}`], sink: `p.${table}_sink` }
+    const script = `${REPOSITORY}/test/interop/python/pyiceberg_copied.py`
+    const { stdout } = await promisify(execFile)(PYTHON ?? '', [script, JSON.stringify(options)])
+    return JSON.parse(stdout) as Comparison
+  }
+
+  /** Until the sink has as many rows as the source; then every row must be there once. */
+  async function expectCopied(name: string): Promise<void> {
+    const wanted = rowsOf.get(name) ?? 0
+    await soon(`${wanted} rows in the sink of ${name}`, async () => {
+      await sleep(500) // each look reads the whole table
+      const { rows } = await python.change(`p.${name}_sink`, 'rows')
+      return rows.length >= wanted
+    })
+    expect(await compare(name)).toEqual({ rows: wanted, missing: 0, doubled: 0, unknown: 0, examples: [] })
+  }
+
+  it('starts, reports its batches with whole snapshot ids, and stops without a query left behind', async () => {
+    await makeTables('a')
+    await write('a')
+    const { id, engine } = await start('a', 'spark')
+    expect(engine).toBe('spark')
+    await expectCopied('a')
+    const running = await soon('the batch', async () => {
+      const pipeline = await status(id)
+      return pipeline.state === 'running' && pipeline.last_progress !== null && pipeline
+    })
+    const [snapshot] = await sparkSql('SELECT snapshot_id FROM house.p.a.snapshots')
+    expect(running.last_progress?.num_input_rows).toBe(20)
+    expect(running.last_progress?.sources[0]?.end_offset?.snapshot_id).toBe(String(snapshot?.['snapshot_id']))
+    const written = await sparkSql('SELECT snapshot_id FROM house.p.a_sink.snapshots ORDER BY committed_at DESC')
+    expect(running.last_progress?.sink.snapshot_id).toBe(String(written[0]?.['snapshot_id']))
+    await stop(id)
+    await write('a')
+    await sleep(2000)
+    expect((await python.change('p.a_sink', 'rows')).rows).toHaveLength(20)
+    expect((await start('a', 'spark')).id).toBe(id)
+    await expectCopied('a')
+    await stop(id)
+  })
+
+  it('moves between the engines on one checkpoint', async () => {
+    await makeTables('b')
+    await write('b')
+    let id = ''
+    for (const engine of ['embedded', 'spark', 'embedded', 'spark']) {
+      await write('b')
+      ;({ id } = await start('b', engine, { max_files_per_batch: 1 }))
+      await expectCopied('b')
+      await write('b')
+      await expectCopied('b')
+      expect((await status(id)).engine).toBe(engine)
+      await stop(id)
+    }
+  })
+
+  it('is adopted after the service was killed, and the query does not start again', async () => {
+    await makeTables('c')
+    await write('c')
+    const { id } = await start('c', 'spark')
+    await expectCopied('c')
+    const batches: number[] = []
+    for (let crash = 0; crash < CRASHES; crash += 1) {
+      await sleep(Math.random() * 1500)
+      await service.kill()
+      await write('c')
+      service = await startService()
+      await soon('running', async () => (await status(id)).state === 'running')
+      await expectCopied('c')
+      batches.push((await status(id)).last_progress?.batch_id ?? -1)
+    }
+    await stop(id)
+    await expectCopied('c')
+    expect(batches).toEqual(batches.toSorted((one, other) => one - other))
+  })
+
+  it('starts again from its checkpoint after Spark was killed', async () => {
+    await makeTables('d')
+    await write('d')
+    const { id } = await start('d', 'spark')
+    await expectCopied('d')
+    for (let crash = 0; crash < CRASHES; crash += 1) {
+      await write('d')
+      await sleep(Math.random() * 1500)
+      await spark.stop('SIGKILL')
+      const degraded = await soon('degraded', async () => {
+        const pipeline = await status(id)
+        return pipeline.state === 'degraded' && pipeline
+      })
+      expect(degraded.error?.code).toBe('SPARK_UNREACHABLE')
+      await write('d')
+      await startSpark(spark.port)
+      await expectCopied('d')
+      await soon('running', async () => (await status(id)).state === 'running')
+    }
+    await stop(id)
+    await expectCopied('d')
+  })
+
+  it('is not stopped while nobody can tell whether its query runs', async () => {
+    await makeTables('e')
+    await write('e')
+    const { id } = await start('e', 'spark')
+    await expectCopied('e')
+    await spark.stop('SIGKILL')
+    const stopping = await service.post(`/api/pipeline/${id}/stop`, {})
+    expect(stopping.body['pipeline']).toMatchObject({ state: 'stopping', error: { code: 'SPARK_UNREACHABLE' } })
+    expect((await request('e', 'embedded')).status).toBe(409)
+    await startSpark(spark.port)
+    await soon('the stop', async () => (await status(id)).state === 'stopped')
+    await write('e')
+    await start('e', 'embedded')
+    await expectCopied('e')
+    await stop(id)
+  })
+
+  it('refuses what Spark cannot read, before anything starts', async () => {
+    await makeTables('f')
+    await write('f')
+    await python.change('p.f', 'delete', { where: 'id % 2 = 0' }).catch(() => undefined)
+    await python.change('p.f', 'overwrite', { first: next, count: 10 })
+    const refused = await request('f', 'spark')
+    expect(refused.status).toBe(422)
+    expect(JSON.stringify(refused.body)).toMatch(/"path":"engine".*engine \\"embedded\\"/)
+  })
+})
