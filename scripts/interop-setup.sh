@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the software that interop tests and benchmarks compare Lockhouse with: PyIceberg and PySpark (4 and 3.5) in virtual environments, Spark 4.1 with its Connect server, the
+# Installs the software that interop tests and benchmarks compare Lockhouse with: PyIceberg and PySpark (4 and 3.5) in virtual environments, the
 # Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, Iceberg's own REST catalog server and its compatibility kit. Needs Python
 # 3.11, a JDK 17 and Maven, and uses the package registries configured for pip and Maven. Prints the
 # environment on standard output:
@@ -14,9 +14,6 @@ iceberg_version="${ICEBERG_VERSION:-1.11.0}"
 runtime="iceberg-spark-runtime-4.0_2.13"
 spark35_version="${SPARK35_VERSION:-3.5.6}"
 spark35_runtime="iceberg-spark-runtime-3.5_2.12"
-# The newest Spark that this version of Iceberg has a runtime for; only its jars are used, with the Connect server among them.
-connect_version="${SPARK_CONNECT_VERSION:-4.1.4}"
-connect_runtime="iceberg-spark-runtime-4.1_2.13"
 sqlite_version="${SQLITE_JDBC_VERSION:-3.50.3.0}"
 python="${PYTHON:-$(command -v python3.11 || command -v python3)}"
 
@@ -35,12 +32,6 @@ if [ "$(cat "$cache/spark35.installed" 2>/dev/null)" != "$spark35_version" ]; th
   echo "$spark35_version" >"$cache/spark35.installed"
 fi
 
-if [ "$(cat "$cache/spark-connect.installed" 2>/dev/null)" != "$connect_version" ]; then
-  rm -rf "$cache/spark-connect"
-  "$cache/venv/bin/pip" install --quiet --no-deps --target "$cache/spark-connect" "pyspark==$connect_version" >&2
-  echo "$connect_version" >"$cache/spark-connect.installed"
-fi
-
 # Copies an artifact from Maven's local repository, and downloads it first if it is missing.
 jar() {
   local coordinates="$1" target="$2"
@@ -54,7 +45,6 @@ jar() {
 
 jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_version.jar"
 jar "org.apache.iceberg:$spark35_runtime:$iceberg_version" "$cache/$spark35_runtime-$iceberg_version.jar"
-jar "org.apache.iceberg:$connect_runtime:$iceberg_version" "$cache/$connect_runtime-$iceberg_version.jar"
 jar "org.xerial:sqlite-jdbc:$sqlite_version" "$cache/sqlite-jdbc-$sqlite_version.jar"
 
 # Copies the jars that a pom names, with all their dependencies.
@@ -74,8 +64,6 @@ printf 'export LOCKHOUSE_PYTHON=%q\n' "$cache/venv/bin/python"
 printf 'export ICEBERG_SPARK_JAR=%q\n' "$cache/$runtime-$iceberg_version.jar"
 printf 'export LOCKHOUSE_SPARK35_PYTHON=%q\n' "$cache/spark35/bin/python"
 printf 'export ICEBERG_SPARK35_JAR=%q\n' "$cache/$spark35_runtime-$iceberg_version.jar"
-printf 'export SPARK_CONNECT_HOME=%q\n' "$cache/spark-connect/pyspark"
-printf 'export ICEBERG_SPARK_CONNECT_JAR=%q\n' "$cache/$connect_runtime-$iceberg_version.jar"
 printf 'export SQLITE_JDBC_JAR=%q\n' "$cache/sqlite-jdbc-$sqlite_version.jar"
 printf 'export ICEBERG_REST_JARS=%q\n' "$cache/rest-server"
 printf 'export ICEBERG_REST_KIT_JARS=%q\n' "$cache/rest-kit"

@@ -81,6 +81,8 @@ export interface SparkConfig {
   readonly remote: string
   /** The server's name for the configured catalog; undefined: the catalog's own name. */
   readonly catalogName: string | undefined
+  /** Whether pipelines may start there; maintenance always may. */
+  readonly runsPipelines: boolean
 }
 
 /** An issuer of JWTs. */
@@ -174,8 +176,10 @@ const spark = fromEnv({
     z.string().startsWith('sc://', 'must be sc://host:15002, with ;token=… if needed').optional(),
   ),
   catalogName: variable('SPARK_CATALOG', z.string().optional()),
-}).transform(({ remote, catalogName }, context): SparkConfig | undefined => {
-  if (remote !== undefined) return { remote, catalogName }
+  pipelines: variable('SPARK_PIPELINES', oneOf('0', '1').default('0')),
+}).transform(({ remote, catalogName, pipelines }, context): SparkConfig | undefined => {
+  if (remote !== undefined) return { remote, catalogName, runsPipelines: pipelines === '1' }
+  if (pipelines === '1') context.addIssue('SPARK_PIPELINES needs SPARK_REMOTE')
   if (catalogName !== undefined) context.addIssue('SPARK_CATALOG needs SPARK_REMOTE')
   return undefined
 })

@@ -22,5 +22,7 @@ export function openSparkStreams(
   if (spark === undefined) return { engine, embeddedMaxBytes, server: undefined, close: async () => undefined }
   const client = openSparkClient(spark.remote, { limits: LIMITS })
   const server = { client, catalogName: () => spark.catalogName ?? catalog.current().name }
-  return { engine, embeddedMaxBytes, server, close: () => client.close() }
+  // a query that was started when pipelines were allowed there is still watched, and can be stopped
+  const starting = spark.runsPipelines ? engine : undefined
+  return { engine: starting, embeddedMaxBytes, server, close: () => client.close() }
 }

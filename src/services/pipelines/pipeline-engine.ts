@@ -11,7 +11,7 @@ import { refuse } from '../../streaming/supervision/start-checks.ts'
 
 /** Spark for pipelines, and when `auto` takes it. */
 export interface PipelineSpark {
-  /** Undefined: no Spark server is configured. */
+  /** Undefined: no Spark server is configured, or not for pipelines. */
   readonly engine: SparkEngine | undefined
   /** Most unread bytes for which `auto` takes the embedded engine. */
   readonly embeddedMaxBytes: number
@@ -31,6 +31,7 @@ export interface EngineRequest extends SparkQuestion {
 export async function engineOf(spark: PipelineSpark, request: EngineRequest): Promise<PipelineEngine> {
   const { requested, catalogName, checked } = request
   if (requested === 'embedded') return 'embedded'
+  if (requested === 'spark' && spark.engine === undefined) throw refuse('UNPROCESSABLE', 'engine', NOT_CONFIGURED)
   try {
     const { engine } = chooseEngine({
       requested,
@@ -49,6 +50,9 @@ export async function engineOf(spark: PipelineSpark, request: EngineRequest): Pr
     throw atEngine(error)
   }
 }
+
+const NOT_CONFIGURED =
+  'pipelines on Spark are a preview: set SPARK_REMOTE, such as sc://spark:15002, and SPARK_PIPELINES=1, and restart the service'
 
 async function unreadBytes({ checked: { sources, positions }, now }: EngineRequest): Promise<number> {
   let bytes = 0

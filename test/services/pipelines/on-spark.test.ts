@@ -24,7 +24,7 @@ describe('pipelines on Spark', () => {
   })
 
   async function open(remote: string | undefined): Promise<void> {
-    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake' }
+    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake', SPARK_PIPELINES: '1' }
     lab = await openLab({ env, overrides: { streaming: FAST } })
     for (const table of ['s.src', 's.sink'])
       await lab.createTable(table, [
