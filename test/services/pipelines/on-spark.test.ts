@@ -23,8 +23,8 @@ describe('pipelines on Spark', () => {
     spark.stop()
   })
 
-  async function open(remote: string | undefined): Promise<void> {
-    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake', SPARK_PIPELINES: '1' }
+  async function open(remote: string | undefined, pipelines = '1'): Promise<void> {
+    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake', SPARK_PIPELINES: pipelines }
     lab = await openLab({ env, overrides: { streaming: FAST } })
     for (const table of ['s.src', 's.sink'])
       await lab.createTable(table, [
@@ -37,9 +37,9 @@ describe('pipelines on Spark', () => {
     ]
   }
 
-  async function reopen(remote: string | undefined): Promise<void> {
+  async function reopen(remote: string | undefined, pipelines?: string): Promise<void> {
     await lab.close()
-    await open(remote)
+    await open(remote, pipelines)
   }
 
   const request = (engine?: string) =>
@@ -103,6 +103,7 @@ describe('pipelines on Spark', () => {
 
   it.each<[string, () => Promise<void>, RegExp]>([
     ['without a server', () => reopen(undefined), /set SPARK_REMOTE/],
+    ['on a server for maintenance only', () => reopen(spark.remote, '0'), /set .*SPARK_PIPELINES=1/],
     ['with a wrong token', () => reopen(`${spark.remote}/;token=another-token-0123456789`), /refuses the token/],
     ['on a server that is too old', async () => void (spark.version = '3.5.6'), /3\.5\.6/],
     [
