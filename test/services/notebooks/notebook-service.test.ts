@@ -70,7 +70,7 @@ describe('notebooks without a usable cluster', () => {
     const second = await startTestCluster({ port, authority })
     closing.push(() => second.close())
     await until(async () => (await service.get('/api/notebook/status')).status === 200)
-    expect((await service.get('/api/health')).body.checks.cluster).toBe('ok')
+    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'ok')
     const { body } = await service.get('/api/openapi.json')
     expect(Object.keys(body.paths)).toContain('/api/notebook/start')
   })
