@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import {
@@ -23,6 +23,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts'
 import { until } from '../support/waiting.ts'
+import { LONG } from '../support/effort.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = 'Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning']
@@ -120,34 +121,56 @@ describe('backup, restore and doctor', { timeout: 300_000 }, () => {
     await other.close()
   })
 
-  it('a backup that is damaged, cut short, incomplete or of something else is refused, and nothing is written', async () => {
-    const good = await backUp('good')
-    const damage: Readonly<Record<string, (copy: string) => Promise<void>>> = {
-      changed: (copy) => appendFile(join(copy, 'catalog.db'), 'x'),
-      short: async (copy) => truncate(join(copy, 'state.db'), (await stat(join(copy, 'state.db'))).size - 4096),
-      gone: (copy) => rm(join(copy, 'audit.key')),
-      unlisted: (copy) => rm(join(copy, 'backup.json')),
-      listless: (copy) => writeFile(join(copy, 'backup.json'), '{"format": 1'),
-      outside: async (copy) => {
-        const list = await readFile(join(copy, 'backup.json'), 'utf8')
-        await writeFile(join(copy, 'backup.json'), list.replace('audit.key', '../../audit.key'))
-      },
+  it(
+    'a backup that is damaged, cut short, incomplete or of something else is refused, and nothing is written',
+    LONG,
+    async () => {
+      const good = await backUp('good')
+      const damage: Readonly<Record<string, (copy: string) => Promise<void>>> = {
+        changed: (copy) => appendFile(join(copy, 'catalog.db'), 'x'),
+        short: async (copy) => truncate(join(copy, 'state.db'), (await stat(join(copy, 'state.db'))).size - 4096),
+        gone: (copy) => rm(join(copy, 'audit.key')),
+        unlisted: (copy) => rm(join(copy, 'backup.json')),
+        listless: (copy) => writeFile(join(copy, 'backup.json'), '{"format": 1'),
+        outside: async (copy) => {
+          const list = await readFile(join(copy, 'backup.json'), 'utf8')
+          await writeFile(join(copy, 'backup.json'), list.replace('audit.key', '../../audit.key'))
+        },
+      }
+      for (const [name, work] of Object.entries(damage)) {
+        const copy = join(folder, `bad-${name}`)
+        await cp(good, copy, { recursive: true })
+        await work(copy)
+        const home = join(folder, `home-${name}`)
+        const { code, out, err } = await run(['restore', copy, '--home', home])
+        expect([code, out], name).toEqual([1, ''])
+        expect(err, name).toMatch(/^lockhouse: .*(damaged|incomplete|not a backup).*\n$/)
+        expect(existsSync(home), name).toBe(false)
+      }
+      expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([])
+    },
+  )
+
+  it('a backup or restore removes what a killed one of the same name left, and nothing else', LONG, async () => {
+    const ended = spawnSync('true').pid
+    const target = join(folder, 'continued')
+    const home = join(folder, 'continued-home')
+    const left = [`${target}.unfinished-${ended}`, `${home}.unfinished-${ended}`]
+    const others = [`${target}.unfinished-${process.pid}`, `${home}.unfinished-notes`, `${home}-2.unfinished-${ended}`]
+    for (const path of [...left, ...others]) {
+      await mkdir(path)
+      await writeFile(join(path, 'state.db'), 'part of it')
     }
-    for (const [name, work] of Object.entries(damage)) {
-      const copy = join(folder, `bad-${name}`)
-      await cp(good, copy, { recursive: true })
-      await work(copy)
-      const home = join(folder, `home-${name}`)
-      const { code, out, err } = await run(['restore', copy, '--home', home])
-      expect([code, out], name).toEqual([1, ''])
-      expect(err, name).toMatch(/^lockhouse: .*(damaged|incomplete|not a backup).*\n$/)
-      expect(existsSync(home), name).toBe(false)
-    }
-    expect((await readdir(folder)).filter((name) => name.includes('unfinished'))).toEqual([])
+    await backUp('continued')
+    const { code, err } = await run(['restore', target, '--home', home])
+    expect(code, err).toBe(0)
+    expect(left.filter((path) => existsSync(path))).toEqual([])
+    expect(others.filter((path) => existsSync(path))).toEqual(others)
+    for (const path of others) await rm(path, { recursive: true })
   })
 
-  it('nothing that exists is overwritten, and only the folder of a service is backed up', async () => {
-    const good = await backUp('again')
+  it('nothing that exists is overwritten, and only the folder of a service is backed up', LONG, async () => {
+    const good = await backUp('repeated')
     const full = join(folder, 'full')
     await mkdir(full)
     await writeFile(join(full, 'mine.txt'), 'mine')
@@ -180,7 +203,7 @@ describe('backup, restore and doctor', { timeout: 300_000 }, () => {
     expect((await body(service, 'GET', '/api/health')).status).toBe('ok')
   })
 
-  it('doctor says what is wrong and what to do, and ends with 1', async () => {
+  it('doctor says what is wrong and what to do, and ends with 1', LONG, async () => {
     const home = join(folder, 'sick')
     await run(['restore', await backUp('sick-backup'), '--home', home])
     await chmod(join(home, 'audit.key'), 0o644)

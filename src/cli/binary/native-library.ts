@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isProcessAlive } from '../../engines/is-process-alive.ts'
 
 /** Unpacking a file takes about a second. */
 const ABANDONED_AFTER_MS = 10 * 60_000
@@ -62,7 +63,7 @@ function removeAbandoned(folder: string): void {
     const [, writer] = /\.(\d+)$/.exec(name) ?? []
     if (writer === undefined) continue
     const path = join(folder, name)
-    if (!isRunning(Number(writer)) || isOld(path)) rmSync(path, { force: true })
+    if (!isProcessAlive(Number(writer)) || isOld(path)) rmSync(path, { force: true })
   }
 }
 
@@ -70,15 +71,6 @@ function removeAbandoned(folder: string): void {
 function isOld(path: string): boolean {
   const found = lstatSync(path, { throwIfNoEntry: false })
   return found !== undefined && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS
-}
-
-function isRunning(writer: number): boolean {
-  try {
-    process.kill(writer, 0)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** Nobody else may replace files in the folder. */

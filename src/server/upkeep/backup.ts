@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../config/config-error.ts'
@@ -15,8 +15,8 @@ import {
   inspect,
   MANIFEST,
   PRIVATE_FILE,
-  PRIVATE_FOLDER,
 } from './backup-files.ts'
+import { makeUnfinishedFolder } from './unfinished-folder.ts'
 
 export interface BackupOptions {
   /** `LOCKHOUSE_HOME` of a service, which may run. */
@@ -40,8 +40,7 @@ export async function createBackup({ home, target, now }: BackupOptions): Promis
   if (!names.some((name) => name.endsWith('.db'))) throw new ConfigError(`${home} is not the folder of a service`)
   if (existsSync(target)) throw new ConfigError(`${target} exists already: name a new folder`)
   const created = now().toISOString()
-  const unfinished = `${resolve(target)}.unfinished-${process.pid}`
-  await mkdir(unfinished, { recursive: true, mode: PRIVATE_FOLDER })
+  const unfinished = await makeUnfinishedFolder(target)
   try {
     const files: BackupManifest['files'] = []
     for (const name of names) files.push(await copied(name, { home, folder: unfinished }))

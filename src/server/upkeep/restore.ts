@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, copyFile, mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { chmod, copyFile, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../config/config-error.ts'
@@ -12,10 +12,10 @@ import {
   inspect,
   NEWEST_SCHEMA,
   PRIVATE_FILE,
-  PRIVATE_FOLDER,
   readManifest,
   schemaVersion,
 } from './backup-files.ts'
+import { makeUnfinishedFolder } from './unfinished-folder.ts'
 
 export interface RestoreOptions {
   readonly source: string
@@ -38,8 +38,7 @@ export interface Restored extends BackupManifest {
 export async function restoreBackup({ source, home }: RestoreOptions): Promise<Restored> {
   const manifest = await readManifest(source)
   await requireEmpty(home)
-  const unfinished = `${resolve(home)}.unfinished-${process.pid}`
-  await mkdir(unfinished, { recursive: true, mode: PRIVATE_FOLDER })
+  const unfinished = await makeUnfinishedFolder(home)
   try {
     for (const file of manifest.files) await copyChecked(file, { source, folder: unfinished })
     const state = join(unfinished, 'state.db')

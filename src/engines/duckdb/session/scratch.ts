@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
+import { isProcessAlive } from '../../is-process-alive.ts'
 
 const PREFIX = 'lockhouse-engine-'
 const MARKER = 'owner.json'
@@ -89,7 +90,7 @@ async function isAbandoned(path: string): Promise<boolean> {
   const silent = touched === undefined || Date.now() - touched.mtimeMs > ABANDONED_AFTER_MS
   if (owner === undefined || owner.host !== hostname()) return silent
   // in a container, the service has the same process id after each restart
-  return owner.pid === process.pid || silent || !isAlive(owner.pid)
+  return owner.pid === process.pid || silent || !isProcessAlive(owner.pid)
 }
 
 async function readOwner(path: string): Promise<Owner | undefined> {
@@ -105,15 +106,6 @@ function isOwner(value: unknown): value is Owner {
   if (typeof value !== 'object' || value === null) return false
   const { pid, host } = value as Partial<Owner>
   return Number.isInteger(pid) && typeof host === 'string'
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return error instanceof Error && 'code' in error && error.code === 'EPERM'
-  }
 }
 
 function textOf(error: unknown): string {
