@@ -167,7 +167,7 @@ async function startSpark(
   files: readonly DataFile[],
 ): Promise<SparkSession | undefined> {
   if (!PYTHON || !SPARK_JAR || !SQLITE_JDBC_JAR) {
-    note('SKIPPED: Spark: run eval "$(scripts/interop-setup.sh)" first')
+    note('SKIPPED: Spark: run eval "$(scripts/setup/interop.sh)" first')
     return undefined
   }
   mkdirSync(`${folder}/spark`)

@@ -1,6 +1,6 @@
 // Loads and commits through our Iceberg REST catalog, and through Apache Iceberg's own server (RESTCatalogServlet over its
 // JDBC catalog): the same tables, each in a SQLite file of its own, over HTTP and in turn. Ours checks a token, Apache's has
-// no users. Needs eval "$(scripts/interop-setup.sh)".
+// no users. Needs eval "$(scripts/setup/interop.sh)".
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { type Load, requestsPerSecond } from './support/http-load.ts'
 import { processCpuSeconds } from './support/process-cpu.ts'

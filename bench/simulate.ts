@@ -2,7 +2,7 @@
 // the catalog, with the real code over synthetic metadata. `npm run bench -- simulate` goes up to 10,000 tables and 100,000 files;
 // `BENCH_TABLES=1000000 npm run bench -- simulate` up to 1,000,000 tables and 2,000,000 files (1 PB in files of 512 MB).
 // Times are processor time of the process; BENCH_CLOCK=wall for others, on a quiet machine.
-// With LOCKHOUSE_TEST_POSTGRES (scripts/postgres-setup.sh) also on PostgreSQL. `… simulate policies index` runs some parts.
+// With LOCKHOUSE_TEST_POSTGRES (scripts/setup/postgres.sh) also on PostgreSQL. `… simulate policies index` runs some parts.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { note, printTable } from './support/report.ts'

@@ -1,5 +1,5 @@
 // `npm run images`: takes the pictures of docs/images anew, of the demo lakehouse in a real browser
-// (`eval "$(bash scripts/chromium-setup.sh)"` installs one).
+// (`eval "$(bash scripts/setup/chromium.sh)"` installs one).
 import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,5 +13,5 @@ const run = spawnSync(
   { cwd: root, stdio: 'inherit', env: { ...process.env, LOCKHOUSE_SCREENSHOTS: images } },
 )
 const isNew = (statSync(join(images, 'tables-light.png'), { throwIfNoEntry: false })?.mtimeMs ?? 0) >= begun
-if (!isNew) console.error('No picture was taken: LOCKHOUSE_CHROMIUM names no browser (scripts/chromium-setup.sh).')
+if (!isNew) console.error('No picture was taken: LOCKHOUSE_CHROMIUM names no browser (scripts/setup/chromium.sh).')
 process.exit(isNew ? (run.status ?? 1) : 1)

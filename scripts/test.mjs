@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
+import { makeMemoryFolder } from './testing/memory-folder.mjs'
 import { startPostgres } from './testing/postgres.mjs'
 import { filesToRepeat, readRun, summarize, withRepeated } from './testing/report.mjs'
 
@@ -28,6 +29,7 @@ const FLAGS = {
 const troubles = []
 const summary = []
 const isLong = process.env.LOCKHOUSE_TEST_LONG === '1'
+const memory = makeMemoryFolder()
 const needsPostgres = !chosen || args.includes('interop') || args.includes('faults')
 const postgres = needsPostgres ? startPostgres() : { env: {}, stop() {}, note: undefined, isThere: false }
 // CI must not skip tests because of a missing server.
@@ -37,6 +39,7 @@ if (process.env.CI && needsPostgres && !postgres.isThere) {
 
 for (const name of runtimes.filter((one) => only === undefined || one === only)) run(name)
 postgres.stop()
+memory.remove()
 rmSync(reports, { recursive: true, force: true })
 // Failures last, where they are easy to find.
 for (const trouble of troubles.toSorted((a, b) => Number(a.startsWith('failed')) - Number(b.startsWith('failed')))) {
@@ -85,7 +88,7 @@ function run(name) {
 function vitestRun(name, runtime, args) {
   const report = join(mkdtempSync(join(reports, name)), 'report.jsonl')
   const reporters = ['--reporter=default', `--reporter=${join(root, 'scripts', 'testing', 'reporter.mjs')}`]
-  const env = { ...process.env, ...postgres.env, LOCKHOUSE_TEST_REPORT: report }
+  const env = { ...process.env, ...postgres.env, ...memory.env, LOCKHOUSE_TEST_REPORT: report }
   const end = spawnSync(runtime, [...FLAGS[name], 'run', ...args, ...reporters], { cwd: root, stdio: 'inherit', env })
   return readRun(report, end)
 }

@@ -9,7 +9,7 @@ import { root } from '../ensure-installed.mjs'
  */
 export function startPostgres() {
   if (process.env.LOCKHOUSE_TEST_POSTGRES) return { env: {}, stop() {}, note: undefined, isThere: true }
-  const script = join(root, 'scripts', 'postgres-setup.sh')
+  const script = join(root, 'scripts', 'setup', 'postgres.sh')
   // Variables of PostgreSQL's own tools (PGHOST, PGDATA, …) must not select another server.
   const clean = Object.entries(process.env).filter(([name]) => !name.startsWith('PG'))
   const { status, stdout, stderr, error } = spawnSync('bash', [script, '--no-install'], {
@@ -18,7 +18,7 @@ export function startPostgres() {
   })
   if (status !== 0) {
     const reason = error?.message ?? stderr.trim().split('\n').at(-1)
-    const note = `Skipped: tests on PostgreSQL (${reason}): install one, or eval "$(bash scripts/postgres-setup.sh)"`
+    const note = `Skipped: tests on PostgreSQL (${reason}): install one, or eval "$(bash scripts/setup/postgres.sh)"`
     return { env: {}, stop() {}, note, isThere: false }
   }
   const env = readEnvironment(stdout)

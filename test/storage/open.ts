@@ -15,7 +15,7 @@ import { openStateDatabase } from '../../src/storage/state-database.ts'
 export const postgresServer = process.env['LOCKHOUSE_TEST_POSTGRES']
 
 if (postgresServer === undefined) {
-  console.warn('Tests on PostgreSQL are skipped: LOCKHOUSE_TEST_POSTGRES names no server (scripts/postgres-setup.sh)')
+  console.warn('Tests on PostgreSQL are skipped: LOCKHOUSE_TEST_POSTGRES names no server (scripts/setup/postgres.sh)')
 }
 
 /** State databases that are removed after each test. */

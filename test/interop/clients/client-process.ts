@@ -12,7 +12,7 @@ export interface ClientLibrary {
   readonly command: readonly string[] | undefined
 }
 
-/** The libraries; `scripts/catalog-clients-setup.sh` installs and builds them. */
+/** The libraries; `scripts/setup/catalog-clients.sh` installs and builds them. */
 export const CLIENT_LIBRARIES: readonly ClientLibrary[] = [
   { name: 'iceberg-go', variable: 'LOCKHOUSE_GO_CLIENT', command: GO_CLIENT === undefined ? undefined : [GO_CLIENT] },
   {

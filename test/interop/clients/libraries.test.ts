@@ -15,7 +15,7 @@ const hasPyIceberg = pyicebergAvailable('clients of the served catalog')
 
 for (const { name, variable, command } of CLIENT_LIBRARIES) {
   const isAvailable = hasPyIceberg && command !== undefined
-  if (command === undefined) skipLoudly(`${name} as a client`, variable, 'catalog-clients-setup.sh')
+  if (command === undefined) skipLoudly(`${name} as a client`, variable, 'catalog-clients.sh')
 
   describe.skipIf(!isAvailable)(`${name} as a client of the served catalog`, { timeout: 300_000 }, () => {
     const folder = isAvailable ? mkdtempSync(join(tmpdir(), 'lockhouse-client-')) : ''

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 /** The repository's root folder. */
 export const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url)).replace(/\/$/, '')
 
-/** Python with the packages of `python/requirements.txt`, or undefined; `scripts/interop-setup.sh` prints it. */
+/** Python with the packages of `python/requirements.txt`, or undefined; `scripts/setup/interop.sh` prints it. */
 export const PYTHON = existing('LOCKHOUSE_PYTHON')
 
 /** The Iceberg runtime for Spark, or undefined. */
@@ -75,6 +75,6 @@ export function restKitAvailable(suite: string): boolean {
 }
 
 /** Logs why a suite does not run. */
-export function skipLoudly(suite: string, variable: string, script = 'interop-setup.sh'): void {
-  process.stderr.write(`\nSKIPPED: ${suite}: ${variable} is not set; run eval "$(scripts/${script})" first\n`)
+export function skipLoudly(suite: string, variable: string, script = 'interop.sh'): void {
+  process.stderr.write(`\nSKIPPED: ${suite}: ${variable} is not set; run eval "$(scripts/setup/${script})" first\n`)
 }

@@ -10,7 +10,7 @@ export const RUNTIMES = ['bun', 'node'] as const
 
 export type RuntimeName = (typeof RUNTIMES)[number]
 
-/** Python with a Jupyter server, or undefined; `scripts/jupyter-setup.sh` prints it. */
+/** Python with a Jupyter server, or undefined; `scripts/setup/jupyter.sh` prints it. */
 export const JUPYTER = existing(process.env['LOCKHOUSE_JUPYTER'])
 
 /** A browser, or undefined. */
@@ -19,7 +19,7 @@ export const CHROMIUM = existing(process.env['LOCKHOUSE_CHROMIUM']) ?? inPath('c
 /** Whether a Jupyter server can run here; logs when it cannot, because a silent skip looks like a pass. */
 export function jupyterAvailable(suite: string): boolean {
   if (JUPYTER) return true
-  skipLoudly(suite, 'LOCKHOUSE_JUPYTER is not set; run eval "$(scripts/jupyter-setup.sh)" first')
+  skipLoudly(suite, 'LOCKHOUSE_JUPYTER is not set; run eval "$(scripts/setup/jupyter.sh)" first')
   return false
 }
 

@@ -6,14 +6,14 @@ import { freePort } from '../../support/network/free-port.ts'
 import { until } from '../../support/waiting.ts'
 import { OutputTail } from './child-output.ts'
 
-/** The folder of `prometheus` and `promtool`, or undefined; `scripts/prometheus-setup.sh` prints it. */
+/** The folder of `prometheus` and `promtool`, or undefined; `scripts/setup/prometheus.sh` prints it. */
 const FOLDER = process.env['LOCKHOUSE_PROMETHEUS']
 
 /** Whether Prometheus can run here; logs when it cannot, because a silent skip looks like a pass. */
 export function prometheusAvailable(suite: string): boolean {
   if (FOLDER) return true
   process.stderr.write(
-    `\nSKIPPED: ${suite}: LOCKHOUSE_PROMETHEUS is not set; run eval "$(scripts/prometheus-setup.sh)" first\n`,
+    `\nSKIPPED: ${suite}: LOCKHOUSE_PROMETHEUS is not set; run eval "$(scripts/setup/prometheus.sh)" first\n`,
   )
   return false
 }

@@ -10,7 +10,7 @@ import { Service } from '../harness/service.ts'
 const clients = process.env['LOCKHOUSE_CLIENTS']
 if (clients === undefined) {
   console.warn(
-    'The OpenAPI document is not judged by other tools: LOCKHOUSE_CLIENTS is not set (scripts/clients-setup.sh)',
+    'The OpenAPI document is not judged by other tools: LOCKHOUSE_CLIENTS is not set (scripts/setup/clients.sh)',
   )
 }
 

@@ -21,7 +21,7 @@ export interface Jupyter {
   stop(): Promise<void>
 }
 
-/** Starts a Jupyter server for a user; `python` is what `scripts/jupyter-setup.sh` prints. */
+/** Starts a Jupyter server for a user; `python` is what `scripts/setup/jupyter.sh` prints. */
 export async function startJupyter(python: string, user: string): Promise<Jupyter> {
   const home = await mkdtemp(join(tmpdir(), 'lockhouse-jupyter-'))
   const folder = join(home, 'work')

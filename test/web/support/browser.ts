@@ -9,7 +9,7 @@ export const chromiumPath: string | undefined =
   ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
 
 if (chromiumPath === undefined) {
-  console.warn('Tests of the web page are skipped: LOCKHOUSE_CHROMIUM names no browser (scripts/chromium-setup.sh)')
+  console.warn('Tests of the web page are skipped: LOCKHOUSE_CHROMIUM names no browser (scripts/setup/chromium.sh)')
 }
 
 const FLAGS = [

@@ -3,9 +3,9 @@
 # Iceberg runtime for Spark, the SQLite driver for its JDBC catalog, Iceberg's own REST catalog server and its compatibility kit. Needs Python
 # 3.11, a JDK 17 and Maven, and uses the package registries configured for pip and Maven. Prints the
 # environment on standard output:
-#   eval "$(scripts/interop-setup.sh)"
+#   eval "$(scripts/setup/interop.sh)"
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 cache="$PWD/.cache/interop"
@@ -40,7 +40,7 @@ jar() {
     mvn --quiet --batch-mode dependency:copy "-Dartifact=$coordinates" "-DoutputDirectory=$cache" \
       -Dmdep.overWriteReleases=false >&2
   fi
-  [ -s "$target" ] || { echo "interop-setup: $coordinates is not in $cache" >&2; exit 1; }
+  [ -s "$target" ] || { echo "interop: $coordinates is not in $cache" >&2; exit 1; }
 }
 
 jar "org.apache.iceberg:$runtime:$iceberg_version" "$cache/$runtime-$iceberg_version.jar"

@@ -2,9 +2,9 @@
 # Installs the tools that check the OpenAPI document: a validator, schemathesis and the Python client generator in a virtual
 # environment; the TypeScript client generator with the compiler that it needs in a separate folder. Needs Python 3.11
 # and npm. Prints the environment on standard output:
-#   eval "$(scripts/clients-setup.sh)"
+#   eval "$(scripts/setup/clients.sh)"
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 cache="$PWD/.cache/clients"

@@ -2,9 +2,9 @@
 # Installs libraries with which interop tests use the served catalog: a program over iceberg-go, and DuckDB with its
 # extension for Iceberg in a virtual environment. Needs Go 1.25 or later and Python 3.11. With --rust also a program over
 # iceberg-rust, whose build takes many minutes; needs Rust 1.94 or later. Prints the environment on standard output:
-#   eval "$(scripts/catalog-clients-setup.sh)"
+#   eval "$(scripts/setup/catalog-clients.sh)"
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 cache="$PWD/.cache/catalog-clients"

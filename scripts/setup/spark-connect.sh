@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Installs Spark 4.1 with its Connect server and the Iceberg runtime for it, beside what interop-setup.sh installs: for the tests in
+# Installs Spark 4.1 with its Connect server and the Iceberg runtime for it, beside what interop.sh installs: for the tests in
 # test/interop/spark-connect. Not part of CI yet. Prints the environment on standard output:
-#   eval "$(scripts/interop-setup.sh)"; eval "$(scripts/spark-connect-setup.sh)"
+#   eval "$(scripts/setup/interop.sh)"; eval "$(scripts/setup/spark-connect.sh)"
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 cache="$PWD/.cache/interop"

@@ -4,7 +4,7 @@
 # certificate for "localhost". Installs PostgreSQL with apt if it is missing, unless called with --no-install;
 # --install-only does only that. Prints the environment on standard output, with the command that stops and
 # removes it:
-#   eval "$(scripts/postgres-setup.sh)"; …; eval "$LOCKHOUSE_TEST_POSTGRES_STOP"
+#   eval "$(scripts/setup/postgres.sh)"; …; eval "$LOCKHOUSE_TEST_POSTGRES_STOP"
 set -euo pipefail
 
 find_bin() { # the newest server that Debian installed, or the one in PATH

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
 # Finds helm for the tests of the chart, or builds it into the cache with Go. Prints the environment:
-#   eval "$(scripts/helm-setup.sh)"
+#   eval "$(scripts/setup/helm.sh)"
 set -euo pipefail
 
 version=v3.19.0
-bin="$(cd "$(dirname "$0")/.." && pwd)/.cache/helm-$version"
+bin="$(cd "$(dirname "$0")/../.." && pwd)/.cache/helm-$version"
 if [ -z "${LOCKHOUSE_HELM:-}" ] && command -v helm >/dev/null; then
   LOCKHOUSE_HELM=$(command -v helm)
 fi
 if [ -z "${LOCKHOUSE_HELM:-}" ]; then
   if [ ! -x "$bin/helm" ]; then
     if ! command -v go >/dev/null; then
-      echo 'helm-setup: no helm and no go found; set LOCKHOUSE_HELM to helm' >&2
+      echo 'helm: no helm and no go found; set LOCKHOUSE_HELM to helm' >&2
       exit 1
     fi
     mkdir -p "$bin"

@@ -2,9 +2,9 @@
 # Installs the notebook server for the tests of the notebook proxy: a Jupyter server with JupyterLab and a Python kernel, in a
 # virtual environment. Needs Python 3.10 or newer and the package registry configured for pip. Prints the
 # environment on standard output:
-#   eval "$(scripts/jupyter-setup.sh)"
+#   eval "$(scripts/setup/jupyter.sh)"
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 
 venv="$PWD/.cache/jupyter"
