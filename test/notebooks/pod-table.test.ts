@@ -179,7 +179,7 @@ describe('the notebook target', () => {
   it('comes from memory: a thousand requests read one secret from the cluster', async () => {
     await make('ana')
     table.start()
-    await until(() => isReady('notebook-ana'))
+    await until(() => isReady('notebook-ana') && kubernetes.api.watches() === 1)
     const before = kubernetes.api.calls.length
     for (let i = 0; i < 1000; i++) {
       expect(await finder.find('ana')).toEqual({

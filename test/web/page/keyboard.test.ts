@@ -16,7 +16,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
     await page.keyboard.type(journey.house.token)
     await page.keyboard.press('Enter')
     await page.waitForURL(`${journey.house.url}/tables`)
-    await page.getByRole('link', { name: 'events' }).waitFor()
+    await page.getByRole('link', { name: 'demo.events', exact: true }).waitFor()
 
     await page.keyboard.press('/')
     await page.getByRole('combobox', { name: 'Find a table or page' }).waitFor()
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
 
   it('includes the skip link and the rows of a list', async () => {
     const page = await journey.openTables()
-    await page.getByRole('link', { name: 'events' }).waitFor()
+    await page.getByRole('link', { name: 'demo.events', exact: true }).waitFor()
     await page.keyboard.press('Tab')
     expect(await hasFocus(page, page.getByRole('link', { name: 'Skip to content' }))).toBe(true)
     await page.keyboard.press('Enter')

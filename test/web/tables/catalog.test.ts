@@ -23,7 +23,7 @@ describe.skipIf(chromiumPath === undefined)('the catalog on the web page', () =>
     await page.getByRole('button', { name: 'Reset' }).click()
     expect(await page.getByLabel(/^URI/).inputValue()).toBe(before.uri)
     await page.goto(`${journey.house.url}/tables`)
-    await page.getByRole('link', { name: 'events' }).waitFor()
+    await page.getByRole('link', { name: 'demo.events', exact: true }).waitFor()
   })
 
   it('is read-only for users who may not change it', async () => {
