@@ -56,7 +56,7 @@ async function withCatalog<T>(kind: string, folder: string, work: (catalog: Cata
 const KINDS = postgresServer === undefined ? ['sql', 'hadoop'] : ['sql', 'postgresql', 'hadoop']
 
 describe.each(KINDS)('processes that share a %s catalog', (kind) => {
-  it('all complete every commit', async () => {
+  it('all complete every commit', LONG, async () => {
     const folder = await newPlace(kind)
     await withCatalog(kind, folder, createEvents)
     const committers = ['a', 'b', 'c', 'd'].map((prefix) => startCommitter(kind, folder, prefix, 8))

@@ -93,38 +93,42 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
     expect([answer.status, answer.body.errors?.[0]?.path]).toEqual([400, 'checkpoint_location'])
   })
 
-  it('keeps files that an expiry removed where they are until they are restored or their time has passed', async () => {
-    await lab.createTable('s.kept', [
-      ['id', 'long'],
-      ['name', 'string'],
-    ])
-    for (let file = 0; file < 4; file += 1) await lab.append('s.kept', numbered(file * 10, file * 10 + 10))
-    expect((await lab.service.post('/api/compact', { table: 's.kept', min_input_files: 2 })).status).toBe(200)
-    const rows = await lab.rows('s.kept')
-    const data = () => [...store.objects.keys()].filter((name) => !name.endsWith('.json')).sort()
-    const before = data()
-    const expire = async () => {
-      const soon = new Date(Date.now() + 1000).toISOString()
-      const { body } = await lab.service.post('/api/expire', { table: 's.kept', older_than: soon, retain_last: 1 })
-      return JSON.parse(body.details_json)
-    }
-    const expired = await expire()
-    expect(expired.expired_snapshots_count).toBe(4)
-    expect(data()).toEqual(before)
-    const restored = await lab.service.post(`/api/quarantine/${expired.quarantine.id}/restore`, {})
-    expect(JSON.parse(restored.body.details_json)).toMatchObject({
-      restored_snapshots_count: 4,
-      missing_files_count: 0,
-    })
-    const again = await expire()
-    const purge = `/api/quarantine/${again.quarantine.id}/purge`
-    const waiting = await lab.service.post('/api/remove-orphans', { table: 's.kept', dry_run: true })
-    expect(JSON.parse(waiting.body.details_json)).toMatchObject({ orphan_files_count: 0 })
-    const { body: purged } = await lab.service.call('POST', purge)
-    expect(purged).toMatchObject({ deleted_files_count: again.quarantine.files_count, failed_deletions_count: 0 })
-    expect(data()).toHaveLength(before.length - again.quarantine.files_count)
-    expect(await lab.rows('s.kept')).toEqual(rows)
-  })
+  it(
+    'keeps files that an expiry removed where they are until they are restored or their time has passed',
+    LONG,
+    async () => {
+      await lab.createTable('s.kept', [
+        ['id', 'long'],
+        ['name', 'string'],
+      ])
+      for (let file = 0; file < 4; file += 1) await lab.append('s.kept', numbered(file * 10, file * 10 + 10))
+      expect((await lab.service.post('/api/compact', { table: 's.kept', min_input_files: 2 })).status).toBe(200)
+      const rows = await lab.rows('s.kept')
+      const data = () => [...store.objects.keys()].filter((name) => !name.endsWith('.json')).sort()
+      const before = data()
+      const expire = async () => {
+        const soon = new Date(Date.now() + 1000).toISOString()
+        const { body } = await lab.service.post('/api/expire', { table: 's.kept', older_than: soon, retain_last: 1 })
+        return JSON.parse(body.details_json)
+      }
+      const expired = await expire()
+      expect(expired.expired_snapshots_count).toBe(4)
+      expect(data()).toEqual(before)
+      const restored = await lab.service.post(`/api/quarantine/${expired.quarantine.id}/restore`, {})
+      expect(JSON.parse(restored.body.details_json)).toMatchObject({
+        restored_snapshots_count: 4,
+        missing_files_count: 0,
+      })
+      const again = await expire()
+      const purge = `/api/quarantine/${again.quarantine.id}/purge`
+      const waiting = await lab.service.post('/api/remove-orphans', { table: 's.kept', dry_run: true })
+      expect(JSON.parse(waiting.body.details_json)).toMatchObject({ orphan_files_count: 0 })
+      const { body: purged } = await lab.service.call('POST', purge)
+      expect(purged).toMatchObject({ deleted_files_count: again.quarantine.files_count, failed_deletions_count: 0 })
+      expect(data()).toHaveLength(before.length - again.quarantine.files_count)
+      expect(await lab.rows('s.kept')).toEqual(rows)
+    },
+  )
 
   it('keeps every row while the store misbehaves', LONG, async () => {
     await lab.createTable('s.events', [
@@ -155,7 +159,7 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
     expect(outcomes['expire 200']).toBeGreaterThan(0)
   })
 
-  it('streams every row once while the store misbehaves', async () => {
+  it('streams every row once while the store misbehaves', LONG, async () => {
     await lab.createTable('s.source', [
       ['id', 'long'],
       ['name', 'string'],

@@ -57,7 +57,7 @@ describe('commands on a catalog without a service', { timeout: 300_000 }, () => 
       ({ snapshot_id }: { snapshot_id: string }) => snapshot_id,
     )
 
-  it('show tables and health, and leave nothing behind', async () => {
+  it('show tables and health, and leave nothing behind', LONG, async () => {
     const { tables } = await json('tables')
     expect(tables).toMatchObject([{ table: 'demo.events', data_file_count: 30 }])
     expect((await run('health', 'demo.events')).out).toMatch(/^data files\s+30$/m)
@@ -76,7 +76,7 @@ describe('commands on a catalog without a service', { timeout: 300_000 }, () => 
     expect(await readdir(scratch)).toEqual([])
   })
 
-  it('expire only what was confirmed, and never what a pipeline of a service has to read', async () => {
+  it('expire only what was confirmed, and never what a pipeline of a service has to read', LONG, async () => {
     expect((await run('expire', 'demo.events', '--retain-last', '1')).code).toBe(2) // nobody can be asked
     const started = await service.post('/api/pipeline/start', {
       source_table: 'demo.events',
@@ -109,7 +109,7 @@ describe('commands on a catalog without a service', { timeout: 300_000 }, () => 
     expect((await health()).record_count).toBe(2970)
   })
 
-  it('say in one line what is wrong with a catalog', async () => {
+  it('say in one line what is wrong with a catalog', LONG, async () => {
     const other = join(folder, 'wrong.json')
     await writeFile(
       other,

@@ -157,7 +157,7 @@ describe('a rollback of a table that a pipeline reads', () => {
     expect(await rowCount(sink)).toBe(30)
   })
 
-  it('to the snapshot that a stopped pipeline has read up to is free', async () => {
+  it('to the snapshot that a stopped pipeline has read up to is free', LONG, async () => {
     const { source, snapshots } = await stoppedAfterAll()
     await lab.append(source, numbered(30, 40))
     const request = { table: source, snapshot_id: snapshots[2] }
@@ -165,32 +165,40 @@ describe('a rollback of a table that a pipeline reads', () => {
     expect((await rollback(request)).status).toBe(200)
   })
 
-  it('counts a batch that was planned before a crash, though the service has not stored its position', async () => {
-    const { source, snapshots, id } = await stoppedAfterAll()
-    const end = (await lab.append(source, numbered(30, 40))).metadata.currentSnapshotId
-    const folder = await checkpointOf(id)
-    const offset = `{"version":1,"snapshot_id":${end},"position":1,"scan_all_files":false}`
-    const next = (await statusOf(id)).last_progress.batch_id + 1
-    writeFileSync(join(folder, 'offsets', String(next)), `v1\n{"batchWatermarkMs":0,"conf":{}}\n${offset}`)
-    expect(await affectedBy({ table: source, snapshot_id: snapshots[2] })).toMatchObject([
-      { pipeline_id: id, required: 'accept', rows_count: 10 },
-    ])
-  })
+  it(
+    'counts a batch that was planned before a crash, though the service has not stored its position',
+    LONG,
+    async () => {
+      const { source, snapshots, id } = await stoppedAfterAll()
+      const end = (await lab.append(source, numbered(30, 40))).metadata.currentSnapshotId
+      const folder = await checkpointOf(id)
+      const offset = `{"version":1,"snapshot_id":${end},"position":1,"scan_all_files":false}`
+      const next = (await statusOf(id)).last_progress.batch_id + 1
+      writeFileSync(join(folder, 'offsets', String(next)), `v1\n{"batchWatermarkMs":0,"conf":{}}\n${offset}`)
+      expect(await affectedBy({ table: source, snapshot_id: snapshots[2] })).toMatchObject([
+        { pipeline_id: id, required: 'accept', rows_count: 10 },
+      ])
+    },
+  )
 
-  it('needs an acknowledgement when the checkpoint cannot be read; without one, the sink has the position', async () => {
-    const { source, snapshots, id } = await stoppedAfterAll()
-    const folder = await checkpointOf(id)
-    await lab.append(source, numbered(30, 40))
-    const request = { table: source, snapshot_id: snapshots[2] }
-    writeFileSync(join(folder, 'metadata'), 'damaged')
-    const [pipeline] = await affectedBy(request)
-    expect(pipeline).toMatchObject({ pipeline_id: id, required: 'accept' })
-    expect(pipeline.consequence).toContain('unknown')
-    expect(JSON.stringify(pipeline)).not.toContain(folder)
-    rmSync(folder, { recursive: true })
-    expect(await affectedBy(request)).toEqual([])
-    expect(await affectedBy({ ...request, snapshot_id: snapshots[1] })).toMatchObject([{ pipeline_id: id }])
-  })
+  it(
+    'needs an acknowledgement when the checkpoint cannot be read; without one, the sink has the position',
+    LONG,
+    async () => {
+      const { source, snapshots, id } = await stoppedAfterAll()
+      const folder = await checkpointOf(id)
+      await lab.append(source, numbered(30, 40))
+      const request = { table: source, snapshot_id: snapshots[2] }
+      writeFileSync(join(folder, 'metadata'), 'damaged')
+      const [pipeline] = await affectedBy(request)
+      expect(pipeline).toMatchObject({ pipeline_id: id, required: 'accept' })
+      expect(pipeline.consequence).toContain('unknown')
+      expect(JSON.stringify(pipeline)).not.toContain(folder)
+      rmSync(folder, { recursive: true })
+      expect(await affectedBy(request)).toEqual([])
+      expect(await affectedBy({ ...request, snapshot_id: snapshots[1] })).toMatchObject([{ pipeline_id: id }])
+    },
+  )
 })
 
 describe('a rollback of a table that another service reads', () => {
@@ -232,18 +240,22 @@ describe('a rollback of a table that a pipeline writes', () => {
     await stop(id)
   })
 
-  it('is free while the pipeline runs, if only other writers committed after the target; no row of it is lost', async () => {
-    const { source, sink } = await makeSource()
-    const id = await startedBatchwise(source)
-    const target = await current(sink)
-    await lab.append(sink, numbered(900, 910))
-    expect(await affectedBy({ table: sink, snapshot_id: target })).toEqual([])
-    expect((await rollback({ table: sink, snapshot_id: target })).status).toBe(200)
-    await lab.append(source, numbered(30, 40))
-    await untilRows(sink, 40)
-    expect(await lab.rows(sink)).toEqual(await lab.rows(source))
-    await stop(id)
-  })
+  it(
+    'is free while the pipeline runs, if only other writers committed after the target; no row of it is lost',
+    LONG,
+    async () => {
+      const { source, sink } = await makeSource()
+      const id = await startedBatchwise(source)
+      const target = await current(sink)
+      await lab.append(sink, numbered(900, 910))
+      expect(await affectedBy({ table: sink, snapshot_id: target })).toEqual([])
+      expect((await rollback({ table: sink, snapshot_id: target })).status).toBe(200)
+      await lab.append(source, numbered(30, 40))
+      await untilRows(sink, 40)
+      expect(await lab.rows(sink)).toEqual(await lab.rows(source))
+      await stop(id)
+    },
+  )
 
   it('needs an acknowledgement when the pipeline is stopped; then the batches do not return', async () => {
     const { source, sink, id, batches } = await stoppedAfterAll()
@@ -261,35 +273,43 @@ describe('a rollback of a table that a pipeline writes', () => {
     await stop(id)
   })
 
-  it('needs an acknowledgement for batches of a pipeline that was deleted, whose checkpoint can be started again', async () => {
-    const { source, sink, id, batches } = await stoppedAfterAll()
-    expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
-    const request = { table: sink, snapshot_id: batches[1] }
-    expect(await affectedBy(request)).toMatchObject([{ pipeline_id: id, state: 'unknown', required: 'accept' }])
-    expect(await affectedBy({ table: source, snapshot_id: (await snapshotsOf(source))[2] })).toEqual([])
-    expect((await rollback(request)).status).toBe(409)
-    expect((await rollback({ ...request, accept_pipelines: [id] })).status).toBe(200)
-  })
+  it(
+    'needs an acknowledgement for batches of a pipeline that was deleted, whose checkpoint can be started again',
+    LONG,
+    async () => {
+      const { source, sink, id, batches } = await stoppedAfterAll()
+      expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
+      const request = { table: sink, snapshot_id: batches[1] }
+      expect(await affectedBy(request)).toMatchObject([{ pipeline_id: id, state: 'unknown', required: 'accept' }])
+      expect(await affectedBy({ table: source, snapshot_id: (await snapshotsOf(source))[2] })).toEqual([])
+      expect((await rollback(request)).status).toBe(409)
+      expect((await rollback({ ...request, accept_pipelines: [id] })).status).toBe(200)
+    },
+  )
 
-  it('is free for a deleted pipeline that only read; its checkpoint never continues after what was undone', async () => {
-    const { source, sink, id, snapshots } = await stoppedAfterAll()
-    expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
-    const request = { table: source, snapshot_id: snapshots[0] }
-    expect(await affectedBy(request)).toEqual([])
-    expect((await rollback(request)).status).toBe(200)
-    const written = await lab.rows(sink)
-    const writtenSnapshots = await snapshotsOf(sink)
-    expect(await startedAndLost(source)).toContain('rolled back to before it')
-    await lab.append(source, numbered(50, 60))
-    expect(await startedAndLost(source)).toContain('rolled back to before it')
-    const identifier = parseIdentifier(source)
-    const nowMs = Date.now() + 10 * 86_400_000
-    await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs })
-    expect((await lab.load(source)).metadata.snapshots).toHaveLength(1)
-    expect(await startedAndLost(source)).toContain('can no longer be determined')
-    expect(await lab.rows(sink)).toEqual(written)
-    expect(await snapshotsOf(sink)).toEqual(writtenSnapshots)
-  })
+  it(
+    'is free for a deleted pipeline that only read; its checkpoint never continues after what was undone',
+    LONG,
+    async () => {
+      const { source, sink, id, snapshots } = await stoppedAfterAll()
+      expect((await life.engineer.call('DELETE', `/api/pipeline/${id}`)).status).toBe(204)
+      const request = { table: source, snapshot_id: snapshots[0] }
+      expect(await affectedBy(request)).toEqual([])
+      expect((await rollback(request)).status).toBe(200)
+      const written = await lab.rows(sink)
+      const writtenSnapshots = await snapshotsOf(sink)
+      expect(await startedAndLost(source)).toContain('rolled back to before it')
+      await lab.append(source, numbered(50, 60))
+      expect(await startedAndLost(source)).toContain('rolled back to before it')
+      const identifier = parseIdentifier(source)
+      const nowMs = Date.now() + 10 * 86_400_000
+      await runExpiry({ catalog: lab.catalog(), identifier, request: { retain_last: 1 }, nowMs })
+      expect((await lab.load(source)).metadata.snapshots).toHaveLength(1)
+      expect(await startedAndLost(source)).toContain('can no longer be determined')
+      expect(await lab.rows(sink)).toEqual(written)
+      expect(await snapshotsOf(sink)).toEqual(writtenSnapshots)
+    },
+  )
 
   /** Starts on the old checkpoint and answers why the pipeline ended. */
   async function startedAndLost(source: string): Promise<string> {
@@ -319,7 +339,7 @@ describe('a rollback of a table that a pipeline writes', () => {
 })
 
 describe('a plan of a rollback', () => {
-  it('made before a pipeline was started is checked again', async () => {
+  it('made before a pipeline was started is checked again', LONG, async () => {
     const { source, sink, snapshots } = await makeSource()
     const preview = await rollback({ table: source, snapshot_id: snapshots[0], dry_run: true })
     expect(JSON.parse(preview.body.details_json).affected_pipelines).toEqual([])
@@ -347,7 +367,7 @@ describe('a plan of a rollback', () => {
     expect(await rowCount(sink)).toBe(20)
   })
 
-  it('that was acknowledged when it was made is still refused after the pipeline was started', async () => {
+  it('that was acknowledged when it was made is still refused after the pipeline was started', LONG, async () => {
     const { source, sink, id, batches } = await stoppedAfterAll()
     const request = { table: sink, snapshot_id: batches[1], accept_pipelines: [id] }
     const { plan_id } = (await rollback({ ...request, dry_run: true })).body

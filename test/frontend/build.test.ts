@@ -5,10 +5,11 @@ import { fileURLToPath } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { build } from 'vite'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { LONG } from '../support/effort.ts'
 
 const MAX_FIRST_LOAD_BYTES = 300_000
 
-describe('the built page', () => {
+describe('the built page', LONG, () => {
   let folder: string
   let html: string
 

@@ -17,7 +17,7 @@ import { runRewriteManifests } from '../../src/maintenance/manifests/rewrite-man
 import { createTableInspector } from '../../src/maintenance/inspection/table-inspector.ts'
 import { type ExpectedRows, expectedRows, fixturesAvailable, openFixture } from '../fixtures-suite/fixture-tables.ts'
 import { OverlayIO } from './overlay-io.ts'
-import { LONG } from '../support/effort.ts'
+import { shares } from '../support/effort.ts'
 
 const available = fixturesAvailable('maintenance of tables that other systems wrote')
 
@@ -49,8 +49,12 @@ describe.skipIf(!available)('maintenance of tables that other systems wrote', ()
   })
 
   const name = '$path $metadata: the same rows after every operation'
-  it.each(TABLES.filter((table) => !isLarge(table)))(name, keepsRows)
-  it.each(TABLES.filter(isLarge))(name, LONG, keepsRows)
+  for (const [tables, options] of shares(
+    TABLES.toSorted((a, b) => Number(isLarge(a)) - Number(isLarge(b))),
+    12,
+  )) {
+    it.each(tables)(name, options, keepsRows)
+  }
 
   async function keepsRows({ path, metadata }: FixtureTable): Promise<void> {
     const { catalog, identifier, io } = await register(path, metadata)

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FakeNotebook } from './harness/fake-notebook.ts'
 import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor } from './harness/proxied-service.ts'
 import { ask, HANDSHAKE, type RawAnswer, sendRaw } from './harness/raw-client.ts'
+import { LONG } from '../support/effort.ts'
 
 interface Attack {
   readonly name: string
@@ -295,7 +296,7 @@ describe('attacks on notebooks', () => {
     await expectRefused(attacks)
   })
 
-  it('by requests that two parsers read differently (request smuggling)', async () => {
+  it('by requests that two parsers read differently (request smuggling)', LONG, async () => {
     for (const notebook of [anas, bos]) notebook.reset()
     const head = `Cookie: ${ana.cookie}\r\nOrigin: ${house.origin}\r\nSec-Fetch-Site: same-origin\r\n`
     const host = `Host: 127.0.0.1:${house.port}\r\n`

@@ -229,7 +229,7 @@ describe('HTTP to a notebook', () => {
     expect(log.join('\n')).not.toMatch(/in-the-query|notebook-secret|lh_/)
   })
 
-  it('transfers 100 MB each way byte for byte', async () => {
+  it('transfers 100 MB each way byte for byte', LONG, async () => {
     const piece = randomBytes(2 ** 20)
     const pieces = 100
     const expected = createHash('sha256')
@@ -258,7 +258,7 @@ describe('HTTP to a notebook', () => {
     expect(hash.digest('hex')).toBe(sha256)
   })
 
-  it('reads from a notebook only as fast as the client reads', async () => {
+  it('reads from a notebook only as fast as the client reads', LONG, async () => {
     let sent = 0
     let gone = false
     notebook.answer = (_, response) => {
@@ -282,7 +282,7 @@ describe('HTTP to a notebook', () => {
     await until(() => gone, 'the end of the request to the notebook')
   })
 
-  it('reads from a client only as fast as the notebook reads', async () => {
+  it('reads from a client only as fast as the notebook reads', LONG, async () => {
     notebook.answer = (request) => void request.pause()
     const client = await rawConnection(house.port)
     client.write(

@@ -220,7 +220,7 @@ describe('WebSockets to a notebook', () => {
     await until(() => sent > before + 10_000_000)
   })
 
-  it('reads from a client only as fast as the notebook reads', async () => {
+  it('reads from a client only as fast as the notebook reads', LONG, async () => {
     const { socket, peer } = await rawPair(patient)
     peer.socket.pause()
     const payload = Buffer.alloc(65_536)
@@ -242,7 +242,7 @@ describe('WebSockets to a notebook', () => {
     await until(() => peer.received > before + 10_000_000)
   })
 
-  it('detects a client or notebook that disappeared', async () => {
+  it('detects a client or notebook that disappeared', LONG, async () => {
     const { socket, peer } = await rawPair() // answers no ping
     const gone = new Promise((resolve) => socket.once('close', resolve))
     await gone

@@ -9,6 +9,7 @@ import { MIGRATIONS } from '../../src/storage/migrations/all.ts'
 import type { Migration } from '../../src/storage/migrations/migration.ts'
 import { migrate, openStateDatabase } from '../../src/storage/state-database.ts'
 import { describeDatabases, type TestDatabases } from './open.ts'
+import { LONG } from '../support/effort.ts'
 
 const newest = Math.max(...MIGRATIONS.keys())
 
@@ -66,7 +67,7 @@ describeDatabases('state database', (databases) => {
     expect(applied).toEqual([{ version: newest + 1, name: 'fixed', applied_at: '2025-01-02T03:04:05.678Z' }])
   })
 
-  it('allows several processes to migrate at the same time', async () => {
+  it('allows several processes to migrate at the same time', LONG, async () => {
     const place = await databases.place()
     await Promise.all(Array.from({ length: 4 }, () => openInProcess(databases, place)))
     const db = await databases.open(place)

@@ -82,7 +82,7 @@ describe('a pipeline whose tables are changed by others', () => {
     await stop(id)
   })
 
-  it('keeps the values of two columns apart when their names are swapped', async () => {
+  it('keeps the values of two columns apart when their names are swapped', LONG, async () => {
     await lab.createTable('s.swapped', [
       ['a', 'string'],
       ['b', 'string'],
@@ -166,23 +166,27 @@ describe('a pipeline whose tables are changed by others', () => {
     })
   }
 
-  it('ends with HISTORY_LOST and the snapshot when unread history is gone; the sink stays unchanged', async () => {
-    await makeSource('expired', 2)
-    const id = await start('expired')
-    await untilRows('expired', 20)
-    await stop(id)
-    for (let at = 2; at < 5; at += 1) await lab.append('s.expired', numbered(at * 10, at * 10 + 10))
-    const read = (await status(id)).last_progress.sources[0].end_offset.snapshot_id
-    await compact('s.expired')
-    await expireRuthlessly('s.expired', { sparesTags: false })
-    await start('expired')
-    const failed = await untilState(id, 'failed')
-    expect(failed.error.code).toBe('HISTORY_LOST')
-    expect(failed.error.message).toContain(`snapshot ${read} of s.expired`)
-    expect(failed.error.message).not.toContain(lab.service.folder)
-    expect(await sinkRows('expired')).toHaveLength(20)
-    expect(await lab.rows('s.expired')).toHaveLength(50)
-  })
+  it(
+    'ends with HISTORY_LOST and the snapshot when unread history is gone; the sink stays unchanged',
+    LONG,
+    async () => {
+      await makeSource('expired', 2)
+      const id = await start('expired')
+      await untilRows('expired', 20)
+      await stop(id)
+      for (let at = 2; at < 5; at += 1) await lab.append('s.expired', numbered(at * 10, at * 10 + 10))
+      const read = (await status(id)).last_progress.sources[0].end_offset.snapshot_id
+      await compact('s.expired')
+      await expireRuthlessly('s.expired', { sparesTags: false })
+      await start('expired')
+      const failed = await untilState(id, 'failed')
+      expect(failed.error.code).toBe('HISTORY_LOST')
+      expect(failed.error.message).toContain(`snapshot ${read} of s.expired`)
+      expect(failed.error.message).not.toContain(lab.service.folder)
+      expect(await sinkRows('expired')).toHaveLength(20)
+      expect(await lab.rows('s.expired')).toHaveLength(50)
+    },
+  )
 
   it.each([true, false])(
     'reads past expired snapshots when the files show what they added (its own tag is kept: %s)',
@@ -230,7 +234,7 @@ describe('a pipeline whose tables are changed by others', () => {
     },
   )
 
-  it('ends with HISTORY_LOST when the source is rolled back to before its position', async () => {
+  it('ends with HISTORY_LOST when the source is rolled back to before its position', LONG, async () => {
     await makeSource('rolled', 3)
     const first = (await lab.load('s.rolled')).metadata.snapshots[0]?.snapshotId ?? 0n
     const id = await start('rolled')

@@ -11,7 +11,7 @@ import { detectRuntime } from '../../src/server/detect-runtime.ts'
 import { allRoutes } from '../../src/routes/all-routes.ts'
 import { type EventsShape, makeEvents } from '../../src/services/catalogs/demo-lakehouse.ts'
 import { createLogger } from '../../src/services/logger.ts'
-import { createOpenApiCheck } from './openapi-check.ts'
+import { openApiCheck } from './openapi-check.ts'
 
 export const ADMIN_TOKEN = 'lh_test-admin-token-0123456789'
 
@@ -82,7 +82,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
   const env = { LOCKHOUSE_HOME: join(folder, 'home'), LOCKHOUSE_ADMIN_TOKEN: ADMIN_TOKEN, ...options.env }
   let { app, context } = await open(env, options)
   if (options.events) await makeEventsTable(context, folder, options.events)
-  const check = createOpenApiCheck(allRoutes(context.app))
+  const check = openApiCheck(allRoutes(context.app))
   const call = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
     const token = given.token === undefined ? ADMIN_TOKEN : given.token
     const body = given.text ?? (given.body === undefined ? undefined : JSON.stringify(given.body))

@@ -7,6 +7,7 @@ import { GRAPH } from '../../support/lifecycle.ts'
 import { until } from '../../support/waiting.ts'
 import { type ServedService, startServedService } from '../../support/served.ts'
 import { callMcp, connectMcp, type Era, ERAS, tokenFor } from './mcp-client.ts'
+import { LONG } from '../../support/effort.ts'
 
 const TABLE = 'demo.events'
 /** No pipeline reads this table, so its columns may be changed. */
@@ -227,7 +228,7 @@ describe('a change proposed by an assistant', () => {
 })
 
 describe('an assistant that proposes without limit', () => {
-  it('is stopped without affecting other users', async () => {
+  it('is stopped without affecting other users', LONG, async () => {
     const propose = (token: string, count: number) =>
       withToken('2026-07-28', token, async (client) => {
         const codes: string[] = []

@@ -6,6 +6,7 @@ import { redirects, says } from '../../support/model-provider/reply.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { chat, CHAT_WAYS } from '../safety/chat.ts'
 import { hostileApiBases } from './hostile-api-bases.ts'
+import { LONG } from '../../support/effort.ts'
 
 const KEYS = {
   OPENAI_API_KEY: 'sk-server-openai-0123456789',
@@ -38,7 +39,7 @@ const port = (): number => (canary.address() as AddressInfo).port
 const keys = Object.values(KEYS)
 
 describe('an api_base in a request', () => {
-  it('connects only to configured addresses, and sends no key elsewhere', async () => {
+  it('connects only to configured addresses, and sends no key elsewhere', LONG, async () => {
     const hostile = hostileApiBases(port())
     expect(hostile.length).toBeGreaterThanOrEqual(120)
     for (const { why, value } of hostile) {

@@ -7,6 +7,7 @@ import { startServedService } from '../../support/served.ts'
 import { ADMIN_TOKEN } from '../../support/service.ts'
 import { callMcp, connectMcp } from '../mcp/mcp-client.ts'
 import { chat, CHAT_WAYS } from './chat.ts'
+import { LONG } from '../../support/effort.ts'
 
 /** Secrets of the process, by setting. */
 const ENV = {
@@ -100,7 +101,7 @@ async function agentAudit(): Promise<unknown[]> {
 }
 
 describe('secrets of the service', () => {
-  it.each(CHAT_WAYS)('reach no provider, answer, transcript or audit entry (%s)', async (way) => {
+  it.each(CHAT_WAYS)('reach no provider, answer, transcript or audit entry (%s)', LONG, async (way) => {
     provider.reset()
     provider.script = [
       calls(

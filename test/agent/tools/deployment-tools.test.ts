@@ -103,7 +103,7 @@ describe('a deployment proposed by a tool', { timeout: 180_000 }, () => {
     expect((await lab.pipeline(pipelineId)).run_id).toBe(runId)
   })
 
-  it('that has problems is refused with node and parameter, and creates no action', async () => {
+  it('that has problems is refused with node and parameter, and creates no action', LONG, async () => {
     const { one } = await twoVersions('wrong')
     await lab.users.addVersion(one.definitionId, graphOf(['s.wrong_in'], 's.wrong_out', 'id > ${nobody}'))
     const ed = await tokenOf('ed-2', 'DataEngineer')

@@ -4,7 +4,7 @@ import { CAN_WATCH_WORKERS, WorkerWatch } from '../../support/query-workers.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { tokenFor } from '../mcp/mcp-client.ts'
 import { sleep, until } from '../../support/waiting.ts'
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 
 const QUERY_MS = 2000
 const MIB = 2 ** 20
@@ -175,7 +175,7 @@ describe('answers', () => {
     expect(rows.map(({ data, error }) => data?.rows ?? error)).toEqual([[[1]], [[2]], [[3]], [[4]]])
   })
 
-  it('are queued, and refused to a user with very many requests at once', { timeout: 180_000 }, async () => {
+  it('are queued, and refused to a user with very many requests at once', { ...LONG, timeout: 180_000 }, async () => {
     const mine = Array.from({ length: 12 }, () => query('SELECT count(*) FROM events a, events b, events c, events d'))
     const other = await tokenFor(service, 'bob', 'DataEngineer')
     expect((await query('SELECT count(*) FROM events WHERE id < 0', other)).data.rows).toEqual([['0']])

@@ -11,6 +11,7 @@ import { postgresServer } from '../../storage/open.ts'
 import { type PostgresLab, postgresLabs } from './postgres.ts'
 import { createEvents, EVENTS, SCHEMA, setProperty } from '../support-files.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const newLab = postgresLabs()
 const closings: (() => Promise<void>)[] = []
@@ -51,7 +52,7 @@ async function columns({ run }: PostgresLab, schema = 'public'): Promise<string>
 }
 
 describe.skipIf(postgresServer === undefined)('the JDBC catalog tables in PostgreSQL', () => {
-  it('are created once when many open the database at the same time', async () => {
+  it('are created once when many open the database at the same time', LONG, async () => {
     const lab = await newLab()
     for (let round = 0; round < 5; round++) {
       await lab.run('drop table if exists iceberg_tables, iceberg_namespace_properties')

@@ -13,6 +13,7 @@ import type { SetCatalogConfigRequest } from '../../../src/schemas/catalog-confi
 import { postgresPlace, postgresServer } from '../../storage/open.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const stored: CatalogSettings = {
   catalogType: 'sql',
@@ -146,7 +147,7 @@ describe.skipIf(postgresServer === undefined)('a catalog in PostgreSQL over the 
     expect((await service.get('/api/tables')).status).toBe(200)
   })
 
-  it('that is replaced closes its connections', async () => {
+  it('that is replaced closes its connections', LONG, async () => {
     const { service, uri, put } = await start()
     const named = `${uri}?application_name=replaced`
     expect(await put({ uri: named })).toMatchObject({ status: 200 })

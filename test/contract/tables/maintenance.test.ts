@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 
 let service: TestService
 beforeEach(async () => {
@@ -64,7 +65,7 @@ describe('compaction', () => {
     expect((await service.call('DELETE', location ?? '')).status).toBe(409)
   })
 
-  it('Operation-Group lists operations that were started together', async () => {
+  it('Operation-Group lists operations that were started together', LONG, async () => {
     const started = async (table: string, group?: string) => {
       const headers = group === undefined ? {} : { 'Operation-Group': group }
       return (await service.post('/api/rewrite-manifests', { table }, { headers })).body.operation_id
@@ -85,7 +86,7 @@ describe('compaction', () => {
     expect((await service.get('/api/operations?group=not%20a%20name')).status).toBe(400)
   })
 
-  it('an operation that succeeded shows all of its files and bytes as done', async () => {
+  it('an operation that succeeded shows all of its files and bytes as done', LONG, async () => {
     for (const options of [{}, { rewrite_all: true, target_file_size_bytes: 1000, max_file_size_bytes: 2000 }]) {
       const { body } = await service.post('/api/compact', { table: 'demo.events', ...options })
       const { progress } = (await service.get(`/api/operations/${body.operation_id}`)).body
@@ -106,7 +107,7 @@ describe('compaction', () => {
     expect((await service.get(location)).body).toMatchObject({ state: 'failed', error: { code: 'PLAN_STALE' } })
   })
 
-  it('invalid options are refused by name', async () => {
+  it('invalid options are refused by name', LONG, async () => {
     for (const options of [
       { target_file_size_bytes: 100, min_file_size_bytes: 200 },
       { delete_ratio_threshold: 2 },
@@ -139,7 +140,7 @@ describe('expiry', () => {
     expect(body).toMatchObject({ snapshot_count: 1, data_file_count: 1, record_count: 2970 })
   })
 
-  it('an unknown snapshot and the current one are refused', async () => {
+  it('an unknown snapshot and the current one are refused', LONG, async () => {
     const unknown = await service.post('/api/expire', { table: 'demo.events', snapshot_ids: ['42'] })
     expect(unknown.status).toBeGreaterThanOrEqual(400)
     const { body } = await service.get('/api/table/demo.events')
@@ -200,7 +201,7 @@ describe('manifests, orphans and rollback', () => {
 })
 
 describe('repeated requests', () => {
-  it('create one token; the repetition is refused, names the token, and has no secret', async () => {
+  it('create one token; the repetition is refused, names the token, and has no secret', LONG, async () => {
     const headers = { 'Idempotency-Key': 'token-once' }
     const body = { user: 'ana', role: 'Auditor', name: 'laptop' }
     const first = await service.post('/api/auth/tokens', body, { headers })

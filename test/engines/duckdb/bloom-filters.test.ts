@@ -55,7 +55,7 @@ describe('Bloom filters that a table asks for', () => {
     expect(Number(excluded?.['n'])).toBeGreaterThan(0)
   })
 
-  it('are written beside floats that hold zeros of one sign', async () => {
+  it('are written beside floats that hold zeros of one sign', LONG, async () => {
     for (const zero of ["'-0.0'::DOUBLE", '0.0::DOUBLE']) {
       const select = rows.replace('i + 0.5::DOUBLE', `CASE WHEN i % 2 = 0 THEN ${zero} ELSE i::DOUBLE END`)
       const files = await rewrite({ [`${ENABLED}id`]: 'true' }, select)

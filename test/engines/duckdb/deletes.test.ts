@@ -10,6 +10,7 @@ import type { FileScanTask } from '../../../src/iceberg/scan/scan.ts'
 import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { column, field, Lake, readAll, schemaOf, struct, tableMetadata } from './harness/lake.ts'
 import type { TableShape } from './harness/lake.ts'
+import { LONG } from '../../support/effort.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())
@@ -138,7 +139,7 @@ describe('position deletes', () => {
     expect(rows.filter((row) => (row['id'] as bigint) % 7n === 0n && (row['id'] as bigint) < 49000n)).toEqual([])
   })
 
-  it('apply to a single file that is large enough to be read by several threads', async () => {
+  it('apply to a single file that is large enough to be read by several threads', LONG, async () => {
     const path = lake.path('large.parquet')
     await lake.sql(
       `COPY (SELECT i AS id, 'x' AS name FROM range(400000) r(i)) TO '${path}' (FORMAT parquet, FIELD_IDS ${ids})`,
@@ -349,7 +350,7 @@ describe('equality deletes', () => {
 })
 
 describe('many deletes', () => {
-  it('agree with a plain computation over 60 files, 30 delete files and half a million rows', async () => {
+  it('agree with a plain computation over 60 files, 30 delete files and half a million rows', LONG, async () => {
     const inputs = await Promise.all(Array.from({ length: 60 }, (_, n) => numbers(n * 10_000, 8000)))
     const positions = await lake.parquet(
       inputs

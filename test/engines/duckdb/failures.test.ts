@@ -246,7 +246,7 @@ describe('cancelling', () => {
     ).toBe(6_000_000)
   })
 
-  it('works before the start and while waiting for a slot', async () => {
+  it('works before the start and while waiting for a slot', LONG, async () => {
     const engine = await createDuckDbEngine({ scratchDir: lake.path('one'), maxConcurrent: 1, threads: 1 })
     const task = lake.task({ schemas: [schema] }, [await input(1_500_000)])
     await expect(engine.rewrite(task, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: 'CANCELLED' })

@@ -9,6 +9,7 @@ import { applyTransform } from '../../../src/iceberg/partitioning/transforms.ts'
 import type { NestedField, PrimitiveType, Value } from '../../../src/iceberg/schema/types.ts'
 import { valueKey } from '../../../src/iceberg/values/values.ts'
 import { column, field, Lake, readAll, readParquet, schemaOf, struct } from './harness/lake.ts'
+import { LONG } from '../../support/effort.ts'
 
 const lake = new Lake()
 afterAll(() => lake.close())
@@ -185,7 +186,7 @@ describe('partition values computed from rows', () => {
     expect([...found.keys()].sort()).toEqual(['["x0"]', '["x1"]'])
   })
 
-  it('create one file per partition even for many partitions', async () => {
+  it('create one file per partition even for many partitions', LONG, async () => {
     const found = await split(
       [field(1, 'n', 'int'), field(2, 'p', 'int')],
       spec([2, { kind: 'identity' }]),
@@ -196,7 +197,7 @@ describe('partition values computed from rows', () => {
     expect([...found.values()].every(({ rows }) => rows.length === 80)).toBe(true)
   })
 
-  it('split a large partition into files near the target size, with unique names', async () => {
+  it('split a large partition into files near the target size, with unique names', LONG, async () => {
     const engine = await lake.engine()
     const schema = schemaOf([field(1, 'n', 'long'), field(2, 'p', 'int'), field(3, 's', 'string')])
     const input = await lake.data(

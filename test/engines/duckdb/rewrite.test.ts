@@ -53,7 +53,7 @@ describe('merging files', () => {
     expect(result).toEqual({ files: [], rowsRead: 1, rowsDeleted: 1, rowsWritten: 0 })
   })
 
-  it('reads all kinds of columns of a single file that several threads share', async () => {
+  it('reads all kinds of columns of a single file that several threads share', LONG, async () => {
     const engine = await lake.engine()
     const schema = schemaOf([
       field(1, 'id', 'long'),

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,10 +9,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { sleep } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const withCode = (code: string) => expect.objectContaining({ name: 'IcebergError', code })
-const sharedMemory = '/dev/shm'
+/** A folder on another file system than the temporary ones. */
+const elsewhere = ['/dev/shm', '/var/tmp'].find((folder) => {
+  const { dev } = statSync(folder, { throwIfNoEntry: false }) ?? {}
+  return dev !== undefined && dev !== statSync(tmpdir()).dev
+})
 const asRoot = process.getuid?.() === 0
 
 let scratch = ''
@@ -110,8 +115,8 @@ describe('LocalFileIO failures', () => {
     expect(found).toEqual([join(tree, 'sub/file')])
   })
 
-  it.skipIf(!existsSync(sharedMemory))('moves in from another file system', async () => {
-    const source = await mkdtemp(join(sharedMemory, 'move-'))
+  it.skipIf(elsewhere === undefined)('moves in from another file system', async () => {
+    const source = await mkdtemp(join(elsewhere ?? '', 'move-'))
     try {
       await writeFile(join(source, 'f'), 'rows')
       expect((await stat(source)).dev).not.toBe((await stat(scratch)).dev)
@@ -129,7 +134,7 @@ describe('LocalFileIO failures', () => {
 })
 
 describe('LocalFileIO and crashes', () => {
-  it('never shows a half-written file under its final name', async () => {
+  it('never shows a half-written file under its final name', LONG, async () => {
     const folder = join(scratch, 'crash')
     const module = new URL('../../../src/iceberg/io/local.ts', import.meta.url).href
     // A process writes complete 8 MiB files over and over; it is killed at a random moment, many times.

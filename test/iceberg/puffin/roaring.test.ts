@@ -5,6 +5,7 @@ import { decodeDeletionVector, encodeDeletionVector } from '../../../src/iceberg
 import { PositionBitmap } from '../../../src/iceberg/puffin/position-bitmap.ts'
 import { decodeRoaring64, encodeRoaring64 } from '../../../src/iceberg/puffin/roaring.ts'
 import { fixtureBytes, haveFixtures } from '../../support/iceberg-fixtures.ts'
+import { runs } from '../../support/effort.ts'
 
 const deletes = (name: string): Uint8Array => fixtureBytes(`apache-iceberg/deletes/${name}`)
 
@@ -41,7 +42,7 @@ describe('PositionBitmap', () => {
         expect(bitmap.has(probe)).toBe(expected.includes(probe))
         for (const position of expected.slice(0, 50)) expect(bitmap.has(position)).toBe(true)
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 
@@ -51,7 +52,7 @@ describe('PositionBitmap', () => {
         const union = PositionBitmap.union([PositionBitmap.of(a), PositionBitmap.of(b)])
         expect([...union.toArray()]).toEqual([...PositionBitmap.of([...a, ...b]).toArray()])
       }),
-      { numRuns: 30 },
+      { numRuns: runs(30) },
     )
   })
 
@@ -67,7 +68,7 @@ describe('portable 64-bit roaring format', () => {
         const bitmap = PositionBitmap.of(positions)
         expect([...decodeRoaring64(encodeRoaring64(bitmap)).toArray()]).toEqual([...bitmap.toArray()])
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     )
   })
 

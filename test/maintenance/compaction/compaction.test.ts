@@ -9,6 +9,7 @@ import { findUnreachable } from '../../../src/maintenance/reachable-files.ts'
 import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
 import { TABLE } from '../memory-table.ts'
 import { RealLake, Workshop } from '../real-lake.ts'
+import { LONG, shares } from '../../support/effort.ts'
 
 let shop: Workshop
 
@@ -133,7 +134,7 @@ describe('compacting a table', () => {
     await expectRows(lake)
   })
 
-  it('has nothing to do and commits nothing the second time', async () => {
+  it('has nothing to do and commits nothing the second time', LONG, async () => {
     const lake = await lakeWithDeletes()
     await runCompaction(compaction(lake))
     const before = await lake.list()
@@ -197,7 +198,7 @@ describe('a compaction that must not commit', () => {
     await expectRows(lake)
   }
 
-  it.each<[string, (result: RewriteResult) => RewriteResult]>([
+  const lies: readonly [string, (result: RewriteResult) => RewriteResult][] = [
     ['loses a row and reports it', (result) => ({ ...result, rowsWritten: result.rowsWritten - 1 })],
     [
       'deletes one row too many',
@@ -215,21 +216,14 @@ describe('a compaction that must not commit', () => {
       }),
     ],
     ['counts nonsense', (result) => ({ ...result, rowsRead: Number.NaN })],
-  ])('discards everything when the engine %s', async (_, lie) => {
-    const lake = await lakeWithDeletes()
-    await expectUnchanged(
-      lake,
-      () =>
-        runCompaction(
-          compaction(
-            lake,
-            {},
-            bendEngine((result) => lie(result)),
-          ),
-        ),
-      'ROWS_NOT_CONSERVED',
-    )
-  })
+  ]
+  for (const [some, options] of shares(lies, 2)) {
+    it.each(some)('discards everything when the engine %s', options, async (_, lie) => {
+      const lake = await lakeWithDeletes()
+      const bent = bendEngine((result) => lie(result))
+      await expectUnchanged(lake, () => runCompaction(compaction(lake, {}, bent)), 'ROWS_NOT_CONSERVED')
+    })
+  }
 
   it('discards a rewrite whose engine lost track of its files; recovery finds them by name later', async () => {
     const lake = await lakeWithDeletes()
@@ -267,7 +261,7 @@ describe('a compaction that must not commit', () => {
     await expectUnchanged(lake, run(withFiles({ fileSizeInBytes: 5 })), 'ENGINE_FAILED')
   })
 
-  it('leaves nothing behind when one of several groups fails', async () => {
+  it('leaves nothing behind when one of several groups fails', LONG, async () => {
     const lake = await lakeWithDeletes({ partitioned: true })
     const engine = bendEngine((result, call) => {
       if (call === 1) throw new IcebergError('NO_SPACE', 'the disk is full')
@@ -336,7 +330,7 @@ describe('a compaction that must not commit', () => {
 })
 
 describe('partial progress', () => {
-  it('commits in batches and continues when a group fails', async () => {
+  it('commits in batches and continues when a group fails', LONG, async () => {
     const lake = await RealLake.create(shop, { partitioned: true })
     for (const region of ['a', 'b', 'c', 'd']) for (let round = 0; round < 3; round += 1) await lake.append(3, region)
     const engine = bendEngine((result, call) => (call === 1 ? { ...result, rowsWritten: 0 } : result))

@@ -1,4 +1,4 @@
-import { shares } from '../../support/effort.ts'
+import { LONG, shares } from '../../support/effort.ts'
 import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -271,14 +271,14 @@ describe('a compaction whose new files have other values', () => {
     table = await Fixture.create(SCHEMA, rows)
   })
 
-  for (const [cases, options] of shares(OTHER_VALUES, 12)) {
+  for (const [cases, options] of shares(OTHER_VALUES, 6)) {
     it.each(cases)('is refused: %s', options, async (_, select, said) => {
       table.rewriteAs(select)
       expect(await table.refused()).toContain(said)
     })
   }
 
-  it('is refused when a pair of equal rows was replaced by another pair', async () => {
+  it('is refused when a pair of equal rows was replaced by another pair', LONG, async () => {
     const pairs = await Fixture.create(schemaOf([field(1, 'n', 'int')]), () => 'SELECT 1::INTEGER AS c1', {
       formatVersion: 2,
     })
@@ -287,7 +287,7 @@ describe('a compaction whose new files have other values', () => {
     expect(await pairs.refused()).toContain('column n')
   })
 
-  it('is refused with partial progress too, as a failure of its group', async () => {
+  it('is refused with partial progress too, as a failure of its group', LONG, async () => {
     table.rewriteAs(replace('text', 7, "'text 8'"))
     const before = await table.files()
     const details = await table.compact({ partial_progress: true })

@@ -95,7 +95,7 @@ describe('bodies without a credential', () => {
     expect(peakMemory() - before).toBeLessThan(200 * MEBIBYTE)
   })
 
-  it('are parsed at most 100 times a second per client, without delaying callers with a credential', async () => {
+  it('are parsed at most 100 times a second per client, without delaying callers with a credential', LONG, async () => {
     const flood = async (): Promise<number[]> => {
       const statuses = []
       for (let i = 0; i < 40; i++) statuses.push((await signIn(unknownKeys(30_000))).status)
@@ -153,7 +153,7 @@ describe('bodies of users', () => {
     expect(performance.now() - startedAt).toBeLessThan(5000 * CI_SLOWNESS)
   })
 
-  it('of the largest accepted shape do not block the service', async () => {
+  it('of the largest accepted shape do not block the service', LONG, async () => {
     const nodes = `[${Array.from({ length: 9999 }, () => '{}').join()}]`
     const config = `{${Array.from({ length: 9999 }, (_, i) => `"k${i}":1`).join()}}`
     const node = (i: number): string => `{"id":"n${i}","type":"filter","config":${config}}`

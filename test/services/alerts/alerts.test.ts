@@ -160,7 +160,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(bodies().map((body) => webhookRules.parse(body).kind)).toEqual(['test', 'test', 'test'])
   })
 
-  it('are retried with the same id, later when the receiver asks for it, and given up at the end', async () => {
+  it('are retried with the same id, later when the receiver asks for it, and given up at the end', LONG, async () => {
     const id = await lab.create({ events: ['table.unhealthy'] })
     lab.receiver.replies = [500, { status: 429, retryAfter: '1' }, 'cut', { redirect: lab.receiver.url }]
     await lab.happen(table('table.unhealthy'))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Place } from '../../support/lifecycle.ts'
 import { type DeployLab, openDeployLab } from './deploy-lab.ts'
+import { LONG } from '../../support/effort.ts'
 
 let lab: DeployLab
 let place: Place
@@ -79,7 +80,7 @@ describe('what an approval would deploy', () => {
     expect(await detail(id)).toMatchObject({ deploys: null, deploys_unavailable: null })
   })
 
-  it('is compared with the version that runs there, not with the newest one there', async () => {
+  it('is compared with the version that runs there, not with the newest one there', LONG, async () => {
     await lab.deploy(place, 'production')
     await lab.untilState(place, 'in_sync', 'production')
     const second = await lab.users.addVersion(place.definitionId, graph('id, upper(name) AS name'))

@@ -62,7 +62,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('deployments on $name', ({
   })
 
   describe('another version', () => {
-    it('continues on the same checkpoint: every row once', async () => {
+    it('continues on the same checkpoint: every row once', LONG, async () => {
       await lab.tables('next')
       const one = await lab.define('next')
       await lab.deploy(one)

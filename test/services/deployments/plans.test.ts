@@ -73,7 +73,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         expect(await lab.untilState(one, 'in_sync')).toMatchObject({ running_version_id: two.versionId })
       })
 
-      it('is refused when a new version has arrived', async () => {
+      it('is refused when a new version has arrived', LONG, async () => {
         const one = await deployed('arrived')
         await nextVersion(one, 'arrived')
         const { plan_id: planId } = await preview(one)
@@ -90,7 +90,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await configure({ parameters: {} })
       })
 
-      it('is refused when a table has another schema', async () => {
+      it('is refused when a table has another schema', LONG, async () => {
         const one = await deployed('widened')
         await nextVersion(one, 'widened')
         const { plan_id: planId } = await preview(one)
@@ -126,7 +126,7 @@ for (const kind of stateKinds.filter(({ skip }) => !skip)) {
         await expectStale(one, planId)
       })
 
-      it('is refused for another action, checkpoint, definition or environment', async () => {
+      it('is refused for another action, checkpoint, definition or environment', LONG, async () => {
         const one = await deployed('other')
         await nextVersion(one, 'other')
         const { plan_id: planId } = await preview(one)

@@ -5,6 +5,7 @@ import { numbered, openLab, type StreamLab } from '../../streaming/support.ts'
 import { type Lifecycle, lifecycle, type Place } from '../../support/lifecycle.ts'
 import { openStateFile } from '../../support/state-file.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const SECRET = 'opensesame-4711'
 const COLUMNS = [
@@ -88,7 +89,7 @@ describe('validating with an environment', () => {
     expect(unknown.status).toBe(400)
   })
 
-  it('never shows a secret, whatever the SQL does with it', async () => {
+  it('never shows a secret, whatever the SQL does with it', LONG, async () => {
     await set('development', { ...(await tables()), key: 'env:LAKE_KEY', gone: 'env:LAKE_GONE' })
     for (const query of [
       'SELECT ${key}::INT AS id, name FROM input',

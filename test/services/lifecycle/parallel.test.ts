@@ -8,7 +8,7 @@ import { stateOf } from '../../support/state-of.ts'
 import { planOf, ROLES, type Step, steps, USERS } from './lifecycle-commands.ts'
 import { LEGAL_EDGES, LifecycleModel } from './lifecycle-model.ts'
 import { checkInvariants, claim, dump, type Dump, wipe } from './lifecycle-state.ts'
-import { runs } from '../../support/effort.ts'
+import { LONG, runs } from '../../support/effort.ts'
 
 const CLIENTS = 8
 const STEPS_PER_CLIENT = 60
@@ -56,7 +56,7 @@ for (const kind of stateKinds) {
     })
     afterAll(() => service.close())
 
-    it('keep every invariant, and their actions form one valid history', { timeout: 600_000 }, async () => {
+    it('keep every invariant, and their actions form one valid history', { ...LONG, timeout: 600_000 }, async () => {
       const db = stateOf(service.folder, env)
       const client = fc.array(steps, { minLength: STEPS_PER_CLIENT, maxLength: STEPS_PER_CLIENT })
       const clients = fc.array(client, { minLength: CLIENTS, maxLength: CLIENTS })

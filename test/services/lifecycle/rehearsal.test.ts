@@ -109,7 +109,7 @@ function workerTicks(): number {
 const ids = (from: number, to: number): string[] => Array.from({ length: to - from }, (_, at) => String(from + at))
 
 describe('the comparison', () => {
-  it('of an identical version has no differing rows', async () => {
+  it('of an identical version has no differing rows', LONG, async () => {
     const answer = await rehearsed(ALL, ALL)
     expect(answer).toMatchObject({
       success: true,
@@ -225,7 +225,7 @@ describe('the comparison', () => {
     expect(failing.columns[0]).toMatchObject({ in_base: false })
   })
 
-  it('reads as many batches as requested, and both versions read the same tables', async () => {
+  it('reads as many batches as requested, and both versions read the same tables', LONG, async () => {
     expect((await rehearsed(ALL, ALL, { batches: 1 })).inputs).toMatchObject([{ files: 1, rows: 10 }])
     expect((await rehearsed(ALL, ALL, { batches: 20 })).inputs).toMatchObject([{ files: 5, rows: 50 }])
     const answer = await rehearsed(
@@ -393,7 +393,7 @@ describe('parameters', () => {
     })
   })
 
-  it('that are secret limit rehearsals to leads, who do not see their plain values', async () => {
+  it('that are secret limit rehearsals to leads, who do not see their plain values', LONG, async () => {
     await setParameters('uat', { salt: 'env:LAKE_SALT', least: 45 })
     await setParameters('qa', { salt: 'none', least: 0 })
     const salted = sql('SELECT id, CASE WHEN id < 49 THEN ${salt} ELSE name END AS name FROM input WHERE id > 47')

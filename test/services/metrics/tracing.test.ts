@@ -48,7 +48,7 @@ describe('OpenTelemetry traces', () => {
     },
   )
 
-  it('name no table, user or token', async () => {
+  it('name no table, user or token', LONG, async () => {
     await service.post('/api/auth/tokens', { user: 'secret-user', role: 'Auditor', name: 'secret-token' })
     await service.get('/api/table/demo.events?secret-query=1')
     await compact()

@@ -8,6 +8,7 @@ import {
   startNotebookHarness,
 } from '../../notebooks/support/notebook-service.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const closing: (() => Promise<void>)[] = []
 afterEach(async () => {
@@ -59,7 +60,7 @@ describe('notebooks without a usable cluster', () => {
     expect(cluster.api.calls).toEqual([])
   })
 
-  it('while it does not respond, the notebook routes do not exist, and the service still starts', async () => {
+  it('while it does not respond, the notebook routes do not exist, and the service still starts', LONG, async () => {
     const first = await startTestCluster()
     const { port, authority } = first.api
     await first.api.close()
@@ -86,18 +87,22 @@ describe('notebooks without a usable cluster', () => {
     }
   })
 
-  it('when the account loses permissions later, the routes stay and health reports the failed check', async () => {
-    const { cluster, service } = await start()
-    const { rules } = cluster.api
-    expect((await service.get('/api/health')).body.checks.cluster).toBe('ok')
-    cluster.api.rules = rules.filter(({ resources }) => !resources.includes('secrets'))
-    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
-    expect((await service.get('/api/notebook/status')).status).toBe(200)
-    cluster.api.rules = rules
-    await until(async () => (await service.get('/api/health')).body.checks.cluster === 'ok')
-  })
+  it(
+    'when the account loses permissions later, the routes stay and health reports the failed check',
+    LONG,
+    async () => {
+      const { cluster, service } = await start()
+      const { rules } = cluster.api
+      expect((await service.get('/api/health')).body.checks.cluster).toBe('ok')
+      cluster.api.rules = rules.filter(({ resources }) => !resources.includes('secrets'))
+      await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
+      expect((await service.get('/api/notebook/status')).status).toBe(200)
+      cluster.api.rules = rules
+      await until(async () => (await service.get('/api/health')).body.checks.cluster === 'ok')
+    },
+  )
 
-  it('after it was reachable, the routes fail but still exist', async () => {
+  it('after it was reachable, the routes fail but still exist', LONG, async () => {
     const { cluster, service } = await start()
     await cluster.api.close()
     const { status, body, headers } = await service.get('/api/notebook/status')

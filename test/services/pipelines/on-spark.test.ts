@@ -4,6 +4,7 @@ import { FakeSpark } from '../../support/spark-connect/fake-spark.ts'
 import { FakeStreams } from '../../support/spark-connect/fake-streams.ts'
 import { until } from '../../support/waiting.ts'
 import { deleteRow, FAST, numbered, openLab, type StreamLab } from '../../streaming/support.ts'
+import { LONG } from '../../support/effort.ts'
 
 const QUERY_ID = '55080374-1bf1-4eac-aa60-0109670f48f1'
 const TOKEN = 'a-token-of-spark-0123456789'
@@ -66,7 +67,7 @@ describe('pipelines on Spark', () => {
       async () => `${state}: ${JSON.stringify(await pipelineOf(id))}`,
     )
 
-  it('are adopted when the service starts again, and stop without a query left behind', async () => {
+  it('are adopted when the service starts again, and stop without a query left behind', LONG, async () => {
     writeQueryId(lab)
     const id = await start()
     await untilState(id, 'running')
@@ -86,20 +87,24 @@ describe('pipelines on Spark', () => {
     expect(await lab.rows('s.sink')).toEqual(await lab.rows('s.src'))
   })
 
-  it('stay stopping while Spark does not answer, also when the service starts again, and nothing else starts', async () => {
-    writeQueryId(lab)
-    const id = await start()
-    await untilState(id, 'running')
-    spark.stop()
-    const answer = await lab.service.post(`/api/pipeline/${id}/stop`, {})
-    expect(answer.body.pipeline).toMatchObject({ state: 'stopping', error: { code: 'SPARK_UNREACHABLE' } })
-    expect((await request('embedded')).status).toBe(409)
-    await lab.service.restart()
-    expect((await request('embedded')).status).toBe(409)
-    await spark.listen()
-    await untilState(id, 'stopped')
-    expect(streams.active).toEqual([])
-  })
+  it(
+    'stay stopping while Spark does not answer, also when the service starts again, and nothing else starts',
+    LONG,
+    async () => {
+      writeQueryId(lab)
+      const id = await start()
+      await untilState(id, 'running')
+      spark.stop()
+      const answer = await lab.service.post(`/api/pipeline/${id}/stop`, {})
+      expect(answer.body.pipeline).toMatchObject({ state: 'stopping', error: { code: 'SPARK_UNREACHABLE' } })
+      expect((await request('embedded')).status).toBe(409)
+      await lab.service.restart()
+      expect((await request('embedded')).status).toBe(409)
+      await spark.listen()
+      await untilState(id, 'stopped')
+      expect(streams.active).toEqual([])
+    },
+  )
 
   it.each<[string, () => Promise<void>, RegExp]>([
     ['without a server', () => reopen(undefined), /set SPARK_REMOTE/],

@@ -169,7 +169,7 @@ describe('runs of a policy', () => {
     expect(outcomes).not.toContain('ran')
   })
 
-  it('that a crash interrupted are settled by the next start, and counted once', async () => {
+  it('that a crash interrupted are settled by the next start, and counted once', LONG, async () => {
     const { engineState, service: started } = await lab()
     service = started
     engineState.isStuck = true

@@ -14,6 +14,7 @@ import { createTransactions } from '../../../src/storage/transactions.ts'
 import { describeDatabases } from '../../storage/open.ts'
 import { indexRow } from '../../support/index-row.ts'
 import { sleep, until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 const TABLES = 2200
 /** Every twentieth table is unhealthy, and some could not be read. */
@@ -86,7 +87,7 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
     return { db, deps, scheduler, seen, walks: () => walks, close }
   }
 
-  it('sees each table once, worst first, and stores one decision for each that is due', async () => {
+  it('sees each table once, worst first, and stores one decision for each that is due', LONG, async () => {
     const { db, scheduler, seen, walks, close } = await lab()
     scheduler.start()
     await until(() => walks() === 1, 'a walk')
@@ -106,7 +107,7 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
     await close()
   })
 
-  it('ends when another process has taken over', async () => {
+  it('ends when another process has taken over', LONG, async () => {
     let takes = 0
     const { db, scheduler, seen, walks, close } = await lab(() => (takes += 1) <= 2)
     scheduler.start()

@@ -9,6 +9,7 @@ import type { TableUpdate } from '../../../src/iceberg/update/table-update.ts'
 import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
+import { LONG } from '../../support/effort.ts'
 
 const EVENTS = { namespace: ['demo'], name: 'events' }
 const TABLE = 'demo.events'
@@ -169,7 +170,7 @@ describe('the quarantine', () => {
     service = await startTestService({ events: { commits: 6, filesPerCommit: 2, rowsPerFile: 20 } })
   })
 
-  it('gives back what a table needs again, instead of deleting it', async () => {
+  it('gives back what a table needs again, instead of deleting it', LONG, async () => {
     const { metadataLocation } = await load()
     const files = await contents()
     const { quarantine } = await expire()
@@ -180,7 +181,7 @@ describe('the quarantine', () => {
     await expectComplete()
   })
 
-  it('restores once, when two ask at the same time', async () => {
+  it('restores once, when two ask at the same time', LONG, async () => {
     const { quarantine } = await expire()
     const answers = await Promise.all([restore(quarantine.id), restore(quarantine.id), purge(quarantine.id)])
     const statuses = answers.map(({ status }) => status).sort()
@@ -188,7 +189,7 @@ describe('the quarantine', () => {
     await expectComplete()
   })
 
-  it('refuses another table that has the name now, and keeps its files', async () => {
+  it('refuses another table that has the name now, and keeps its files', LONG, async () => {
     const { quarantine } = await expire()
     const old = await load()
     await catalog().dropTable(EVENTS)
@@ -203,7 +204,7 @@ describe('the quarantine', () => {
     expect(names.filter((name) => /quarantine\/qua-\w+\//.test(name))).toHaveLength(quarantine.files_count)
   })
 
-  it('does not overwrite a file that has one of the names now', async () => {
+  it('does not overwrite a file that has one of the names now', LONG, async () => {
     const { quarantine } = await expire()
     const [{ location }] = (await entryOf(quarantine.id)).files
     writeFileSync(pathOf(location), 'another file')
@@ -218,7 +219,7 @@ describe('the quarantine', () => {
     await expectComplete()
   })
 
-  it('restores what is left of it, and says which snapshots lack files', async () => {
+  it('restores what is left of it, and says which snapshots lack files', LONG, async () => {
     const { snapshots } = (await load()).metadata
     const { quarantine } = await expire()
     const [first] = held(await contents()).filter((path) => path.endsWith('.parquet') || path.includes('snap-'))
@@ -230,40 +231,49 @@ describe('the quarantine', () => {
     await expectComplete()
   })
 
-  it('leaves out snapshots whose files a later expiry removed, and branches whose names are used again', async () => {
-    const [first, second, third] = (await load()).metadata.snapshots
-    await change({
-      action: 'set-snapshot-ref',
-      'ref-name': 'old',
-      'snapshot-id': first?.snapshotId ?? 0n,
-      type: 'branch',
-    })
-    await change({ action: 'remove-snapshot-ref', 'ref-name': 'old' })
-    await change({
-      action: 'set-snapshot-ref',
-      'ref-name': 'old',
-      'snapshot-id': first?.snapshotId ?? 0n,
-      type: 'tag',
-      'max-ref-age-ms': 1,
-    })
-    const one = await expire({ older_than: inDays(-1), snapshot_ids: [String(second?.snapshotId)] })
-    expect(one).toMatchObject({ expired_snapshots_count: 1, removed_refs: ['old'] })
-    await change({ action: 'set-snapshot-ref', 'ref-name': 'old', 'snapshot-id': third?.snapshotId ?? 0n, type: 'tag' })
-    const answer = details(await restore(one.quarantine.id, { dry_run: true }))
-    expect(answer).toMatchObject({ restored_snapshots_count: 1, restored_refs: [], left_out_refs: ['old'] })
-    await change({ action: 'remove-snapshot-ref', 'ref-name': 'old' })
-    await service.post('/api/compact', { table: TABLE, rewrite_all: true })
-    const two = await expire()
-    expect(two.quarantine.files_count).toBeGreaterThan(10)
-    const alone = details(await restore(one.quarantine.id))
-    expect(alone).toMatchObject({
-      restored_snapshots_count: 0,
-      left_out_snapshots: [
-        { snapshot_id: String(second?.snapshotId), reason: expect.stringMatching(/no longer exist|is missing/) },
-      ],
-    })
-    await expectComplete()
-  })
+  it(
+    'leaves out snapshots whose files a later expiry removed, and branches whose names are used again',
+    LONG,
+    async () => {
+      const [first, second, third] = (await load()).metadata.snapshots
+      await change({
+        action: 'set-snapshot-ref',
+        'ref-name': 'old',
+        'snapshot-id': first?.snapshotId ?? 0n,
+        type: 'branch',
+      })
+      await change({ action: 'remove-snapshot-ref', 'ref-name': 'old' })
+      await change({
+        action: 'set-snapshot-ref',
+        'ref-name': 'old',
+        'snapshot-id': first?.snapshotId ?? 0n,
+        type: 'tag',
+        'max-ref-age-ms': 1,
+      })
+      const one = await expire({ older_than: inDays(-1), snapshot_ids: [String(second?.snapshotId)] })
+      expect(one).toMatchObject({ expired_snapshots_count: 1, removed_refs: ['old'] })
+      await change({
+        action: 'set-snapshot-ref',
+        'ref-name': 'old',
+        'snapshot-id': third?.snapshotId ?? 0n,
+        type: 'tag',
+      })
+      const answer = details(await restore(one.quarantine.id, { dry_run: true }))
+      expect(answer).toMatchObject({ restored_snapshots_count: 1, restored_refs: [], left_out_refs: ['old'] })
+      await change({ action: 'remove-snapshot-ref', 'ref-name': 'old' })
+      await service.post('/api/compact', { table: TABLE, rewrite_all: true })
+      const two = await expire()
+      expect(two.quarantine.files_count).toBeGreaterThan(10)
+      const alone = details(await restore(one.quarantine.id))
+      expect(alone).toMatchObject({
+        restored_snapshots_count: 0,
+        left_out_snapshots: [
+          { snapshot_id: String(second?.snapshotId), reason: expect.stringMatching(/no longer exist|is missing/) },
+        ],
+      })
+      await expectComplete()
+    },
+  )
 
   it('takes orphan files once, and gives them back', async () => {
     const orphan = join(await folderOf(), 'data', 'left-over.parquet')
@@ -279,7 +289,7 @@ describe('the quarantine', () => {
     expect(await remove()).toMatchObject({ deleted_files_count: 1, waiting_files_count: 0 })
   })
 
-  it('finds files that a crash left at their old names, restores them and deletes them', async () => {
+  it('finds files that a crash left at their old names, restores them and deletes them', LONG, async () => {
     const files = await contents()
     const { quarantine } = await expire()
     for (const path of held(await contents()))
@@ -297,7 +307,7 @@ describe('the quarantine', () => {
     await expectComplete()
   })
 
-  it('takes what an expiry that crashed after its commit left behind', async () => {
+  it('takes what an expiry that crashed after its commit left behind', LONG, async () => {
     const base = await load()
     const files = await contents()
     const { quarantine } = await expire()

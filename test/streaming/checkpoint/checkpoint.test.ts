@@ -92,7 +92,7 @@ describe('the checkpoint of a pipeline', () => {
     expect(numbersIn(`${folder('cut')}/offsets`)).toEqual([1, 2, 3])
   })
 
-  it('truncated while the service was down degrades the pipeline until the file is restored', async () => {
+  it('truncated while the service was down degrades the pipeline until the file is restored', LONG, async () => {
     const id = await ran('torn')
     await start('torn')
     await untilState(id, 'running')
@@ -108,7 +108,7 @@ describe('the checkpoint of a pipeline', () => {
     await stop(id)
   })
 
-  it('of another pipeline is refused at the start, and fails a running pipeline', async () => {
+  it('of another pipeline is refused at the start, and fails a running pipeline', LONG, async () => {
     const id = await ran('mine')
     await ran('theirs')
     cpSync(folder('mine'), folder('saved'), { recursive: true })
@@ -161,7 +161,7 @@ describe('the checkpoint of a pipeline', () => {
     expect([damaged.status, damaged.body.errors[0].path]).toEqual([422, 'sink_table'])
   })
 
-  it('with higher batch numbers in nested folders skips no batch', async () => {
+  it('with higher batch numbers in nested folders skips no batch', LONG, async () => {
     const id = await ran('deeper')
     await lab.append('s.deeper', numbered(30, 40))
     const { metadata } = await lab.catalog().loadTable(parseIdentifier('s.deeper'))
@@ -189,7 +189,7 @@ describe('the checkpoint of a pipeline', () => {
     }
   })
 
-  it('restored from a backup older than the sink adds no row twice', async () => {
+  it('restored from a backup older than the sink adds no row twice', LONG, async () => {
     const id = await ran('backup')
     cpSync(folder('backup'), folder('backup-of-it'), { recursive: true })
     for (let at = 3; at < 8; at += 1) await lab.append('s.backup', numbered(at * 10, at * 10 + 10))

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { numbered, openLab, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 type Nodes = Record<string, [string, Record<string, unknown>?]>
 
@@ -191,7 +192,7 @@ describe('validating a version', () => {
 })
 
 describe('running a version', () => {
-  it('filters, computes and writes batch after batch, also after a restart', async () => {
+  it('filters, computes and writes batch after batch, also after a restart', LONG, async () => {
     await lab.createTable('s.r1', idAndName)
     await lab.createTable('s.r1_out', [
       ['name', 'string'],
@@ -316,7 +317,7 @@ describe('running a version', () => {
     }
   })
 
-  it('continues when the source gets a column, and reports when it loses a column in use', async () => {
+  it('continues when the source gets a column, and reports when it loses a column in use', LONG, async () => {
     await lab.createTable('s.e1', idAndName)
     await lab.createTable('s.e_out', idAndName)
     await lab.append('s.e1', numbered(0, 3))

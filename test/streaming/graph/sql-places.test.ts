@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { sqlLiteral } from '../../../src/streaming/graph/parameter-text.ts'
 import { MARK, sqlPlaces } from '../../../src/streaming/graph/sql-places.ts'
-import { runs } from '../../support/effort.ts'
+import { LONG, runs } from '../../support/effort.ts'
 
 const PIECES = `' " $$ $a$ -- /* */ E E' e x U& N' \\ 1 . a b = || ( ) , - é DATE FROM AS AND 1e $ ; :: @`
   .split(' ')
@@ -62,7 +62,7 @@ describe('places in SQL', () => {
     expect(placesOf(text).join(' ')).toBe(places)
   })
 
-  it('a value never changes how DuckDB reads the SQL around it', async () => {
+  it('a value never changes how DuckDB reads the SQL around it', LONG, async () => {
     const connection = await (await DuckDBInstance.create(':memory:')).connect()
     const treeOf = async (sql: string): Promise<string> => {
       const rows = await connection.runAndReadAll('SELECT json_serialize_sql($sql::VARCHAR)', { sql })

@@ -49,7 +49,7 @@ describe('the batches of a pipeline', () => {
   const rowsPerBatch = async (name: string): Promise<number[]> =>
     (await summaries(name)).map((summary) => Number(summary['added-records']))
 
-  it('respect the file limit in snapshot order, and run without a pause while more is waiting', async () => {
+  it('respect the file limit in snapshot order, and run without a pause while more is waiting', LONG, async () => {
     await makeSource('files')
     for (let at = 0; at < 5; at += 1) {
       const first = at * 30

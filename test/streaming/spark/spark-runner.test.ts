@@ -12,6 +12,7 @@ import { FakeSpark } from '../../support/spark-connect/fake-spark.ts'
 import { FakeStreams } from '../../support/spark-connect/fake-streams.ts'
 import { until } from '../../support/waiting.ts'
 import { deleteRow, numbered, openLab, type StreamLab } from '../support.ts'
+import { LONG } from '../../support/effort.ts'
 
 const QUERY_ID = '55080374-1bf1-4eac-aa60-0109670f48f1'
 
@@ -146,7 +147,7 @@ describe('a pipeline that Spark runs', () => {
     await again
   })
 
-  it('starts again in a new session after Spark restarted, one query at a time', async () => {
+  it('starts again in a new session after Spark restarted, one query at a time', LONG, async () => {
     const one = runner()
     const run = one.run()
     for (let crash = 1; crash <= 3; crash += 1) {
@@ -180,7 +181,7 @@ describe('a pipeline that Spark runs', () => {
     await again
   })
 
-  it('is not stopped while Spark does not answer', async () => {
+  it('is not stopped while Spark does not answer', LONG, async () => {
     const one = runner()
     const run = one.run()
     await untilTold('running')

@@ -12,6 +12,7 @@ import type { PipelineSpec } from '../../../src/streaming/pipeline-spec.ts'
 import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
 import { numbered, openLab, orphansOf, type StreamLab } from '../support.ts'
 import { until } from '../../support/waiting.ts'
+import { LONG } from '../../support/effort.ts'
 
 /** The phases of a batch in which its pipeline can be stopped, in order. */
 const PHASES = ['planning', 'logging', 'reading', 'written', 'committing', 'committed', 'recording'] as const
@@ -137,11 +138,15 @@ describe('stopping a pipeline in the middle of a batch', () => {
     expect(await orphansOf(await lab.load(`s.${name}_sink`))).toEqual([])
   }
 
-  it.each(PHASES)('gracefully while it is %s: the batch is finished, and the rest is read later', async (phase) => {
-    const { name, rows } = await stopIn(phase, 'graceful')
-    expect(rows).toBe(10)
-    await expectAll(name)
-  })
+  it.each(PHASES)(
+    'gracefully while it is %s: the batch is finished, and the rest is read later',
+    LONG,
+    async (phase) => {
+      const { name, rows } = await stopIn(phase, 'graceful')
+      expect(rows).toBe(10)
+      await expectAll(name)
+    },
+  )
 
   it.each(PHASES)('immediately while it is %s: the batch is complete or leaves nothing behind', async (phase) => {
     const { name, rows } = await stopIn(phase, 'immediate')

@@ -29,7 +29,7 @@ export interface RowsToWrite extends Pick<CopyRequest, 'fields' | 'bytesPerRow' 
 /** Writes rows into files of one partition each, sorted when asked to. */
 export async function writeRows(run: DuckDbRun, request: RowsToWrite): Promise<readonly PlacedFile[]> {
   const { output, partition, sortOrder } = request
-  const needsTransforms = sortOrder !== undefined || partition === undefined
+  const needsTransforms = sortOrder !== undefined || (partition === undefined && output.partitionSpec.fields.length > 0)
   if (needsTransforms) await defineTransformMacros(run)
   const order = await orderBy(run, request)
   if (partition !== undefined || output.partitionSpec.fields.length === 0) {

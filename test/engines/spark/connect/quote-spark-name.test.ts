@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { quoteSparkName } from '../../../../src/engines/spark/connect/plan/quote-spark-name.ts'
 import { caught } from '../../../support/caught.ts'
 import { hostileName } from './hostile-names.ts'
+import { LONG } from '../../../support/effort.ts'
 
 const NAMES = 10_000
 
@@ -22,7 +23,7 @@ function readBack(text: string): string[] {
 }
 
 describe('quoteSparkName', () => {
-  it('is read back as the same parts, and as nothing more', () => {
+  it('is read back as the same parts, and as nothing more', LONG, () => {
     const parts = fc.array(hostileName(), { minLength: 1, maxLength: 4 })
     fc.assert(
       fc.property(parts, (name) => {

@@ -8,6 +8,7 @@ import { untilInterrupted } from '../../../support/spark-connect/fake-spark.ts'
 import { Relay } from '../../../support/network/relay.ts'
 import { later, until } from '../../../support/waiting.ts'
 import { newRun, newSession, refused, startLab } from './support.ts'
+import { LONG } from '../../../support/effort.ts'
 
 const CALL = { query: 'CALL lake.system.rewrite_manifests(table => :t)', args: { t: 'db.events' } }
 
@@ -63,7 +64,7 @@ describe('servers that say nothing', () => {
     expect(await running).toMatchObject({ code: 'UNREACHABLE', isOutcomeUnknown: true })
   })
 
-  it('finds a line that is dead without being closed, and continues over another', async () => {
+  it('finds a line that is dead without being closed, and continues over another', LONG, async () => {
     const { spark } = await startLab()
     const relay = await Relay.start({ host: '127.0.0.1', port: spark.port })
     const limits = { callMs: 3000, keepAliveMs: 100, reconnectMs: 20_000, pauseMs: 5 }

@@ -10,6 +10,7 @@ import { sparkError } from '../../../support/spark-connect/answers.ts'
 import { FakeSpark } from '../../../support/spark-connect/fake-spark.ts'
 import { until } from '../../../support/waiting.ts'
 import { actAsSpark, callsOf, type SparkBehaviour } from './spark-lake.ts'
+import { LONG } from '../../../support/effort.ts'
 
 const TABLE = 'demo.events'
 const IDENTIFIER = { namespace: ['demo'], name: 'events' }
@@ -89,7 +90,7 @@ describe('maintenance on Spark', () => {
     expect(receipt.measured.files_removed).toBe(11)
   })
 
-  it('keeps to the engine that the request names', async () => {
+  it('keeps to the engine that the request names', LONG, async () => {
     expect(details(await compact({ engine: 'embedded' }))).toMatchObject({ engine: 'embedded', verified: 'values' })
     expect(callsOf(fake)).toEqual([])
     const values = { verify: 'values', rewrite_all: true }
@@ -100,7 +101,7 @@ describe('maintenance on Spark', () => {
     })
   })
 
-  it('reports tasks as progress, and cancels in Spark', async () => {
+  it('reports tasks as progress, and cancels in Spark', LONG, async () => {
     spark.held = 'before-commit'
     const base = (await load()).metadataLocation
     const id = await startAsync()
@@ -115,7 +116,7 @@ describe('maintenance on Spark', () => {
     expect((await load()).metadataLocation).toBe(base)
   })
 
-  it('fails loudly when rows are missing after the commit, and offers the rollback', async () => {
+  it('fails loudly when rows are missing after the commit, and offers the rollback', LONG, async () => {
     spark.loses = 1
     const before = await rows()
     const { status, body } = await compact()
@@ -131,7 +132,7 @@ describe('maintenance on Spark', () => {
     expect(await rows()).toBe(before)
   })
 
-  it('lets the table tell what became of a compaction whose answer never came', async () => {
+  it('lets the table tell what became of a compaction whose answer never came', LONG, async () => {
     spark.held = 'after-commit'
     const before = await rows()
     const id = await startAsync()
@@ -145,7 +146,7 @@ describe('maintenance on Spark', () => {
     expect(await rows()).toBe(before)
   })
 
-  it('fails, with nothing changed, when Spark restarts before the commit', async () => {
+  it('fails, with nothing changed, when Spark restarts before the commit', LONG, async () => {
     spark.held = 'before-commit'
     const base = (await load()).metadataLocation
     const id = await startAsync()
@@ -161,7 +162,7 @@ describe('maintenance on Spark', () => {
     expect(details(await compact()).engine).toBe('spark') // in a new session
   })
 
-  it('lists orphan files with Spark, and judges and removes them itself', async () => {
+  it('lists orphan files with Spark, and judges and removes them itself', LONG, async () => {
     const { metadata, io } = await load()
     const place = (name: string) => `${metadata.location}/data/${name}`
     await io.write(place('orphan.parquet'), new Uint8Array(10))
@@ -181,7 +182,7 @@ describe('maintenance on Spark', () => {
     expect(await rows()).toBe(590)
   })
 
-  it('does not remove files of a table inside the table, however young its metadata is', async () => {
+  it('does not remove files of a table inside the table, however young its metadata is', LONG, async () => {
     const { metadata, io } = await load()
     const inside = (name: string) => `${metadata.location}/data/other/${name}`
     for (const name of ['metadata/v1.metadata.json', 'data/a.parquet']) await io.write(inside(name), new Uint8Array(3))
@@ -211,7 +212,7 @@ describe('maintenance on Spark', () => {
       await refusal(422, 'has no Iceberg catalog lockhouse', 'iceberg-spark-runtime', 'SPARK_CATALOG')
     })
 
-    it('a server without Iceberg', async () => {
+    it('a server without Iceberg', LONG, async () => {
       fake.work = () => {
         throw sparkError(
           "Cannot find catalog plugin class for catalog 'lockhouse': org.apache.iceberg.spark.SparkCatalog",
@@ -220,19 +221,19 @@ describe('maintenance on Spark', () => {
       await refusal(422, 'has no Iceberg catalog lockhouse', 'iceberg-spark-runtime')
     })
 
-    it('a catalog with another table of the same name', async () => {
+    it('a catalog with another table of the same name', LONG, async () => {
       spark.files = () => ['file:///elsewhere/00001-x.metadata.json']
       await refusal(422, 'is not the configured one', 'SPARK_CATALOG')
     })
 
-    it('a catalog without the table', async () => {
+    it('a catalog without the table', LONG, async () => {
       fake.work = () => {
         throw sparkError('no table', { errorClass: 'TABLE_OR_VIEW_NOT_FOUND' })
       }
       await refusal(422, 'it has no table demo.events', 'SPARK_CATALOG')
     })
 
-    it('an old version', async () => {
+    it('an old version', LONG, async () => {
       fake.version = '3.5.6'
       await refusal(422, 'runs Spark 3.5.6')
     })
@@ -247,7 +248,7 @@ describe('maintenance on Spark', () => {
       other.stop()
     })
 
-    it('a server that does not answer', async () => {
+    it('a server that does not answer', LONG, async () => {
       const other = await FakeSpark.start()
       other.stop()
       const moved = await houseOn(other)
@@ -257,7 +258,7 @@ describe('maintenance on Spark', () => {
       await moved.close()
     })
 
-    it('no server at all', async () => {
+    it('no server at all', LONG, async () => {
       const alone = await startTestService({ events: SHAPE })
       expect(details(await alone.post('/api/compact', { table: TABLE, dry_run: true }))).toMatchObject({
         engine: 'embedded',
