@@ -232,10 +232,7 @@ const configuration = fromEnv({
   approvalsForbidSelf: variable('APPROVALS_FORBID_SELF', trueOrFalse),
   agent: agentSettings,
   notebooks: notebookSettings,
-}).superRefine(({ authMode, host, basePath: base, notebooks }, context) => {
-  if (base !== '' && notebooks.cluster !== undefined) {
-    context.addIssue('BASE_PATH cannot be used with notebooks, which need paths of the whole host: set NOTEBOOKS=off')
-  }
+}).superRefine(({ authMode, host, notebooks }, context) => {
   if (authMode !== 'off') return
   if (notebooks.hostTemplate !== undefined) {
     context.addIssue('NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users')

@@ -350,7 +350,8 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     notebookProxy: {
       targets: notebooks.notebooks,
       upstream: notebookUpstream,
-      origins: notebooks.hosts && { hosts: notebooks.hosts, handover },
+      basePath: config.basePath,
+      origins: notebooks.hosts && { hosts: notebooks.hosts, handover, basePath: config.basePath },
     },
     ...services.lifecycle,
     ...services.agent,

@@ -59,7 +59,7 @@ const ACTIVITY_TIMEOUT_MS = 5000
 const TOUCH_MS = 15_000
 const GONE_MS = 30_000
 
-type NotebookSettings = Pick<Config, 'notebooks' | 'authMode'>
+type NotebookSettings = Pick<Config, 'notebooks' | 'authMode' | 'basePath'>
 
 /** Creates the notebook services for the configured cluster, if any. */
 export function openNotebooks(config: NotebookSettings, parts: NotebookParts): Notebooks {
@@ -123,7 +123,7 @@ function openCluster(
 
 /** Dependencies of the notebook service and the culler, apart from the cluster. */
 function sharedDeps(
-  { notebooks, authMode }: NotebookSettings,
+  { notebooks, authMode, basePath }: NotebookSettings,
   { state, tokens, catalog, now, log, randomBytes, overrides = {} }: NotebookParts,
 ) {
   const { cluster: _, namespace: __, idleMs, warningMs, hostTemplate: ___, ...settings } = notebooks
@@ -134,6 +134,7 @@ function sharedDeps(
     randomBytes,
     log,
     store: createNotebookStore(state.db),
+    basePath,
     settings: { ...settings, idleMs: overrides.idleMs ?? idleMs, warningMs: overrides.warningMs ?? warningMs },
     podView: {
       // With authentication off, this service listens on loopback only, where pods cannot reach it.

@@ -39,8 +39,13 @@ function outward(response: Response, basePath: string): Response {
   if (location?.startsWith('/')) headers.set('location', `${basePath}${location}`)
   if (link !== null) headers.set('link', link.replaceAll('</', `<${basePath}/`))
   headers.delete('set-cookie')
-  for (const cookie of cookies) headers.append('set-cookie', cookie.replace(/(;\s*Path=)\//i, `$1${basePath}/`))
+  for (const cookie of cookies) headers.append('set-cookie', outwardCookie(cookie, basePath))
   return new Response(response.body, { status: response.status, statusText: response.statusText, headers })
+}
+
+/** Browsers refuse a cookie with the prefix `__Host-` that is not for the whole host (RFC 6265bis, section 4.1.3.2). */
+function outwardCookie(cookie: string, basePath: string): string {
+  return cookie.startsWith('__Host-') ? cookie : cookie.replace(/(;\s*Path=)\//i, `$1${basePath}/`)
 }
 
 function notFound(path: string): Response {

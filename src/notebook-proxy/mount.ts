@@ -32,7 +32,12 @@ export function mountNotebookHosts(app: Hono<AppEnv>, options: NotebookMountOpti
   const { origins, targets } = options
   if (origins === undefined) return
   const rules = { ...options, isolation: 'host', allowedOrigins: new Set<string>() } as const
-  const steps = [notebookPages(), requireCluster(targets), identifyOnHost(origins), notebookProxy(rules)]
+  const steps = [
+    notebookPages(options.basePath),
+    requireCluster(targets),
+    identifyOnHost(origins),
+    notebookProxy(rules),
+  ]
   for (const step of steps) app.use(onNotebookHosts(origins, step))
 }
 
@@ -47,7 +52,7 @@ export function mountNotebookProxy(app: Hono<AppEnv>, options: NotebookMountOpti
     allowedOrigins: new Set(options.allowedOrigins),
     ...(origins === undefined ? {} : { redirectToNotebookHost: redirectToNotebookHost(origins) }),
   })
-  app.use('/notebook/*', nameRoute, notebookPages(), requireCluster(targets), identify, proxy)
+  app.use('/notebook/*', nameRoute, notebookPages(options.basePath), requireCluster(targets), identify, proxy)
 }
 
 const nameRoute = createMiddleware<AppEnv>(async function nameNotebookRoute(c, next) {

@@ -14,12 +14,20 @@ export function canHaveNotebook(userId: string): boolean {
 }
 
 /**
- * The one canonical path of a user's notebook, such as `/notebook/ana%40x/`: the prefix of every URL that the proxy
- * forwards, and the notebook server's `base_url`. Encoded like `encodeURIComponent`, with `!'()*` encoded too, because
- * Jupyter uses it in a regular expression. Only for users who {@link canHaveNotebook}.
+ * The one canonical path of a user's notebook in the service, such as `/notebook/ana%40x/`. Encoded like
+ * `encodeURIComponent`, with `!'()*` encoded too, because Jupyter uses it in a regular expression. Only for users who
+ * {@link canHaveNotebook}.
  */
 export function notebookBasePath(userId: string): string {
   return `${NOTEBOOK_PREFIX}${encodeURIComponent(userId).replaceAll(/[!'()*]/g, percentEncode)}/`
+}
+
+/**
+ * The path of a user's notebook on its host, such as `/lake/notebook/ana/` with the base path `/lake` of the service: the
+ * prefix of every URL that the proxy forwards, and the notebook server's `base_url`, because its pages name their own paths.
+ */
+export function hostedNotebookPath(basePath: string, userId: string): string {
+  return basePath + notebookBasePath(userId)
 }
 
 /** A parsed path under {@link NOTEBOOK_PREFIX}. */
@@ -30,8 +38,8 @@ export interface NotebookPath {
 }
 
 /**
- * Parses a URL's path (without query); undefined when it names no user or is not the path of a notebook. The path to
- * forward to is `notebookBasePath(user)` plus the rest without its first `/`.
+ * Parses a URL's path (without query); undefined when it names no user or is not the path of a notebook. The path in
+ * the service is `notebookBasePath(user)` plus the rest without its first `/`.
  */
 export function parseNotebookPath(path: string): NotebookPath | undefined {
   if (!path.startsWith(NOTEBOOK_PREFIX)) return undefined

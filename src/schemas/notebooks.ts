@@ -16,7 +16,9 @@ export const notebookStatus = z
   .object({
     status: z.enum(['not_found', 'pending', 'running', 'failed']),
     user_id: z.string(),
-    url: z.string().meta({ description: 'Path of the notebook in this service', example: '/notebook/ana/' }),
+    url: z
+      .string()
+      .meta({ description: 'Path of the notebook on the host of this service', example: '/notebook/ana/' }),
     reason: z.string().optional().meta({ description: 'An explanation in one sentence, if needed' }),
     started_at: timestamp.optional(),
     last_activity: timestamp.optional().meta({ description: 'Time of the last use, if known' }),

@@ -127,7 +127,12 @@ describe('queries', () => {
 })
 
 describe('redirects of a notebook', () => {
-  const place = { user: 'ana', requested: new URL('http://h:3000/notebook/ana/lab/x'), baseUrl: 'http://10.1.2.3:8888' }
+  const place = {
+    user: 'ana',
+    requested: new URL('http://h:3000/notebook/ana/lab/x'),
+    basePath: '',
+    baseUrl: 'http://10.1.2.3:8888',
+  }
 
   it('never point to the service outside the notebook', () => {
     const start = fc.constantFrom(
@@ -226,7 +231,7 @@ describe('headers', () => {
   })
 
   it('of responses affect the notebook only', () => {
-    const place = { isolation: 'path', host: 'h:3000', prefix: '/notebook/ana/' } as const
+    const place = { isolation: 'path', host: 'h:3000', basePath: '', prefix: '/notebook/ana/' } as const
     fc.assert(
       fc.property(headers, (answered) => {
         const shown = clientHeaders(answered, place)

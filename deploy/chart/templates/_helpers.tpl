@@ -13,6 +13,7 @@
 {{- end -}}
 {{- if and .Values.spark.embeddedMaxBytes (hasKey .Values.settings "ENGINE_EMBEDDED_MAX_BYTES") }}{{ fail "settings.ENGINE_EMBEDDED_MAX_BYTES is set by spark.embeddedMaxBytes" }}{{ end -}}
 {{- end -}}
+{{- if .Values.notebooks.enabled }}{{ include "lockhouse.notebooks.check" . }}{{ end -}}
 {{- range $name := list "HOST" "PORT" "BASE_PATH" "LOCKHOUSE_HOME" "DATABASE_URL" "AUDIT_KEY" "LOCKHOUSE_ADMIN_TOKEN" "METRICS_TOKEN" "NOTEBOOKS" }}
 {{- if hasKey $.Values.settings $name }}{{ fail (printf "settings.%s is set by the chart" $name) }}{{ end -}}
 {{- end -}}

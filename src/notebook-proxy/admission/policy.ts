@@ -5,7 +5,7 @@ export interface PolicyInput {
   readonly isolation: Isolation
   /** From the `Host` header; validated. */
   readonly host: string
-  /** The user's base path. */
+  /** The notebook's path on that host. */
   readonly prefix: string
 }
 

@@ -13,6 +13,8 @@ import type { AdmittedRequest } from './admit.ts'
 
 /** Notebook hosts, and how a session is handed over to them. */
 export interface NotebookOrigins {
+  /** Path of the service on each host, also on those of notebooks. */
+  readonly basePath: string
   readonly hosts: NotebookHosts
   readonly handover: NotebookHandover
 }
@@ -50,7 +52,7 @@ export function identifyOnHost(origins: NotebookOrigins) {
  * notebook host with a ticket, a program with a token passes because it renders nothing, and every other browser request
  * is refused.
  */
-export function redirectToNotebookHost({ hosts, handover }: NotebookOrigins) {
+export function redirectToNotebookHost({ hosts, handover, basePath }: NotebookOrigins) {
   return async (c: Context<AppEnv>, { caller, path }: AdmittedRequest): Promise<Response | undefined> => {
     const { headers } = c.req.raw
     const { user, via } = caller
@@ -59,7 +61,7 @@ export function redirectToNotebookHost({ hosts, handover }: NotebookOrigins) {
     if (via !== 'session' || secret === undefined || c.req.method !== 'GET' || c.env.isUpgrade || !wantsPage(headers)) {
       throw new DomainError('FORBIDDEN', 'notebooks are served on separate hosts: open the notebook from the service')
     }
-    const url = new URL(ENTER_PATH, hosts.originOf(user))
+    const url = new URL(basePath + ENTER_PATH, hosts.originOf(user))
     url.searchParams.set('ticket', await handover.issue(secret, hosts.hostOf(user)))
     url.searchParams.set('to', path)
     return new Response(null, { status: 303, headers: { Location: url.href, 'Cache-Control': 'no-store' } })

@@ -6,7 +6,7 @@ export interface Forwarding {
   /** From the client's `Host` header. */
   readonly host: string
   readonly secure: boolean
-  /** The user's base path. */
+  /** The notebook's path on that host. */
   readonly prefix: string
   /** The notebook server's own token. */
   readonly token: string

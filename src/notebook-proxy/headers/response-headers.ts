@@ -35,15 +35,23 @@ const DROPPED = [
 ]
 const DROPPED_PREFIXES = ['access-control-', 'sec-websocket-', 'x-accel-', 'x-lighttpd-']
 
-/** The headers of a notebook's response for the client; {@link publicLocation} handles `Location`. */
-export function clientHeaders(upstream: Headers, input: PolicyInput): Headers {
+export interface ClientHeadersInput extends PolicyInput {
+  /** Path of the service on its host, with which `prefix` begins. */
+  readonly basePath: string
+}
+
+/**
+ * The headers of a notebook's response for the client, with paths as the app sees them; {@link publicLocation} handles
+ * `Location`.
+ */
+export function clientHeaders(upstream: Headers, input: ClientHeadersInput): Headers {
   const headers = new Headers(upstream)
   dropHopByHop(headers)
   const names = [...headers.keys()]
   for (const name of names) if (isDropped(name)) headers.delete(name)
   const cookies = headers.getSetCookie().filter((cookie) => isHarmlessCookie(cookie, input.prefix))
   headers.delete('set-cookie')
-  for (const cookie of cookies) headers.append('set-cookie', cookie)
+  for (const cookie of cookies) headers.append('set-cookie', withoutBasePath(cookie, input.basePath))
   preventSharedCaching(headers)
   addSecurity(headers, input)
   return headers
@@ -85,6 +93,11 @@ function isHarmlessCookie(cookie: string, prefix: string): boolean {
         return true
     }
   })
+}
+
+/** The same cookie for its path in the service; only for one whose path is below the base path. */
+function withoutBasePath(cookie: string, basePath: string): string {
+  return cookie.replace(/;\s*path\s*=\s*([^;]*)/i, (_, path: string) => `; Path=${path.slice(basePath.length)}`)
 }
 
 /** A shared cache must not serve one user's response to another. */

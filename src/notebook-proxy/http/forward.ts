@@ -1,9 +1,8 @@
 import type { Context } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../../domain/errors.ts'
-import { notebookBasePath } from '../../notebooks/path.ts'
+import { hostedNotebookPath } from '../../notebooks/path.ts'
 import type { NotebookTarget, NotebookTargets } from '../../notebooks/target.ts'
-import type { Isolation } from '../admission/policy.ts'
 import { publicLocation } from '../headers/public-location.ts'
 import { upstreamHeaders } from '../headers/request-headers.ts'
 import { clientHeaders } from '../headers/response-headers.ts'
@@ -24,6 +23,8 @@ export interface AvailableTargets extends NotebookTargets {
 export interface NotebookProxyDeps {
   readonly targets: AvailableTargets
   readonly upstream: NotebookUpstream
+  /** Path of the service on its host, such as `/lake`; empty for the whole host. The app itself sees paths without it. */
+  readonly basePath: string
   /** WebSocket timeouts; tests shorten them. */
   readonly relay?: Partial<RelaySettings>
 }
@@ -74,12 +75,12 @@ async function forward(c: Context<AppEnv>, { admitted, target, options }: ProxyR
   const answer = await options.upstream.request({
     baseUrl: target.baseUrl,
     method,
-    path: admitted.path,
-    headers: headersFor(raw.headers, { admitted, target }, body !== null),
+    path: options.basePath + admitted.path,
+    headers: headersFor(raw.headers, { admitted, target, options }, body !== null),
     body,
     signal: raw.signal,
   })
-  return toClientResponse(c, answer, { admitted, target, isolation: options.isolation })
+  return toClientResponse(c, answer, { admitted, target, options })
 }
 
 /** Both runtimes drop the body of a GET but keep its length headers; Node has a stream for every POST. */
@@ -98,8 +99,8 @@ async function openSocket(c: Context<AppEnv>, { admitted, target, sockets, optio
     request: {
       baseUrl: target.baseUrl,
       method: 'GET',
-      path: admitted.path,
-      headers: headersFor(c.req.raw.headers, { admitted, target }, false),
+      path: options.basePath + admitted.path,
+      headers: headersFor(c.req.raw.headers, { admitted, target, options }, false),
       signal: c.req.raw.signal,
     },
     incoming: c.req.raw.headers,
@@ -108,34 +109,40 @@ async function openSocket(c: Context<AppEnv>, { admitted, target, sockets, optio
     upgrade,
   })
   if (opened instanceof Response) return opened
-  return toClientResponse(c, opened, { admitted, target, isolation: options.isolation })
+  return toClientResponse(c, opened, { admitted, target, options })
 }
 
 function headersFor(
   incoming: Headers,
-  { admitted, target }: Pick<ProxyRequest, 'admitted' | 'target'>,
+  { admitted, target, options }: Omit<ProxyRequest, 'sockets'>,
   withBody: boolean,
 ) {
   const { host, secure, caller } = admitted
-  const prefix = notebookBasePath(caller.user)
+  const prefix = hostedNotebookPath(options.basePath, caller.user)
   return upstreamHeaders(incoming, { host, secure, prefix, token: target.token }, withBody)
 }
 
-interface ResponseContext {
-  readonly admitted: AdmittedRequest
-  readonly target: NotebookTarget
-  readonly isolation: Isolation
-}
-
 /** The notebook's response, adapted for the client. */
-function toClientResponse(c: Context<AppEnv>, answer: UpstreamResponse, from: ResponseContext): Response {
-  const { admitted, target, isolation } = from
+function toClientResponse(c: Context<AppEnv>, answer: UpstreamResponse, from: Omit<ProxyRequest, 'sockets'>): Response {
+  const { admitted, target, options } = from
+  const { isolation, basePath } = options
   const { user } = admitted.caller
-  const headers = clientHeaders(answer.headers, { isolation, host: admitted.host, prefix: notebookBasePath(user) })
+  const headers = clientHeaders(answer.headers, {
+    isolation,
+    host: admitted.host,
+    basePath,
+    prefix: hostedNotebookPath(basePath, user),
+  })
   const location = headers.get('location')
   if (location !== null) {
     const { requested } = admitted
-    const clientLocation = publicLocation(location, { user, requested, baseUrl: target.baseUrl, method: c.req.method })
+    const clientLocation = publicLocation(location, {
+      user,
+      requested,
+      basePath,
+      baseUrl: target.baseUrl,
+      method: c.req.method,
+    })
     if (clientLocation === undefined) {
       void answer.body?.cancel()
       throw new HttpError('NOTEBOOK_FAILED', 'the notebook sent a redirect that is not allowed')

@@ -20,7 +20,7 @@ const PAGES: Partial<Record<ErrorCode, Page>> = {
 }
 
 /** Renders errors below `/notebook/` as HTML when the browser requested a page. */
-export function notebookPages() {
+export function notebookPages(basePath: string) {
   return createMiddleware<AppEnv>(async function renderErrors(c, next) {
     await next()
     const code = c.env.problemCode
@@ -29,11 +29,11 @@ export function notebookPages() {
     const headers = new Headers({ 'Content-Type': 'text/html; charset=utf-8', 'Cache-Control': 'no-store' })
     if (page.refreshS !== undefined) headers.set('Refresh', String(page.refreshS))
     // Hono keeps the other headers of the error response.
-    c.res = new Response(htmlOf(page), { status: c.res.status, headers })
+    c.res = new Response(htmlOf(page, `${basePath}/`), { status: c.res.status, headers })
   })
 }
 
-function htmlOf({ title, text }: Page): string {
+function htmlOf({ title, text }: Page, start: string): string {
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -41,7 +41,7 @@ function htmlOf({ title, text }: Page): string {
 <title>${title}</title>
 <h1>${title}</h1>
 <p>${text}
-<p><a href="">Try again</a> · <a href="/">Lockhouse</a>
+<p><a href="">Try again</a> · <a href="${start}">Lockhouse</a>
 </html>
 `
 }

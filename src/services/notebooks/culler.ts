@@ -1,7 +1,7 @@
 import { idleVerdict } from '../../notebooks/idle-rule.ts'
 import type { ActivityReader } from '../../notebooks/activity.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
-import { notebookBasePath } from '../../notebooks/path.ts'
+import { hostedNotebookPath } from '../../notebooks/path.ts'
 import { ANNOTATIONS } from '../../notebooks/spec.ts'
 import { sessionOf, type TargetFinder } from '../../notebooks/targets.ts'
 import { isAbandoned, notebookState } from '../../notebooks/pod-status.ts'
@@ -145,7 +145,7 @@ async function reasonToStop(
 ): Promise<EndReason | undefined> {
   const nowMs = deps.now().getTime() // the activity is measured at the time of the request
   const target = await deps.targets.ofPod(pod)
-  const activity = target && (await deps.readActivity(target, notebookBasePath(session.user)))
+  const activity = target && (await deps.readActivity(target, hostedNotebookPath(deps.basePath, session.user)))
   // A notebook that does not report its activity may be busy.
   if (!activity) return undefined
   const { busy } = activity

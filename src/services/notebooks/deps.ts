@@ -20,6 +20,8 @@ export interface NotebookDeps {
   readonly audit: AuditRecorder
   readonly events: EventWriter
   readonly settings: NotebookSettings & { readonly warningMs: number; readonly tokenMs: number }
+  /** Path of the service on its host; see `hostedNotebookPath`. */
+  readonly basePath: string
   readonly podView: PodView
   /** The last known state of a pod, even when it is gone; undefined when this process has not seen it. */
   readonly lastSeen: (uid: string) => ClusterPod | undefined

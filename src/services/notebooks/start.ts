@@ -5,7 +5,7 @@ import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { lakeCoordinates } from '../../notebooks/lake-coordinates.ts'
 import { notebookName, SESSION_DIGITS } from '../../notebooks/names.ts'
 import { notebookVolumeClaim } from '../../notebooks/objects.ts'
-import { notebookBasePath } from '../../notebooks/path.ts'
+import { hostedNotebookPath } from '../../notebooks/path.ts'
 import { notebookPod } from '../../notebooks/pod.ts'
 import { ANNOTATIONS, type NotebookSpec } from '../../notebooks/spec.ts'
 import { notebookState } from '../../notebooks/pod-status.ts'
@@ -82,7 +82,7 @@ function specOf(deps: NotebookDeps, user: string): NotebookSpec {
     user,
     name: notebookName(user),
     session: Array.from(digits, (byte) => byte.toString(16).padStart(2, '0')).join(''),
-    basePath: notebookBasePath(user),
+    basePath: hostedNotebookPath(deps.basePath, user),
     settings: deps.settings,
     lake: lakeCoordinates(deps.catalog(), deps.podView),
   }

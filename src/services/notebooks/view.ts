@@ -1,6 +1,6 @@
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { notebookName } from '../../notebooks/names.ts'
-import { notebookBasePath } from '../../notebooks/path.ts'
+import { hostedNotebookPath } from '../../notebooks/path.ts'
 import { notebookState, whyGone } from '../../notebooks/pod-status.ts'
 import type { NotebookStatus } from '../../schemas/notebooks.ts'
 import type { NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
@@ -13,14 +13,14 @@ export async function notebookStatus(deps: NotebookDeps, user: string): Promise<
   if (!pod) {
     const reason =
       session && whyGone(deps.lastSeen(session.podUid), await eventsOf(deps, session.podName, session.podUid))
-    return view(user, { status: 'not_found', reason })
+    return view(deps, user, { status: 'not_found', reason })
   }
   requireOwn(pod, user)
   const nowMs = deps.now().getTime()
   const alone = notebookState(pod, [], nowMs)
   const state = alone.phase === 'running' ? alone : notebookState(pod, await eventsOf(deps, pod.name, pod.uid), nowMs)
   const stopsAt = state.phase === 'running' ? ownSession(session, pod)?.stopsAt : undefined
-  return view(user, {
+  return view(deps, user, {
     status: state.phase,
     reason: stopsAt === undefined ? state.reason : `it is idle and will be stopped at ${stopsAt}`,
     started_at: state.startedAt,
@@ -50,7 +50,7 @@ type Parts = { readonly status: NotebookStatus['status'] } & {
 }
 
 /** Unknown values are left out. */
-function view(user: string, parts: Parts): NotebookStatus {
+function view({ basePath }: NotebookDeps, user: string, parts: Parts): NotebookStatus {
   const known = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
-  return { status: parts.status, user_id: user, url: notebookBasePath(user), ...known }
+  return { status: parts.status, user_id: user, url: hostedNotebookPath(basePath, user), ...known }
 }

@@ -9,8 +9,8 @@ import { REPOSITORY } from './environment.ts'
 const HELM = process.env['LOCKHOUSE_HELM']
 if (!HELM) {
   // CI must not skip it because of a missing tool
-  if (process.env['CI']) throw new Error('LOCKHOUSE_HELM is not set: scripts/helm-setup.sh')
-  console.warn('The chart is not tested: LOCKHOUSE_HELM names no helm (scripts/helm-setup.sh)')
+  if (process.env['CI']) throw new Error('LOCKHOUSE_HELM is not set: scripts/setup/helm.sh')
+  console.warn('The chart is not tested: LOCKHOUSE_HELM names no helm (scripts/setup/helm.sh)')
 }
 export const hasHelm = HELM !== undefined && existsSync(HELM)
 export const CHART = join(REPOSITORY, 'deploy/chart')
@@ -28,9 +28,9 @@ export function helm(...args: readonly string[]) {
 export const values = (set: readonly string[]) =>
   [`image.digest=${DIGEST}`, ...set].flatMap((value) => ['--set', value])
 
-/** The objects that the chart makes of these values, as release `lake` in the namespace `lakes`. */
-export function render(set: readonly string[]): ApiObject[] {
-  const { status, out, err } = helm('template', 'lake', CHART, '--namespace', 'lakes', ...KUBERNETES, ...values(set))
+/** The objects that the chart makes of these values, as a release in the namespace `lakes`. */
+export function render(set: readonly string[], release = 'lake'): ApiObject[] {
+  const { status, out, err } = helm('template', release, CHART, '--namespace', 'lakes', ...KUBERNETES, ...values(set))
   expect(status, err).toBe(0)
   return loadAllYaml(out).filter((object: unknown) => object !== null && object !== undefined) as ApiObject[]
 }

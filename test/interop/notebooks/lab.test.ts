@@ -24,7 +24,13 @@ const NOTEBOOK = {
   nbformat_minor: 5,
 }
 
-describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the proxy on %s', (runtime) => {
+const PLACES = [
+  ...RUNTIMES.map((runtime) => ({ runtime, basePath: '' })),
+  { runtime: 'bun', basePath: '/lake' },
+] as const
+
+describe.skipIf(!available).each(PLACES)('JupyterLab in a browser, behind the proxy on $runtime$basePath', (place) => {
+  const { runtime, basePath } = place
   let jupyter: Jupyter
   let wire: Wire
   let house: NotebookHouse
@@ -32,9 +38,12 @@ describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the 
   let context: BrowserContext
 
   beforeAll(async () => {
-    jupyter = await startJupyter(JUPYTER!, 'ana')
+    jupyter = await startJupyter(JUPYTER!, 'ana', basePath)
     wire = await Wire.to(jupyter.baseUrl)
-    house = await NotebookHouse.start(runtime, { notebooks: { ana: { baseUrl: wire.baseUrl, token: jupyter.token } } })
+    house = await NotebookHouse.start(runtime, {
+      notebooks: { ana: { baseUrl: wire.baseUrl, token: jupyter.token } },
+      env: { BASE_PATH: basePath },
+    })
     browser = await openBrowser()
     context = await browser.newContext()
     const [name = '', value = ''] = house.answer.visitors['ana']!.cookie.split('=')
@@ -56,18 +65,17 @@ describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the 
     page.on('response', (response) => {
       if (response.status() >= 400) complaints.push(`${response.status()} ${response.url()}`)
     })
-    await page.goto(`${house.origin}/notebook/ana/lab`)
+    await page.goto(`${house.origin}${basePath}/notebook/ana/lab`)
     await page.waitForSelector('.jp-LauncherCard', { timeout: 120_000 })
     const saved = await page.evaluate(
-      (content) =>
-        fetch('/notebook/ana/api/contents/a.ipynb', {
-          method: 'PUT',
-          body: JSON.stringify({ type: 'notebook', content }),
-        }).then((response) => response.status),
-      NOTEBOOK,
+      ([path, content]) =>
+        fetch(path, { method: 'PUT', body: JSON.stringify({ type: 'notebook', content }) }).then(
+          (response) => response.status,
+        ),
+      [`${basePath}/notebook/ana/api/contents/a.ipynb`, NOTEBOOK] as const,
     )
     expect(saved).toBe(201)
-    await page.goto(`${house.origin}/notebook/ana/lab/tree/a.ipynb`)
+    await page.goto(`${house.origin}${basePath}/notebook/ana/lab/tree/a.ipynb`)
     await page.waitForSelector('.jp-Notebook .jp-CodeCell', { timeout: 120_000 })
     await page.waitForSelector('.jp-Notebook-ExecutionIndicator[data-status="idle"]', { timeout: 120_000 })
     const runCell = async (at: number, output: string): Promise<void> => {
@@ -84,8 +92,9 @@ describe.skipIf(!available).each(RUNTIMES)('JupyterLab in a browser, behind the 
     await runCell(1, '#shown:has-text("shown")')
     await page.keyboard.press('Control+s')
     await page.waitForTimeout(2000)
-    const stored = await page.evaluate(() =>
-      fetch('/notebook/ana/api/contents/a.ipynb').then((response) => response.text()),
+    const stored = await page.evaluate(
+      (path) => fetch(path).then((response) => response.text()),
+      `${basePath}/notebook/ana/api/contents/a.ipynb`,
     )
     expect(stored).toContain('it is 42')
     expect(complaints).toEqual([])

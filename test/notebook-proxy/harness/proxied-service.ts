@@ -1,4 +1,5 @@
 import { createApp } from '../../../src/app.ts'
+import { belowBasePath } from '../../../src/middleware/base-path.ts'
 import type { AvailableTargets } from '../../../src/notebook-proxy/http/forward.ts'
 import type { NotebookTarget } from '../../../src/notebooks/target.ts'
 import type { RelaySettings } from '../../../src/notebook-proxy/socket/relay.ts'
@@ -84,7 +85,7 @@ export async function startProxiedService(options: ProxiedServiceOptions = {}): 
   const server: RunningServer = await runtime.serve({
     hostname: '127.0.0.1',
     port: options.port ?? 0,
-    fetch: (request, connection) => app.fetch(request, connection),
+    fetch: belowBasePath(service.context.app.notebookProxy.basePath, app.fetch),
     maxSocketMessageBytes: 64 * 2 ** 20,
     onError: (error) => log.error('unhandled', { error }),
   })

@@ -5,7 +5,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { notebookBasePath } from '../../../src/notebooks/path.ts'
+import { hostedNotebookPath } from '../../../src/notebooks/path.ts'
 import { freePort } from '../network/free-port.ts'
 import { later, until } from '../waiting.ts'
 
@@ -22,7 +22,7 @@ export interface Jupyter {
 }
 
 /** Starts a Jupyter server for a user; `python` is what `scripts/setup/jupyter.sh` prints. */
-export async function startJupyter(python: string, user: string): Promise<Jupyter> {
+export async function startJupyter(python: string, user: string, basePath = ''): Promise<Jupyter> {
   const home = await mkdtemp(join(tmpdir(), 'lockhouse-jupyter-'))
   const folder = join(home, 'work')
   await mkdir(folder)
@@ -35,7 +35,7 @@ export async function startJupyter(python: string, user: string): Promise<Jupyte
       'jupyterlab',
       '--no-browser',
       '--allow-root',
-      `--ServerApp.base_url=${notebookBasePath(user)}`,
+      `--ServerApp.base_url=${hostedNotebookPath(basePath, user)}`,
       '--ServerApp.ip=127.0.0.1',
       `--ServerApp.port=${port}`,
       '--ServerApp.port_retries=0',
@@ -51,7 +51,7 @@ export async function startJupyter(python: string, user: string): Promise<Jupyte
     },
   )
   const baseUrl = `http://127.0.0.1:${port}`
-  await untilAnswers(child, `${baseUrl}${notebookBasePath(user)}api`)
+  await untilAnswers(child, `${baseUrl}${hostedNotebookPath(basePath, user)}api`)
   return {
     baseUrl,
     token,
