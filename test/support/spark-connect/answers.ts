@@ -39,10 +39,14 @@ export function batch(columns: Readonly<Record<string, readonly unknown[]>>, sta
   return answer({ case: 'arrowBatch', value: { rowCount, data: arrow(columns), startOffset } })
 }
 
-/** A report about one stage. */
+/** A report about one stage; at most two of its tasks run. */
 export function progress(stage: number, done: number, tasks: number, bytes = 0): Answer {
   const info = { stageId: BigInt(stage), numTasks: BigInt(tasks), numCompletedTasks: BigInt(done) }
-  return answer({ case: 'executionProgress', value: { stages: [{ ...info, inputBytesRead: BigInt(bytes) }] } })
+  const value = {
+    stages: [{ ...info, inputBytesRead: BigInt(bytes) }],
+    numInflightTasks: BigInt(Math.min(2, tasks - done)),
+  }
+  return answer({ case: 'executionProgress', value })
 }
 
 /** Any answer. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { commandResult } from '../../../support/spark-connect/answers.ts'
+import { commandResult, progress } from '../../../support/spark-connect/answers.ts'
 import { untilInterrupted } from '../../../support/spark-connect/fake-spark.ts'
 import { sleep, until } from '../../../support/waiting.ts'
 import { newRun, refused, startLab } from './support.ts'
@@ -19,6 +19,44 @@ describe('interrupts', () => {
     const { request } = spark.calls.find(({ method }) => method === 'interrupt') ?? {}
     expect(request).toMatchObject({ interruptType: 2, interrupt: { case: 'operationTag', value: run.operationId } })
     expect(spark.executions.get(run.operationId)?.isOver).toBe(true)
+  })
+
+  it('waits until tasks run, because Spark carries out what it has only planned', async () => {
+    const { session, spark } = await startLab({ tasksMs: 30_000 })
+    const gate = Promise.withResolvers<void>()
+    let isWorking = false
+    spark.work = async function* work(_, { signal }) {
+      yield progress(1, 0, 0)
+      await gate.promise
+      isWorking = true
+      yield progress(1, 0, 4)
+      yield* untilInterrupted(signal)
+    }
+    spark.before = (method) => {
+      if (method === 'interrupt') expect(isWorking).toBe(true)
+    }
+    const abort = new AbortController()
+    const reports: unknown[] = []
+    const run = { ...newRun(), signal: abort.signal, onProgress: (report: unknown) => void reports.push(report) }
+    const running = refused(session.sql(CALL, run))
+    await until(() => reports.length === 1)
+    abort.abort()
+    await sleep(100)
+    expect(spark.countOf('interrupt')).toBe(0)
+    gate.resolve()
+    expect(await running).toMatchObject({ code: 'CANCELLED', errorClass: 'OPERATION_CANCELED' })
+  })
+
+  it('does not say that an operation ended which had no tasks when it was interrupted', async () => {
+    const { session, spark } = await startLab({ tasksMs: 50 })
+    spark.work = (_, { signal }) => untilInterrupted(signal)
+    const abort = new AbortController()
+    const running = refused(session.sql(CALL, { ...newRun(), signal: abort.signal }))
+    await until(() => spark.executions.size === 1)
+    abort.abort()
+    const error = await running
+    expect(error).toMatchObject({ code: 'CANCELLED', isOutcomeUnknown: true, errorClass: undefined })
+    expect(error.message).toContain('may still carry it out')
   })
 
   it('sends nothing when it was aborted before', async () => {

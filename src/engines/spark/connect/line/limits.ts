@@ -6,6 +6,8 @@ export interface SparkLimits {
   readonly keepAliveMs: number
   /** How long to try to get a line again. Spark gives up an operation that nobody follows after 5 minutes. */
   readonly reconnectMs: number
+  /** How long an interrupt waits for tasks of the operation; see `Interruption`. */
+  readonly tasksMs: number
   /** How long an interrupted operation may take to end. */
   readonly interruptMs: number
   /** The first pause before a retry; it doubles up to `maxPauseMs`. */
@@ -20,6 +22,7 @@ export const DEFAULT_LIMITS: SparkLimits = {
   callMs: 20_000,
   keepAliveMs: 20_000,
   reconnectMs: 120_000,
+  tasksMs: 5000,
   interruptMs: 30_000,
   pauseMs: 50,
   maxPauseMs: 2000,

@@ -63,7 +63,11 @@ export class Execution {
     interruption.check(this.#sent !== 'never')
     const line = keepAlive(this.#session, interruption.signal)
     try {
-      for await (const response of this.#open(line.signal)) this.#take(response)
+      for await (const response of this.#open(line.signal)) {
+        const { responseType } = response
+        if (responseType.case === 'executionProgress') interruption.observeTasks(responseType.value.numInflightTasks)
+        this.#take(response)
+      }
       if (!this.#isComplete) await this.#afterEnd()
     } catch (error) {
       line.throwIfLost()
