@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs Spark 4.1 with its Connect server and the Iceberg runtime for it, beside what interop.sh installs: for the tests in
-# test/interop/spark-connect. Not part of CI yet. Prints the environment on standard output:
+# test/interop/spark-connect. Prints the environment on standard output:
 #   eval "$(scripts/setup/interop.sh)"; eval "$(scripts/setup/spark-connect.sh)"
 set -euo pipefail
 cd "$(dirname "$0")/../.."
