@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { WebSocket } from 'ws'
 import { FakeNotebook } from './harness/fake-notebook.ts'
 import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor } from './harness/proxied-service.ts'
 import { ask } from './harness/raw-client.ts'
@@ -79,12 +81,9 @@ describe('a notebook of a service below /lake', () => {
   it('opens WebSockets', async () => {
     const socket = new WebSocket(`ws://127.0.0.1:${house.port}/lake/notebook/ana/api/kernels/1/channels`, {
       headers: own,
-    } as never)
-    const first = new Promise((resolve) => socket.addEventListener('message', ({ data }) => resolve(data)))
-    await new Promise((resolve, reject) => {
-      socket.addEventListener('open', resolve)
-      socket.addEventListener('error', reject)
     })
+    const first = new Promise<string>((resolve) => socket.once('message', (data) => resolve(String(data))))
+    await once(socket, 'open')
     expect(notebook.lastRequest.url).toBe('/lake/notebook/ana/api/kernels/1/channels')
     notebook.sockets[0]?.send('from the kernel')
     expect(await first).toBe('from the kernel')
