@@ -32,7 +32,10 @@ export async function commitAllBySwap(pointer: Pointer, commits: readonly TableC
   const outcome = await swapAll(pointer, staged())
   if (outcome.kind === 'refused') await discard()
   if (outcome.kind !== 'swapped') return outcome
-  for (const { base, next } of staged()) await trimMetadata(base, next, pointer.catalog)
+  for (const { base, next, bytes } of staged()) {
+    pointer.written.keep(next.metadataLocation, next.metadata, bytes)
+    await trimMetadata(base, next, pointer.catalog)
+  }
   return { kind: 'committed', tables: results.map((one) => ('kind' in one ? one.table : one.next)) }
 }
 

@@ -24,12 +24,15 @@ import {
 } from './metadata-file.ts'
 import { draftOf } from './new-table.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
+import type { WrittenMetadata } from './written-metadata.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
 export interface TablePointer {
   /** The catalog with the other tables, whose metadata files must stay. */
   readonly catalog: Catalog
   readonly io: FileIO
+  /** What this process committed before. */
+  readonly written: WrittenMetadata
   /** Whether a failed swap cannot take effect later, as it could on a server that lost its client. */
   readonly failuresAreFinal: boolean
   /** The current metadata location. Throws `NO_SUCH_TABLE`. */
@@ -54,7 +57,7 @@ const OUTCOME_READS = 3
 const OUTCOME_WAIT_MS = 100
 
 /**
- * One commit attempt on a catalog that is a pointer: reloads the table, checks the requirements, writes the next
+ * One commit attempt on a catalog that is a pointer: reads the pointer again and loads the table, checks the requirements, writes the next
  * metadata file and swaps the pointer. The new file is deleted when the commit is refused; when the outcome is unknown,
  * every file stays.
  */
@@ -73,7 +76,10 @@ export async function commitBySwap(
   const { base, next } = staged
   const outcome = await swapOrFindOut(pointer, staged)
   if (outcome.kind === 'refused') await deleteQuietly(pointer.io, [next.metadataLocation])
-  if (outcome.kind === 'committed') await trimMetadata(base, next, pointer.catalog)
+  if (outcome.kind === 'committed') {
+    pointer.written.keep(next.metadataLocation, next.metadata, staged.bytes)
+    await trimMetadata(base, next, pointer.catalog)
+  }
   return outcome
 }
 
@@ -90,6 +96,8 @@ export function nextMetadata(base: Table, request: CommitRequest): TableMetadata
 export interface Staged {
   readonly base: Table
   readonly next: Table
+  /** Size of the new file. */
+  readonly bytes: number
 }
 
 /** Writes the next metadata file; returns `committed` immediately when the updates change nothing. */
@@ -99,7 +107,7 @@ export async function stage(
   request: CommitRequest,
 ): Promise<Staged | Committed> {
   const { io } = pointer
-  const base = await loadTableAt(io, identifier, await pointer.read(identifier))
+  const base = await loadBase(pointer, identifier)
   const metadata = nextMetadata(base, request)
   if (metadata === base.metadata) return committed(base)
   await request.check?.(base, draftOf(io, identifier, metadata))
@@ -107,8 +115,16 @@ export async function stage(
   const location = newMetadataFileLocation(metadata, nextMetastoreFileName(base.metadataLocation, suffix))
   // called first, so that a crash during the write leaves no file that is missing in the ledger
   await request.onStaged?.({ kind: 'file', location })
-  await io.create(location, metadataFileBytes(metadata, suffix))
-  return { base, next: { identifier, metadataLocation: location, metadata, io } }
+  const bytes = metadataFileBytes(metadata, suffix)
+  await io.create(location, bytes)
+  return { base, next: { identifier, metadataLocation: location, metadata, io }, bytes: bytes.byteLength }
+}
+
+async function loadBase({ io, written, read }: TablePointer, identifier: TableIdentifier): Promise<Table> {
+  const metadataLocation = await read(identifier)
+  const metadata = written.find(metadataLocation)
+  if (metadata === undefined) return loadTableAt(io, identifier, metadataLocation)
+  return { identifier, metadataLocation, metadata, io }
 }
 
 async function swapOrFindOut(pointer: TablePointer, { base, next }: Staged): Promise<CommitOutcome> {

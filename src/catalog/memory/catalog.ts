@@ -16,6 +16,7 @@ import {
   parseIdentifier,
   withParents,
 } from '../table-identifier.ts'
+import { WrittenMetadata } from '../written-metadata.ts'
 
 export interface MemoryCatalogOptions {
   readonly name: string
@@ -43,6 +44,7 @@ class MemoryCatalog implements Catalog {
     this.#pointer = {
       catalog: this,
       io: options.io,
+      written: new WrittenMetadata(),
       failuresAreFinal: true,
       read: async (identifier) => this.#location(identifier),
       swap: async (identifier, expected, next) => this.#swap(identifier, expected, next),

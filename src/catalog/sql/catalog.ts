@@ -13,6 +13,7 @@ import { type AllOutcome, type CommitOutcome, committed, conflict, refused, unkn
 import { commitAllBySwap } from '../commit-all.ts'
 import { commitBySwap, type Swap, type SwapOutcome, type TablePointer } from '../commit-swap.ts'
 import { loadNewTableAt, loadTableAt } from '../metadata-file.ts'
+import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import type { TableCommit } from '../requests.ts'
@@ -102,6 +103,7 @@ class SqlCatalogImpl implements SqlCatalog {
     this.#pointer = {
       catalog: this,
       io: options.io,
+      written: new WrittenMetadata(),
       failuresAreFinal: !this.mayCommitLate,
       read: (identifier) => this.#read(identifier),
       swap: (identifier, expected, next) => this.#swapAll([{ identifier, expected, next }]),

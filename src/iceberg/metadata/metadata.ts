@@ -176,7 +176,16 @@ function readStatisticsFile(entry: JsonObject, place: string): StatisticsFile {
 
 /** The document as UTF-8 JSON, every key and integer as it was read. */
 export function serializeTableMetadata(metadata: TableMetadata): Uint8Array {
-  return new TextEncoder().encode(stringifyJson(metadata.json))
+  return new TextEncoder().encode(tableMetadataText(metadata))
+}
+
+const texts = new WeakMap<TableMetadata, string>()
+
+/** The document as JSON text; printed once, because a commit both stores and answers it. */
+export function tableMetadataText(metadata: TableMetadata): string {
+  const text = texts.get(metadata) ?? stringifyJson(metadata.json)
+  texts.set(metadata, text)
+  return text
 }
 
 /** The schema that new data is written with. */

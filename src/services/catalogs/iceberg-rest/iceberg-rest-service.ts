@@ -368,7 +368,7 @@ interface Recorded {
 
 function answerOf(table: Table, onlyRefs = false): TableAnswer {
   return {
-    json: stringifyJson(tableAnswer(table, onlyRefs)),
+    json: tableAnswer(table, onlyRefs),
     entityTag: entityTagOf(table.metadataLocation, onlyRefs),
   }
 }

@@ -5,7 +5,8 @@ import { DomainError } from '../../../domain/errors.ts'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 import { asObject, has, isJsonObject, optionalArray, optionalString } from '../../../iceberg/json/json-fields.ts'
 import { requireArray, requireObject, requireString, stringMap, toLong } from '../../../iceberg/json/json-fields.ts'
-import { type JsonObject, type JsonValue, parseJson } from '../../../iceberg/json/lossless-json.ts'
+import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
+import { tableMetadataText } from '../../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { parsePartitionSpec } from '../../../iceberg/partitioning/partitioning.ts'
 import { parseSortOrder } from '../../../iceberg/partitioning/sort-order.ts'
@@ -175,13 +176,10 @@ function asRequest<T>(read: () => T): T {
   }
 }
 
-/** `LoadTableResult`. With `onlyRefs`, only the snapshots that a branch or tag points to (query `snapshots=refs`). */
-export function tableAnswer({ metadataLocation, metadata }: Table, onlyRefs = false): JsonObject {
-  return {
-    'metadata-location': metadataLocation,
-    metadata: onlyRefs ? withReferencedSnapshots(metadata.json) : metadata.json,
-    config: {},
-  }
+/** `LoadTableResult` as JSON. With `onlyRefs`, only the snapshots that a branch or tag points to (query `snapshots=refs`). */
+export function tableAnswer({ metadataLocation, metadata }: Table, onlyRefs = false): string {
+  const text = onlyRefs ? stringifyJson(withReferencedSnapshots(metadata.json)) : tableMetadataText(metadata)
+  return `{"metadata-location":${stringifyJson(metadataLocation)},"metadata":${text},"config":{}}`
 }
 
 function withReferencedSnapshots(json: JsonObject): JsonObject {
