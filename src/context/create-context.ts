@@ -151,6 +151,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       if (config.demo && home.isNew) await services.demo.create()
     },
     async close() {
+      await services.demo.settled() // a part of it would stay as it is for good
       stopFollowing()
       await services.agent.agent.shutDown()
       await services.rollouts.close()

@@ -48,7 +48,7 @@ export async function runService({ config, env, runtime, bundle, overrides = {} 
   process.on('SIGINT', () => stop('SIGINT'))
   context.startBackground()
   await context.makeDemo()
-  announce(config, server.port, context.firstToken)
+  if (!stopping) announce(config, server.port, context.firstToken)
 }
 
 async function shutDown(server: RunningServer, close: () => Promise<void>): Promise<void> {

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { OutputTail } from '../interop/harness/child-output.ts'
 import { freePort } from '../support/network/free-port.ts'
 import { LONG, shares } from '../support/effort.ts'
-import { until } from '../support/waiting.ts'
+import { sleep, until } from '../support/waiting.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIME = [process.execPath, ...('Bun' in globalThis ? [] : ['--disable-warning=ExperimentalWarning'])]
@@ -117,6 +117,24 @@ describe('a process of the service', { timeout: 180_000 }, () => {
     await until(async () => (await health())?.checks.engine === 'ok', output)
     await until(async () => (await health())?.demo === null, output)
     expect(output()).toContain('Lockhouse is ready')
+  })
+
+  it('stops in order while the demo tables are created, and leaves all of them', LONG, async () => {
+    for (const delayMs of [0, 200]) {
+      const home = join(folder, `stopped-${delayMs}`)
+      const first = await start({ LOCKHOUSE_DEMO: '1', LOCKHOUSE_HOME: home, LOG_LEVEL: 'warn' })
+      await until(first.health, first.output)
+      await sleep(delayMs)
+      first.child.kill('SIGTERM')
+      const [code, signal] = await once(first.child, 'close')
+      expect([code, signal], first.output()).toEqual([0, null])
+      expect(first.output()).not.toMatch(/error|crashed/i)
+    }
+    const again = await start({ LOCKHOUSE_DEMO: '1', LOCKHOUSE_HOME: join(folder, 'stopped-0'), AUTH_MODE: 'off' })
+    await until(again.health, again.output)
+    const listed = await fetch(`${again.url}/api/tables`)
+    const { tables } = (await listed.json()) as { tables: readonly { table: string }[] }
+    expect(tables.map(({ table }) => table)).toEqual(['demo.events', 'demo.orders', 'demo.trips'])
   })
 
   it.skipIf(!canHide(LIBRARY))('says that the engine has failed when its library cannot be loaded', async () => {

@@ -259,6 +259,19 @@ describe('cancelling', () => {
     await engine.close()
   })
 
+  it('happens to work that is just beginning when the engine is closed', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const engine = await createDuckDbEngine({ scratchDir: lake.path(`beginning-${round}`), threads: 1 })
+      if (round > 0) await engine.ping()
+      const beginning = Promise.allSettled([1, 2, 3].map(() => engine.ping()))
+      await Promise.all([engine.close(), engine.load?.()])
+      for (const outcome of await beginning) {
+        if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ name: 'IcebergError' })
+        else expect(outcome.value).toBe('ready')
+      }
+    }
+  })
+
   it('happens to running work when the engine is closed', LONG, async () => {
     const engine = await createDuckDbEngine({ scratchDir: lake.path('closing'), threads: 1 })
     const before = lake.leftovers()

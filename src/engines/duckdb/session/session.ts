@@ -27,6 +27,7 @@ const INTERRUPT_INTERVAL_MS = 25
 export class DuckDbSession {
   readonly #options: SessionOptions
   readonly #runs = new Set<DuckDbRun>()
+  readonly #openings = new Set<Promise<unknown>>()
   #instance: Promise<DuckDBInstance> | undefined
   #isClosed = false
 
@@ -37,6 +38,16 @@ export class DuckDbSession {
   /** A connection with a scratch folder of its own; the caller closes it. */
   async open(doing: string, signal?: AbortSignal): Promise<DuckDbRun> {
     if (this.#isClosed) throw new IcebergError('ENGINE_FAILED', 'the engine is closed')
+    const opening = this.#open(doing, signal)
+    this.#openings.add(opening)
+    try {
+      return await opening
+    } finally {
+      this.#openings.delete(opening)
+    }
+  }
+
+  async #open(doing: string, signal: AbortSignal | undefined): Promise<DuckDbRun> {
     const folder = await this.#options.scratch.newFolder('run')
     try {
       const instance = await (this.#instance ??= this.#create())
@@ -62,7 +73,7 @@ export class DuckDbSession {
   /** Memory that the database holds; 0 while it is not open. */
   async memoryBytes(): Promise<number> {
     const instance = await this.#instance?.catch(() => undefined)
-    if (instance === undefined) return 0
+    if (instance === undefined || this.#isClosed) return 0
     const connection = await instance.connect()
     try {
       const result = await connection.runAndReadAll('SELECT sum(memory_usage_bytes)::DOUBLE FROM duckdb_memory()')
@@ -75,6 +86,8 @@ export class DuckDbSession {
   /** Stops everything that runs and closes the database. */
   async close(): Promise<void> {
     this.#isClosed = true
+    // a connection to a database that is closed meanwhile ends the process
+    await Promise.allSettled(this.#openings)
     await Promise.all([...this.#runs].map((run) => run.stop()))
     const instance = await this.#instance?.catch(() => undefined)
     this.#discard()
