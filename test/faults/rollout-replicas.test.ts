@@ -17,7 +17,7 @@ import { sleep, until } from '../support/waiting.ts'
 import { type Deployment, QUICK_SERVICE, Rollouts } from './harness/rollouts.ts'
 
 /** How often the process that carries out a rollout is lost, for each way to lose it. */
-const ROUNDS = Number(process.env['ROLLOUT_REPLICA_ROUNDS'] ?? runs(6, 3))
+const ROUNDS = Number(process.env['ROLLOUT_REPLICA_ROUNDS'] ?? runs(4, 3))
 const PATIENCE_MS = 60_000
 const BAD = "error('bad row') IS NULL"
 const SOURCES = ['one', 'two']

@@ -40,7 +40,7 @@ interface Comparison {
 }
 
 /** How often each kind of crash happens; the figures in the issue are reached with SPARK_PIPELINE_CRASHES=50. */
-const CRASHES = Number(process.env['SPARK_PIPELINE_CRASHES'] ?? 3)
+const CRASHES = Number(process.env['SPARK_PIPELINE_CRASHES'] ?? 2)
 
 const available =
   pyicebergAvailable('pipelines on Spark') &&
