@@ -9,7 +9,7 @@ import type { SparkSession } from '../src/engines/spark/connect/spark-client.ts'
 import { sparkConnectAvailable, SQLITE_JDBC_JAR } from '../test/interop/harness/environment.ts'
 import { openLakehouse } from '../test/interop/harness/lakehouse.ts'
 import { Service } from '../test/interop/harness/service.ts'
-import { SparkConnect } from '../test/interop/harness/spark-connect.ts'
+import { houseCatalog, SparkConnect } from '../test/interop/harness/spark-connect.ts'
 import { note, printTable, ratio, seconds } from './support/report.ts'
 import { withWorkFolder } from './support/work-folder.ts'
 
@@ -26,14 +26,7 @@ await withWorkFolder('spark', async (folder) => {
   const spark = await SparkConnect.start({
     scratch: `${folder}/scratch`,
     warehouse: `${folder}/hadoop`,
-    settings: {
-      'spark.sql.catalog.lockhouse': 'org.apache.iceberg.spark.SparkCatalog',
-      'spark.sql.catalog.lockhouse.type': 'jdbc',
-      'spark.sql.catalog.lockhouse.uri': `jdbc:sqlite:${folder}/catalog.db`,
-      'spark.sql.catalog.lockhouse.warehouse': `file://${folder}/warehouse`,
-      'spark.sql.catalog.lockhouse.jdbc.schema-version': 'V1',
-      'spark.sql.catalog.lockhouse.cache-enabled': 'false',
-    },
+    settings: houseCatalog('lockhouse', folder),
   })
   const service = await Service.start({ home: `${folder}/home`, env: { SPARK_REMOTE: spark.remote() } })
   await service.configure(lake.settings)

@@ -29,6 +29,8 @@ const FLAGS = {
 const troubles = []
 const summary = []
 const isLong = process.env.LOCKHOUSE_TEST_LONG === '1'
+// What ends this process usually ends the test run too, as a key or a time limit does; it cleans up afterwards.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)
 const memory = makeMemoryFolder()
 const needsPostgres = !chosen || args.includes('interop') || args.includes('faults')
 const postgres = needsPostgres ? startPostgres() : { env: {}, stop() {}, note: undefined, isThere: false }

@@ -23,8 +23,6 @@ export function startPostgres() {
   }
   const env = readEnvironment(stdout)
   const stop = () => void spawnSync('bash', ['-c', env.LOCKHOUSE_TEST_POSTGRES_STOP], { stdio: 'ignore' })
-  // What ends this process usually ends the test run too, as a key or a time limit does; the server is stopped afterwards.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)
   return {
     env,
     stop,

@@ -1,7 +1,7 @@
 import { IcebergError } from '../iceberg/errors.ts'
 import { isCreation } from '../iceberg/update/apply/create-from-updates.ts'
 import { type AllOutcome, type Committed, conflict, refused, type Unknown, unknown } from './commit-outcome.ts'
-import { findOutcome, stage, type Staged, type SwapOutcome, type TablePointer } from './commit-swap.ts'
+import { findOutcome, keepWritten, stage, type Staged, type SwapOutcome, type TablePointer } from './commit-swap.ts'
 import { deleteQuietly } from './metadata-file.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
 import type { CommitRequest, TableCommit } from './requests.ts'
@@ -32,9 +32,9 @@ export async function commitAllBySwap(pointer: Pointer, commits: readonly TableC
   const outcome = await swapAll(pointer, staged())
   if (outcome.kind === 'refused') await discard()
   if (outcome.kind !== 'swapped') return outcome
-  for (const { base, next, bytes } of staged()) {
-    pointer.written.keep(next.metadataLocation, next.metadata, bytes)
-    await trimMetadata(base, next, pointer.catalog)
+  for (const one of staged()) {
+    keepWritten(pointer, one)
+    await trimMetadata(one.base, one.next, pointer.catalog)
   }
   return { kind: 'committed', tables: results.map((one) => ('kind' in one ? one.table : one.next)) }
 }

@@ -31,7 +31,7 @@ export interface TablePointer {
   /** The catalog with the other tables, whose metadata files must stay. */
   readonly catalog: Catalog
   readonly io: FileIO
-  /** What this process committed before. */
+  /** Metadata files that this process wrote before. */
   readonly written: WrittenMetadata
   /** Whether a failed swap cannot take effect later, as it could on a server that lost its client. */
   readonly failuresAreFinal: boolean
@@ -57,9 +57,9 @@ const OUTCOME_READS = 3
 const OUTCOME_WAIT_MS = 100
 
 /**
- * One commit attempt on a catalog that is a pointer: reads the pointer again and loads the table, checks the requirements, writes the next
- * metadata file and swaps the pointer. The new file is deleted when the commit is refused; when the outcome is unknown,
- * every file stays.
+ * One commit attempt on a catalog that is a pointer: loads the table that it points to now, checks the requirements, writes
+ * the next metadata file and swaps the pointer. The new file is deleted when the commit is refused; when the outcome is
+ * unknown, every file stays.
  */
 export async function commitBySwap(
   pointer: TablePointer,
@@ -77,7 +77,7 @@ export async function commitBySwap(
   const outcome = await swapOrFindOut(pointer, staged)
   if (outcome.kind === 'refused') await deleteQuietly(pointer.io, [next.metadataLocation])
   if (outcome.kind === 'committed') {
-    pointer.written.keep(next.metadataLocation, next.metadata, staged.bytes)
+    keepWritten(pointer, staged)
     await trimMetadata(base, next, pointer.catalog)
   }
   return outcome
@@ -96,8 +96,8 @@ export function nextMetadata(base: Table, request: CommitRequest): TableMetadata
 export interface Staged {
   readonly base: Table
   readonly next: Table
-  /** Size of the new file. */
-  readonly bytes: number
+  /** Of the new file. */
+  readonly sizeBytes: number
 }
 
 /** Writes the next metadata file; returns `committed` immediately when the updates change nothing. */
@@ -117,14 +117,20 @@ export async function stage(
   await request.onStaged?.({ kind: 'file', location })
   const bytes = metadataFileBytes(metadata, suffix)
   await io.create(location, bytes)
-  return { base, next: { identifier, metadataLocation: location, metadata, io }, bytes: bytes.byteLength }
+  return { base, next: { identifier, metadataLocation: location, metadata, io }, sizeBytes: bytes.byteLength }
 }
 
 async function loadBase({ io, written, read }: TablePointer, identifier: TableIdentifier): Promise<Table> {
   const metadataLocation = await read(identifier)
-  const metadata = written.find(metadataLocation)
-  if (metadata === undefined) return loadTableAt(io, identifier, metadataLocation)
-  return { identifier, metadataLocation, metadata, io }
+  const kept = written.find(identifier, metadataLocation)
+  const file = kept && (await io.stat(metadataLocation))
+  if (kept === undefined || file?.sizeBytes !== kept.sizeBytes) return loadTableAt(io, identifier, metadataLocation)
+  return { identifier, metadataLocation, metadata: kept.metadata, io }
+}
+
+/** To be called when the new file has become the table's. */
+export function keepWritten({ written }: TablePointer, { next, sizeBytes }: Staged): void {
+  written.keep(next.identifier, next.metadataLocation, { metadata: next.metadata, sizeBytes })
 }
 
 async function swapOrFindOut(pointer: TablePointer, { base, next }: Staged): Promise<CommitOutcome> {

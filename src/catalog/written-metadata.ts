@@ -1,26 +1,38 @@
 import { LRUCache } from 'lru-cache'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
+import type { TableIdentifier } from '../iceberg/metadata/table.ts'
+import { formatIdentifier } from './table-identifier.ts'
+
+/** A metadata file that this process wrote and committed. */
+export interface WrittenFile {
+  readonly metadata: TableMetadata
+  readonly sizeBytes: number
+}
 
 /** Of metadata files; parsed, a document takes several times as much. */
 const MAX_BYTES = 8 * 2 ** 20
 
 /**
- * The last metadata files that this process wrote and committed, by location: the next commit of such a table need not read
- * its file again. Only files under new random names are kept, because a name that others choose can stand for another table
- * later.
+ * The last metadata files that this process wrote and committed: the next commit of such a table need not read and parse its
+ * file again. A file is kept for its table only, because another table may be registered with it later, and its size has to
+ * be compared with that of the file before it is used.
  */
 export class WrittenMetadata {
-  readonly #kept = new LRUCache<string, { readonly metadata: TableMetadata; readonly bytes: number }>({
+  readonly #kept = new LRUCache<string, WrittenFile>({
     maxSize: MAX_BYTES,
-    sizeCalculation: ({ bytes }) => bytes,
+    sizeCalculation: ({ sizeBytes }) => sizeBytes,
   })
 
-  find(location: string): TableMetadata | undefined {
-    return this.#kept.get(location)?.metadata
+  /** Undefined when another process wrote it, or when newer ones took its place. */
+  find(identifier: TableIdentifier, location: string): WrittenFile | undefined {
+    return this.#kept.get(keyOf(identifier, location))
   }
 
-  /** `bytes`: size of its file. */
-  keep(location: string, metadata: TableMetadata, bytes: number): void {
-    this.#kept.set(location, { metadata, bytes })
+  keep(identifier: TableIdentifier, location: string, file: WrittenFile): void {
+    this.#kept.set(keyOf(identifier, location), file)
   }
+}
+
+function keyOf(identifier: TableIdentifier, location: string): string {
+  return `${formatIdentifier(identifier)}\0${location}`
 }

@@ -31,7 +31,7 @@ export async function embedService(options: EmbedServiceOptions): Promise<Embedd
     maxSocketMessageBytes: MAX_SERVICE_MESSAGE_BYTES,
   })
   context.startBackground()
-  const demo = context.makeDemo().catch((error: unknown) => log.error('the demo was not created', { error }))
+  context.makeDemo().catch((error: unknown) => log.error('the demo was not created', { error }))
   return {
     fetch: host.fetch,
     upgrade: host.upgrade,
@@ -39,7 +39,6 @@ export async function embedService(options: EmbedServiceOptions): Promise<Embedd
     firstToken: context.firstToken,
     async close() {
       await host.stop()
-      await demo
       await context.close()
     },
   }

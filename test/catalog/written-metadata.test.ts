@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createSqlCatalog, type SqlCatalog } from '../../src/catalog/sql/catalog.ts'
@@ -75,6 +76,28 @@ describe('metadata files that this process wrote', () => {
     expect(Object.keys(properties).sort()).toEqual(
       ['a', ...[0, 1, 2, 3, 4].flatMap((round) => [`ours_${round}`, `theirs_${round}`])].sort(),
     )
+  })
+
+  it('are read again when they were replaced or lost, and under another name', async () => {
+    const { catalog, io } = openLake(newFolder())
+    await createEvents(catalog)
+    const { metadata, metadataLocation } = await put(catalog, 'of', 'the commit')
+    const stored = new TextDecoder().decode(serializeTableMetadata(metadata))
+    await rm(metadataLocation.replace('file://', ''))
+    const lost = await catalog.commit(EVENTS, await setProperty('more', '1')({ metadata } as Table))
+    expect(lost).toMatchObject({ kind: 'refused', error: { code: 'FILE_NOT_FOUND' } })
+    await io.create(metadataLocation, new TextEncoder().encode(stored.replace('the commit', 'somebody else')))
+    expect((await put(catalog, 'more', '1')).metadata.properties).toMatchObject({ of: 'somebody else' })
+
+    const again = await put(catalog, 'of', 'the commit')
+    const text = new TextDecoder().decode(serializeTableMetadata(again.metadata))
+    await catalog.dropTable(EVENTS)
+    await rm(again.metadataLocation.replace('file://', ''))
+    await io.create(again.metadataLocation, new TextEncoder().encode(text.replace('the commit', 'the others')))
+    const other = { namespace: ['db'], name: 'other' }
+    const registered = await catalog.registerTable(other, again.metadataLocation)
+    const change = await setProperty('last', '1')(registered)
+    expect((await commitOnce(catalog, other, change)).metadata.properties).toMatchObject({ of: 'the others' })
   })
 
   it('stand for no other table that gets the name later', async () => {

@@ -12,8 +12,8 @@ export interface LocationContext {
 }
 
 /**
- * A `Location` for the client: a path inside the notebook, without the base path, or the URL of another site; undefined when it points elsewhere
- * on the service, or would redirect a request other than GET or HEAD to another site.
+ * A `Location` for the client: a path inside the notebook, without the base path, or the URL of another site; undefined when
+ * it points elsewhere on the service, or would redirect a request other than GET or HEAD to another site.
  */
 export function publicLocation(
   location: string,

@@ -35,6 +35,7 @@ const DROPPED = [
 ]
 const DROPPED_PREFIXES = ['access-control-', 'sec-websocket-', 'x-accel-', 'x-lighttpd-']
 
+/** Whose response it is, and where clients see it. */
 export interface ClientHeadersInput extends PolicyInput {
   /** Path of the service on its host, with which `prefix` begins. */
   readonly basePath: string

@@ -90,6 +90,19 @@ export class SparkConnect {
   }
 }
 
+/** Settings of Spark for the service's own SQL catalog in `folder`, under a name. Tables are read anew in each session. */
+export function houseCatalog(name: string, folder: string): Readonly<Record<string, string>> {
+  const catalog = `spark.sql.catalog.${name}`
+  return {
+    [catalog]: 'org.apache.iceberg.spark.SparkCatalog',
+    [`${catalog}.type`]: 'jdbc',
+    [`${catalog}.uri`]: `jdbc:sqlite:${folder}/catalog.db`,
+    [`${catalog}.warehouse`]: `file://${folder}/warehouse`,
+    [`${catalog}.jdbc.schema-version`]: 'V1',
+    [`${catalog}.cache-enabled`]: 'false',
+  }
+}
+
 function defaults({ scratch, warehouse, token }: SparkConnectOptions, port: number): Record<string, string> {
   return {
     'spark.master': 'local[2]',

@@ -11,7 +11,7 @@ import { type Lakehouse, openLakehouse } from '../harness/lakehouse.ts'
 import { runPython } from '../harness/python.ts'
 import type { Rows } from '../harness/rows.ts'
 import { Service } from '../harness/service.ts'
-import { SparkConnect } from '../harness/spark-connect.ts'
+import { houseCatalog, SparkConnect } from '../harness/spark-connect.ts'
 
 const SCHEMA: Schema = {
   schemaId: 0,
@@ -48,11 +48,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
       scratch: folder,
       warehouse: `${folder}/hadoop`,
       settings: {
-        'spark.sql.catalog.lockhouse': 'org.apache.iceberg.spark.SparkCatalog',
-        'spark.sql.catalog.lockhouse.type': 'jdbc',
-        'spark.sql.catalog.lockhouse.uri': `jdbc:sqlite:${folder}/catalog.db`,
-        'spark.sql.catalog.lockhouse.warehouse': `file://${folder}/warehouse`,
-        'spark.sql.catalog.lockhouse.jdbc.schema-version': 'V1',
+        ...houseCatalog('lockhouse', folder),
         'spark.connect.progress.reportInterval': '200ms',
       },
     })

@@ -14,7 +14,7 @@ import {
 } from '../harness/environment.ts'
 import { PyIceberg } from '../harness/pyiceberg.ts'
 import { type CatalogSettings, Service } from '../harness/service.ts'
-import { SparkConnect } from '../harness/spark-connect.ts'
+import { houseCatalog, SparkConnect } from '../harness/spark-connect.ts'
 import { sleep, until } from '../../support/waiting.ts'
 
 interface Pipeline {
@@ -55,13 +55,7 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
     catalog_name: 'house',
     uri: `sqlite:///${folder}/catalog.db`,
   }
-  const catalog = {
-    'spark.sql.catalog.house': 'org.apache.iceberg.spark.SparkCatalog',
-    'spark.sql.catalog.house.type': 'jdbc',
-    'spark.sql.catalog.house.uri': `jdbc:sqlite:${folder}/catalog.db`,
-    'spark.sql.catalog.house.warehouse': `file://${folder}/warehouse`,
-    'spark.sql.catalog.house.jdbc.schema-version': 'V1',
-  }
+  const catalog = houseCatalog('house', folder)
   let spark: SparkConnect
   let service: Service
   let python: PyIceberg
