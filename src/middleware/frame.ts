@@ -47,7 +47,8 @@ export function createFrame(deps: FrameDeps): Fetch {
 function respond(deps: FrameDeps, exchange: Exchange, startedAt: number): Response | Promise<Response> {
   const answered = answer(deps, exchange)
   if (!(answered instanceof Promise)) return finish(deps, exchange, { response: answered, startedAt })
-  void exchange.clientAddress // read it now: the client may disconnect before it is needed
+  // a refusal without a caller needs it, and the client may disconnect before
+  if (exchange.caller === undefined) void exchange.clientAddress
   return answered.then((response) => finish(deps, exchange, { response, startedAt }))
 }
 

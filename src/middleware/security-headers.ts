@@ -18,7 +18,7 @@ const CONTENT_POLICY = [
   "form-action 'self'",
 ].join('; ')
 
-/** What every answer says to browsers: run nothing of others, show it in no frame, guess no types, tell no addresses. */
+/** What a page or file says to browsers: run nothing of others, show it in no frame, guess no types, tell no addresses. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': CONTENT_POLICY,
   'Cross-Origin-Opener-Policy': 'same-origin',
@@ -29,11 +29,18 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 }
 
-const ENTRIES = Object.entries(SECURITY_HEADERS)
+/** The same for JSON. It loads nothing and opens no page, so it needs less, and each header takes time in every response. */
+const SECURITY_HEADERS_OF_JSON: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+}
+
+const JSON_TYPE = 'application/json'
 const REQUEST_ID = 'X-Request-Id'
 
 /** The headers of a JSON response of the API; copied because setting them one by one takes three times as long. */
-const JSON_HEADERS = new Headers({ ...SECURITY_HEADERS, Vary: VARY, 'Content-Type': 'application/json' })
+const JSON_HEADERS = new Headers({ ...SECURITY_HEADERS_OF_JSON, Vary: VARY, 'Content-Type': JSON_TYPE })
 
 /** A JSON response of the API with the headers that every response has, and others of its own. */
 export function jsonResponse(
@@ -62,5 +69,6 @@ export function addServiceHeaders(exchange: Exchange, response: Response): void 
   addCrossOriginHeaders(exchange, headers)
   headers.set(REQUEST_ID, exchange.requestId)
   if (exchange.relayed) return // a notebook's answer has a policy of its own
-  for (const [name, value] of ENTRIES) headers.set(name, value)
+  const own = headers.get('content-type') === JSON_TYPE ? SECURITY_HEADERS_OF_JSON : SECURITY_HEADERS
+  for (const name in own) headers.set(name, own[name] ?? '')
 }

@@ -47,9 +47,14 @@ describe('every response over a socket', () => {
       for (const method of ['GET', 'HEAD', 'PUT']) {
         const { headers } = await ask(path, { method, headers: { 'X-Request-Id': 'given-by-caller' } })
         expect(headers.get('x-request-id')).toBe('given-by-caller')
-        expect(headers.get('x-frame-options')).toBe('DENY')
         expect(headers.get('x-content-type-options')).toBe('nosniff')
-        expect(headers.get('content-security-policy')).toContain("default-src 'self'")
+        expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
+        const policy = headers.get('content-security-policy')
+        expect(policy).toContain("frame-ancestors 'none'")
+        // JSON loads nothing at all
+        const isJson = headers.get('content-type') === 'application/json'
+        expect(policy).toContain(isJson ? "default-src 'none'" : "default-src 'self'")
+        expect(headers.get('x-frame-options')).toBe(isJson ? null : 'DENY')
         if (path.startsWith('/api/')) expect(headers.get('vary')).toBe('Origin')
       }
     },

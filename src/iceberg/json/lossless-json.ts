@@ -32,6 +32,45 @@ export function stringifyJson(value: JsonValue, indent = 0): string {
   return compact ?? printValue(value, { step: ' '.repeat(indent), margin: '\n', path: [] })
 }
 
+/** What was printed of a document before, by its parts: lists and their elements, and objects. */
+const printedParts = new WeakMap<object, string>()
+
+/** How deep parts are kept: the members of a document, and their elements. */
+const KEPT_DEPTH = 2
+
+/**
+ * The same as {@link stringifyJson} without an indent, for a document whose parts are replaced and never changed: those that
+ * were printed before, in an earlier version of the document, are not printed again.
+ */
+export function stringifyVersion(document: JsonObject): string {
+  const members: string[] = []
+  for (const key of Object.keys(document)) {
+    const printed = printPart(document[key] as JsonValue, 1)
+    if (printed === undefined) return stringifyJson(document) // which names the place
+    members.push(`${quote(key)}:${printed}`)
+  }
+  return `{${members.join(',')}}`
+}
+
+function printPart(value: JsonValue, depth: number): string | undefined {
+  if (typeof value !== 'object' || value === null || depth > KEPT_DEPTH) return printCompact(value, depth)
+  const known = printedParts.get(value)
+  if (known !== undefined) return known
+  const printed = Array.isArray(value) ? printListOfParts(value, depth) : printCompact(value, depth)
+  if (printed !== undefined) printedParts.set(value, printed)
+  return printed
+}
+
+function printListOfParts(list: readonly JsonValue[], depth: number): string | undefined {
+  const elements: string[] = []
+  for (const element of list) {
+    const printed = printPart(element, depth + 1)
+    if (printed === undefined) return undefined
+    elements.push(printed)
+  }
+  return `[${elements.join(',')}]`
+}
+
 /** Text that a JSON string has unchanged. */
 const UNESCAPED = /^[ !#-[\]-~]*$/
 

@@ -4,9 +4,10 @@ import { isEncrypted } from './encryption.ts'
 import { IcebergError } from '../errors.ts'
 import { asObject, invalid, optionalArray, optionalCount, requireCount, requireInt } from '../json/json-fields.ts'
 import { optionalString, requireLong, requireString, requireTime, stringMap } from '../json/json-fields.ts'
-import { parseJson, stringifyJson } from '../json/lossless-json.ts'
+import { parseJson, stringifyVersion } from '../json/lossless-json.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
 import { readHistory, readPartitionSpecs, readSchemas, readSortOrders } from './parts.ts'
+import { readOnce } from '../json/read-once.ts'
 import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import type { Schema } from '../schema/schema.ts'
 import type { Snapshot, SnapshotRef } from './snapshots.ts'
@@ -114,7 +115,7 @@ export function tableMetadataFromJson(json: JsonObject): TableMetadata {
     ...readSortOrders(json, formatVersion),
     properties,
     ...snapshotHistory,
-    snapshotLog: readList(json, 'snapshot-log', readSnapshotLogEntry),
+    snapshotLog: readList(json, 'snapshot-log', logEntry),
     metadataLog: readList(json, 'metadata-log', readMetadataLogEntry),
     statistics: readList(json, 'statistics', readStatisticsFile),
     partitionStatistics: readList(json, 'partition-statistics', readStatisticsFile),
@@ -159,6 +160,8 @@ function readSnapshotLogEntry(entry: JsonObject, place: string): SnapshotLogEntr
   }
 }
 
+const logEntry = readOnce(readSnapshotLogEntry)
+
 function readMetadataLogEntry(entry: JsonObject, place: string): MetadataLogEntry {
   return {
     metadataFile: requireString(entry, 'metadata-file', place),
@@ -183,7 +186,7 @@ const texts = new WeakMap<TableMetadata, string>()
 
 /** The document as JSON text; printed once, because a commit both stores and answers it. */
 export function tableMetadataText(metadata: TableMetadata): string {
-  const text = texts.get(metadata) ?? stringifyJson(metadata.json)
+  const text = texts.get(metadata) ?? stringifyVersion(metadata.json)
   texts.set(metadata, text)
   return text
 }

@@ -1,6 +1,7 @@
 import { asObject, emptyRecord, has, invalid, optionalArray, optionalInt } from '../json/json-fields.ts'
 import { optionalLong, requireArray, requireInt, requireObject } from '../json/json-fields.ts'
 import type { JsonObject } from '../json/lossless-json.ts'
+import { readOnce } from '../json/read-once.ts'
 import { lastPartitionFieldId, parsePartitionFields, parsePartitionSpec } from '../partitioning/partitioning.ts'
 import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import { parseSchema } from '../schema/schema.ts'
@@ -89,6 +90,8 @@ export function readSortOrders(
   return { sortOrders, defaultSortOrderId }
 }
 
+const readSnapshot = readOnce(parseSnapshot)
+
 /** Snapshots, current snapshot and references of a document, consistent with each other. */
 export function readHistory(json: JsonObject): {
   readonly snapshots: readonly Snapshot[]
@@ -96,7 +99,7 @@ export function readHistory(json: JsonObject): {
   readonly currentSnapshotId?: bigint
 } {
   const snapshots = (optionalArray(json, 'snapshots', where) ?? []).map((entry, index) =>
-    parseSnapshot(entry, `${where}: snapshots[${index}]`),
+    readSnapshot(asObject(entry, `${where}: snapshots[${index}]`), `${where}: snapshots[${index}]`),
   )
   checkUnique(snapshots, (snapshot) => snapshot.snapshotId, 'snapshot id')
   const ids = new Set(snapshots.map((snapshot) => snapshot.snapshotId))

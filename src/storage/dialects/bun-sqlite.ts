@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import { Database } from 'bun:sqlite'
+import { Database, type SQLQueryBindings } from 'bun:sqlite'
 
 import type { Dialect } from 'kysely'
 import { BunSqliteDialect } from 'kysely-bun-sqlite'
@@ -22,12 +22,25 @@ export function bunSqliteDialect(path: string): Dialect {
   })
 }
 
+/** kysely-bun-sqlite prepares each query again, and asks for the names of its columns only to see whether it has any. */
+function keepStatements(database: Database): void {
+  const known = new WeakSet<object>()
+  database.prepare = <Row, Values extends SQLQueryBindings | SQLQueryBindings[]>(text: string) => {
+    const statement = database.query<Row, Values>(text)
+    if (!known.has(statement)) {
+      known.add(statement)
+      Object.defineProperty(statement, 'columnNames', { value: statement.columnNames })
+    }
+    return statement
+  }
+}
+
 function openDatabase(path: string): Database {
   Database.MAX_QUERY_CACHE_SIZE = MAX_CACHED_STATEMENTS // per database; the default is 20
   let database: Database | undefined
   try {
     database = new Database(path, { create: true, safeIntegers: true })
-    database.prepare = database.query // kysely-bun-sqlite prepares each query again; `query` keeps statements
+    keepStatements(database)
     database.run(CONNECTION_PRAGMAS)
     database.run('pragma journal_mode = wal') // also the first read: fails for a file that is not a database
     return database

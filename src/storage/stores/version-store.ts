@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { LRUCache } from 'lru-cache'
 
 import type { Environment } from '../../domain/environments.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
@@ -124,6 +125,16 @@ const moveVersion = prepared<VersionMove, unknown>((db, parameter) =>
     .where('content_hash', '=', parameter('contentHash')),
 )
 
+/** In characters. */
+const MAX_CHECKED_TEXT = 4 * 2 ** 20
+
+/** The texts of graphs that were found valid, by version: comparing costs less than checking again. */
+const checkedGraphs = new LRUCache<string, string>({
+  maxSize: MAX_CHECKED_TEXT,
+  maxEntrySize: MAX_CHECKED_TEXT / 4,
+  sizeCalculation: ({ length }) => length,
+})
+
 /** Pipeline versions in the state database. */
 export function createVersionStore(db: Kysely<StateTables>): VersionStore {
   return {
@@ -134,7 +145,11 @@ export function createVersionStore(db: Kysely<StateTables>): VersionStore {
     },
     async findText(definitionId, id) {
       const [row] = (await findVersion(db, { id, definition_id: definitionId })).rows
-      return row && { summary: summaryFromRow(row), graph: graphText(row.graph_json) }
+      if (row === undefined) return undefined
+      const { graph_json: stored } = row
+      const graph = checkedGraphs.get(id) === stored ? stored : graphText(stored)
+      checkedGraphs.set(id, graph)
+      return { summary: summaryFromRow(row), graph }
     },
     async findById(id) {
       const row = await db.selectFrom('pipeline_versions').selectAll().where('id', '=', id).executeTakeFirst()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 
 import { JsonFloat } from '../../../src/iceberg/json/json-float.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
-import { MAX_JSON_DEPTH, parseJson, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
+import { MAX_JSON_DEPTH, parseJson, stringifyJson, stringifyVersion } from '../../../src/iceberg/json/lossless-json.ts'
 import type { JsonValue } from '../../../src/iceberg/json/lossless-json.ts'
 import { runs } from '../../support/effort.ts'
 
@@ -175,6 +175,34 @@ describe('stringifyJson', () => {
       }),
       { numRuns: runs(500) },
     )
+  })
+})
+
+describe('stringifyVersion', () => {
+  it('prints every version of a document as stringifyJson does', () => {
+    const value = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<JsonValue>
+    const entries = fc.dictionary(fc.string(), fc.oneof(value, fc.array(value)), { maxKeys: 5, noNullPrototype: true })
+    fc.assert(
+      fc.property(entries, fc.array(fc.tuple(fc.string(), value), { maxLength: 5 }), (first, changes) => {
+        let version = first
+        expect(stringifyVersion(version)).toBe(stringifyJson(version))
+        for (const [key, changed] of changes) {
+          const before = version[key]
+          version = { ...version, [key]: Array.isArray(before) ? [...before, changed] : changed }
+          expect(stringifyVersion(version)).toBe(stringifyJson(version))
+        }
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+
+  it('refuses what JSON cannot represent, at any depth, and names the place each time', () => {
+    for (const wrong of [{ a: [1, Number.NaN] }, { a: { b: [Number.NaN] } }, { a: Number.NaN }]) {
+      for (let time = 0; time < 2; time += 1) expect(() => stringifyVersion(wrong)).toThrow('NaN (at "a')
+    }
+    let deep: JsonValue = 1
+    for (let depth = 0; depth < MAX_JSON_DEPTH; depth += 1) deep = [deep]
+    expect(() => stringifyVersion({ deep })).toThrow('nesting')
   })
 })
 
