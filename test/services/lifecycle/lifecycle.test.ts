@@ -10,9 +10,8 @@ import { type Caller, LifecycleModel } from './lifecycle-model.ts'
 import { dump, wipe } from './lifecycle-state.ts'
 import { runs } from '../../support/effort.ts'
 
-const isBun = 'Bun' in globalThis
-/** The long run is on Bun, which runs the service. Node and PostgreSQL run fewer of the same commands. */
-const STEPS = Number(process.env['LOCKHOUSE_MODEL_STEPS'] ?? (isBun ? runs(20_000, 600) : runs(6000)))
+/** PostgreSQL runs fewer of the same commands. */
+const STEPS = Number(process.env['LOCKHOUSE_MODEL_STEPS'] ?? runs(20_000, 600))
 const STEPS_ON_POSTGRES = Math.ceil(STEPS / 30)
 const COMMANDS_PER_RUN = 100
 const requester: Caller = { user: 'u0', role: 'DataEngineer' }

@@ -13,7 +13,7 @@ import { LONG, runs } from '../../support/effort.ts'
 const CLIENTS = 8
 const STEPS_PER_CLIENT = 60
 /** The number on SQLite; on PostgreSQL a quarter. Each run has 480 requests. */
-const RUNS = 'Bun' in globalThis ? runs(20, 4) : runs(8, 4)
+const RUNS = runs(20, 4)
 const MEMORY = '/dev/shm'
 
 /** Allowed answers for each kind of request when others run at the same time. */
