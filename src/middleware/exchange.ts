@@ -3,6 +3,7 @@ import type { ErrorCode } from '../domain/error-codes.ts'
 import type { IpNetwork } from '../domain/network/ip-address.ts'
 import type { Caller } from '../domain/roles.ts'
 import type { ConnectionInfo } from './connection-info.ts'
+import type { HeaderMap } from './request/header-map.ts'
 import { clientBehind } from './request/client-address.ts'
 import type { Upgrade } from './server-socket.ts'
 
@@ -12,6 +13,7 @@ export type ReadBody = () => Promise<Uint8Array<ArrayBuffer>>
 /** What an {@link Exchange} begins with. */
 export interface ExchangeStart {
   readonly request: Request
+  readonly headers: HeaderMap
   readonly connection: ConnectionInfo
   readonly requestId: string
   /** Proxies whose `X-Forwarded-For` is believed. */
@@ -39,6 +41,7 @@ export class Exchange {
   sharedWith: string | null | undefined = undefined
   /** The response that already has the headers of every response; see `respond`. */
   complete: Response | undefined = undefined
+  readonly headers: HeaderMap
   readonly #connection: ConnectionInfo
   readonly #trustedProxies: readonly IpNetwork[]
   #path: string | undefined = undefined
@@ -46,9 +49,10 @@ export class Exchange {
   #isAddressKnown = false
   #isUpgrade: boolean | undefined = undefined
 
-  constructor({ request, connection, requestId, trustedProxies }: ExchangeStart) {
+  constructor({ request, headers, connection, requestId, trustedProxies }: ExchangeStart) {
     this.request = request
     this.requestId = requestId
+    this.headers = headers
     this.#connection = connection
     this.#trustedProxies = trustedProxies
   }
@@ -87,8 +91,9 @@ export class Exchange {
     return this.header('host') ?? new URL(this.request.url).host
   }
 
+  /** The value of a header; its name is in lower case. */
   header(name: string): string | undefined {
-    return this.request.headers.get(name) ?? undefined
+    return this.headers.get(name)
   }
 }
 

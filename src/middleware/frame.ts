@@ -7,6 +7,7 @@ import { auditRefusal } from './audit-refusals.ts'
 import type { Fetch } from './base-path.ts'
 import { Exchange } from './exchange.ts'
 import { limitHeaders } from './header-limit.ts'
+import { HeaderMap } from './request/header-map.ts'
 import { requireHost } from './request/require-host.ts'
 import { addServiceHeaders } from './security-headers.ts'
 
@@ -36,9 +37,10 @@ export function createFrame(deps: FrameDeps): Fetch {
   const { newRequestId, trustedProxies, tracing } = deps
   return (request, connection) => {
     const startedAt = performance.now()
-    const given = request.headers.get('x-request-id')
-    const requestId = given !== null && CALLER_SUPPLIED.test(given) ? given : newRequestId()
-    const exchange = new Exchange({ request, connection, requestId, trustedProxies })
+    const headers = connection.headers ?? new HeaderMap(request.headers)
+    const given = headers.get('x-request-id')
+    const requestId = given !== undefined && CALLER_SUPPLIED.test(given) ? given : newRequestId()
+    const exchange = new Exchange({ request, headers, connection, requestId, trustedProxies })
     if (tracing !== undefined) return traced(tracing, exchange, async () => respond(deps, exchange, startedAt))
     return respond(deps, exchange, startedAt)
   }
@@ -54,8 +56,8 @@ function respond(deps: FrameDeps, exchange: Exchange, startedAt: number): Respon
 
 function answer(deps: FrameDeps, exchange: Exchange): Response | Promise<Response> {
   try {
-    limitHeaders(exchange.request)
-    requireHost(exchange.request)
+    limitHeaders(exchange)
+    requireHost(exchange)
   } catch (error) {
     if (error instanceof Error) return deps.handleError(error, exchange)
     throw error
@@ -75,13 +77,15 @@ function finish(deps: FrameDeps, exchange: Exchange, { response, startedAt }: Fi
   return recorded.then(() => report(deps, exchange, { response, startedAt }))
 }
 
-/** Counts the request and logs it. */
+/** Counts the request and logs it; probes that succeed come every few seconds, and are logged for debugging only. */
 function report({ log, metrics }: FrameDeps, exchange: Exchange, { response, startedAt }: Finished): Response {
   const { method } = exchange.request
   const { status } = response
+  const route = exchange.route ?? OTHER
   const ms = performance.now() - startedAt
-  metrics.request({ method, route: exchange.route ?? OTHER, status, seconds: ms / 1000 })
-  log.info('request', {
+  metrics.request({ method, route, status, seconds: ms / 1000 })
+  const write = status < 400 && PROBES.has(route) ? log.debug : log.info
+  write('request', {
     request_id: exchange.requestId,
     method,
     path: exchange.path,
@@ -91,6 +95,8 @@ function report({ log, metrics }: FrameDeps, exchange: Exchange, { response, sta
   })
   return response
 }
+
+const PROBES: ReadonlySet<string> = new Set(['/api/health', '/api/health/live', '/api/health/ready', '/metrics'])
 
 /** The route of a request for a file of the page, or for nothing that exists. */
 const OTHER = 'other'

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 
+import type { ReadHeaders } from '../middleware/request/header-map.ts'
 import type { ServeOptions } from './http-server.ts'
 
 /** The parts of {@link ServeOptions} that do not concern a port. */
@@ -57,7 +58,13 @@ export function remoteAddressOf(host: RequestHost | undefined): string | undefin
 }
 
 /** Same rule as Node: a GET with both upgrade headers (RFC 6455, section 4.2.1). */
-export function asksForWebSocket({ method, headers }: Request): boolean {
+export function asksForWebSocket({
+  method,
+  headers,
+}: {
+  readonly method: string
+  readonly headers: ReadHeaders
+}): boolean {
   if (method !== 'GET' || headers.get('upgrade')?.toLowerCase() !== 'websocket') return false
   return /(^|,)\s*upgrade\s*(,|$)/i.test(headers.get('connection') ?? '')
 }

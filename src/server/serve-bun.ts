@@ -16,6 +16,7 @@ import {
   type ServeOptions,
 } from './http-server.ts'
 import type { ConnectionInfo } from '../middleware/connection-info.ts'
+import { HeaderMap } from '../middleware/request/header-map.ts'
 import type { Upgrade } from '../middleware/server-socket.ts'
 import type { Runtime } from './runtime.ts'
 import { type AcceptedUpgrade, type Connection, OpenSockets, type RawSocket, UpgradeOffer } from './sockets.ts'
@@ -70,11 +71,13 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
 class BunConnection implements ConnectionInfo {
   readonly #server: Bun.Server<SocketData>
   readonly #request: Request
+  readonly headers: HeaderMap | undefined
   readonly upgrade: Upgrade | undefined
 
-  constructor(server: Bun.Server<SocketData>, request: Request, upgrade?: Upgrade) {
+  constructor(server: Bun.Server<SocketData>, request: Request, { headers, upgrade }: Partial<ConnectionInfo>) {
     this.#server = server
     this.#request = request
+    this.headers = headers
     this.upgrade = upgrade
   }
 
@@ -89,9 +92,10 @@ function answer(
   request: Request,
   server: Bun.Server<SocketData>,
 ): Response | Promise<Response | undefined> {
-  if (asksForWebSocket(request)) return answerUpgrade(options, request, server)
-  const answered = answerSafely(options, withUrl(request), new BunConnection(server, request))
-  if (!hasBody(request)) return answered
+  const headers = new HeaderMap(request.headers)
+  if (asksForWebSocket({ method: request.method, headers })) return answerUpgrade(options, request, server)
+  const answered = answerSafely(options, withUrl(request), new BunConnection(server, request, { headers }))
+  if (!hasBody(headers)) return answered
   return Promise.resolve(answered).then((response) => endingUnreadBody(request, response))
 }
 
@@ -101,7 +105,7 @@ async function answerUpgrade(
   server: Bun.Server<SocketData>,
 ): Promise<Response | undefined> {
   const offer = new UpgradeOffer()
-  const response = await answerSafely(options, request, new BunConnection(server, request, offer.upgrade))
+  const response = await answerSafely(options, request, new BunConnection(server, request, offer))
   const accepted = offer.taken(response)
   if (accepted === undefined) return response
   // By default Bun selects the first offered subprotocol.
@@ -129,14 +133,22 @@ function isBunServer(host: RequestHost | undefined): host is Bun.Server<SocketDa
   return typeof host?.upgrade === 'function' && typeof host.requestIP === 'function'
 }
 
+/** The scheme and host of the last URL that was valid: those of most requests. */
+let validOrigin = '\0'
+
 /** The request with a valid URL: Bun accepts any `Host`, and gives only the path without one (HTTP/1.0). */
 function withUrl(request: Request): Request {
-  if (URL.canParse(request.url)) return request
+  const { url } = request
+  if (url.startsWith(validOrigin)) return request
+  if (URL.canParse(url)) {
+    validOrigin = `${new URL(url).origin}/`
+    return request
+  }
   return new Request(`http://${DEFAULT_HOST}${request.url.replace(/^https?:\/\/[^/]*/, '')}`, request)
 }
 
-function hasBody({ headers }: Request): boolean {
-  return headers.has('transfer-encoding') || Number(headers.get('content-length')) > 0
+function hasBody(headers: HeaderMap): boolean {
+  return headers.get('transfer-encoding') !== undefined || Number(headers.get('content-length') ?? 0) > 0
 }
 
 /** Bun keeps a connection open until the body has arrived, even when nothing reads it. */

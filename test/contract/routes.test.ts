@@ -95,8 +95,7 @@ describe('every route', () => {
         const { headers } = await service.call(method, path, token === undefined ? {} : { token })
         expect(headers.get('content-security-policy'), `${method} ${path}`).toContain("frame-ancestors 'none'")
         expect(headers.get('x-content-type-options')).toBe('nosniff')
-        expect(headers.get('referrer-policy')).toBe('no-referrer')
-        expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
+        expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
         expect(headers.get('x-request-id')).toBeTruthy()
       }
     }

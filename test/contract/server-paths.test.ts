@@ -1,6 +1,7 @@
 import { readdirSync, rmSync, truncateSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Exchange } from '../../src/middleware/exchange.ts'
+import { HeaderMap } from '../../src/middleware/request/header-map.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import { createLogger } from '../../src/services/logger.ts'
@@ -135,7 +136,13 @@ it('logs, with the request id, the details that it does not show to the caller',
   const lines: string[] = []
   const handleError = createErrorHandler(createLogger('info', (line) => lines.push(line)))
   const request = new Request('http://localhost/')
-  const exchange = new Exchange({ request, connection: {}, requestId: 'req-7', trustedProxies: [] })
+  const exchange = new Exchange({
+    request,
+    headers: new HeaderMap(request.headers),
+    connection: {},
+    requestId: 'req-7',
+    trustedProxies: [],
+  })
   const error = new IcebergError('FILE_NOT_FOUND', 'There is no file /srv/lake/t/metadata/1.avro.')
   expect(await handleError(error, exchange).json()).toMatchObject({ detail: 'There is no file t/metadata/1.avro.' })
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([

@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Caller } from '../../src/domain/roles.ts'
 import type { AppEnv } from '../../src/middleware/app-env.ts'
 import { Exchange } from '../../src/middleware/exchange.ts'
+import { HeaderMap } from '../../src/middleware/request/header-map.ts'
 import { createErrorHandler } from '../../src/middleware/error-handler.ts'
 import { requestBody } from '../../src/middleware/request/request-body.ts'
 import { mountRoutes } from '../../src/routes/routing/mount-routes.ts'
@@ -68,7 +69,16 @@ describe('mounted routes', () => {
 
   async function ask(path: string, init?: RequestInit): Promise<Response> {
     const request = new Request(new URL(path, 'http://localhost').href, init)
-    return app.fetch(request, new Exchange({ request, connection: {}, requestId: 'request', trustedProxies: [] }))
+    return app.fetch(
+      request,
+      new Exchange({
+        request,
+        headers: new HeaderMap(request.headers),
+        connection: {},
+        requestId: 'request',
+        trustedProxies: [],
+      }),
+    )
   }
 
   async function call(method: string, path: string, body?: string, headers: Record<string, string> = {}) {

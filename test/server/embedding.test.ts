@@ -148,7 +148,11 @@ describe('a service inside another program, below /lake', () => {
     expect(await entries()).toContain('127.0.0.1')
   })
 
-  it('writes its log where it is told, and takes no signals', () => {
+  it('writes its log where it is told, without probes that succeed, and takes no signals', async () => {
+    await call('/lake/api/health')
+    expect(lines.some((line) => JSON.parse(line).path === '/api/auth/me')).toBe(true)
+    expect(lines.some((line) => JSON.parse(line).path === '/api/health')).toBe(false)
+    await call('/lake/api/health', { headers: { Authorization: 'Bearer wrong' } })
     expect(lines.some((line) => JSON.parse(line).path === '/api/health')).toBe(true)
     expect(listeners()).toEqual(before)
   })

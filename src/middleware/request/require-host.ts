@@ -1,3 +1,4 @@
+import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../http-error.ts'
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
@@ -11,8 +12,8 @@ export function isHost(text: string): boolean {
  * Refuses a request whose `Host` is empty, malformed or repeated (RFC 9112, section 3.2): proxies in front of the service
  * may have read another value. The connection is closed because later requests on it cannot be trusted either.
  */
-export function requireHost({ headers }: Request): void {
-  const host = headers.get('host')
-  if (host === null || isHost(host)) return
+export function requireHost(exchange: Exchange): void {
+  const host = exchange.header('host')
+  if (host === undefined || isHost(host)) return
   throw new HttpError('INVALID_REQUEST', 'invalid Host header: send exactly one host', { Connection: 'close' })
 }

@@ -60,8 +60,9 @@ interface AnyJson {
 /** Builds the response; 304 when the client already has it (RFC 9110, section 13.1.2). */
 export function respond(exchange: Exchange, answer: AnyJson | Response): Response {
   const response = answer instanceof Response ? answer : toResponse(exchange, answer)
+  if (exchange.header('if-none-match') === undefined) return response
   const { method, headers } = exchange.request
-  if ((method === 'GET' || method === 'HEAD') && headers.has('if-none-match')) {
+  if (method === 'GET' || method === 'HEAD') {
     if (isNotModified(headers, response.headers.get('etag'))) return notModified(response)
   }
   return response

@@ -6,6 +6,7 @@ import { openState } from '../../../../src/context/open-state.ts'
 import { createIdSource } from '../../../../src/domain/ids.ts'
 import { LocalFileIO } from '../../../../src/iceberg/io/local.ts'
 import { Exchange } from '../../../../src/middleware/exchange.ts'
+import { HeaderMap } from '../../../../src/middleware/request/header-map.ts'
 import type { AppEnv } from '../../../../src/middleware/app-env.ts'
 import { belowBasePath } from '../../../../src/middleware/base-path.ts'
 import { mountIcebergRest } from '../../../../src/routes/iceberg-rest/mount-iceberg-rest.ts'
@@ -61,7 +62,16 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     const path = `/c${apps.length}`
     apps.push(
       belowBasePath(path, (request, connection) =>
-        app.fetch(request, new Exchange({ request, connection, requestId: newId('req'), trustedProxies: [] })),
+        app.fetch(
+          request,
+          new Exchange({
+            request,
+            headers: new HeaderMap(request.headers),
+            connection,
+            requestId: newId('req'),
+            trustedProxies: [],
+          }),
+        ),
       ),
     )
     return `http://127.0.0.1:${server.port}${path}/iceberg`
