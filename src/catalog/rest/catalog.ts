@@ -183,8 +183,10 @@ class RestCatalog implements Catalog {
 
   async commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome> {
     let path: string
+    let body: JsonObject
     try {
       path = await this.#tablePath(identifier)
+      body = commitBody(identifier, request)
     } catch (error) {
       return refused(identifier, error) // nothing was sent
     }
@@ -192,7 +194,6 @@ class RestCatalog implements Catalog {
       load: () => this.loadTable(identifier),
       draft: (metadata: TableMetadata) => draftOf(this.#io, identifier, metadata),
       send: async () => {
-        const body = commitBody(identifier, request)
         const answer = await this.#client.request({ method: 'POST', path, body, answersTable: true })
         return this.#table(identifier, answerJson(answer))
       },

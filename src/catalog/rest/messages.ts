@@ -4,9 +4,11 @@ import { requireString } from '../../iceberg/json/json-fields.ts'
 import type { JsonObject, JsonValue } from '../../iceberg/json/lossless-json.ts'
 import { tableMetadataFromJson } from '../../iceberg/metadata/metadata.ts'
 import { partitionSpecToJson } from '../../iceberg/partitioning/partitioning.ts'
-import { schemaToJson } from '../../iceberg/schema/schema.ts'
+import { highestFieldId, parseSchema, schemaToJson } from '../../iceberg/schema/schema.ts'
 import { sortOrderToJson } from '../../iceberg/partitioning/sort-order.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
+import { isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
+import type { TableRequirement, TableUpdate } from '../../iceberg/update/table-update.ts'
 import type { CommitRequest, CreateTableOptions } from '../catalog.ts'
 
 const where = 'response of the catalog'
@@ -62,13 +64,24 @@ export function createTableBody(name: string, options: CreateTableOptions): Json
   }
 }
 
-/** `CommitTableRequest`: our requirements and updates already have this shape. */
+/** `CommitTableRequest`: our requirements and updates already have this shape, but for what only some servers need. */
 export function commitBody({ namespace, name }: TableIdentifier, request: CommitRequest): JsonObject {
   return {
     identifier: { namespace: [...namespace], name },
     requirements: request.requirements.map((requirement): JsonValue => ({ ...requirement })),
-    updates: request.updates.map((update) => ({ ...update }) as JsonObject),
+    updates: request.updates.map(
+      (update) => ({ ...update, ...lastColumnId(update, request.requirements) }) as JsonObject,
+    ),
   }
+}
+
+/** The highest field id of the table after a new schema: optional and deprecated, but Nessie needs it. */
+function lastColumnId(update: TableUpdate, requirements: readonly TableRequirement[]): JsonObject {
+  if (update.action !== 'add-schema') return {}
+  const required = requirements.find((one) => one.type === 'assert-last-assigned-field-id')
+  const assigned = isCreation(requirements) ? 0 : required?.['last-assigned-field-id']
+  if (assigned === undefined) return {} // a number that is too low would be refused
+  return { 'last-column-id': Math.max(assigned, highestFieldId(parseSchema(update.schema))) }
 }
 
 function levelsOf(value: JsonValue | readonly JsonValue[]): readonly string[] {

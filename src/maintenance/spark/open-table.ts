@@ -98,7 +98,7 @@ async function requireSameTable(
     new IcebergError(
       'UNSUPPORTED',
       `catalog ${name.catalog} of Spark at ${spark.address} is not the configured one: ${why}. Set SPARK_CATALOG to the ` +
-        'name that Spark has for the configured catalog, or configure the same catalog there; or send engine: "embedded"',
+        'name that Spark has for the configured catalog, or configure the same catalog there; or choose the embedded engine (engine: "embedded")',
     )
   const text = formatIdentifier(table.identifier)
   let files

@@ -51,7 +51,7 @@ const ENDED: ReadonlySet<string> = new Set([
   'INVALID_HANDLE.OPERATION_ABANDONED',
 ])
 
-const OTHERWISE = 'or send engine: "embedded"'
+const OTHERWISE = 'or choose the embedded engine (engine: "embedded")'
 
 /** A catalog whose class is not on the server. */
 function isMissingCatalog({ errorClass, message }: SparkError): boolean {

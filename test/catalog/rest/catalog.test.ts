@@ -13,6 +13,7 @@ import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
 import type { Table } from '../../../src/iceberg/metadata/table.ts'
+import { addColumn, dropColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { stageAppend } from '../../../src/iceberg/update/stage/stage-append.ts'
 import type { CatalogStore } from '../catalog-behaviour.ts'
 import { FakeRestServer, type Misbehaviour } from './rest-server.ts'
@@ -217,6 +218,18 @@ describe('a conflict', () => {
     const sent = server.seen(COMMIT).length
     expect(await failureOf(commitOnce(catalog, EVENTS, removal))).toMatchObject({ code: 'COMMIT_CONFLICT' })
     expect(server.seen(COMMIT)).toHaveLength(sent)
+  })
+})
+
+describe('a new schema', () => {
+  it('is sent with the highest field id that the table ever had, which Nessie needs', async () => {
+    const catalog = newStore().open()
+    const { metadata } = await createEvents(catalog)
+    const added = addColumn(metadata, { name: 'note', type: { kind: 'string' } })
+    const table = await commitOnce(catalog, EVENTS, added)
+    await commitOnce(catalog, EVENTS, dropColumn(table.metadata, { name: 'note' }))
+    const sent = server.seen(COMMIT).map(({ body }) => JSON.parse(body).updates[0]['last-column-id'])
+    expect(sent).toEqual([3, 3])
   })
 })
 

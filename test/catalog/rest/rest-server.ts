@@ -291,6 +291,7 @@ export class FakeRestServer {
     }
     if (seen.method === 'POST') {
       const { requirements, updates } = json
+      refuseAsNessie(updates as JsonObject[])
       const request = {
         requirements: requirements as unknown as TableRequirement[],
         updates: updates as unknown as TableUpdate[],
@@ -362,4 +363,10 @@ function failure(error: unknown): Answer {
 
 function tableAnswer({ metadataLocation, metadata }: Table): Answer {
   return { status: 200, json: { 'metadata-location': metadataLocation, metadata: metadata.json, config: {} } }
+}
+
+/** Nessie needs a key that is optional and deprecated. */
+function refuseAsNessie(updates: readonly JsonObject[]): void {
+  const isIncomplete = updates.some((update) => update['action'] === 'add-schema' && !('last-column-id' in update))
+  if (isIncomplete) throw new IcebergError('INVALID_ARGUMENT', 'last-column-id is missing')
 }

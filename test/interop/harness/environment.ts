@@ -27,6 +27,10 @@ export const REST_JARS = existing('ICEBERG_REST_JARS')
 /** Jars of Iceberg's compatibility kit for REST catalogs, or undefined. */
 export const REST_KIT_JARS = existing('ICEBERG_REST_KIT_JARS')
 
+/** The Nessie server, and a Java for it, or undefined; `scripts/setup/nessie.sh` prints them. */
+export const NESSIE_JAR = existing('NESSIE_JAR')
+export const NESSIE_JAVA = existing('NESSIE_JAVA')
+
 /** Programs over iceberg-go and iceberg-rust, and Python with DuckDB's extension for Iceberg, or undefined. */
 export const GO_CLIENT = existing('LOCKHOUSE_GO_CLIENT')
 export const RUST_CLIENT = existing('LOCKHOUSE_RUST_CLIENT')
@@ -71,6 +75,13 @@ export function restServerAvailable(suite: string): boolean {
 export function restKitAvailable(suite: string): boolean {
   if (REST_KIT_JARS) return true
   skipLoudly(suite, 'ICEBERG_REST_KIT_JARS')
+  return false
+}
+
+/** Whether a Nessie server can run here; logs when it cannot. */
+export function nessieAvailable(suite: string): boolean {
+  if (NESSIE_JAR && NESSIE_JAVA) return true
+  skipLoudly(suite, NESSIE_JAR ? 'NESSIE_JAVA' : 'NESSIE_JAR', 'nessie.sh')
   return false
 }
 

@@ -24,9 +24,13 @@ export class PyIceberg {
   readonly #child
   readonly #answers: AsyncIterator<string>
 
-  constructor({ uri, warehouse, catalog_name: name }: CatalogSettings) {
+  /** `properties` are the ones PyIceberg needs for the files, if they are in an object store. */
+  constructor(
+    { uri, warehouse, catalog_name: name }: CatalogSettings,
+    properties: Readonly<Record<string, string>> = {},
+  ) {
     const script = `${REPOSITORY}/test/interop/python/pyiceberg_changes.py`
-    const options = JSON.stringify({ uri, warehouse, name })
+    const options = JSON.stringify({ uri, warehouse, name, properties })
     const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1' }
     this.#child = spawn(PYTHON ?? 'python3', [script, options], { stdio: ['pipe', 'pipe', 'inherit'], env })
     this.#answers = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()

@@ -4,29 +4,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSparkClient } from '../../../src/engines/spark/connect/open-spark-client.ts'
 import type { SparkRow } from '../../../src/engines/spark/connect/spark-client.ts'
-import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { until } from '../../support/waiting.ts'
 import { pyicebergAvailable, sparkConnectAvailable, SQLITE_JDBC_JAR } from '../harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../harness/lakehouse.ts'
-import { runPython } from '../harness/python.ts'
-import type { Rows } from '../harness/rows.ts'
 import { Service } from '../harness/service.ts'
 import { houseCatalog, SparkConnect } from '../harness/spark-connect.ts'
+import { COMMITS, makeTable, readTable } from './large-table.ts'
 
-const SCHEMA: Schema = {
-  schemaId: 0,
-  identifierFieldIds: [],
-  fields: [
-    { id: 1, name: 'id', required: false, type: { kind: 'long' } },
-    { id: 2, name: 'day', required: false, type: { kind: 'date' } },
-    { id: 3, name: 'note', required: false, type: { kind: 'string' } },
-  ],
-}
-const BY_DAY = {
-  specId: 0,
-  fields: [{ fieldId: 1000, sourceId: 2, name: 'day', transform: { kind: 'identity' } }],
-} as const
-const COMMITS = 12
 const KILLS = 2
 const available =
   sparkConnectAvailable('maintenance on Spark') && pyicebergAvailable('maintenance on Spark') && SQLITE_JDBC_JAR
@@ -72,27 +56,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
     return rows
   }
 
-  async function makeTable(name: string, rowsPerCommit = 2000): Promise<string> {
-    const identifier = { namespace: ['db'], name }
-    await lake.catalog.createTable(identifier, { schema: SCHEMA, partitionSpec: BY_DAY })
-    for (let n = 0; n < COMMITS; n += 1) {
-      const id = `i + ${n * rowsPerCommit}`
-      const note = "CASE WHEN i % 7 = 0 THEN NULL ELSE 'it''s ' || i END"
-      const from = `FROM range(${rowsPerCommit}) t(i)`
-      await lake.append(
-        identifier,
-        `SELECT ${id} AS c1, DATE '2026-01-01' + CAST(i % 2 AS INT) AS c2, ${note} AS c3 ${from}`,
-      )
-    }
-    return `db.${name}`
-  }
-
-  async function read(table: string): Promise<Rows | undefined> {
-    const { uri, warehouse } = lake.settings
-    const argument = { uri, warehouse, name: 'lockhouse', tables: [table], metadata: false }
-    const { count, hash } = (await runPython<Record<string, Rows>>('pyiceberg_rows.py', argument))[table] ?? {}
-    return count === undefined || hash === undefined ? undefined : { count, hash }
-  }
+  const read = async (table: string) => (await readTable(lake, table)).rows
 
   const operationOf = (id: unknown) => service.read<Record<string, unknown>>(`/api/operations/${String(id)}`)
   const ended = (id: unknown) =>
@@ -104,13 +68,13 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
     (await service.post('/api/compact', body, { Prefer: 'respond-async' })).body['operation_id']
 
   it('compacts a table that is too large for this process, with deletes, and PyIceberg reads the same rows', async () => {
-    const table = await makeTable('large')
+    const table = await makeTable(lake, 'large')
     await sql(
       `ALTER TABLE lockhouse.${table} SET TBLPROPERTIES ('write.delete.mode'='merge-on-read', 'format-version'='2')`,
     )
     await sql(`DELETE FROM lockhouse.${table} WHERE id % 10 = 3`)
     const before = await read(table)
-    expect(before?.count).toBe(COMMITS * 1800)
+    expect(before.count).toBe(COMMITS * 1800)
     const preview = await service.operate('/api/compact', { table, dry_run: true })
     expect(preview.details).toMatchObject({ engine: 'spark', rewritten_data_files_count: 2 * COMMITS })
     const done = await service.operate('/api/compact', { table, plan_id: preview['plan_id'] })
@@ -135,7 +99,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
   })
 
   it('keeps to partitions, and rewrites manifests', async () => {
-    const table = await makeTable('parts')
+    const table = await makeTable(lake, 'parts')
     const before = await read(table)
     const where = "day = '2026-01-02'"
     expect((await service.operate('/api/compact', { table, where })).details).toMatchObject({
@@ -152,7 +116,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
   })
 
   it('is cancelled in Spark, and leaves the table as it was', async () => {
-    const table = await makeTable('cancelled', 100_000)
+    const table = await makeTable(lake, 'cancelled', 100_000)
     const base = (await lake.catalog.loadTable({ namespace: ['db'], name: 'cancelled' })).metadataLocation
     const id = await startAsync({ table })
     await until(async () => (await operationOf(id))['progress'])
@@ -164,7 +128,7 @@ describe.skipIf(!available)('maintenance on a real Spark', { timeout: 600_000 },
 
   it(`survives ${KILLS} kills of the service: the next start attaches to Spark, and the ledger is right`, async () => {
     for (let kill = 0; kill < KILLS; kill += 1) {
-      const table = await makeTable(`killed_${kill}`, 20_000)
+      const table = await makeTable(lake, `killed_${kill}`, 20_000)
       const before = await read(table)
       const id = await startAsync({ table })
       if (kill > 0) await until(async () => (await operationOf(id))['progress'])

@@ -5,6 +5,7 @@ import { useCan } from '../../api/session.ts'
 import type { Operation } from '../../api/types.ts'
 import { Notice } from '../../components/status/notice.tsx'
 import { CompactionNotes } from '../../components/compaction-notes.tsx'
+import { EngineChoice } from '../../components/engine-choice.tsx'
 import { CodeBlock } from '../../components/text/code-block.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
 import { useOperation } from '../../components/status/operation-progress.tsx'
@@ -116,6 +117,7 @@ function OperationResult({ operation: { result, state } }: { readonly operation:
   return (
     <section className={classes.section}>
       <Title order={2}>{strings.detail.result}</Title>
+      <EngineChoice details={result} />
       <FigureRow>
         {figures
           .filter(({ value }) => value !== 0)

@@ -19,7 +19,7 @@ export interface ResultView {
   readonly parts: readonly ResultPart[]
 }
 
-/** Shown in other places of the page: in the header and in the health comparison. */
+/** Shown in other places of the page: in the header, above the figures and in the health comparison. */
 const ELSEWHERE: ReadonlySet<string> = new Set([
   'table',
   'duration_ms',
@@ -27,6 +27,8 @@ const ELSEWHERE: ReadonlySet<string> = new Set([
   'after',
   'base_snapshot_id',
   'snapshot_id',
+  'engine',
+  'engine_reason',
 ])
 
 /** Splits a result into figures and other values, in the order of the response. */

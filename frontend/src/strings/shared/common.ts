@@ -66,4 +66,6 @@ export const operations = {
   cancel: 'Cancel operation',
   reconnecting: 'Connection lost. Reconnecting. The operation continues.',
   elapsed: (span: string) => `${span} so far`,
+  engines: { auto: 'Automatic', embedded: 'Embedded', spark: 'Spark' },
+  engine: (engine: string, reason: string) => `Engine: ${engine}, because ${reason}.`,
 } as const

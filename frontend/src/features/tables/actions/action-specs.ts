@@ -1,4 +1,5 @@
 import type { Role } from '../../../api/types.ts'
+import { operations } from '../../../strings/shared/common.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 
 /** Everything that the page can do to a table. */
@@ -36,6 +37,7 @@ export interface FieldSpec {
   readonly required?: boolean
   /** Shown under "More options". */
   readonly advanced?: boolean
+  /** By value; the empty one leaves the field out. */
   readonly choices?: Readonly<Record<string, string>>
   /** Only shown while another field has this value. */
   readonly when?: { readonly field: string; readonly is: string }
@@ -58,7 +60,7 @@ const ENGINE: FieldSpec = {
   type: 'choice',
   label: words.engine,
   hint: words.engineHint,
-  choices: words.engines,
+  choices: operations.engines,
   advanced: true,
 }
 
@@ -97,7 +99,14 @@ const COMPACT: readonly FieldSpec[] = [
     advanced: true,
   },
   { name: 'max_files_to_rewrite', type: 'count', label: words.max_files_to_rewrite, advanced: true },
-  { name: 'verify', type: 'choice', label: words.verify, choices: words.verifications, advanced: true },
+  {
+    name: 'verify',
+    type: 'choice',
+    label: words.verify,
+    hint: words.verifyHint,
+    choices: words.verifications,
+    advanced: true,
+  },
   { name: 'rewrite_all', type: 'flag', label: words.rewrite_all, advanced: true },
   { name: 'partial_progress', type: 'flag', label: words.partial_progress, advanced: true },
   ENGINE,

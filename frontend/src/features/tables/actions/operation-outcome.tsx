@@ -7,6 +7,7 @@ import { queryClient } from '../../../api/query-client.ts'
 import { tablesQuery } from '../../../api/tables.ts'
 import type { Operation } from '../../../api/types.ts'
 import { CompactionNotes } from '../../../components/compaction-notes.tsx'
+import { EngineChoice } from '../../../components/engine-choice.tsx'
 import { Notice } from '../../../components/status/notice.tsx'
 import { OperationProgress } from '../../../components/status/operation-progress.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
@@ -95,6 +96,7 @@ function Outcome({ operation }: { readonly operation: Operation }) {
   return (
     <>
       <OutcomeLine operation={operation} />
+      <EngineChoice details={operation.result} />
       {kind === 'compact' && <CompactionNotes table={operation.table} result={operation.result} />}
       {isDetails(operation.health_before) && isDetails(operation.health_after) && (
         <BeforeAfter before={operation.health_before} after={operation.health_after} />

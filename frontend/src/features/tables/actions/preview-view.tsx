@@ -1,7 +1,8 @@
+import { EngineChoice } from '../../../components/engine-choice.tsx'
 import { formatCount, formatPlural } from '../../../components/text/units.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { RelativeTime } from '../../../time/relative-time.tsx'
-import { actions as words, fields, previews } from '../../../strings/table-actions.ts'
+import { actions as words, previews } from '../../../strings/table-actions.ts'
 import classes from './action-drawer.module.css'
 import { type Details, figuresOf, isDetails, numberOf, textOf } from './action-figures.ts'
 import type { ActionKind } from './action-specs.ts'
@@ -20,17 +21,13 @@ export function PreviewView({ kind, details, nothing }: PreviewViewProps) {
     <>
       <Notice tone="info">{nothing ? words.nothingToDo : words.planned}</Notice>
       <EngineChoice details={details} />
+      {kind === 'compact' && textOf(details, 'engine') === 'spark' && (
+        <p className={classes.about}>{previews.sparkCommits}</p>
+      )}
       <DetailFigures kind={kind} details={details} />
       <Specifics kind={kind} details={details} />
     </>
   )
-}
-
-/** Which engine would do it, and why; nothing where there is no choice. */
-function EngineChoice({ details }: { readonly details: Details }) {
-  const engine = textOf(details, 'engine')
-  if (engine !== 'embedded' && engine !== 'spark') return null
-  return <p className={classes.about}>{previews.engine(fields.engines[engine], textOf(details, 'engine_reason'))}</p>
 }
 
 /** The figures of an answer by name. */
