@@ -3,14 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, describe, expect, it } from 'vitest'
+import { openSparkClient } from '../../../src/engines/spark/connect/open-spark-client.ts'
+import { until } from '../../support/waiting.ts'
 import { accessibilityBreaches, chromiumPath } from '../../web/support/browser.ts'
 import { useJourney } from '../../web/support/journey.ts'
 import { pyicebergAvailable, sparkConnectAvailable, SQLITE_JDBC_JAR } from '../harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../harness/lakehouse.ts'
 import { houseCatalog, SparkConnect } from '../harness/spark-connect.ts'
+import { newSession, sql } from './lake.ts'
 import { COMMITS, makeTable, readTable, type TableInPyIceberg } from './large-table.ts'
 
 const ROWS_PER_COMMIT = 5000
+/** For the page and Spark on a busy machine. */
+const PATIENCE_MS = 120_000
 const suite = 'the web page and Spark'
 const available =
   chromiumPath !== undefined && sparkConnectAvailable(suite) && pyicebergAvailable(suite) && SQLITE_JDBC_JAR
@@ -35,12 +40,23 @@ describe.skipIf(!available)('a table that is too large for the service, on the w
     const reading = makeTable(lake, 'large', ROWS_PER_COMMIT).then((table) => readTable(lake, table))
     spark = await SparkConnect.start({ scratch: folder, warehouse: `${folder}/hadoop`, settings })
     before = await reading
+    await openTable(spark.remote())
     return { env: { LOCKHOUSE_DEMO: '0', SPARK_REMOTE: spark.remote(), ENGINE_EMBEDDED_MAX_BYTES: '100KB' } }
   })
 
+  /** Opens the table in Spark: the first time that takes longer than the service waits for an answer. */
+  async function openTable(remote: string): Promise<void> {
+    const client = openSparkClient(remote)
+    const open = () => sql(newSession(client), 'DESCRIBE lockhouse.db.large').catch(() => undefined)
+    await until(open, 'Spark answers', PATIENCE_MS)
+    await client.close()
+  }
+
   async function signIn(): Promise<Page> {
     await journey.house.call('PUT', '/api/config', lake.settings)
-    return journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
+    const page = await journey.signIn(await journey.house.addUser('ana', 'DataEngineer'))
+    page.setDefaultTimeout(PATIENCE_MS)
+    return page
   }
 
   /** The dialog of a compaction, opened from the menu of the table, as for every table. */
