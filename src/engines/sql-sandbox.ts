@@ -1,4 +1,5 @@
 import type { NestedField, Type } from '../iceberg/schema/types.ts'
+import type { SqlQuery } from './sql-syntax.ts'
 
 /** SQL that a user wrote, of which nothing is known. */
 export interface UserSql {
@@ -47,6 +48,8 @@ export interface SqlSandbox {
   check(sql: UserSql): Promise<void>
   /** The columns that a text needs. Refuses as {@link check} does. */
   references(sql: UserSql): Promise<ColumnReferences>
+  /** What a text says, for a translation; an expression is the only item of a SELECT. Refuses as {@link check} does. */
+  syntax(sql: UserSql): Promise<SqlQuery>
   /** The columns of a query's result, found without running it. The query must have been made of checked parts. */
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]>
   /** The same sandbox on behalf of a user, with a fair queue: many requests of one user do not delay others. */

@@ -190,8 +190,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   const offsets = plannedSources.map(({ carriedFrom }, at) => old?.offsets[isSameCheckpoint ? at : (carriedFrom ?? -1)])
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
   const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
-  const warnings = carries === undefined ? checked.warnings : historyWarnings(fresh)
-  const chosen = await engineOf(deps.spark, {
+  const { engine: chosen, warnings: choice } = await engineOf(deps.spark, {
     requested: settings.engine,
     catalogName: deps.catalog.current().name,
     now: deps.now(),
@@ -199,6 +198,7 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     query: compiled.query,
     onDelete: previous?.options.onDelete ?? 'fail',
   })
+  const warnings = [...(carries === undefined ? checked.warnings : historyWarnings(fresh)), ...choice]
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
   const pipeline = isSameCheckpoint ? started : { ...started, warnings }
   const sinkUuid = sink.metadata.tableUuid

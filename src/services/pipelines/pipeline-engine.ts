@@ -24,28 +24,44 @@ export interface EngineRequest extends SparkQuestion {
   readonly now: Date
 }
 
+/** The engine of a pipeline, and what its owner should know about the choice. */
+export interface PipelineEngineChoice {
+  readonly engine: PipelineEngine
+  readonly warnings: readonly string[]
+}
+
+/** The embedded engine; `refusal` is why Spark cannot run what it should. */
+function embeddedInstead(refusal?: string): PipelineEngineChoice {
+  const warnings = refusal === undefined ? [] : [`Spark was not chosen for this much data: ${refusal}`]
+  return { engine: 'embedded', warnings }
+}
+
 /**
  * The engine of a pipeline that starts. Spark is taken only when it answers, and has the same tables under their names; the
  * refusal names the field `engine` and says what to configure.
  */
-export async function engineOf(spark: PipelineSpark, request: EngineRequest): Promise<PipelineEngine> {
+export async function engineOf(spark: PipelineSpark, request: EngineRequest): Promise<PipelineEngineChoice> {
   const { requested, catalogName, checked } = request
-  if (requested === 'embedded') return 'embedded'
+  if (requested === 'embedded') return embeddedInstead()
   if (requested === 'spark' && spark.engine === undefined) throw refuse('UNPROCESSABLE', 'engine', NOT_CONFIGURED)
   try {
+    const bytes = requested === 'auto' ? await unreadBytes(request) : 0
+    const sparkRefusal = spark.engine && (await sparkStartProblem(request))
     const { engine } = chooseEngine({
       requested,
       hasSpark: spark.engine !== undefined,
       what: 'the pipeline has to read',
-      bytes: requested === 'auto' ? await unreadBytes(request) : 0,
+      bytes,
       maxBytes: spark.embeddedMaxBytes,
-      sparkRefusal: spark.engine && (await sparkStartProblem(request)),
+      sparkRefusal,
     })
-    if (engine === 'embedded' || spark.engine === undefined) return 'embedded'
+    if (engine === 'embedded' || spark.engine === undefined) {
+      return embeddedInstead(bytes > spark.embeddedMaxBytes ? sparkRefusal : undefined)
+    }
     for (const table of [...checked.sources, ...(checked.sink ? [checked.sink] : [])]) {
       await withSparkTable({ spark: spark.engine, catalogName, table }, async () => undefined)
     }
-    return 'spark'
+    return { engine: 'spark', warnings: [] }
   } catch (error) {
     throw atEngine(error)
   }

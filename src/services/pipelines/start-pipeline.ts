@@ -4,12 +4,7 @@ import { parseTriggerInterval, TRIGGER_RULE } from '../../domain/trigger-interva
 import type { StartPipelineRequest } from '../../schemas/pipelines.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import { createOperationStore } from '../../storage/stores/operations/operation-store.ts'
-import {
-  createPipelineStore,
-  type PipelineEngine,
-  type PipelineRecord,
-  type PipelineStore,
-} from '../../storage/stores/pipeline-store.ts'
+import { createPipelineStore, type PipelineRecord, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
@@ -20,7 +15,7 @@ import { describePipeline, type PipelineView } from '../../streaming/supervision
 import { type CheckedStart, checkStart, createSink, refuse } from '../../streaming/supervision/start-checks.ts'
 import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/write-rules.ts'
 import { newRecord } from './new-record.ts'
-import { engineOf } from './pipeline-engine.ts'
+import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
 import { abandonedRollbacks, requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
@@ -55,13 +50,15 @@ export async function startPipeline(
     await requireUnlisted(await deps.environments.list(), { catalog, table: request.sink_table })
   }
   const known = await requireFree(deps.store, request, { sources, location: checked.checkpointLocation })
-  const chosen = await chooseFor(deps, { request, checked, query, version, known })
+  const { engine: chosen, warnings } = await chooseFor(deps, { request, checked, query, version, known })
   const [source] = checked.sources
   if (checked.sink === undefined && source !== undefined) {
     await createSink(catalog, source, parseIdentifier(request.sink_table))
   }
   const { user } = context.caller
-  const pipeline = newRecord(deps, { request, triggerMs, sources, checked, version, known, engine: chosen, user })
+  const warned = { ...checked, warnings: [...checked.warnings, ...warnings] }
+  const record = { request, triggerMs, sources, checked: warned, version, known, engine: chosen, user }
+  const pipeline = newRecord(deps, record)
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
   await deps.supervisor.launch(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
@@ -76,7 +73,7 @@ interface EngineInput {
 }
 
 /** The engine that the request names, else the one that the pipeline had, else the default. */
-async function chooseFor(deps: PipelineServiceDeps, input: EngineInput): Promise<PipelineEngine> {
+async function chooseFor(deps: PipelineServiceDeps, input: EngineInput): Promise<PipelineEngineChoice> {
   const { request, checked, query, version, known } = input
   return engineOf(deps.spark, {
     requested: request.engine ?? known?.engine ?? (await defaultEngine(deps, version)),

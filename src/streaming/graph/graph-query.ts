@@ -1,7 +1,8 @@
 import type { PipelineGraph } from '../../domain/graph.ts'
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
-import type { BatchQuery, BatchSchemas, CompiledBatch, CompiledInput } from '../sink/batch-query.ts'
+import type { BatchQuery, BatchSchemas, CompiledBatch, CompiledInput, SparkBatch } from '../sink/batch-query.ts'
+import { sparkGraph } from '../spark/graph/graph-sql.ts'
 import { graphSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { GraphProblem } from './graph-problem.ts'
@@ -62,6 +63,7 @@ export function createGraphQuery({ graph, plan, secrets }: RunnableGraph, sandbo
     hasSecrets: secrets.length > 0,
     hide,
     compile: (schemas) => hidden(compile(plan, schemas, sandbox)),
+    sparkBatch: async (schemas) => (secrets.length > 0 ? NO_SECRETS : hidden(compileForSpark(plan, schemas, sandbox))),
     rowsOver: (tables) => hidden(compileRows(plan, tables, sandbox)),
     usesColumn: async (column) => (await nodesReading(graph, column, sandbox)).length > 0,
   }
@@ -80,6 +82,18 @@ async function compile(plan: GraphPlan, { sources, sink }: BatchSchemas, sandbox
     missing: [],
     problems: [...typed.problems.map(readable), ...(fitted?.problems ?? []).map(({ message }) => message)],
   }
+}
+
+/** What Spark runs is text that its UI and logs show. */
+const NO_SECRETS: SparkBatch = {
+  query: '',
+  problems: ['the query contains secrets, which Spark would show in its UI and logs; use the embedded engine'],
+}
+
+async function compileForSpark(plan: GraphPlan, schemas: BatchSchemas, sandbox: SqlSandbox): Promise<SparkBatch> {
+  const { byNode, problems } = await typeGraph({ plan, schemas: schemas.sources, sandbox })
+  if (problems.length > 0) return { query: '', problems: problems.map(readable) }
+  return sparkGraph({ plan, schemas, columns: byNode, sandbox })
 }
 
 async function compileRows(plan: GraphPlan, tables: readonly NamedSchema[], sandbox: SqlSandbox): Promise<GraphRows> {

@@ -8,6 +8,8 @@ import { graphError, type GraphProblem, type ProblemCode } from './graph-problem
 export interface TypedGraph {
   /** The columns that reach the sink; undefined when problems prevent finding them. */
   readonly columns: readonly ResultColumn[] | undefined
+  /** The columns of each node without problems. */
+  readonly byNode: ReadonlyMap<string, readonly ResultColumn[]>
   readonly problems: readonly GraphProblem[]
 }
 
@@ -38,7 +40,7 @@ export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
       else throw error
     }
   }
-  return { columns: columns.get(plan.nodes.at(-1)?.id ?? ''), problems }
+  return { columns: columns.get(plan.nodes.at(-1)?.id ?? ''), byNode: columns, problems }
 }
 
 class NodeProblem extends Error {

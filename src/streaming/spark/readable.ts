@@ -57,6 +57,11 @@ export function sparkProblem({ table, position, onDelete }: SparkStart): string 
 /** What to do about a {@link sparkProblem}. */
 export const SPARK_REMEDY = 'start the pipeline with engine "embedded", and change to "spark" when it has read further'
 
+/** A problem of a query in Spark, and what to do about it. */
+export function withRemedy(problem: string): string {
+  return `${problem}; use the embedded engine`
+}
+
 function hasDeletes({ summary }: Snapshot): boolean {
   return (summary['total-delete-files'] ?? '0') !== '0'
 }

@@ -9,6 +9,8 @@ export const TOKEN = 'a-token-of-the-tests'
 
 /** A real Spark with a lakehouse of its own, and a client with one session. */
 export interface SparkLake {
+  /** For files of the test; removed at the end. */
+  readonly folder: string
   readonly spark: SparkConnect
   readonly client: SparkClient
   readonly session: SparkSession
@@ -22,6 +24,7 @@ export async function startLake(settings: Readonly<Record<string, string>> = {})
   const spark = await SparkConnect.start({ scratch, warehouse, token: TOKEN, settings })
   const client = openSparkClient(spark.remote())
   return {
+    folder: scratch,
     spark,
     client,
     session: newSession(client),

@@ -13,6 +13,7 @@ import {
   SQLITE_JDBC_JAR,
 } from '../harness/environment.ts'
 import { PyIceberg } from '../harness/pyiceberg.ts'
+import { sortedRows } from '../harness/rows.ts'
 import { type CatalogSettings, Service } from '../harness/service.ts'
 import { houseCatalog, SparkConnect } from '../harness/spark-connect.ts'
 import { sleep, until } from '../../support/waiting.ts'
@@ -256,6 +257,80 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
     await stop(id)
   })
 
+  /** A filter, a select and a query over two tables, in one union. */
+  async function startGraph(version: string, engine: string): Promise<string> {
+    const answer = await service.post('/api/pipeline/start', {
+      version_id: version,
+      checkpoint_location: `${folder}/warehouse/checkpoints/${version}`,
+      trigger_interval: '200 ms',
+      engine,
+    })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    return (answer.body['pipeline'] as Pipeline).id
+  }
+
+  it('runs a graph over two tables, which moves between the engines and survives a kill', async () => {
+    for (const name of ['g', 'g_other', 'g_sink']) await python.change(`p.${name}`, 'create')
+    const version = await defineGraph(service, {
+      condition: 'part <> 1 OR part IS NULL',
+      query:
+        'SELECT id + 1000000 AS id, CASE WHEN part = 0 THEN NULL ELSE part END AS part, ' +
+        "'o' || name AS name FROM input WHERE id % 2 = 0",
+    })
+    let id = ''
+    for (const engine of ['embedded', 'spark', 'embedded']) {
+      await write('g')
+      id = await startGraph(version, engine)
+      await expectGraph()
+      await write('g_other')
+      // a batch of which the filter keeps no row
+      await python.change('p.g', 'append', { first: 1, count: 1 })
+      if (engine === 'spark') {
+        await service.kill()
+        await write('g')
+        service = await startService()
+        await soon('running', async () => (await status(id)).state === 'running')
+      }
+      await write('g_other')
+      await expectGraph()
+      expect((await status(id)).engine).toBe(engine)
+      const ends = (await status(id)).last_progress?.sources.map(({ end_offset: end }) => end?.snapshot_id)
+      for (const [at, table] of ['g', 'g_other'].entries()) {
+        const known = await sparkSql(`SELECT snapshot_id FROM house.p.${table}.snapshots`)
+        expect(known.map((row) => String(row['snapshot_id']))).toContain(ends?.[at])
+      }
+      await stop(id)
+    }
+  })
+
+  /** Until PyIceberg reads exactly the rows that the graph makes of its tables. */
+  async function expectGraph(): Promise<void> {
+    const rowsOfTable = async (name: string) => (await python.change(`p.${name}`, 'rows')).rows
+    const kept = (await rowsOfTable('g')).filter(({ part }) => part !== 1)
+    const other = (await rowsOfTable('g_other')).filter((row) => row.id % 2 === 0)
+    const wanted = sortedRows([
+      ...kept.map(({ id, part, name }) => ({ id, part, name: `${name}!` })),
+      ...other.map(({ id, part, name }) => ({ id: id + 1_000_000, part: part === 0 ? null : part, name: `o${name}` })),
+    ])
+    await soon(`${wanted.length} rows of the graph`, async () => {
+      await sleep(500)
+      return (await rowsOfTable('g_sink')).length >= wanted.length
+    })
+    expect(sortedRows((await rowsOfTable('g_sink')).map((row) => ({ ...row })))).toEqual(wanted)
+  }
+
+  it('refuses a graph that Spark may compute differently, and says why', async () => {
+    const version = await defineGraph(service, { condition: "upper(name) <> 'X'", query: 'SELECT * FROM input' })
+    const refused = await service.post('/api/pipeline/start', {
+      version_id: version,
+      checkpoint_location: `${folder}/warehouse/checkpoints/${version}`,
+      trigger_interval: '1 s',
+      engine: 'spark',
+    })
+    expect(refused.status).toBe(422)
+    expect(JSON.stringify(refused.body)).toMatch(/"path":"engine".*node keep: Spark may compute upper\(\) differently/)
+  })
+
   it('refuses what Spark cannot read, before anything starts', async () => {
     await makeTables('f')
     await write('f')
@@ -266,3 +341,27 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
     expect(JSON.stringify(refused.body)).toMatch(/"path":"engine".*engine \\"embedded\\"/)
   })
 })
+
+/** A version of a graph over `p.g` and `p.g_other`; returns its id. */
+async function defineGraph(
+  service: Service,
+  sql: { readonly condition: string; readonly query: string },
+): Promise<string> {
+  const columns = [{ name: 'id' }, { name: 'part' }, { name: 'name', expression: "name || '!'" }]
+  const nodes = [
+    { id: 'one', type: 'iceberg-source', config: { table: 'p.g' } },
+    { id: 'keep', type: 'filter', config: { condition: sql.condition } },
+    { id: 'mark', type: 'select', config: { columns } },
+    { id: 'two', type: 'iceberg-source', config: { table: 'p.g_other' } },
+    { id: 'query', type: 'sql', config: { query: sql.query } },
+    { id: 'all', type: 'union', config: {} },
+    { id: 'sink', type: 'iceberg-sink', config: { table: 'p.g_sink' } },
+  ]
+  const edges = ['one>keep', 'keep>mark', 'two>query', 'mark>all', 'query>all', 'all>sink'].map((edge) => {
+    const [source, target] = edge.split('>')
+    return { id: edge, source, target }
+  })
+  const answer = await service.post('/api/pipeline-defs', { name: `graph ${crypto.randomUUID()}`, nodes, edges })
+  if (answer.status !== 201) throw new Error(JSON.stringify(answer.body))
+  return (answer.body['version'] as { readonly id: string }).id
+}

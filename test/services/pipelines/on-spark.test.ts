@@ -24,9 +24,9 @@ describe('pipelines on Spark', () => {
     spark.stop()
   })
 
-  async function open(remote: string | undefined, pipelines = '1'): Promise<void> {
+  async function open(remote: string | undefined, pipelines = '1', more: Record<string, string> = {}): Promise<void> {
     const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake', SPARK_PIPELINES: pipelines }
-    lab = await openLab({ env, overrides: { streaming: FAST } })
+    lab = await openLab({ env: { ...env, ...more }, overrides: { streaming: FAST } })
     for (const table of ['s.src', 's.sink'])
       await lab.createTable(table, [
         ['id', 'long'],
@@ -38,9 +38,9 @@ describe('pipelines on Spark', () => {
     ]
   }
 
-  async function reopen(remote: string | undefined, pipelines?: string): Promise<void> {
+  async function reopen(...options: Parameters<typeof open>): Promise<void> {
     await lab.close()
-    await open(remote, pipelines)
+    await open(...options)
   }
 
   const request = (engine?: string) =>
@@ -129,6 +129,52 @@ describe('pipelines on Spark', () => {
     expect(answer.body.errors).toEqual([{ path: 'engine', message: expect.stringMatching(message) }])
     expect(streams.started).toEqual([])
     expect((await lab.service.get('/api/pipelines')).body.pipelines).toEqual([])
+  })
+
+  async function startGraph(condition: string, engine: string) {
+    const node = (id: string, type: string, config: object) => ({ id, type, config })
+    const { body } = await lab.service.post('/api/pipeline-defs', {
+      name: condition,
+      nodes: [
+        node('a', 'iceberg-source', { table: 's.src' }),
+        node('f', 'filter', { condition }),
+        node('z', 'iceberg-sink', { table: 's.sink' }),
+      ],
+      edges: [
+        { id: '1', source: 'a', target: 'f' },
+        { id: '2', source: 'f', target: 'z' },
+      ],
+    })
+    return lab.service.post('/api/pipeline/start', {
+      version_id: body.version.id,
+      checkpoint_location: 'cp/src',
+      trigger_interval: '100 ms',
+      engine,
+    })
+  }
+
+  it('run graphs as queries in SQL of Spark', async () => {
+    writeQueryId(lab)
+    const { body } = await startGraph("id > 3 AND name LIKE 'n%'", 'spark')
+    expect(body.pipeline).toMatchObject({ engine: 'spark' })
+    await untilState(body.pipeline.id, 'running')
+    await lab.service.post(`/api/pipeline/${body.pipeline.id}/stop`, {})
+  })
+
+  it('are refused for graphs that Spark may compute differently, with the node and the function', async () => {
+    const answer = await startGraph("upper(name) = 'N1'", 'spark')
+    expect(answer.status).toBe(422)
+    const message = 'node f: Spark may compute upper() differently; use the embedded engine'
+    expect(answer.body.errors).toEqual([{ path: 'engine', message }])
+    expect(streams.started).toEqual([])
+  })
+
+  it('warn when the engine is "auto" and Spark cannot run a graph with much to read', async () => {
+    await reopen(`${spark.remote}/;token=${TOKEN}`, '1', { ENGINE_EMBEDDED_MAX_BYTES: '1KiB' })
+    await lab.append('s.src', numbered(10, 5000))
+    const { body } = await startGraph("upper(name) = 'N1'", 'auto')
+    expect(body.pipeline).toMatchObject({ engine: 'embedded' })
+    expect(body.pipeline.warnings.join()).toContain('upper()')
   })
 
   it('are chosen by the number of bytes when the engine is "auto"', async () => {

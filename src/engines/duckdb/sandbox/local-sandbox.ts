@@ -1,12 +1,15 @@
 import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
+import { parseJson } from '../../../iceberg/json/lossless-json.ts'
 import type { ColumnReferences, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../../sql-sandbox.ts'
+import type { SqlQuery } from '../../sql-syntax.ts'
 
 import { isFatal } from '../session/errors.ts'
 import { textOf } from '../session/result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './settings.ts'
 import { referencesIn } from './sql-references.ts'
+import { syntaxOf } from './read-syntax.ts'
 import { quoteName } from '../session/sql-text.ts'
 import { type KnownFunctions, requireHarmless } from './user-sql.ts'
 
@@ -18,7 +21,7 @@ const MAX_TEXT = 20_000
 export const TOO_MUCH_MEMORY = 'the query needs too much memory to plan'
 
 /** The part of a `SqlSandbox` that needs the engine. */
-export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'describe'>
+export type LocalSandbox = Pick<SqlSandbox, 'check' | 'references' | 'syntax' | 'describe'>
 
 /**
  * Checks user SQL with DuckDB's own parser and planner, in a database without files and with locked settings.
@@ -37,23 +40,28 @@ class DuckDbPlanner implements LocalSandbox {
   }
 
   async references(sql: UserSql): Promise<ColumnReferences> {
-    return referencesIn(await this.#parse(sql))
+    return referencesIn((await this.#parse(sql)).tree)
   }
 
-  /** The syntax tree of an allowed text. */
-  async #parse(sql: UserSql): Promise<unknown> {
+  async syntax(sql: UserSql): Promise<SqlQuery> {
+    return syntaxOf(parseJson((await this.#parse(sql)).json))
+  }
+
+  /** The syntax tree of an allowed text, and its JSON, which has exact integers. */
+  async #parse(sql: UserSql): Promise<{ readonly json: string; readonly tree: unknown }> {
     if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
     if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
     const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
     const functions = await (this.#functions ??= this.#readFunctions())
-    const serialized = await this.#use(async (connection) => {
+    const parsed = await this.#use(async (connection) => {
       const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
       statement.bindVarchar(1, text)
       const [row] = (await statement.runAndReadAll()).getRowObjectsJS()
-      return JSON.parse(textOf(row?.['tree'])) as unknown
+      const json = textOf(row?.['tree'])
+      return { json, tree: JSON.parse(json) as unknown }
     })
-    requireHarmless(sql, serialized, functions)
-    return serialized
+    requireHarmless(sql, parsed.tree, functions)
+    return parsed
   }
 
   describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {

@@ -9,6 +9,7 @@ import type {
   SqlSandbox,
   UserSql,
 } from '../../sql-sandbox.ts'
+import type { SqlQuery } from '../../sql-syntax.ts'
 
 import { PLANNING_BYTES, TOO_MUCH_MEMORY } from './local-sandbox.ts'
 import { duckType, structMembers } from '../session/type-mapping.ts'
@@ -66,6 +67,10 @@ class DuckDbSandbox implements SqlSandbox {
 
   async references(sql: UserSql): Promise<ColumnReferences> {
     return (await this.#call({ op: 'references', sql })) as ColumnReferences
+  }
+
+  async syntax(sql: UserSql): Promise<SqlQuery> {
+    return (await this.#call({ op: 'syntax', sql })) as SqlQuery
   }
 
   async describe(relations: readonly RelationShape[], query: string): Promise<readonly ResultColumn[]> {

@@ -23,6 +23,8 @@ export async function answer(request: WorkerRequest): Promise<unknown> {
       return sandbox.check(request.sql)
     case 'references':
       return sandbox.references(request.sql)
+    case 'syntax':
+      return sandbox.syntax(request.sql)
     case 'describe':
       return sandbox.describe(request.relations, request.query)
     case 'query':

@@ -1,4 +1,5 @@
 import { quoteSparkName } from '../connect/plan/quote-spark-name.ts'
+import { textLiteral } from '../connect/plan/text-literal.ts'
 import type { SparkSql } from '../connect/spark-plan.ts'
 
 /** A table on a Spark server: the name that Spark gives the catalog, then the name of the table there. */
@@ -57,16 +58,6 @@ function call(table: SparkTableName, name: string, values: Readonly<Record<strin
   const given = { table: textLiteral(tableText(table)), ...values }
   const named = Object.entries(given).map(([key, value]) => `${key} => ${value}`)
   return { query: `CALL ${quoteSparkName([table.catalog])}.system.${name}(${named.join(', ')})` }
-}
-
-/** Text without quotes, backslashes and `$`, whose meaning depends on settings of the server. */
-const PLAIN = /^[\w `.,:;=<>()+*/%@-]*$/
-
-/** A text as a literal; anything but {@link PLAIN} text as its bytes, so that it can never become a part of the statement. */
-function textLiteral(text: string): string {
-  if (PLAIN.test(text)) return `'${text}'`
-  const bytes = [...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0'))
-  return `CAST(X'${bytes.join('')}' AS STRING)`
 }
 
 function tableText({ catalog, namespace, name }: SparkTableName): string {
