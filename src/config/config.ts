@@ -176,10 +176,10 @@ const spark = fromEnv({
     z.string().startsWith('sc://', 'must be sc://host:15002, with ;token=… if needed').optional(),
   ),
   catalogName: variable('SPARK_CATALOG', z.string().optional()),
-  pipelines: variable('SPARK_PIPELINES', oneOf('0', '1').default('0')),
+  pipelines: variable('SPARK_PIPELINES', oneOf('0', '1').optional()),
 }).transform(({ remote, catalogName, pipelines }, context): SparkConfig | undefined => {
-  if (remote !== undefined) return { remote, catalogName, runsPipelines: pipelines === '1' }
-  if (pipelines === '1') context.addIssue('SPARK_PIPELINES needs SPARK_REMOTE')
+  if (remote !== undefined) return { remote, catalogName, runsPipelines: pipelines !== '0' }
+  if (pipelines !== undefined) context.addIssue('SPARK_PIPELINES needs SPARK_REMOTE')
   if (catalogName !== undefined) context.addIssue('SPARK_CATALOG needs SPARK_REMOTE')
   return undefined
 })

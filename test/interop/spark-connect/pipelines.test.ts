@@ -63,7 +63,7 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
   let python: PyIceberg
 
   const startService = (): Promise<Service> =>
-    Service.start({ home: `${folder}/home`, env: { SPARK_REMOTE: spark.remote(), SPARK_PIPELINES: '1' } })
+    Service.start({ home: `${folder}/home`, env: { SPARK_REMOTE: spark.remote() } })
   /** Starts Spark, and waits until it has opened the catalog, which takes longer than requests may. */
   async function startSpark(port?: number): Promise<void> {
     spark = await SparkConnect.start({

@@ -24,8 +24,8 @@ describe('pipelines on Spark', () => {
     spark.stop()
   })
 
-  async function open(remote: string | undefined, pipelines = '1', more: Record<string, string> = {}): Promise<void> {
-    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake', SPARK_PIPELINES: pipelines }
+  async function open(remote: string | undefined, more: Record<string, string> = {}): Promise<void> {
+    const env = remote === undefined ? {} : { SPARK_REMOTE: remote, SPARK_CATALOG: 'lake' }
     lab = await openLab({ env: { ...env, ...more }, overrides: { streaming: FAST } })
     for (const table of ['s.src', 's.sink'])
       await lab.createTable(table, [
@@ -108,7 +108,11 @@ describe('pipelines on Spark', () => {
 
   it.each<[string, () => Promise<void>, RegExp]>([
     ['without a server', () => reopen(undefined), /set SPARK_REMOTE/],
-    ['on a server for maintenance only', () => reopen(spark.remote, '0'), /set .*SPARK_PIPELINES=1/],
+    [
+      'on a server for maintenance only',
+      () => reopen(spark.remote, { SPARK_PIPELINES: '0' }),
+      /without SPARK_PIPELINES=0/,
+    ],
     ['with a wrong token', () => reopen(`${spark.remote}/;token=another-token-0123456789`), /refuses the token/],
     ['on a server that is too old', async () => void (spark.version = '3.5.6'), /3\.5\.6/],
     [
@@ -170,7 +174,7 @@ describe('pipelines on Spark', () => {
   })
 
   it('warn when the engine is "auto" and Spark cannot run a graph with much to read', async () => {
-    await reopen(`${spark.remote}/;token=${TOKEN}`, '1', { ENGINE_EMBEDDED_MAX_BYTES: '1KiB' })
+    await reopen(`${spark.remote}/;token=${TOKEN}`, { ENGINE_EMBEDDED_MAX_BYTES: '1KiB' })
     await lab.append('s.src', numbered(10, 5000))
     const { body } = await startGraph("upper(name) = 'N1'", 'auto')
     expect(body.pipeline).toMatchObject({ engine: 'embedded' })
