@@ -22,4 +22,4 @@ app.get('/versions/:id', async (c) => {
   const { graph_json: graph, ...version } = row
   return c.json({ ...version, ...JSON.parse(graph) })
 })
-await runtime.serve({ fetch: (request) => app.fetch(request), hostname: '127.0.0.1', port: Number(port) })
+Bun.serve({ fetch: (request) => app.fetch(request), hostname: '127.0.0.1', port: Number(port) })
