@@ -51,6 +51,8 @@ export interface CheckpointState {
 const RETAINED_BATCHES = 100
 const OWNER_FILE = 'lockhouse.json'
 const OWNER_VERSION = 1
+/** Temporary files of Hadoop's file system, and checksums; those of a finished file are harmless to lose. */
+const UNFINISHED = /^\.+\d{1,15}\.(crc|[\w-]+\.tmp(\.crc)?)$/
 const REMEDY = 'restore it, or delete the folder so that the pipeline resumes from the progress stored in its sink'
 
 /**
@@ -140,6 +142,19 @@ export class Checkpoint {
     if (past < 0) return
     await this.#io.delete(`${this.location}/commits/${past}`)
     await this.#io.delete(`${this.location}/offsets/${past}`)
+  }
+
+  /**
+   * Deletes what a writer left that was stopped before the first batch was logged: since 4.1 Spark begins only where the
+   * folders of the log are empty, hidden files included. For a checkpoint without a batch that no query writes to.
+   */
+  async removeUnfinished(): Promise<void> {
+    for (const folder of ['offsets', 'commits']) {
+      const path = `${this.location}/${folder}`
+      for await (const { location } of this.#io.list(path)) {
+        if (UNFINISHED.test(location.slice(path.length + 1))) await this.#io.delete(location)
+      }
+    }
   }
 
   async #readBatch(batchId: number, sourceCount: number): Promise<LoggedBatch> {

@@ -86,6 +86,7 @@ export function asQueryTable({ metadata }: Table): SparkQueryTable {
 async function beginAtFirstSnapshots(checkpoint: Checkpoint, sources: readonly Table[]): Promise<void> {
   const { latest, initial } = await checkpoint.read(sources.length)
   if (latest !== undefined) return
+  await checkpoint.removeUnfinished()
   for (const [at, table] of sources.entries()) {
     const first = initial[at] === undefined ? firstSparkOffset(table) : undefined
     if (first !== undefined && !isStart(first)) await checkpoint.writeInitial(at, first)

@@ -43,6 +43,8 @@ interface Comparison {
 /** How often the service is killed, and Spark, whose start takes longer: 50 and 20 with SPARK_PIPELINE_CRASHES=50. */
 const CRASHES = Number(process.env['SPARK_PIPELINE_CRASHES'] ?? 2)
 const SPARK_CRASHES = Math.max(2, Math.round(CRASHES * 0.4))
+/** How often a pipeline is started and stopped, and how often the snapshots that a stream reads are to expire. */
+const CYCLES = Number(process.env['SPARK_PIPELINE_CYCLES'] ?? 3)
 
 const available =
   pyicebergAvailable('pipelines on Spark') &&
@@ -179,6 +181,49 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
     expect((await python.change('p.a_sink', 'rows')).rows).toHaveLength(20)
     expect((await start('a', 'spark')).id).toBe(id)
     await expectCopied('a')
+    await stop(id)
+  })
+
+  it(`starts and stops ${CYCLES} times, and leaves no query behind`, async () => {
+    await makeTables('g')
+    const ids = new Set<string>()
+    for (let cycle = 0; cycle < CYCLES; cycle += 1) {
+      await write('g', 2)
+      const { id } = await start('g', 'spark')
+      ids.add(id)
+      if (cycle % 2 === 0) await soon('running', async () => (await status(id)).state === 'running')
+      else await sleep(Math.random() * 500)
+      await stop(id)
+    }
+    expect(ids.size).toBe(1)
+    const { rows } = await python.change('p.g_sink', 'rows')
+    await write('g', 2)
+    await sleep(3000)
+    expect((await python.change('p.g_sink', 'rows')).rows).toHaveLength(rows.length)
+    const { id } = await start('g', 'spark')
+    await expectCopied('g')
+    await stop(id)
+  })
+
+  it(`keeps the snapshots that it has not read, however often they are to expire (${CYCLES})`, async () => {
+    await makeTables('h')
+    await write('h')
+    const { id } = await start('h', 'spark')
+    await expectCopied('h')
+    let expired = 0
+    for (let attempt = 0; attempt < CYCLES; attempt += 1) {
+      await write('h', 2)
+      const older_than = new Date().toISOString()
+      const { status: code, body } = await service.post('/api/expire', { table: 'p.h', older_than, retain_last: 1 })
+      expect([200, 409], JSON.stringify(body)).toContain(code)
+      const { expired_snapshots_count: count = 0 } = (body['details_json'] ?? {}) as {
+        readonly expired_snapshots_count?: number
+      }
+      expired += count
+      expect((await status(id)).state).toBe('running')
+    }
+    await expectCopied('h')
+    process.stdout.write(`${expired} snapshots expired in ${CYCLES} attempts while the stream read them\n`)
     await stop(id)
   })
 

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { FakeSpark } from '../../support/spark-connect/fake-spark.ts'
 import { FakeStreams } from '../../support/spark-connect/fake-streams.ts'
@@ -156,6 +156,16 @@ describe('pipelines on Spark', () => {
       engine,
     })
   }
+
+  it('begin where a query that was stopped in its first batch left unfinished files', async () => {
+    writeQueryId(lab)
+    const offsets = `${lab.service.folder}/home/cp/src/offsets`
+    mkdirSync(offsets, { recursive: true })
+    const left = '.0.897eb718-ed32-421a-9852-d8c6715f403d.tmp'
+    for (const name of [left, `.${left}.crc`, '.0.crc', 'notes.txt']) writeFileSync(`${offsets}/${name}`, '')
+    await untilState(await start(), 'running')
+    expect(readdirSync(offsets)).toEqual(['notes.txt'])
+  })
 
   it('run graphs as queries in SQL of Spark', async () => {
     writeQueryId(lab)
