@@ -185,36 +185,36 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
   })
 
   it(`starts and stops ${CYCLES} times, and leaves no query behind`, async () => {
-    await makeTables('g')
+    await makeTables('cycles')
     const ids = new Set<string>()
     for (let cycle = 0; cycle < CYCLES; cycle += 1) {
-      await write('g', 2)
-      const { id } = await start('g', 'spark')
+      await write('cycles', 2)
+      const { id } = await start('cycles', 'spark')
       ids.add(id)
       if (cycle % 2 === 0) await soon('running', async () => (await status(id)).state === 'running')
       else await sleep(Math.random() * 500)
       await stop(id)
     }
     expect(ids.size).toBe(1)
-    const { rows } = await python.change('p.g_sink', 'rows')
-    await write('g', 2)
+    const { rows } = await python.change('p.cycles_sink', 'rows')
+    await write('cycles', 2)
     await sleep(3000)
-    expect((await python.change('p.g_sink', 'rows')).rows).toHaveLength(rows.length)
-    const { id } = await start('g', 'spark')
-    await expectCopied('g')
+    expect((await python.change('p.cycles_sink', 'rows')).rows).toHaveLength(rows.length)
+    const { id } = await start('cycles', 'spark')
+    await expectCopied('cycles')
     await stop(id)
   })
 
   it(`keeps the snapshots that it has not read, however often they are to expire (${CYCLES})`, async () => {
-    await makeTables('h')
-    await write('h')
-    const { id } = await start('h', 'spark')
-    await expectCopied('h')
+    await makeTables('kept')
+    await write('kept')
+    const { id } = await start('kept', 'spark')
+    await expectCopied('kept')
     let expired = 0
     for (let attempt = 0; attempt < CYCLES; attempt += 1) {
-      await write('h', 2)
+      await write('kept', 2)
       const older_than = new Date().toISOString()
-      const { status: code, body } = await service.post('/api/expire', { table: 'p.h', older_than, retain_last: 1 })
+      const { status: code, body } = await service.post('/api/expire', { table: 'p.kept', older_than, retain_last: 1 })
       expect([200, 409], JSON.stringify(body)).toContain(code)
       const { expired_snapshots_count: count = 0 } = (body['details_json'] ?? {}) as {
         readonly expired_snapshots_count?: number
@@ -222,7 +222,7 @@ describe.skipIf(!available)('pipelines on Spark', { timeout: 600_000 + CRASHES *
       expired += count
       expect((await status(id)).state).toBe('running')
     }
-    await expectCopied('h')
+    await expectCopied('kept')
     process.stdout.write(`${expired} snapshots expired in ${CYCLES} attempts while the stream read them\n`)
     await stop(id)
   })
