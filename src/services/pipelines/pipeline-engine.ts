@@ -68,7 +68,7 @@ export async function engineOf(spark: PipelineSpark, request: EngineRequest): Pr
 }
 
 const NOT_CONFIGURED =
-  'pipelines cannot run on Spark here: set SPARK_REMOTE, such as sc://spark:15002, without SPARK_PIPELINES=0, and restart the service'
+  'pipelines cannot run on Spark here: set SPARK_REMOTE, such as sc://spark:15002, do not set SPARK_PIPELINES=0, and restart the service'
 
 async function unreadBytes({ checked: { sources, positions }, now }: EngineRequest): Promise<number> {
   let bytes = 0

@@ -111,7 +111,7 @@ describe('pipelines on Spark', () => {
     [
       'on a server for maintenance only',
       () => reopen(spark.remote, { SPARK_PIPELINES: '0' }),
-      /without SPARK_PIPELINES=0/,
+      /do not set SPARK_PIPELINES=0/,
     ],
     ['with a wrong token', () => reopen(`${spark.remote}/;token=another-token-0123456789`), /refuses the token/],
     ['on a server that is too old', async () => void (spark.version = '3.5.6'), /3\.5\.6/],
