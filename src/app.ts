@@ -68,7 +68,7 @@ function createAnswer(context: AppContext, handleError: HandleError): AnswerExch
   const direct = context.notebookProxy.origins === undefined ? directRoutes(routes, guardOf) : new Map<string, never>()
   return (exchange) => {
     const { request } = exchange
-    const found = request.method === 'GET' ? direct.get(exchange.path) : undefined
+    const found = exchange.method === 'GET' ? direct.get(exchange.path) : undefined
     if (found === undefined || request.url.includes('?')) return app.fetch(request, exchange)
     return withErrors(found, exchange, handleError)
   }

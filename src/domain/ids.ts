@@ -2,6 +2,8 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz' // Crockford's base 32, so t
 
 const RANDOM_DIGITS = 16
 const HEAD_DIGITS = 13
+/** Numbers of the digits behind the head. */
+const TAILS = 32 ** (RANDOM_DIGITS - HEAD_DIGITS)
 
 export type IdPrefix =
   | 'op'
@@ -32,37 +34,44 @@ export type IdSource = (prefix: IdPrefix) => string
 export function createIdSource(nowMs: () => number, randomBytes: (length: number) => Uint8Array): IdSource {
   let lastMs = Number.NEGATIVE_INFINITY
   let time = ''
-  let digits = new Uint8Array(RANDOM_DIGITS)
+  let digits = new Uint8Array(HEAD_DIGITS)
   let head = ''
+  /** The number of the last digits. Every request gets an id, and most differ from the one before in these only. */
+  let tail = 0
+  const restart = (): void => {
+    const random = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
+    digits = random.subarray(0, HEAD_DIGITS)
+    tail = random.subarray(HEAD_DIGITS).reduce((number, digit) => number * 32 + digit, 0)
+  }
   return (prefix) => {
     const ms = nowMs()
     // Within a millisecond, or when the clock goes back, the next id is the previous one plus one.
-    let changed = ms > lastMs ? -1 : increment(digits)
-    if (changed < 0) digits = randomBytes(RANDOM_DIGITS).map((byte) => byte & 31)
+    tail += 1
     if (ms > lastMs) {
       lastMs = ms
       time = encodeTime(ms)
-      changed = 0
+      restart()
+      head = time + encode(digits)
+    } else if (tail === TAILS) {
+      tail = 0
+      if (!increment(digits)) restart()
+      head = time + encode(digits)
     }
-    // Every request gets an id, and most differ from the one before in their last digits only.
-    if (changed < HEAD_DIGITS) head = time + encode(digits, 0, HEAD_DIGITS)
-    return `${prefix}-${head}${encode(digits, HEAD_DIGITS, RANDOM_DIGITS)}`
+    return `${prefix}-${head}${letter(tail >> 10)}${letter((tail >> 5) & 31)}${letter(tail & 31)}`
   }
 }
 
-/** Adds one to a number in base 32, and returns the first digit that changes; -1 when it has no successor. */
-function increment(digits: Uint8Array): number {
+/** Adds one to a number in base 32; false when it has no successor. */
+function increment(digits: Uint8Array): boolean {
   const place = digits.findLastIndex((digit) => digit < 31)
-  if (place < 0) return place
+  if (place < 0) return false
   digits[place] = (digits[place] ?? 0) + 1
   digits.fill(0, place + 1)
-  return place
+  return true
 }
 
-function encode(digits: Uint8Array, from: number, to: number): string {
-  let text = ''
-  for (let at = from; at < to; at++) text += letter(digits[at] ?? 0)
-  return text
+function encode(digits: Uint8Array): string {
+  return Array.from(digits, letter).join('')
 }
 
 function letter(digit: number): string {

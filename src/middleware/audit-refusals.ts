@@ -11,7 +11,7 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
  */
 export function auditRefusal(refusals: RefusalLog, exchange: Exchange, status: number): Promise<void> | undefined {
   if (status < 400 || status === 429 || exchange.relayed) return undefined
-  const { method } = exchange.request
+  const { method } = exchange
   const isDenied = status === 401 || status === 403
   if ((!isDenied && SAFE_METHODS.has(method)) || isPageLeftOpen(exchange, status)) return undefined
   const { caller, requestId, path, problemCode: code, error } = exchange
@@ -19,6 +19,6 @@ export function auditRefusal(refusals: RefusalLog, exchange: Exchange, status: n
 }
 
 /** Notebook pages poll their server every few seconds, also for days after their session has ended. */
-function isPageLeftOpen({ request, path, isUpgrade }: Exchange, status: number): boolean {
-  return status === 401 && request.method === 'GET' && path.startsWith('/notebook/') && !isUpgrade
+function isPageLeftOpen({ method, path, isUpgrade }: Exchange, status: number): boolean {
+  return status === 401 && method === 'GET' && path.startsWith('/notebook/') && !isUpgrade
 }

@@ -31,8 +31,7 @@ export function identify(exchange: Exchange, options: AuthenticateOptions): Prom
   if (token !== undefined) {
     const configured = options.configured?.(token)
     if (configured !== undefined) return settle(exchange, configured)
-    const { clientAddress: address } = exchange
-    exchange.checkCaller = () => identity.checkToken({ token, address })
+    exchange.checkCaller = () => identity.checkToken({ token, address: exchange.clientAddress })
     exchange.caller = identity.rememberedCaller(token)
     return exchange.caller === undefined ? check(exchange) : undefined
   }

@@ -64,5 +64,5 @@ export function addCrossOriginHeaders(exchange: Exchange, headers: Headers): voi
 }
 
 function isPreflight(exchange: Exchange): boolean {
-  return exchange.request.method === 'OPTIONS' && exchange.header('access-control-request-method') !== undefined
+  return exchange.method === 'OPTIONS' && exchange.header('access-control-request-method') !== undefined
 }

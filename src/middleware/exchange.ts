@@ -23,6 +23,8 @@ export interface ExchangeStart {
 /** One request, and what is found out about it until its response is sent. */
 export class Exchange {
   readonly request: Request
+  /** Kept, because asking the request takes longer. */
+  readonly method: string
   readonly requestId: string
   /** Undefined when no credential was given. */
   caller: Caller | undefined = undefined
@@ -51,6 +53,7 @@ export class Exchange {
 
   constructor({ request, headers, connection, requestId, trustedProxies }: ExchangeStart) {
     this.request = request
+    this.method = request.method
     this.requestId = requestId
     this.headers = headers
     this.#connection = connection

@@ -79,7 +79,7 @@ function finish(deps: FrameDeps, exchange: Exchange, { response, startedAt }: Fi
 
 /** Counts the request and logs it; probes that succeed come every few seconds, and are logged for debugging only. */
 function report({ log, metrics }: FrameDeps, exchange: Exchange, { response, startedAt }: Finished): Response {
-  const { method } = exchange.request
+  const { method } = exchange
   const { status } = response
   const route = exchange.route ?? OTHER
   const ms = performance.now() - startedAt
@@ -103,7 +103,7 @@ const OTHER = 'other'
 
 /** Traces a request as a span of its route, and continues the trace of a caller (W3C Trace Context). */
 function traced(tracing: Tracing, exchange: Exchange, work: () => Promise<Response>): Promise<Response> {
-  const given = exchange.request.method
+  const given = exchange.method
   const method = METHODS.has(given) ? given : '_OTHER'
   const end = ({ status }: Response) => {
     const route = exchange.route ?? OTHER

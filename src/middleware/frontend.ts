@@ -27,8 +27,7 @@ const ASSETS = '/assets/'
  * when the page has nothing to answer.
  */
 export async function serveFrontend(exchange: Exchange, files: StaticFiles): Promise<Response | undefined> {
-  const { path } = exchange
-  const { method } = exchange.request
+  const { path, method } = exchange
   if (SERVICE_PATHS.test(path) || (method !== 'GET' && method !== 'HEAD')) return undefined
   const file = await findFile(exchange, files)
   if (!file) return undefined

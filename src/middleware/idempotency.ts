@@ -10,8 +10,8 @@ type StoredAnswer = Parameters<IdempotencyService['end']>[1]
 const REPEATED_HEADERS = ['content-type', 'location', 'preference-applied']
 
 /** Whether {@link answerOnce} applies: a POST of a known caller with an `Idempotency-Key`. */
-export function hasIdempotencyKey({ request, caller }: Exchange): boolean {
-  return request.method === 'POST' && caller !== undefined && request.headers.has('idempotency-key')
+export function hasIdempotencyKey({ method, caller, headers }: Exchange): boolean {
+  return method === 'POST' && caller !== undefined && headers.get('idempotency-key') !== undefined
 }
 
 /**
@@ -26,10 +26,10 @@ export async function answerOnce(
 ): Promise<Response> {
   const key = exchange.header('idempotency-key') ?? ''
   if (!KEY.test(key)) throw new DomainError('INVALID_REQUEST', 'Idempotency-Key must be 1 to 255 printable characters')
-  const { request, requestId } = exchange
+  const { request, requestId, method } = exchange
   const body = await exchange.readBody()
   const path = exchange.path + new URL(request.url).search
-  const call = { user: exchange.caller?.user ?? '', key, method: request.method, path, requestId, body }
+  const call = { user: exchange.caller?.user ?? '', key, method, path, requestId, body }
   const claim = await service.begin(call)
   if (claim.kind === 'answered') {
     const { status, headers, body: text } = claim.answer

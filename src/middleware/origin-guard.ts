@@ -48,7 +48,7 @@ function mustProveOrigin(exchange: Exchange): boolean {
   const via = exchange.caller?.via
   // Browsers send an origin with every upgrade: a request without one and with a token comes from a program.
   if (exchange.isUpgrade) return via === 'session' || via === 'off' || comesFromBrowser(exchange)
-  if (SAFE_METHODS.has(exchange.request.method)) return false
+  if (SAFE_METHODS.has(exchange.method)) return false
   if (via === 'session') return true
   // Without a token, only requests not sent by a browser are allowed: a program on this machine, or a sign-in.
   return via !== 'token' && via !== 'jwt' && comesFromBrowser(exchange)

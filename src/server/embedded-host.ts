@@ -58,13 +58,7 @@ export function remoteAddressOf(host: RequestHost | undefined): string | undefin
 }
 
 /** Same rule as Node: a GET with both upgrade headers (RFC 6455, section 4.2.1). */
-export function asksForWebSocket({
-  method,
-  headers,
-}: {
-  readonly method: string
-  readonly headers: ReadHeaders
-}): boolean {
-  if (method !== 'GET' || headers.get('upgrade')?.toLowerCase() !== 'websocket') return false
+export function asksForWebSocket(request: Request, headers: ReadHeaders): boolean {
+  if (headers.get('upgrade')?.toLowerCase() !== 'websocket' || request.method !== 'GET') return false
   return /(^|,)\s*upgrade\s*(,|$)/i.test(headers.get('connection') ?? '')
 }

@@ -93,7 +93,7 @@ function answer(
   server: Bun.Server<SocketData>,
 ): Response | Promise<Response | undefined> {
   const headers = new HeaderMap(request.headers)
-  if (asksForWebSocket({ method: request.method, headers })) return answerUpgrade(options, request, server)
+  if (asksForWebSocket(request, headers)) return answerUpgrade(options, request, server)
   const answered = answerSafely(options, withUrl(request), new BunConnection(server, request, { headers }))
   if (!hasBody(headers)) return answered
   return Promise.resolve(answered).then((response) => endingUnreadBody(request, response))

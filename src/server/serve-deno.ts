@@ -30,7 +30,8 @@ function embedInDeno(options: EmbedOptions): EmbeddedHost {
   return {
     async fetch(request, host) {
       const remoteAddress = remoteAddressOf(host)
-      if (!isDenoHost(deno) || !asksForWebSocket(request)) return answerSafely(options, request, { remoteAddress })
+      if (!isDenoHost(deno) || !asksForWebSocket(request, request.headers))
+        return answerSafely(options, request, { remoteAddress })
       const offer = new UpgradeOffer()
       const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
       const accepted = offer.taken(response)

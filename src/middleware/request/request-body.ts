@@ -29,7 +29,7 @@ const CLOSE = { Connection: 'close' }
 export function createBodyReader(limitsOf: (path: string) => BodyLimits): (exchange: Exchange) => void {
   const anonymous = createLeakyBuckets({ ...ANONYMOUS_RATE, nowMs: () => performance.now() })
   return (exchange) => {
-    const { method } = exchange.request
+    const { method } = exchange
     if (method === 'GET' || method === 'HEAD') return
     let body: Promise<Uint8Array<ArrayBuffer>> | undefined
     exchange.readBody = () => {

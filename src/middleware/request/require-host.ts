@@ -3,9 +3,15 @@ import { HttpError } from '../http-error.ts'
 
 const HOST = /^([\w.-]+|\[[\da-f:.]+\])(:\d{1,5})?$/i
 
+/** The last host that was valid: that of most requests. */
+let validHost = 'localhost'
+
 /** Whether text is one host with an optional port (RFC 9110, section 7.2). Two `Host` headers arrive as a list. */
 export function isHost(text: string): boolean {
-  return HOST.test(text)
+  if (text === validHost) return true
+  if (!HOST.test(text)) return false
+  validHost = text
+  return true
 }
 
 /**

@@ -103,9 +103,8 @@ export function route<R extends Responses, Params = undefined, Query = undefined
   return {
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> => {
-        const { caller, checkCaller } = c.env
-        const input = { caller: requireRole(caller, minRole), checkCaller }
-        return respondWith(c.env, handler(Object.assign(inputOf(c.env, validOf(c)), input)))
+        const caller = requireRole(c.env.caller, minRole)
+        return respondWith(c.env, handler(new CallerInput(c.env, validOf(c), caller)))
       }
       return { ...spec, checks: [checkRole, ...validators(spec)], answer }
     },
@@ -119,10 +118,11 @@ export function publicRoute<R extends Responses, Params = undefined, Query = und
   return {
     handle: (handler) => {
       const answer = (c: ValidContext<Params, Query, Body>): Response | Promise<Response> =>
-        respondWith(c.env, handler(inputOf(c.env, validOf(c))))
+        respondWith(c.env, handler(new ExchangeInput(c.env, validOf(c))))
       const hasInput = spec.params !== undefined || spec.query !== undefined || spec.body !== undefined
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- without schemas these types are undefined
-      const direct = (exchange: Exchange) => respondWith(exchange, handler(inputOf(exchange, NO_INPUT as never)))
+      const direct = (exchange: Exchange) =>
+        respondWith(exchange, handler(new ExchangeInput(exchange, NO_INPUT as never)))
       return { ...spec, minRole: 'none', checks: validators(spec), answer, ...(hasInput ? {} : { direct }) }
     },
   }
@@ -147,26 +147,57 @@ function validOf<Params, Query, Body>({ req }: ValidContext<Params, Query, Body>
   return { params: req.valid('param'), query: req.valid('query'), body: req.valid('json') }
 }
 
-function inputOf<Params, Query, Body>(
-  exchange: Exchange,
-  { params, query, body }: ValidInput<Params, Query, Body>,
-): PublicInput<Params, Query, Body> {
-  const { headers } = exchange.request
-  return {
-    params,
-    query,
-    body,
-    requestId: exchange.requestId,
-    headers,
-    get remoteAddress() {
-      return exchange.clientAddress
-    },
-    get secure() {
-      return exchange.request.url.startsWith('https:') || headers.get('x-forwarded-proto') === 'https'
-    },
-    get signal() {
-      return exchange.request.signal
-    },
-    upgrade: exchange.upgrade,
+/** The input of a handler. A class, because an object with this many getters takes longer to make than most answers. */
+class ExchangeInput<Params, Query, Body> implements PublicInput<Params, Query, Body> {
+  readonly params: Params
+  readonly query: Query
+  readonly body: Body
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange, { params, query, body }: ValidInput<Params, Query, Body>) {
+    this.#exchange = exchange
+    this.params = params
+    this.query = query
+    this.body = body
+  }
+
+  get requestId(): string {
+    return this.#exchange.requestId
+  }
+
+  get headers(): Headers {
+    return this.#exchange.request.headers
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#exchange.clientAddress
+  }
+
+  get secure(): boolean {
+    const { request } = this.#exchange
+    return request.url.startsWith('https:') || this.#exchange.header('x-forwarded-proto') === 'https'
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.request.signal
+  }
+
+  get upgrade(): Upgrade | undefined {
+    return this.#exchange.upgrade
+  }
+}
+
+/** The input of a handler whose route has a minimum role, which the caller was found to have. */
+class CallerInput<Params, Query, Body>
+  extends ExchangeInput<Params, Query, Body>
+  implements RouteInput<Params, Query, Body>
+{
+  readonly caller: Caller
+  readonly checkCaller: () => Promise<Caller | undefined>
+
+  constructor(exchange: Exchange, valid: ValidInput<Params, Query, Body>, caller: Caller) {
+    super(exchange, valid)
+    this.caller = caller
+    this.checkCaller = exchange.checkCaller
   }
 }

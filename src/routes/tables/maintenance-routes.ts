@@ -120,15 +120,19 @@ export function maintenanceRoutes({ maintenance }: { readonly maintenance: Maint
   )
 }
 
+type MaintenanceInput = Pick<
+  RouteInput<undefined, undefined, MaintenanceRequest>,
+  'body' | 'headers' | 'caller' | 'requestId'
+>
+
 /** Previews or runs a table operation; with `Prefer: respond-async` it answers when the operation has begun. */
 export async function runMaintenance(
   maintenance: MaintenanceService,
   kind: MaintenanceKind,
-  input: RouteInput<undefined, undefined, MaintenanceRequest>,
+  { body, headers, caller, requestId }: MaintenanceInput,
 ): Promise<Answer<typeof MAINTENANCE_RESPONSES>> {
-  const { body, headers } = input
   const group = groupOf(headers)
-  const context = { ...requestContext(input), ...(group === undefined ? {} : { group }) }
+  const context = { ...requestContext({ caller, requestId }), ...(group === undefined ? {} : { group }) }
   if (body.dry_run) return { status: 200, body: await maintenance.preview(kind, body, context) }
   const { id, done } = await maintenance.start(kind, body, context)
   if (!prefersAsync(headers)) return { status: 200, body: await done }

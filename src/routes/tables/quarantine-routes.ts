@@ -54,11 +54,10 @@ export function quarantineRoutes({ quarantine, maintenance }: QuarantineRouteDep
       headers: MAINTENANCE_HEADERS,
       refuses: [404],
       responses: MAINTENANCE_RESPONSES,
-    }).handle(async (input) => {
-      const { quarantine_id } = input.params
+    }).handle(async ({ params: { quarantine_id }, body, headers, caller, requestId }) => {
       const { table } = await quarantine.get(quarantine_id)
-      const body = { ...input.body, table, quarantine_id }
-      return runMaintenance(maintenance, 'restore', { ...input, params: undefined, body })
+      const request = { ...body, table, quarantine_id }
+      return runMaintenance(maintenance, 'restore', { body: request, headers, caller, requestId })
     }),
     route({
       method: 'post',

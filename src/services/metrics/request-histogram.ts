@@ -31,10 +31,10 @@ interface Series {
  * whatever clients send.
  */
 export function createRequestHistogram(): RequestHistogram {
-  const series = new Map<string, Map<string, Series>>()
+  const series: SeriesByLabels = new Map()
   return {
     add({ method, route, status, seconds }) {
-      const found = seriesOf(series, route, `${METHODS.has(method) ? method : 'other'} ${Math.floor(status / 100)}`)
+      const found = seriesOf(series, { method, route, status })
       let bucket = 0
       while (seconds > (BUCKETS[bucket] ?? Number.POSITIVE_INFINITY)) bucket += 1
       if (bucket < BUCKETS.length) found.buckets[bucket] = (found.buckets[bucket] ?? 0) + 1
@@ -43,24 +43,35 @@ export function createRequestHistogram(): RequestHistogram {
     },
     text() {
       const lines = [`# HELP ${NAME} ${HELP}`, `# TYPE ${NAME} histogram`]
-      for (const ofRoute of series.values()) for (const one of ofRoute.values()) lines.push(...linesOf(one))
+      for (const ofRoute of series.values()) {
+        for (const ofMethod of ofRoute.values()) for (const one of ofMethod.values()) lines.push(...linesOf(one))
+      }
       return lines.join('\n')
     },
   }
 }
 
-function seriesOf(all: Map<string, Map<string, Series>>, route: string, kind: string): Series {
-  let ofRoute = all.get(route)
-  if (ofRoute === undefined) all.set(route, (ofRoute = new Map()))
-  let series = ofRoute.get(kind)
-  if (series === undefined) ofRoute.set(kind, (series = newSeries(route, kind)))
-  return series
+/** By route, then method, then the first digit of the status: a key of all three would have to be made for each request. */
+type SeriesByLabels = Map<string, Map<string, Map<number, Series>>>
+
+function seriesOf(all: SeriesByLabels, { method: given, route, status }: Omit<RequestSample, 'seconds'>): Series {
+  const method = METHODS.has(given) ? given : 'other'
+  const statusClass = Math.floor(status / 100)
+  const ofRoute = entryOf(all, route, () => new Map())
+  const ofMethod = entryOf(ofRoute, method, () => new Map())
+  return entryOf(ofMethod, statusClass, () => {
+    const labels = `method="${method}",route="${route}",status="${statusClass}xx"`
+    return { labels, buckets: BUCKETS.map(() => 0), count: 0, sum: 0 }
+  })
 }
 
-function newSeries(route: string, kind: string): Series {
-  const [method = '', statusClass = ''] = kind.split(' ')
-  const labels = `method="${method}",route="${route}",status="${statusClass}xx"`
-  return { labels, buckets: BUCKETS.map(() => 0), count: 0, sum: 0 }
+/** The entry of a key, made when there is none. */
+function entryOf<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  const found = map.get(key)
+  if (found !== undefined) return found
+  const made = make()
+  map.set(key, made)
+  return made
 }
 
 function linesOf({ labels, buckets, count, sum }: Series): readonly string[] {
