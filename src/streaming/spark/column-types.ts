@@ -36,9 +36,14 @@ export function sparkTypeName(type: Type): string | undefined {
 
 /** Names of columns that Spark cannot distinguish, because it ignores their case. */
 export function ambiguousNames({ fields }: Schema): string[] {
-  const names = fields.map(({ name }) => name.toLowerCase())
-  const twice = fields.filter(({ name }, at) => names.indexOf(name.toLowerCase()) !== at)
+  const names = fields.map(({ name }) => withoutCase(name))
+  const twice = fields.filter((_, at) => names.indexOf(names[at] ?? '') !== at)
   return twice.map(({ name }) => `two columns are named ${name} when case is ignored, as Spark does`)
+}
+
+/** As Java compares names: `ı` is `i`, because their upper-case letters are the same. */
+function withoutCase(name: string): string {
+  return name.toUpperCase().toLowerCase()
 }
 
 /** Why Spark cannot leave out a column of the sink; empty when it writes NULL. */

@@ -70,7 +70,7 @@ export async function startQuery(
   await session.version()
   const reached = { ...planned, ...serverSide(session) }
   await onQuery(reached)
-  for (const [name, value] of SETTINGS) {
+  for (const [name, value] of SESSION_SETTINGS) {
     await session.sql({ query: `SET ${name}=${value}` }, { operationId: crypto.randomUUID() })
   }
   checkLease()
@@ -88,11 +88,12 @@ export async function startQuery(
  * Settings of the session: a query that another session runs on the same checkpoint is stopped when this one starts;
  * overflows and invalid casts fail instead of changing values; names are compared as Iceberg's catalogs do here.
  */
-const SETTINGS = [
+export const SESSION_SETTINGS = [
   ['spark.sql.streaming.stopActiveRunOnRestart', 'true'],
   ['spark.sql.ansi.enabled', 'true'],
   ['spark.sql.caseSensitive', 'false'],
   ['spark.sql.session.timeZone', 'UTC'],
+  ['spark.sql.parser.quotedRegexColumnNames', 'false'],
 ] as const
 
 function openStored(client: SparkClient, query: SparkQuery): SparkSession {

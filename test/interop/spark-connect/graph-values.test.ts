@@ -6,6 +6,7 @@ import type { Schema } from '../../../src/iceberg/schema/schema.ts'
 import { planGraph } from '../../../src/streaming/graph/graph-plan.ts'
 import { createGraphQuery } from '../../../src/streaming/graph/graph-query.ts'
 import { typeGraph } from '../../../src/streaming/graph/type-graph.ts'
+import { SESSION_SETTINGS } from '../../../src/streaming/spark/query-link.ts'
 import { ALLOWED, FAILING, VALUES_SCHEMA } from '../../streaming/spark/graph-expressions.ts'
 import { sparkConnectAvailable } from '../harness/environment.ts'
 import { sql, type SparkLake, startLake } from './lake.ts'
@@ -27,9 +28,7 @@ describe.skipIf(!sparkConnectAvailable('values of graphs on Spark'))('expression
     const file = await writeBoundaryValues(duck, lake.folder)
     await sql(
       lake.session,
-      'SET spark.sql.ansi.enabled=true',
-      'SET spark.sql.session.timeZone=UTC',
-      'SET spark.sql.caseSensitive=false',
+      ...SESSION_SETTINGS.map(([name, value]) => `SET ${name}=${value}`),
       'SET spark.sql.parquet.datetimeRebaseModeInRead=CORRECTED',
       `CREATE TEMPORARY VIEW lockhouse_source_0 AS SELECT * FROM parquet.\`${file}\``,
     )

@@ -55,6 +55,8 @@ describe('a node uses the column x', () => {
     ['a filter', 'filter', { condition: 'x > 1' }],
     ['a filter in another case', 'filter', { condition: 'ID > 1 AND X IS NOT NULL' }],
     ['a filter with a quoted name', 'filter', { condition: '"x" = \'1\'' }],
+    ['a filter that calls a method of it', 'filter', { condition: 'x.length() > 3' }],
+    ['a filter that calls a method of its table', 'filter', { condition: 'lockhouse_node_0.x.length() > 3' }],
     ['a filter by position', 'filter', { condition: '#2 IS NOT NULL' }],
     ['a filter by a whole row', 'filter', { condition: 'lockhouse_node_0 IS NOT NULL' }],
     ['an unparsable filter', 'filter', { condition: 'id >' }],

@@ -111,6 +111,9 @@ describe('a graph in SQL of Spark', () => {
     ['SELECT "Name" AS n, n || n AS m FROM input', 'n is no column'],
     ['SELECT input AS row FROM input', 'input is no column'],
     ['SELECT x FROM (SELECT id + 1, id AS x FROM input)', 'name it with AS'],
+    ['SELECT id_1 FROM (SELECT id, id + 1 AS id, id + 2 AS id_1 FROM input)', 'two columns id'],
+    ['WITH c AS (SELECT id, id + 1 AS ID, id + 2 AS id_1 FROM input) SELECT id_1 FROM c', 'two columns ID'],
+    ['WITH c AS (SELECT id + 1, id AS "(id + 1)" FROM input) SELECT "(id + 1)" AS v FROM c', 'name it with AS'],
     ['SELECT * REPLACE (id + 1 AS id) FROM input', 'REPLACE'],
     ["SELECT COLUMNS('i.*') FROM input", 'COLUMNS'],
     ['SELECT a FROM (SELECT id FROM input) AS t(a)', 'column names after'],
@@ -120,6 +123,12 @@ describe('a graph in SQL of Spark', () => {
     expect(problems).toHaveLength(1)
     expect(problems[0]).toContain(named)
     expect(problems[0]).toMatch(/^node q: .*; use the embedded engine$/)
+  })
+
+  it('refuses an expression that becomes too long, before it has become long', async () => {
+    let nested = 'b'
+    for (let level = 0; level < 14; level += 1) nested = `(${nested} BETWEEN b AND b2)`
+    expect((await expression(nested)).problems.join()).toContain('more than 200000 characters')
   })
 
   it.each<[condition: string, named: string]>([
@@ -215,6 +224,15 @@ describe('a graph in SQL of Spark', () => {
   ])('refuses %s', async (_, table, sink, named) => {
     const nodes = { a: source('s.a'), z: SINK } as const
     expect((await translate(nodes, ['a>z'], { tables: { 's.a': table }, sink })).problems.join()).toMatch(named)
+  })
+
+  it('refuses names that Java takes for the same', async () => {
+    const table = schema(['ı', LONG], ['i', LONG])
+    const { problems } = await translate({ a: source('s.a'), z: SINK }, ['a>z'], {
+      tables: { 's.a': table },
+      sink: schema(['x', LONG]),
+    })
+    expect(problems.join()).toContain('when case is ignored')
   })
 
   it('fills a required column from one that is required', async () => {

@@ -89,5 +89,7 @@ function functionOf(tree: JsonObject): SqlExpression {
   const isPlain =
     isEmptyPart(tree['filter']) && isEmptyPart(tree['distinct']) && isEmptyPart(objectOf(tree['order_bys'])['orders'])
   if (!isPlain) return other(`the aggregate ${name}()`, { isPerBatch: true })
+  // in `s.length()` the column is the qualifier, and no argument
+  if (!isEmptyPart(tree['schema']) || !isEmptyPart(tree['catalog'])) return other(`a qualifier before ${name}()`)
   return call(name, listOf(tree['children']))
 }

@@ -31,6 +31,9 @@ function visit(value: unknown, found: Found): void {
 
 function visitExpression(node: Readonly<Record<string, unknown>>, found: Found): void {
   if (node['class'] === 'COLUMN_REF') found.names.push(texts(node['column_names']))
+  // the column of `s.length()`, or the schema of a function
+  const qualifier = texts([node['catalog'], node['schema']])
+  if (qualifier.length > 0) found.names.push(qualifier)
   // also COLUMNS(…), ORDER BY ALL and the columns of an INSERT-like list by number
   if (node['class'] === 'STAR' || node['class'] === 'POSITIONAL_REFERENCE') found.all = true
 }

@@ -1,7 +1,7 @@
 import type { DecimalType } from '../../../iceberg/schema/types.ts'
 import { sparkTypeName } from '../column-types.ts'
 import { Refusal } from './refusal.ts'
-import { convert, type SparkValue } from './values.ts'
+import { convert, isSmallestInteger, type SparkValue } from './values.ts'
 import { asDecimal, commonType, typeText, type ValueType } from './value-types.ts'
 
 type Sign = '+' | '-' | '*'
@@ -12,7 +12,7 @@ type Sign = '+' | '-' | '*'
  */
 export function arithmetic(sign: Sign, args: readonly SparkValue[]): SparkValue {
   const [left, right] = args
-  const type = left && right && resultType(sign, left.type, right.type)
+  const type = left && right && !args.some(isSmallestInteger) ? resultType(sign, left.type, right.type) : undefined
   if (left === undefined || right === undefined || type === undefined) {
     const types = args.map((arg) => typeText(arg.type)).join(' and ')
     throw new Refusal(`Spark may compute the operator ${sign} differently for ${types}`)
@@ -55,7 +55,8 @@ export function negation(value: SparkValue): SparkValue {
 
 /** The remainder by a positive constant: by zero, DuckDB gives NULL and Spark fails. */
 export function remainder([value, divisor]: readonly SparkValue[]): SparkValue {
-  const type = value && divisor && isPositive(divisor) ? commonType(value.type, divisor.type) : undefined
+  const isKnown = value && divisor && isPositive(divisor) && !isSmallestInteger(value)
+  const type = isKnown ? commonType(value.type, divisor.type) : undefined
   if (value && divisor && (type?.kind === 'int' || type?.kind === 'long')) {
     return { sql: `(${convert(value, type)} % ${convert(divisor, type)})`, type, isNullable: value.isNullable }
   }

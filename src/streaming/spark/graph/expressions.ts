@@ -9,6 +9,8 @@ export type ResolveColumn = (path: readonly string[]) => SparkValue
 
 /** Expressions in expressions; Spark's parser needs its own stack for each. */
 const MAX_DEPTH = 60
+/** In characters: `BETWEEN` writes its value twice, so nested ones would grow without a limit. */
+const MAX_LENGTH = 200_000
 
 /** An expression over the columns of one row in Spark's SQL; throws a `Refusal` for what may differ there. */
 export function translateExpression(expression: SqlExpression, resolve: ResolveColumn, depth = 0): SparkValue {
@@ -24,7 +26,10 @@ export function translateExpression(expression: SqlExpression, resolve: ResolveC
     case 'call': {
       const operator = OPERATORS.get(expression.name)
       if (operator === undefined) throw refuseFunction(expression.name)
-      return operator(expression.args.map(inner))
+      const value = operator(expression.args.map(inner))
+      if (value.sql.length > MAX_LENGTH)
+        throw new Refusal(`an expression has more than ${MAX_LENGTH} characters in Spark`)
+      return value
     }
     case 'other':
       throw refuseSyntax(expression)

@@ -1,7 +1,7 @@
 import { arithmetic, negation, remainder } from './arithmetic.ts'
 import { Refusal } from './refusal.ts'
 import { characterOf, concatenation, like, lengthOf, textTest } from './text-functions.ts'
-import { constantValue, convert, type SparkValue } from './values.ts'
+import { constantValue, convert, isSmallestInteger, type SparkValue } from './values.ts'
 import { commonType, isComparable, typeText, type ValueType } from './value-types.ts'
 
 /** Writes a call in Spark's SQL, or throws a `Refusal`. */
@@ -58,6 +58,12 @@ export function condition(value: SparkValue | undefined): string {
   if (value?.type.kind === 'boolean') return value.sql
   if (value?.type.kind === 'null') return convert(value, BOOLEAN)
   throw new Refusal(`a condition is ${value ? typeText(value.type) : 'missing'}, not boolean: compare it`)
+}
+
+/** The values of an expression that gives one of them, in the type that DuckDB would give it. */
+function results(values: readonly SparkValue[], what: string): ReturnType<typeof alike> {
+  if (values.some(isSmallestInteger)) throw new Refusal(`Spark may give ${what} with -2147483648 another type: CAST it`)
+  return alike(values, what)
 }
 
 /** The values as values of the type that DuckDB would give them together. */
@@ -121,7 +127,7 @@ function nullTest(words: string): Operator {
 }
 
 function coalesce(args: readonly SparkValue[]): SparkValue {
-  const { type, sqls } = alike(args, 'coalesce()')
+  const { type, sqls } = results(args, 'coalesce()')
   return { sql: `coalesce(${sqls.join(', ')})`, type, isNullable: args.every(({ isNullable }) => isNullable) }
 }
 
@@ -133,11 +139,11 @@ function nullif(args: readonly SparkValue[]): SparkValue {
 
 /** Conditions and results in turn, then the value of ELSE. */
 function caseOf(args: readonly SparkValue[]): SparkValue {
-  const results = args.filter((_, at) => at % 2 === 1 || at === args.length - 1)
-  const { type, sqls } = alike(results, 'CASE')
+  const given = args.filter((_, at) => at % 2 === 1 || at === args.length - 1)
+  const { type, sqls } = results(given, 'CASE')
   const branches = sqls.slice(0, -1).map((sql, at) => `WHEN ${condition(args[at * 2])} THEN ${sql}`)
   const sql = `(CASE ${branches.join(' ')} ELSE ${sqls.at(-1)} END)`
-  return { sql, type, isNullable: results.some(({ isNullable }) => isNullable) }
+  return { sql, type, isNullable: given.some(({ isNullable }) => isNullable) }
 }
 
 /** NULL of a type that a column can have: DuckDB gives NULL alone the type of an integer. */

@@ -74,11 +74,21 @@ function withNamed({ named }: Exclude<SqlQuery, { kind: 'other' }>, outer: Resol
 
 function scopeOf(from: SqlRelation, resolve: ResolveRelation): Scope {
   if (from.kind === 'other') throw refuseSyntax(from)
-  if (from.kind === 'table') return { rows: resolve(from.name), name: from.alias ?? from.name }
-  const rows = translateQuery(from.query, resolve)
-  const unnamed = rows.columns.some(({ name }) => name === undefined)
-  if (unnamed) throw new Refusal('an expression in an inner SELECT has no name: name it with AS')
-  return { rows, name: from.alias }
+  const isTable = from.kind === 'table'
+  const rows = isTable ? resolve(from.name) : translateQuery(from.query, resolve)
+  requireOwnNames(rows)
+  return { rows, name: isTable ? (from.alias ?? from.name) : from.alias }
+}
+
+/** DuckDB makes up names for columns without one and for those of a name that is taken, and outer queries can use them. */
+function requireOwnNames({ columns }: SparkRelation): void {
+  const taken = new Set<string>()
+  for (const { name } of columns) {
+    if (name === undefined) throw new Refusal('an expression in an inner SELECT has no name: name it with AS')
+    if (taken.has(foldName(name)))
+      throw new Refusal(`an inner SELECT has two columns ${name}: name one of them with AS`)
+    taken.add(foldName(name))
+  }
 }
 
 function columnsOf({ rows, name }: Scope): ResolveColumn {

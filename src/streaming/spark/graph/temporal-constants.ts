@@ -3,7 +3,8 @@ import type { SparkValue } from './values.ts'
 
 const DATE = /^(\d{4})-(\d{2})-(\d{2})$/
 const TIMESTAMP = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{2}):(\d{2})(?::(\d{2})(\.\d{1,6})?)?)?$/
-const UTC = /(?:Z|\+00(?::?00)?)$/
+/** DuckDB reads a zone only behind seconds. */
+const IN_UTC = /^(.*:\d{2}:\d{2}(?:\.\d{1,6})?)(?:Z|\+00(?::?00)?)$/
 
 /**
  * A date or time from text that both engines read alike: years 1 to 9999 of the proleptic Gregorian calendar, at most
@@ -16,8 +17,8 @@ export function temporalConstant(text: string, type: Type): SparkValue | undefin
     const time = timeOf(text)
     return time === undefined ? undefined : value('TIMESTAMP_NTZ', time)
   }
-  if (type.kind !== 'timestamptz' || !text.includes(':') || !UTC.test(text)) return undefined
-  const time = timeOf(text.replace(UTC, '').trimEnd())
+  const [, local] = (type.kind === 'timestamptz' && IN_UTC.exec(text)) || []
+  const time = local === undefined ? undefined : timeOf(local)
   return time === undefined ? undefined : value('TIMESTAMP_LTZ', `${time}+00:00`)
 }
 

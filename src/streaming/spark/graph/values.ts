@@ -36,6 +36,14 @@ export function constantValue(constant: SqlConstant): SparkValue {
   }
 }
 
+/**
+ * Whether a constant is -2147483648, for which the syntax says BIGINT: beside an integer, DuckDB takes it for an integer, and
+ * an overflow shows the difference.
+ */
+export function isSmallestInteger({ constant }: SparkValue): boolean {
+  return constant?.type === 'integer' && constant.bits === 64 && constant.value === -(2n ** 31n)
+}
+
 type NumberConstant = Extract<SqlConstant, { readonly type: 'integer' | 'decimal' | 'double' }>
 
 /** A number from its digits, which Spark reads exactly as a value of the type. */
