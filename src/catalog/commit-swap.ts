@@ -1,4 +1,4 @@
-import type { FileIO } from '../iceberg/io/file-io.ts'
+import type { FileIO, FileStatus } from '../iceberg/io/file-io.ts'
 import { newMetadataFileLocation } from '../iceberg/metadata/locations.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
@@ -24,6 +24,7 @@ import {
 } from './metadata-file.ts'
 import { draftOf } from './new-table.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
+import { isSameFile } from './same-file.ts'
 import type { WrittenMetadata } from './written-metadata.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */
@@ -96,8 +97,8 @@ export function nextMetadata(base: Table, request: CommitRequest): TableMetadata
 export interface Staged {
   readonly base: Table
   readonly next: Table
-  /** Of the new file. */
-  readonly sizeBytes: number
+  /** The new file as it was written; undefined when that could not be found out. */
+  readonly file: FileStatus | undefined
 }
 
 /** Writes the next metadata file; returns `committed` immediately when the updates change nothing. */
@@ -115,22 +116,22 @@ export async function stage(
   const location = newMetadataFileLocation(metadata, nextMetastoreFileName(base.metadataLocation, suffix))
   // called first, so that a crash during the write leaves no file that is missing in the ledger
   await request.onStaged?.({ kind: 'file', location })
-  const bytes = metadataFileBytes(metadata, suffix)
-  await io.create(location, bytes)
-  return { base, next: { identifier, metadataLocation: location, metadata, io }, sizeBytes: bytes.byteLength }
+  await io.create(location, metadataFileBytes(metadata, suffix))
+  const file = await io.stat(location).catch(() => undefined)
+  return { base, next: { identifier, metadataLocation: location, metadata, io }, file }
 }
 
 async function loadBase({ io, written, read }: TablePointer, identifier: TableIdentifier): Promise<Table> {
   const metadataLocation = await read(identifier)
   const kept = written.find(identifier, metadataLocation)
   const file = kept && (await io.stat(metadataLocation))
-  if (kept === undefined || file?.sizeBytes !== kept.sizeBytes) return loadTableAt(io, identifier, metadataLocation)
+  if (kept === undefined || !isSameFile(file, kept.file)) return loadTableAt(io, identifier, metadataLocation)
   return { identifier, metadataLocation, metadata: kept.metadata, io }
 }
 
 /** To be called when the new file has become the table's. */
-export function keepWritten({ written }: TablePointer, { next, sizeBytes }: Staged): void {
-  written.keep(next.identifier, next.metadataLocation, { metadata: next.metadata, sizeBytes })
+export function keepWritten({ written }: TablePointer, { next, file }: Staged): void {
+  if (file !== undefined) written.keep(next.identifier, next.metadataLocation, { metadata: next.metadata, file })
 }
 
 async function swapOrFindOut(pointer: TablePointer, { base, next }: Staged): Promise<CommitOutcome> {

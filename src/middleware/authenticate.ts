@@ -31,15 +31,16 @@ export function identify(exchange: Exchange, options: AuthenticateOptions): Prom
   if (token !== undefined) {
     const configured = options.configured?.(token)
     if (configured !== undefined) return settle(exchange, configured)
-    exchange.checkCaller = () => identity.checkToken({ token, address: exchange.clientAddress })
+    exchange.checkCaller = () => identity.recheckToken(token)
     exchange.caller = identity.rememberedCaller(token)
-    return exchange.caller === undefined ? check(exchange) : undefined
+    if (exchange.caller !== undefined) return undefined
+    return admit(exchange, identity.checkToken({ token, address: exchange.clientAddress }))
   }
   const cookies = exchange.header('cookie')
   const secret = cookies === undefined ? undefined : onlyCookie(cookies, SESSION_COOKIE)
   if (!secret) return undefined
   exchange.checkCaller = () => identity.checkSession(secret)
-  return check(exchange)
+  return admit(exchange, exchange.checkCaller())
 }
 
 /** {@link identify} as a middleware. */
@@ -55,8 +56,8 @@ function settle(exchange: Exchange, caller: Caller): undefined {
   exchange.checkCaller = async () => caller
 }
 
-async function check(exchange: Exchange): Promise<void> {
-  exchange.caller = await exchange.checkCaller()
+async function admit(exchange: Exchange, caller: Promise<Caller | undefined>): Promise<void> {
+  exchange.caller = await caller
 }
 
 /** The token of the `Authorization` header or, in an upgrade, of the subprotocol `bearer.<token>`. */

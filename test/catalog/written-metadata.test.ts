@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createSqlCatalog, type SqlCatalog } from '../../src/catalog/sql/catalog.ts'
@@ -98,6 +98,15 @@ describe('metadata files that this process wrote', () => {
     const registered = await catalog.registerTable(other, again.metadataLocation)
     const change = await setProperty('last', '1')(registered)
     expect((await commitOnce(catalog, other, change)).metadata.properties).toMatchObject({ of: 'the others' })
+  })
+
+  it('are read again when an operator has repaired one, and its size has stayed the same', async () => {
+    const { catalog } = openLake(newFolder())
+    await createEvents(catalog)
+    const { metadata, metadataLocation } = await put(catalog, 'keep', '1000')
+    const stored = new TextDecoder().decode(serializeTableMetadata(metadata))
+    await writeFile(metadataLocation.replace('file://', ''), stored.replace('"1000"', '"9000"'))
+    expect((await put(catalog, 'more', '1')).metadata.properties).toMatchObject({ keep: '9000', more: '1' })
   })
 
   it('stand for no other table that gets the name later', async () => {

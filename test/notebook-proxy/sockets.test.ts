@@ -347,6 +347,24 @@ describe('WebSockets to a notebook', () => {
     expect(session.client.readyState).toBe(WebSocket.OPEN)
   })
 
+  it('closes when a token is revoked, although its holder keeps asking with it', async () => {
+    const slow = await startProxiedService({ relay: { pingMs: 1000 } })
+    try {
+      slow.targets.byUser.set('ana', { baseUrl: notebook.baseUrl, token: NOTEBOOK_TOKEN, ready: true })
+      const { tokenId, token } = await slow.visitor('ana')
+      const headers = { Authorization: `Bearer ${token}` }
+      const { closed } = await pair([], headers, slow)
+      expect((await slow.service.call('DELETE', `/api/auth/tokens/${tokenId}`)).status).toBe(204)
+      const statuses = await Promise.all(
+        Array.from({ length: 20 }, async () => (await ask(slow.port, { path: '/api/auth/me', headers })).status),
+      )
+      expect(new Set(statuses)).toEqual(new Set([401, 429]))
+      expect(await closed).toEqual([4401, 'the credential is no longer valid'])
+    } finally {
+      await slow.close()
+    }
+  })
+
   it('limits the open sockets of a user', async () => {
     const opened = await Promise.all(Array.from({ length: 100 }, () => connectOpened()))
     const headers = { ...HANDSHAKE, Cookie: ana.cookie, Origin: house.origin }

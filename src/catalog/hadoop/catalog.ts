@@ -1,5 +1,5 @@
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import type { FileIO } from '../../iceberg/io/file-io.ts'
+import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from '../catalog.ts'
@@ -101,6 +101,10 @@ class HadoopCatalog implements Catalog {
     if (found === undefined)
       throw new IcebergError('NO_SUCH_TABLE', `There is no table ${formatIdentifier(identifier)}.`)
     return found.location
+  }
+
+  async statMetadataFile(location: string): Promise<FileStatus | undefined> {
+    return this.#io.stat(location)
   }
 
   async createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table> {

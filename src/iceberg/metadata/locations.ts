@@ -29,6 +29,13 @@ export function newMetadataFileLocation(metadata: TableMetadata, name: string): 
   return join(metadataFolder(metadata), name)
 }
 
+const UUID = /[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}[^/]*$/i
+
+/** Whether no other metadata file has this location, ever; `v3.metadata.json` can be that of one table after another. */
+export function isNamedOnce(metadataLocation: string): boolean {
+  return UUID.test(metadataLocation)
+}
+
 /** Folders whose files belong to the table; files elsewhere may also belong to another table. */
 export function ownedFolders(metadata: TableMetadata): readonly string[] {
   const folders = [metadata.location, dataFolder(metadata), objectStorageFolder(metadata), metadataFolder(metadata)]

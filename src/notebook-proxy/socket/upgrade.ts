@@ -35,6 +35,9 @@ const KEY = /^[A-Za-z0-9+/]{22}==$/
 
 const CREDENTIAL_EXPIRED: CloseFrame = [4401, 'the credential is no longer valid']
 const ROLE_TOO_LOW: CloseFrame = [4403, 'the role no longer allows it']
+const UNCHECKED: CloseFrame = [1013, 'the credential cannot be checked: try again later']
+/** In a row, as for the monitor. */
+const MAX_FAILED_CHECKS = 3
 
 /** WebSockets to the notebooks of all users. */
 export function createNotebookSockets(deps: NotebookSocketsDeps): NotebookSockets {
@@ -71,7 +74,7 @@ export function createNotebookSockets(deps: NotebookSocketsDeps): NotebookSocket
       const relay = new SocketRelay({
         upstream: socket,
         onActivity: () => deps.targets.touched(caller.user),
-        closeIfRevoked: () => closeIfRevoked(caller, checkCaller, deps.log),
+        closeIfRevoked: createRevocationCheck(caller, checkCaller, deps.log),
         onClosed: release,
         settings,
       })
@@ -100,19 +103,27 @@ function requireHandshake(headers: Headers): readonly string[] {
   return protocols
 }
 
-/** The close frame when the caller lost access; undefined otherwise, also when the check fails. */
-async function closeIfRevoked(
+/**
+ * A check that gives the close frame when the caller lost access, or when that could not be found out several times;
+ * undefined otherwise.
+ */
+function createRevocationCheck(
   caller: Caller,
   checkCaller: () => Promise<Caller | undefined>,
   log: Logger,
-): Promise<CloseFrame | undefined> {
-  try {
-    const now = await checkCaller()
-    if (now?.user !== caller.user) return CREDENTIAL_EXPIRED
-    return hasRole(now.role, 'DataEngineer') ? undefined : ROLE_TOO_LOW
-  } catch (error) {
-    if (error instanceof DomainError && error.code === 'UNAUTHENTICATED') return CREDENTIAL_EXPIRED
-    log.debug('could not check a caller', { user: caller.user, error })
-    return undefined
+): () => Promise<CloseFrame | undefined> {
+  let failures = 0
+  return async () => {
+    try {
+      const now = await checkCaller()
+      failures = 0
+      if (now?.user !== caller.user) return CREDENTIAL_EXPIRED
+      return hasRole(now.role, 'DataEngineer') ? undefined : ROLE_TOO_LOW
+    } catch (error) {
+      if (error instanceof DomainError && error.code === 'UNAUTHENTICATED') return CREDENTIAL_EXPIRED
+      failures += 1
+      log.debug('could not check a caller', { user: caller.user, error })
+      return failures < MAX_FAILED_CHECKS ? undefined : UNCHECKED
+    }
   }
 }

@@ -41,6 +41,11 @@ export interface IdentityService {
    * undefined: ask `checkToken`.
    */
   rememberedCaller(token: string): Caller | undefined
+  /**
+   * The same for a caller who was let in with this token before: without limits, because nothing is guessed. Throws
+   * `UNAUTHENTICATED`.
+   */
+  recheckToken(token: string): Promise<Caller>
   /** The caller of a session; undefined when the session has ended. */
   checkSession(secret: string): Promise<Caller | undefined>
   /** Opens a session for the owner of the token; ends the browser's previous session. */
@@ -59,6 +64,11 @@ export function createIdentityService(deps: IdentityServiceDeps): IdentityServic
     checkToken: async (credential) => (await grantOf(deps, credential)).caller,
     rememberedCaller: (token) =>
       token.length > MAX_TOKEN_LENGTH ? undefined : deps.tokens.rememberedCaller(sha256Hex(token)),
+    async recheckToken(token) {
+      const grant = await lookUp(deps, token, sha256Hex(token))
+      if (grant) return grant.caller
+      throw notValid()
+    },
     checkSession: (secret) => sessions.check(secret),
     async openSession(credential, { requestId, previous }) {
       const grant = await grantOf(deps, credential)
@@ -92,7 +102,11 @@ async function grantOf(deps: IdentityServiceDeps, { token, address }: Credential
     return grant
   }
   refuseUntil(deps.limiter.failed(attempt))
-  throw new DomainError('UNAUTHENTICATED', 'the credential is not valid')
+  throw notValid()
+}
+
+function notValid(): DomainError {
+  return new DomainError('UNAUTHENTICATED', 'the credential is not valid')
 }
 
 function refuseUntil(wait: number): void {

@@ -96,7 +96,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       return token !== undefined && isCurrent(token, deps.now())
     },
     async revoke(id, context) {
-      await deps.inTransaction(async (tx) => {
+      const revoking = deps.inTransaction(async (tx) => {
         const tokens = createTokenStore(tx)
         const token = await tokens.find(id)
         if (!token || !(await tokens.revoke(id, deps.now().toISOString()))) {
@@ -104,7 +104,8 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
         }
         await recordChange(deps, tx, { action: 'token.revoke', token, context })
       })
-      known.forget()
+      // also after an error: the database may have committed before it
+      await revoking.finally(() => known.forget())
     },
   }
 }

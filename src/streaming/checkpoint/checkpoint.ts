@@ -51,8 +51,8 @@ export interface CheckpointState {
 const RETAINED_BATCHES = 100
 const OWNER_FILE = 'lockhouse.json'
 const OWNER_VERSION = 1
-/** Temporary files of Hadoop's file system, and checksums; those of a finished file are harmless to lose. */
-const UNFINISHED = /^\.+\d{1,15}\.(crc|[\w-]+\.tmp(\.crc)?)$/
+/** Temporary files of Hadoop's file system and of `FileIO`, and checksums; those of a finished file are harmless to lose. */
+const UNFINISHED = /^(\.+\d{1,15}\.(crc|[\w-]+\.tmp(\.crc)?)|\.tmp-\d{1,15}-[\w-]+)$/
 const REMEDY = 'restore it, or delete the folder so that the pipeline resumes from the progress stored in its sink'
 
 /**

@@ -42,10 +42,7 @@ export interface RecoverRequest {
 export async function recover(request: RecoverRequest): Promise<Recovered> {
   const { spec, checkpoint, sink: sinkTable } = request
   const state = await checkpoint.read(spec.sources.length)
-  if (state.queryId !== undefined && state.queryId !== spec.queryId) {
-    throw mismatch('the checkpoint at the location of this pipeline now belongs to another query')
-  }
-  requireSameTables(request, state)
+  requireOwnCheckpoint(request, state)
   const sink = readSinkState(sinkTable.metadata, spec.queryId)
   await checkpoint.begin(spec.queryId)
   if (state.owner === undefined) await writeOwner(request)
@@ -183,7 +180,14 @@ export function stampOf({ identifier, metadata }: Table): { readonly table: stri
   return { table: formatIdentifier(identifier), uuid: metadata.tableUuid }
 }
 
-function requireSameTables({ sources, sink }: RecoverRequest, { owner }: CheckpointState): void {
+/** Throws `PipelineStopped` when the checkpoint belongs to another query or to other tables; ask before it is changed. */
+export function requireOwnCheckpoint(
+  { spec, sources, sink }: Pick<RecoverRequest, 'spec' | 'sources' | 'sink'>,
+  { queryId, owner }: CheckpointState,
+): void {
+  if (queryId !== undefined && queryId !== spec.queryId) {
+    throw mismatch('the checkpoint at the location of this pipeline now belongs to another query')
+  }
   if (owner === undefined) return
   const now = [...sources, sink].map(stampOf)
   for (const [at, { table, uuid }] of [...owner.sources, owner.sink].entries()) {

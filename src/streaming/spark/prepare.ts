@@ -6,7 +6,7 @@ import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../checkpoint/checkpoint.ts'
-import { recover } from '../checkpoint/recover.ts'
+import { recover, type RecoverRequest, requireOwnCheckpoint } from '../checkpoint/recover.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { fenceSink } from '../sink/fence.ts'
 import { fitQuery } from '../sink/schema.ts'
@@ -23,6 +23,8 @@ export interface PrepareDeps {
   readonly tables: TableWatch
   readonly checkpointIo: FileIO
   readonly now: () => Date
+  /** Throws when another process runs the pipeline now. */
+  readonly checkLease: () => void
 }
 
 /** A pipeline that Spark can run from where its checkpoint stands. */
@@ -40,7 +42,7 @@ export interface PreparedStream {
  * `IncompatibleSchemas`.
  */
 export async function prepareStream(
-  { catalog, tables, checkpointIo, now }: PrepareDeps,
+  { catalog, tables, checkpointIo, now, checkLease }: PrepareDeps,
   spec: PipelineSpec,
   sparkCatalog: string,
 ): Promise<PreparedStream> {
@@ -49,7 +51,7 @@ export async function prepareStream(
   const sink = await tables.current(spec.sink)
   const checkpoint = new Checkpoint(checkpointIo, spec.checkpointLocation)
   const planners = sources.map(() => new SourcePlanner())
-  await beginAtFirstSnapshots(checkpoint, sources)
+  await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
   if (pending !== undefined) await fence(catalog(), sink, `fence-${spec.runId}-${pending.batchId}`)
@@ -83,9 +85,16 @@ export function asQueryTable({ metadata }: Table): SparkQueryTable {
 }
 
 /** A new checkpoint begins with the first snapshots of its sources, because Spark reads by snapshot. */
-async function beginAtFirstSnapshots(checkpoint: Checkpoint, sources: readonly Table[]): Promise<void> {
-  const { latest, initial } = await checkpoint.read(sources.length)
+async function beginAtFirstSnapshots(
+  request: Pick<RecoverRequest, 'spec' | 'checkpoint' | 'sources' | 'sink'>,
+  checkLease: () => void,
+): Promise<void> {
+  const { checkpoint, sources } = request
+  const state = await checkpoint.read(sources.length)
+  requireOwnCheckpoint(request, state)
+  const { latest, initial } = state
   if (latest !== undefined) return
+  checkLease()
   await checkpoint.removeUnfinished()
   for (const [at, table] of sources.entries()) {
     const first = initial[at] === undefined ? firstSparkOffset(table) : undefined

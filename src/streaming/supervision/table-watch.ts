@@ -1,7 +1,10 @@
 import { LRUCache } from 'lru-cache'
 
 import type { Catalog } from '../../catalog/catalog.ts'
+import { isSameFile } from '../../catalog/same-file.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import type { FileStatus } from '../../iceberg/io/file-io.ts'
+import { isNamedOnce } from '../../iceberg/metadata/locations.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 
 /** The current tables of a catalog; metadata is read again only when the pointer has moved. */
@@ -21,9 +24,21 @@ const TRUST_MS = 30_000
 interface Known {
   readonly catalog: Catalog
   readonly location: string
+  /** The file at the location before it was read, where another file may get the same location. */
+  readonly file: FileStatus | undefined
   readonly table: Promise<Table>
   /** When the location was last looked up without a known one. */
   readonly foundAt: number
+}
+
+/** The file at a location that another file may get later; undefined for other locations. */
+async function reusableFile(catalog: Catalog, location: string): Promise<FileStatus | undefined> {
+  return isNamedOnce(location) ? undefined : catalog.statMetadataFile?.(location)
+}
+
+function isCurrent(known: Known, { catalog, location, file }: Pick<Known, 'catalog' | 'location' | 'file'>): boolean {
+  if (known.location !== location || known.catalog !== catalog) return false
+  return file === undefined ? known.file === undefined : isSameFile(file, known.file)
 }
 
 /**
@@ -56,17 +71,18 @@ export function createTableWatch(catalog: () => Catalog, clockMs = () => perform
       const trusted = before?.catalog === from && now - before.foundAt < TRUST_MS ? before : undefined
       const location = await from.locateTable(identifier, trusted?.location)
       const foundAt = trusted?.foundAt ?? now
+      const file = await reusableFile(from, location)
       const cached = known.get(name)
-      if (cached?.location === location && cached.catalog === from) {
+      if (cached !== undefined && isCurrent(cached, { catalog: from, location, file })) {
         if (trusted === undefined) known.set(name, { ...cached, foundAt })
         return cached.table
       }
-      return load(identifier, { catalog: from, location, foundAt })
+      return load(identifier, { catalog: from, location, file, foundAt })
     },
     committed(table) {
       const from = catalog()
       const { identifier, metadataLocation: location } = table
-      const entry = { catalog: from, location, table: Promise.resolve(table), foundAt: clockMs() }
+      const entry = { catalog: from, location, file: undefined, table: Promise.resolve(table), foundAt: clockMs() }
       known.set(formatIdentifier(identifier), entry)
     },
   }

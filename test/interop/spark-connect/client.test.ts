@@ -14,7 +14,7 @@ const NAMES_PER_QUERY = 500
 describe.skipIf(!sparkConnectAvailable('Spark Connect'))('a real Spark Connect server', () => {
   let lake: SparkLake
   beforeAll(async () => {
-    lake = await startLake()
+    lake = await startLake({ 'spark.connect.progress.reportInterval': '100ms' })
   })
   afterAll(() => lake?.close())
 

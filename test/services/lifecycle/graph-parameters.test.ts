@@ -7,7 +7,7 @@ import { openStateFile } from '../../support/state-file.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'
 
-const SECRET = 'opensesame-4711'
+const SECRET = 'opensesame-zulu'
 const COLUMNS = [
   ['id', 'long'],
   ['name', 'string'],
@@ -105,7 +105,7 @@ describe('validating with an environment', () => {
       const sink = await lab.service.post(`${place.version}/sink-table`, {})
       const started = await start(place.versionId)
       expect(body.success, query).toBe(true)
-      expect(JSON.stringify([body, sink.body, started.body]), query).not.toMatch(/sesame|4711/i)
+      expect(JSON.stringify([body, sink.body, started.body]), query).not.toMatch(/sesame|zulu/i)
     }
     const place = await define('SELECT id, ${gone} AS name FROM input')
     const { body } = await lab.service.post(`${place.version}/validate`, {})
@@ -141,7 +141,7 @@ describe('a pipeline', () => {
       (await lab.service.get('/api/audit')).body,
       (await lab.service.get('/api/events')).body,
     ]
-    expect(JSON.stringify(seen)).not.toMatch(/sesame|4711/i)
+    expect(JSON.stringify(seen)).not.toMatch(/sesame|zulu/i)
     await lab.service.post(`/api/pipeline/${body.pipeline.id}/stop`, {})
   })
 

@@ -162,7 +162,8 @@ describe('pipelines on Spark', () => {
     const offsets = `${lab.service.folder}/home/cp/src/offsets`
     mkdirSync(offsets, { recursive: true })
     const left = '.0.897eb718-ed32-421a-9852-d8c6715f403d.tmp'
-    for (const name of [left, `.${left}.crc`, '.0.crc', 'notes.txt']) writeFileSync(`${offsets}/${name}`, '')
+    const ours = '.tmp-0-897eb718-ed32-421a-9852-d8c6715f403d'
+    for (const name of [left, `.${left}.crc`, '.0.crc', ours, 'notes.txt']) writeFileSync(`${offsets}/${name}`, '')
     await untilState(await start(), 'running')
     expect(readdirSync(offsets)).toEqual(['notes.txt'])
   })

@@ -7,6 +7,20 @@ import { createEvents, EVENTS, setProperty } from '../../catalog/support-files.t
 
 const METADATA = '/w/db/events/metadata'
 
+it('finds a table that took the place and the file names of another one', async () => {
+  const io = new MemoryFileIO()
+  const catalog = createHadoopCatalog({ io, warehouse: '/w', name: 'test' })
+  await createEvents(catalog, { of: 'the first' })
+  const watch = createTableWatch(() => catalog)
+  const first = await watch.current(EVENTS)
+  for await (const { location } of io.list('/w/db/events')) await io.delete(location)
+  await createEvents(catalog, { of: 'the other' })
+  const other = await watch.current(EVENTS)
+  expect(other.metadataLocation).toBe(first.metadataLocation)
+  expect(other.metadata.tableUuid).not.toBe(first.metadata.tableUuid)
+  expect(await watch.current(EVENTS)).toBe(other)
+})
+
 it('finds a table again when its known version is far behind', async () => {
   const io = new MemoryFileIO()
   const catalog = createHadoopCatalog({ io, warehouse: '/w', name: 'test' })

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache'
+import { isSameFile } from '../../../catalog/same-file.ts'
 import type { FileStatus } from '../../../iceberg/io/file-io.ts'
 
 interface KeptAnswer {
@@ -24,9 +25,7 @@ export class AnswerCache {
   /** Undefined without `file`, the metadata file as it is now. */
   find(entityTag: string, file: FileStatus | undefined): string | undefined {
     const kept = this.#answers.get(entityTag)
-    if (kept === undefined || file === undefined) return undefined
-    const isSame = kept.file.sizeBytes === file.sizeBytes && kept.file.modifiedAtMs === file.modifiedAtMs
-    return isSame ? kept.json : undefined
+    return kept !== undefined && isSameFile(file, kept.file) ? kept.json : undefined
   }
 
   /** `file`: the metadata file as it was before it was read. */

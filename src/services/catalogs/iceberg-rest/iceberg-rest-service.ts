@@ -6,6 +6,8 @@ import type { RequestContext } from '../../../domain/audit.ts'
 import { DomainError } from '../../../domain/errors.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import { type JsonObject, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
+import type { FileStatus } from '../../../iceberg/io/file-io.ts'
+import { isNamedOnce } from '../../../iceberg/metadata/locations.ts'
 import { snapshotById } from '../../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import type { TableGuard } from '../../../maintenance/table-guard.ts'
@@ -176,15 +178,18 @@ class IcebergRest implements IcebergRestService {
     return inProtocolWords({ table: identifier }, async () => {
       const located = await catalog.locateTable?.(identifier)
       if (located === undefined) return answerOf(await catalog.loadTable(identifier), onlyRefs)
-      const entityTag = entityTagOf(located, onlyRefs)
       const file = await catalog.statMetadataFile?.(located)
+      const entityTag = entityTagOf(located, { onlyRefs, file })
       // 304 only where a load would succeed (RFC 9110, section 13.2.1): a lost file is an error, not an unchanged table
       const isThere = file !== undefined || catalog.statMetadataFile === undefined
-      if (isThere && isKnown(entityTag)) return undefined
-      const json = this.#answers.find(entityTag, file)
+      if (isThere && entityTag !== undefined && isKnown(entityTag)) return undefined
+      const json = entityTag && this.#answers.find(entityTag, file)
       if (json !== undefined) return { json, entityTag }
-      const answer = answerOf(await catalog.loadTable(identifier).catch(whenFileIsMissing(located)), onlyRefs)
-      if (answer.entityTag === entityTag) this.#answers.keep(entityTag, file, answer.json)
+      const table = await catalog.loadTable(identifier).catch(whenFileIsMissing(located))
+      // changed meanwhile: the tag was made for the file before
+      if (table.metadataLocation !== located) return answerOf(table, onlyRefs)
+      const answer = { ...answerOf(table, onlyRefs), entityTag }
+      if (entityTag !== undefined) this.#answers.keep(entityTag, file, answer.json)
       return answer
     })
   }
@@ -369,13 +374,23 @@ interface Recorded {
 function answerOf(table: Table, onlyRefs = false): TableAnswer {
   return {
     json: tableAnswer(table, onlyRefs),
-    entityTag: entityTagOf(table.metadataLocation, onlyRefs),
+    entityTag: entityTagOf(table.metadataLocation, { onlyRefs }),
   }
 }
 
-/** Metadata files are named once, so the name is the state; hashed, because tags are plain ASCII. */
-function entityTagOf(metadataLocation: string, onlyRefs: boolean): string {
-  return `"${sha256Hex(metadataLocation).slice(0, 32)}${onlyRefs ? '-refs' : ''}"`
+interface TaggedFile {
+  readonly onlyRefs: boolean
+  readonly file?: FileStatus | undefined
+}
+
+/**
+ * The location of the metadata file is the state, if it is used once; otherwise together with the file's size and time, or
+ * without a tag. Hashed, because tags are plain ASCII.
+ */
+function entityTagOf(metadataLocation: string, { onlyRefs, file }: TaggedFile): string | undefined {
+  if (file === undefined && !isNamedOnce(metadataLocation)) return undefined
+  const state = isNamedOnce(metadataLocation) ? '' : ` ${file?.sizeBytes} ${file?.modifiedAtMs}`
+  return `"${sha256Hex(metadataLocation + state).slice(0, 32)}${onlyRefs ? '-refs' : ''}"`
 }
 
 function startsWith(levels: readonly string[], parent: readonly string[]): boolean {
