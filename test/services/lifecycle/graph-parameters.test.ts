@@ -98,6 +98,9 @@ describe('validating with an environment', () => {
       'SELECT upper(${key})::INT AS id FROM input',
       'SELECT id + ${key} AS id, name FROM input',
       'SELECT DATE ${key} AS id, name FROM input',
+      'SELECT from_json(name, \'{"\' || ${key} || \'":"INTEGER"}\') AS id, name FROM input',
+      'SELECT from_json(name, \'{"\' || hex(${key} ) || \'":"INTEGER"}\') AS id, name FROM input',
+      'SELECT unnest(from_json(name, \'{"\' || hex(${key} ) || \'":"INTEGER"}\')) FROM input',
       'SELECT id, name FROM input WHERE ${key} > ',
     ]) {
       const place = await define(query)
@@ -105,8 +108,14 @@ describe('validating with an environment', () => {
       const sink = await lab.service.post(`${place.version}/sink-table`, {})
       const started = await start(place.versionId)
       expect(body.success, query).toBe(true)
-      expect(JSON.stringify([body, sink.body, started.body]), query).not.toMatch(/sesame|zulu/i)
+      expect(JSON.stringify([body, sink.body, started.body]), query).not.toMatch(/sesame|zulu|6F70656E736573/i)
     }
+    const oracle = "from_json(name, CASE WHEN ${key} LIKE 'o%' THEN '\"INTEGER\"' ELSE '\"VARCHAR\"' END) AS id"
+    const told = await lab.service.post(`${(await define(`SELECT ${oracle}, name FROM input`)).version}/validate`, {})
+    expect(told.body.sink_columns).toEqual([
+      { name: 'id', type: 'string' },
+      { name: 'name', type: 'string' },
+    ])
     const place = await define('SELECT id, ${gone} AS name FROM input')
     const { body } = await lab.service.post(`${place.version}/validate`, {})
     expect(body.problems).toEqual([

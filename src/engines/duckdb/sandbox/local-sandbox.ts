@@ -8,6 +8,7 @@ import type { SqlQuery } from '../../sql-syntax.ts'
 import { isFatal } from '../session/errors.ts'
 import { textOf } from '../session/result-values.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from './settings.ts'
+import { REPLACED_SPACES } from './replaced-spaces.ts'
 import { referencesIn } from './sql-references.ts'
 import { syntaxOf } from './read-syntax.ts'
 import { quoteName } from '../session/sql-text.ts'
@@ -51,6 +52,11 @@ class DuckDbPlanner implements LocalSandbox {
   async #parse(sql: UserSql): Promise<{ readonly json: string; readonly tree: unknown }> {
     if (sql.text.length > MAX_TEXT) throw refusal(`the text has more than ${MAX_TEXT} characters`)
     if (sql.text.includes('\0')) throw refusal('the text has a NUL character')
+    const [space] = REPLACED_SPACES.exec(sql.text) ?? []
+    if (space !== undefined) {
+      const code = space.codePointAt(0) ?? 0
+      throw refusal(`the text has the invisible character ${code}: write a plain space, or chr(${code}) in a string`)
+    }
     const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
     const functions = await (this.#functions ??= this.#readFunctions())
     const parsed = await this.#use(async (connection) => {
@@ -81,16 +87,17 @@ class DuckDbPlanner implements LocalSandbox {
 
   async #readFunctions(): Promise<KnownFunctions> {
     const rows = await this.#use(async (connection) => {
-      const result = await connection.runAndReadAll('SELECT function_name, function_type FROM duckdb_functions()')
+      const columns = 'lower(function_name) AS name, function_type AS type, macro_definition AS definition'
+      const result = await connection.runAndReadAll(`SELECT ${columns} FROM duckdb_functions()`)
       return result.getRowObjectsJS()
     })
-    const named = (...types: readonly string[]): Set<string> =>
-      new Set(
-        rows
-          .filter((row) => types.includes(textOf(row['function_type'])))
-          .map((row) => textOf(row['function_name']).toLowerCase()),
-      )
-    return { scalar: named('scalar', 'macro'), aggregate: named('aggregate') }
+    return knownFunctions(
+      rows.map((row) => ({
+        name: textOf(row['name']),
+        type: textOf(row['type']),
+        definition: row['definition'] === null ? '' : textOf(row['definition']),
+      })),
+    )
   }
 
   /** Runs work on a separate connection; errors about the text become refusals. */
@@ -106,6 +113,35 @@ class DuckDbPlanner implements LocalSandbox {
       connection.closeSync()
     }
   }
+}
+
+interface ListedFunction {
+  readonly name: string
+  readonly type: string
+  /** Of a macro. */
+  readonly definition: string
+}
+
+/** A macro that calls an aggregate is one, such as `geomean`. */
+function knownFunctions(listed: readonly ListedFunction[]): KnownFunctions {
+  const named = (kind: string): Set<string> =>
+    new Set(listed.filter(({ type }) => type === kind).map(({ name }) => name))
+  const scalar = named('scalar')
+  const aggregate = new Set([...named('aggregate')].filter((name) => !scalar.has(name)))
+  const calls = listed
+    .filter(({ type }) => type === 'macro')
+    .map(({ name, definition }) => ({
+      name,
+      called: [...definition.matchAll(/([a-z_]\w*)"?\(/gi)].map(([, one]) => one),
+    }))
+  for (let before = -1; before !== aggregate.size;) {
+    before = aggregate.size
+    for (const { name, called } of calls) {
+      if (called.some((one) => one !== undefined && aggregate.has(one.toLowerCase()))) aggregate.add(name)
+    }
+  }
+  for (const { name } of calls) if (!aggregate.has(name)) scalar.add(name)
+  return { scalar, aggregate: new Set([...named('aggregate'), ...aggregate]) }
 }
 
 async function openSandbox(): Promise<DuckDBInstance> {

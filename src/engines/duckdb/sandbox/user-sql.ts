@@ -168,11 +168,18 @@ function requireBareExpression(node: Tree): void {
     list[0]['alias'] === '' &&
     isTree(from) &&
     from['type'] === 'EMPTY' &&
+    hasNoClauses(node)
+  if (!isBare) throw refusal('only one expression is allowed here')
+}
+
+function hasNoClauses(node: Tree): boolean {
+  return (
+    node['aggregate_handling'] === 'STANDARD_HANDLING' &&
     ['where_clause', 'having', 'sample', 'qualify'].every((part) => node[part] === null) &&
     ['modifiers', 'group_expressions', 'group_sets'].every((part) => isEmptyList(node[part])) &&
     isTree(node['cte_map']) &&
     isEmptyList(node['cte_map']['map'])
-  if (!isBare) throw refusal('only one expression is allowed here')
+  )
 }
 
 function visit(value: unknown, scope: Scope): void {
@@ -250,7 +257,10 @@ function requireFunction(tree: Tree, kind: 'FUNCTION' | 'WINDOW', scope: Scope):
   if (name === FLATTEN && ++scope.counts.flattens > MAX_FLATTENS) {
     throw refusal(`${FLATTEN} can be used at most ${MAX_FLATTENS} times here`)
   }
-  const args: readonly unknown[] = Array.isArray(tree['children']) ? tree['children'] : []
+  const children: readonly unknown[] = Array.isArray(tree['children']) ? tree['children'] : []
+  // in `tags.list_resize(5)` the qualifier is the first argument
+  const isQualified = String(tree['schema']) !== '' || String(tree['catalog']) !== ''
+  const args = isQualified ? [undefined, ...children] : children
   requireBoundedSize(name, args)
   if (FORMATS.has(name)) requireShortFormat(name, args[0])
   if (REPLACEMENTS.has(name)) requireBoundedGrowth(name, args, scope)
@@ -279,7 +289,7 @@ function requireBoundedSize(name: string, args: readonly unknown[]): void {
   const sizes = SIZED_FUNCTIONS.get(name)?.filter((at) => at < Math.max(args.length, 2)) ?? []
   for (const at of sizes) {
     const size = constantOf(args[at])
-    if (typeof size === 'number' && size <= MAX_SIZE) continue
+    if (typeof size === 'number' && Math.abs(size) <= MAX_SIZE) continue
     if (at >= args.length && args.length > 0 && sizes.length > 1) continue // range(5)
     throw refusal(`${name} takes a constant number of at most ${MAX_SIZE} here`)
   }

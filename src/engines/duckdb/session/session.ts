@@ -8,6 +8,7 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import { cancelled } from '../../fair-slots.ts'
 
 import { isFatal, toEngineError } from './errors.ts'
+import { REPLACED_SPACES } from '../sandbox/replaced-spaces.ts'
 import { lockStatements, type SandboxBounds, sandboxSettings, spillStatements } from '../sandbox/settings.ts'
 import type { ScratchFolder } from './scratch.ts'
 
@@ -155,6 +156,7 @@ export class DuckDbRun {
   readonly #locations = new Map<string, string>()
   readonly #stop = new AbortController()
   #active: Promise<unknown> = Promise.resolve()
+  #isShutIn = false
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -173,6 +175,7 @@ export class DuckDbRun {
   async shutIn(): Promise<void> {
     const files = { folder: this.folder, links: [...this.#locations.keys()] }
     for (const statement of lockStatements(files)) await this.execute(statement)
+    this.#isShutIn = true
   }
 
   /** Throws `CANCELLED` when the run was cancelled. */
@@ -183,18 +186,27 @@ export class DuckDbRun {
 
   /** Runs one statement and returns all its rows. */
   async rows(sql: string, onProgress?: (fraction: number) => void): Promise<readonly ResultRow[]> {
-    const result = await this.#guard(() => this.connection.runAndReadAll(sql), onProgress)
+    const result = await this.#guard(async () => {
+      await this.#requireOneStatement(sql)
+      return this.connection.runAndReadAll(sql)
+    }, onProgress)
     return result.getRowObjectsJS()
   }
 
   /** Runs one statement; its result is materialized, with the engine's own values and types. */
   async result(sql: string): Promise<DuckDBResult> {
-    return this.#guard(() => this.connection.run(sql))
+    return this.#guard(async () => {
+      await this.#requireOneStatement(sql)
+      return this.connection.run(sql)
+    })
   }
 
   /** Starts one statement whose rows are fetched as they are needed, with {@link guarded}. */
   async stream(sql: string): Promise<DuckDBResult> {
-    return this.#guard(() => this.connection.stream(sql))
+    return this.#guard(async () => {
+      await this.#requireOneStatement(sql)
+      return this.connection.stream(sql)
+    })
   }
 
   /** Runs a piece of work on this connection, interrupted by the signal, its errors mapped. */
@@ -204,7 +216,7 @@ export class DuckDbRun {
 
   /** Runs statements and ignores their rows. */
   async execute(sql: string): Promise<void> {
-    await this.#guard(() => this.connection.run(sql))
+    await this.result(sql)
   }
 
   /** Interrupts what runs, and waits until it has stopped. */
@@ -218,6 +230,22 @@ export class DuckDbRun {
     await this.stop()
     this.connection.closeSync()
     await this.#options.onClose(this)
+  }
+
+  /**
+   * User SQL was checked alone and runs inside of the service's own statement: it must be one statement still. Its names may
+   * contain spaces that DuckDB replaces (see {@link REPLACED_SPACES}), but not together with comments.
+   */
+  async #requireOneStatement(sql: string): Promise<void> {
+    if (!this.#isShutIn) return
+    if (REPLACED_SPACES.test(sql) && sql.includes('/*')) {
+      throw new IcebergError(
+        'INVALID_ARGUMENT',
+        'names with spaces outside of ASCII cannot be used together with comments of the form /* */: write -- comments',
+      )
+    }
+    const { count } = await this.connection.extractStatements(sql)
+    if (count !== 1) throw new IcebergError('INVALID_ARGUMENT', `the query has ${count} statements instead of one`)
   }
 
   #guard<T>(work: () => Promise<T>, onProgress?: (fraction: number) => void): Promise<T> {

@@ -178,18 +178,20 @@ function hashedLong(type: PrimitiveType, source: string): string | undefined {
 /** Defines what {@link transformSql} uses: murmur3 x86 32 with seed 0 over 8 little-endian bytes (Iceberg spec, Appendix B). */
 export async function defineTransformMacros(run: DuckDbRun): Promise<void> {
   const mask = 4_294_967_295
-  await run.execute(`
-    CREATE OR REPLACE TEMP MACRO lockhouse_mul(a, b) AS ((a::UBIGINT * b::UBIGINT) & ${mask}::UBIGINT);
-    CREATE OR REPLACE TEMP MACRO lockhouse_rotl(a, r) AS (((a << r) | (a >> (32 - r))) & ${mask}::UBIGINT);
-    CREATE OR REPLACE TEMP MACRO lockhouse_word(w) AS lockhouse_mul(lockhouse_rotl(lockhouse_mul(w, 3432918353), 15), 461845907);
-    CREATE OR REPLACE TEMP MACRO lockhouse_mix(h, w) AS
-      ((lockhouse_rotl(xor(h, lockhouse_word(w)), 13) * 5::UBIGINT + 3864292196::UBIGINT) & ${mask}::UBIGINT);
-    CREATE OR REPLACE TEMP MACRO lockhouse_shake(h, r) AS xor(h, h >> r);
-    CREATE OR REPLACE TEMP MACRO lockhouse_end(h) AS lockhouse_shake(lockhouse_mul(lockhouse_shake(
-      lockhouse_mul(lockhouse_shake(xor(h, 8::UBIGINT), 16), 2246822507), 13), 3266489909), 16);
-    CREATE OR REPLACE TEMP MACRO lockhouse_hash(v) AS lockhouse_end(lockhouse_mix(
-      lockhouse_mix(0::UBIGINT, (v & ${mask})::UBIGINT), ((v >> 32) & ${mask})::UBIGINT));
-    CREATE OR REPLACE TEMP MACRO lockhouse_bucket(v, n) AS (lockhouse_hash(v) & 2147483647::UBIGINT) % n`)
+  const macros = [
+    `mul(a, b) AS ((a::UBIGINT * b::UBIGINT) & ${mask}::UBIGINT)`,
+    `rotl(a, r) AS (((a << r) | (a >> (32 - r))) & ${mask}::UBIGINT)`,
+    'word(w) AS lockhouse_mul(lockhouse_rotl(lockhouse_mul(w, 3432918353), 15), 461845907)',
+    'mix(h, w) AS ' +
+      `((lockhouse_rotl(xor(h, lockhouse_word(w)), 13) * 5::UBIGINT + 3864292196::UBIGINT) & ${mask}::UBIGINT)`,
+    'shake(h, r) AS xor(h, h >> r)',
+    'end(h) AS lockhouse_shake(lockhouse_mul(lockhouse_shake(lockhouse_mul(' +
+      'lockhouse_shake(xor(h, 8::UBIGINT), 16), 2246822507), 13), 3266489909), 16)',
+    'hash(v) AS lockhouse_end(lockhouse_mix(' +
+      `lockhouse_mix(0::UBIGINT, (v & ${mask})::UBIGINT), ((v >> 32) & ${mask})::UBIGINT))`,
+    'bucket(v, n) AS (lockhouse_hash(v) & 2147483647::UBIGINT) % n',
+  ]
+  for (const macro of macros) await run.execute(`CREATE OR REPLACE TEMP MACRO lockhouse_${macro}`)
 }
 
 interface LookupRequest extends TransformRequest {
