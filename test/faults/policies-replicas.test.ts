@@ -249,13 +249,13 @@ describe.skipIf(postgresServer === undefined)(
         for (let round = 0; round < ROUNDS; round += 1) {
           const { replica, other, table, operation } = await busy()
           await sleep(Math.random() * LATEST_FAULT_MS)
-          process.kill(replica.service.pid, 'SIGSTOP')
+          replica.service.signal('SIGSTOP')
           // waits until the lock of the paused process has ended
           const taken = await other.service.post('/api/compact', { table, min_input_files: 2 })
           expect(taken.status, JSON.stringify(taken.body)).toBe(200)
           const before = (await lake.catalog.loadTable(identifier(table.slice(2)))).metadata.snapshots
           const isCommitted = before.some(({ summary: of }) => of?.['lockhouse.operation-id'] === operation)
-          process.kill(replica.service.pid, 'SIGCONT')
+          replica.service.signal('SIGCONT')
           const ended = await until(
             async () => {
               const { state } = await other.service.read<Operation>(`/api/operations/${operation}`)
@@ -272,7 +272,7 @@ describe.skipIf(postgresServer === undefined)(
         }
       } finally {
         await stopWriting()
-        for (const { service } of replicas) process.kill(service.pid, 'SIGCONT')
+        for (const { service } of replicas) service.signal('SIGCONT')
       }
       process.stdout.write(`\npaused operations ended: ${JSON.stringify(ends)}\n`)
       await summary(await judge(), ROUNDS, 'paused')

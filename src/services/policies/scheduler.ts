@@ -108,16 +108,16 @@ class Scheduler implements PolicyScheduler {
       governingPolicies(records, row.table_name).map((governing) => ({ governing, row })),
     )
     const states = await statesOf(this.#deps, governed)
-    const notes: Promise<void>[] = []
+    const noted: Noted[] = []
     for (const one of governed) {
       if (this.#stopping.signal.aborted) break
       const { governing, row } = one
       const state = states.get(stateKey(governing.policy.id, row.table_name, governing.operation))
-      const note = await this.#consider(round, { ...one, state })
-      if (note !== undefined) notes.push(this.#note(note, { outcome: note.outcome, state }))
+      const decided = await this.#consider(round, { ...one, state })
+      if (decided !== undefined) noted.push(decided)
     }
     // those that are written at the same time share a transaction
-    await Promise.all(notes)
+    await Promise.all(noted.map((one) => this.#note(one)))
     await nextTurn()
   }
 
@@ -129,8 +129,8 @@ class Scheduler implements PolicyScheduler {
     const assessment = assess({ governing, row, state, allowance, busy: round.busy.get(row.table_name), nowMs })
     if (assessment === undefined) return undefined
     const ready: ReadyRun = { governing, row, assessment, bytesLeft: allowance.bytesLeft }
-    if (assessment.outcome !== 'ready') return { ...ready, outcome: assessment.outcome }
-    if (policy.settings.mode === 'shadow') return { ...ready, outcome: 'would_run' }
+    if (assessment.outcome !== 'ready') return { ...ready, outcome: assessment.outcome, state }
+    if (policy.settings.mode === 'shadow') return { ...ready, outcome: 'would_run', state }
     // stored before the next look at all tables, which counts what runs
     const decision = await claim(this.#deps, ready)
     if (decision === undefined) return undefined
@@ -146,11 +146,8 @@ class Scheduler implements PolicyScheduler {
   }
 
   /** Stores a decision that runs nothing; one that is the same as before is only counted, now and then. */
-  async #note(
-    ready: ReadyRun,
-    { outcome, state }: { readonly outcome: string; readonly state: PolicyTableStatesTable | undefined },
-  ): Promise<void> {
-    const { governing, row, assessment } = ready
+  async #note(ready: Noted): Promise<void> {
+    const { governing, row, assessment, outcome, state } = ready
     const key = stateKey(governing.policy.id, row.table_name, governing.operation)
     const last = this.#last.get(key) ?? (await this.#lastStored(state))
     const nowMs = this.#deps.now().getTime()
@@ -162,21 +159,22 @@ class Scheduler implements PolicyScheduler {
         detail: assessment.detail,
         updated_at: new Date(nowMs).toISOString(),
       }
+      await this.#deps.inTransaction((tx) => createDecisionStore(tx).update(last.id, again))
       this.#last.set(key, { ...last, ...again })
-      return this.#deps.inTransaction((tx) => createDecisionStore(tx).update(last.id, again))
+      return
     }
     const decision = decisionRow(this.#deps, ready, outcome)
-    this.#last.set(key, lastDecision(decision))
     await this.#deps.inTransaction(async (tx) => {
       const decisions = createDecisionStore(tx)
       await decisions.insert(decision)
       const before = state ?? newState(keyOf(decision))
-      await decisions.saveState({ ...before, ...this.#after(ready, outcome), decision_id: decision.id })
+      await decisions.saveState({ ...before, ...this.#after(ready), decision_id: decision.id })
     })
+    this.#last.set(key, lastDecision(decision))
   }
 
   /** What a decision that runs nothing changes: a schedule counts as kept, and a run of shadow mode has its cooldown. */
-  #after({ governing, assessment }: ReadyRun, outcome: string): Partial<PolicyTableStatesTable> {
+  #after({ governing, assessment, outcome }: Noted): Partial<PolicyTableStatesTable> {
     const nowMs = this.#deps.now().getTime()
     if (outcome === 'deferred') return {}
     const rest = cooldownMs(governing.policy.settings)
@@ -212,6 +210,7 @@ interface Governed extends Pick<ReadyRun, 'governing' | 'row'> {
 /** A decision that runs nothing. */
 interface Noted extends ReadyRun {
   readonly outcome: string
+  readonly state: PolicyTableStatesTable | undefined
 }
 
 /** What one look at all tables knows. */

@@ -150,6 +150,15 @@ export class Service {
     await this.#end('SIGKILL')
   }
 
+  /** Pauses or resumes the process. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    const { exitCode, signalCode } = this.#child
+    if (exitCode !== null || signalCode !== null) {
+      throw new Error(`the service has ended (${exitCode ?? signalCode}):\n${this.log}`)
+    }
+    this.#child.kill(signal)
+  }
+
   /** Asks the service to stop; gives its exit code, null when a signal ended it. */
   async stop(): Promise<number | null> {
     await this.#end('SIGTERM')
@@ -180,7 +189,7 @@ export class Service {
     body?: unknown,
     headers?: Readonly<Record<string, string>>,
   ): Promise<Answer> {
-    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+    const request = fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,
       headers: {
         Authorization: `Bearer ${TOKEN}`,
@@ -188,6 +197,11 @@ export class Service {
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const response = await request.catch((error: unknown) => {
+      const { exitCode, signalCode } = this.#child
+      if (exitCode === null && signalCode === null) throw error
+      throw new Error(`the service has ended (${exitCode ?? signalCode}):\n${this.log}`, { cause: error })
     })
     const content = await response.text()
     const contentType = response.headers.get('content-type') ?? ''

@@ -3,6 +3,7 @@ import { createLogger } from '../../../src/services/logger.ts'
 import type { SchedulerDeps } from '../../../src/services/policies/policy-deps.ts'
 import { previewPolicy } from '../../../src/services/policies/preview-policy.ts'
 import { createPolicyScheduler } from '../../../src/services/policies/scheduler.ts'
+import { DatabaseError } from '../../../src/storage/database-error.ts'
 import { registerInstance } from '../../../src/storage/instance-registry.ts'
 import type { TableHealthTable } from '../../../src/storage/fleet-schema.ts'
 import { createLeaseStore } from '../../../src/storage/stores/lease-store.ts'
@@ -41,20 +42,32 @@ const SETTINGS: PolicyRecord['settings'] = {
 }
 
 describeDatabases('a walk over more tables than fit in a page', (databases) => {
-  async function lab(owner?: () => boolean) {
+  interface LabOptions {
+    /** Whether this process may go on with the policies. */
+    readonly owner?: () => boolean
+    /** Whether the database can be written. */
+    readonly isDown?: () => boolean
+    readonly more?: readonly Partial<PolicyRecord['settings']>[]
+  }
+
+  async function lab({ owner, isDown = () => false, more = [] }: LabOptions = {}) {
     const db = await databases.open()
     const { inTransaction } = createTransactions(db)
     const instance = await registerInstance(db, inTransaction, new Date())
     const index = createHealthIndexStore(db)
     await index.save(ROWS, [])
     const at = new Date(Date.now() - 1000).toISOString()
-    const record = { id: 'pol', settings: SETTINGS, managedBy: undefined, revision: 1, createdBy: 'ana', createdAt: at }
-    await createPolicyStore(db).insert({ ...record, updatedAt: at })
+    const record = { managedBy: undefined, revision: 1, createdBy: 'ana', createdAt: at, updatedAt: at }
+    for (const [n, settings] of [SETTINGS, ...more].entries()) {
+      await createPolicyStore(db).insert({ ...record, id: `pol-${n}`, settings: { ...SETTINGS, ...settings } })
+    }
     const leases = createLeaseStore(db)
     const seen: string[] = []
+    const errors: string[] = []
     let walks = 0
+    let refused = 0
     let id = 0
-    const deps = {
+    const deps: Partial<SchedulerDeps> = {
       policies: createPolicyStore(db),
       decisions: createDecisionStore(db),
       index: {
@@ -68,7 +81,13 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
         },
       },
       operations: createOperationStore(db),
-      inTransaction,
+      // each refusal takes longer than the one before, as connections that are tried again do
+      inTransaction: async (work) => {
+        if (!isDown()) return inTransaction(work)
+        await sleep(10 * refused)
+        refused += 1
+        throw new DatabaseError('CANNOT_OPEN', 'the database is gone')
+      },
       instance: { ...instance, isShared: false },
       leases: {
         ...leases,
@@ -76,15 +95,16 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
       },
       newId: (prefix: string) => `${prefix}-${id++}`,
       now: () => new Date(),
-      log: createLogger('silent', () => undefined),
+      log: createLogger('warn', (line) => void errors.push(line)),
       tickMs: 60_000,
-    } as unknown as SchedulerDeps // a policy in shadow mode needs no catalog
-    const scheduler = createPolicyScheduler(deps)
+    }
+    const needed = deps as unknown as SchedulerDeps // what runs nothing needs no catalog
+    const scheduler = createPolicyScheduler(needed)
     const close = async () => {
       await scheduler.close()
       await instance.close()
     }
-    return { db, deps, scheduler, seen, walks: () => walks, close }
+    return { db, deps: needed, scheduler, seen, errors, walks: () => walks, close }
   }
 
   it('sees each table once, worst first, and stores one decision for each that is due', LONG, async () => {
@@ -109,7 +129,7 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
 
   it('ends when another process has taken over', LONG, async () => {
     let takes = 0
-    const { db, scheduler, seen, walks, close } = await lab(() => (takes += 1) <= 2)
+    const { db, scheduler, seen, walks, close } = await lab({ owner: () => (takes += 1) <= 2 })
     scheduler.start()
     await until(() => takes === 3, 'a third look at the lease')
     await sleep(100)
@@ -117,6 +137,24 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
     const { length } = await db.selectFrom('policy_decisions').select('id').execute()
     expect(length).toBe(TABLES / 20) // all of the first page
     await close()
+  })
+
+  it('goes on when the database was gone for a while, and stores what it could not store before', LONG, async () => {
+    let isDown = true
+    const more = [{ name: 'one', tables: ['ns.t00020'], priority: 1, mode: 'active' as const }]
+    const { db, scheduler, errors, close } = await lab({ isDown: () => isDown, more })
+    scheduler.start()
+    await until(() => errors.some((line) => line.includes('the database is gone')), 'a failure')
+    await sleep(200)
+    isDown = false
+    await until(async () => {
+      scheduler.wake()
+      const decisions = await db.selectFrom('policy_decisions').select('table_name').execute()
+      return new Set(decisions.map(({ table_name: name }) => name)).size >= TABLES / 20
+    }, 'a decision about each table that is due')
+    const count = db.selectFrom('policy_decisions').select(({ fn }) => fn.countAll().as('count'))
+    await close()
+    expect(Number((await count.executeTakeFirstOrThrow()).count)).toBe(TABLES / 20)
   })
 
   it('previews all tables, and lists a thousand', async () => {
