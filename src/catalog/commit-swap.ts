@@ -24,7 +24,7 @@ import {
 } from './metadata-file.ts'
 import { draftOf } from './new-table.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
-import { isSameFile } from './same-file.ts'
+import { isSameFile } from './file-state.ts'
 import type { WrittenMetadata } from './written-metadata.ts'
 
 /** The one mutable cell per table of a catalog: the location of its current metadata file. */

@@ -5,6 +5,7 @@ import { createSqlCatalog, type SqlCatalog } from '../../src/catalog/sql/catalog
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { parseTableMetadata, serializeTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
+import { FILE_CLOCK_MS, sleep } from '../support/waiting.ts'
 import { commitOnce, createEvents, EVENTS, setProperty } from './support-files.ts'
 import { openSqlDatabase, temporaryFolders } from './support.ts'
 
@@ -105,6 +106,7 @@ describe('metadata files that this process wrote', () => {
     await createEvents(catalog)
     const { metadata, metadataLocation } = await put(catalog, 'keep', '1000')
     const stored = new TextDecoder().decode(serializeTableMetadata(metadata))
+    await sleep(FILE_CLOCK_MS)
     await writeFile(metadataLocation.replace('file://', ''), stored.replace('"1000"', '"9000"'))
     expect((await put(catalog, 'more', '1')).metadata.properties).toMatchObject({ keep: '9000', more: '1' })
   })

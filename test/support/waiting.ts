@@ -5,6 +5,8 @@ export const CI_SLOWNESS = process.env['CI'] ? 3 : 1
 /** How long `until` waits, in milliseconds: generous, for a busy machine. */
 const PATIENCE_MS = 45_000
 const LONGEST_PAUSE_MS = 20
+/** After this long a file that is written again has another time; clocks of file systems tick every 10 ms or more often. */
+export const FILE_CLOCK_MS = 20
 
 /** What a check of `until` has to answer for the wait to end. */
 export type Found<T> = Exclude<T, undefined | null | false>

@@ -8,6 +8,7 @@ import { placeOf } from '../../iceberg/io/place.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'
 import { isVersionFile } from '../hadoop/version.ts'
+import { fileState } from '../file-state.ts'
 import { otherEntries } from './entries.ts'
 import { type Footprint, footprintOfPointer, traceFootprint, type TracedFootprint } from './footprint.ts'
 
@@ -86,14 +87,14 @@ async function recall(cache: LRUCache<string, Seen>, state: string): Promise<Foo
 
 /**
  * A text that is the same as long as the content of a metadata file is. Names of a metastore catalog are used once. The
- * name of a version may be used again after the table was dropped, so its size and time are added.
+ * name of a version may be used again after the table was dropped, so the state of the file is added.
  */
 async function stateOf(io: FileIO, metadataLocation: string): Promise<string | undefined> {
   if (!isVersionFile(metadataLocation)) return metadataLocation
   try {
     const status = await io.stat(metadataLocation)
     if (status === undefined || Date.now() - status.modifiedAtMs < SETTLED_AFTER_MS) return undefined
-    return `${metadataLocation}\n${status.sizeBytes}\n${status.modifiedAtMs}`
+    return `${metadataLocation}\n${fileState(status)}`
   } catch (error) {
     if (isIcebergError(error)) return undefined // reading it reports the problem
     throw error

@@ -3,6 +3,8 @@ export interface FileStatus {
   readonly location: string
   readonly sizeBytes: number
   readonly modifiedAtMs: number
+  /** Another text for a file that took the place of this one, even with the same size and time; only in comparisons. */
+  readonly revision?: string
 }
 
 /** A file that could not be deleted, and why. */

@@ -169,7 +169,9 @@ async function readPart(path: string, part: Part): Promise<Uint8Array> {
 async function statFile(path: string, location: string): Promise<FileStatus | undefined> {
   try {
     const found = await stat(path)
-    return found.isFile() ? { location, sizeBytes: found.size, modifiedAtMs: found.mtimeMs } : undefined
+    if (!found.isFile()) return undefined
+    const { size: sizeBytes, mtimeMs: modifiedAtMs, ino, ctimeMs } = found
+    return { location, sizeBytes, modifiedAtMs, revision: `${ino} ${ctimeMs}` }
   } catch (error) {
     if (['ENOENT', 'ENOTDIR'].includes(errnoCode(error) ?? '')) return undefined
     throw toIoError(error, { action: 'look up', location })

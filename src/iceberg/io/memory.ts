@@ -11,12 +11,14 @@ export interface MemoryFileIOOptions {
 interface StoredFile {
   readonly bytes: Uint8Array
   readonly modifiedAtMs: number
+  readonly revision: string
 }
 
 /** Files in the memory of this process, under any location (treated as plain text); for tests and experiments. */
 export class MemoryFileIO implements FileIO {
   readonly #files = new Map<string, StoredFile>()
   readonly #now: () => number
+  #writes = 0
 
   constructor(options: MemoryFileIOOptions = {}) {
     this.#now = options.now ?? Date.now
@@ -76,7 +78,8 @@ export class MemoryFileIO implements FileIO {
   }
 
   #set(location: string, bytes: Uint8Array): void {
-    this.#files.set(location, { bytes: bytes.slice(), modifiedAtMs: this.#now() })
+    this.#writes += 1
+    this.#files.set(location, { bytes: bytes.slice(), modifiedAtMs: this.#now(), revision: String(this.#writes) })
   }
 
   #assertFree(location: string): void {
@@ -87,5 +90,5 @@ export class MemoryFileIO implements FileIO {
 }
 
 function statusOf(location: string, file: StoredFile): FileStatus {
-  return { location, sizeBytes: file.bytes.length, modifiedAtMs: file.modifiedAtMs }
+  return { location, sizeBytes: file.bytes.length, modifiedAtMs: file.modifiedAtMs, revision: file.revision }
 }

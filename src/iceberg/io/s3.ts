@@ -1,5 +1,6 @@
 import { open, readFile, stat, unlink } from 'node:fs/promises'
 import {
+  type _Object as ListedObject,
   AbortMultipartUploadCommand,
   CompleteMultipartUploadCommand,
   type CompletedPart,
@@ -111,7 +112,7 @@ export class S3FileIO implements FileIO {
     const command = new HeadObjectCommand({ Bucket: bucket, Key: key })
     try {
       const head = await repeated({ action: 'look up', location }, () => this.#client.send(command))
-      return { location, sizeBytes: head.ContentLength ?? 0, modifiedAtMs: head.LastModified?.getTime() ?? 0 }
+      return fileStatus(location, { ...head, Size: head.ContentLength })
     } catch (error) {
       if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
       throw error
@@ -121,10 +122,9 @@ export class S3FileIO implements FileIO {
   async *list(location: string): AsyncGenerator<FileStatus> {
     const asked = location.replace(/\/+$/, '')
     for await (const { Contents = [], prefix } of this.#pages(asked, {})) {
-      for (const { Key: key = '', Size: sizeBytes = 0, LastModified } of Contents) {
+      for (const { Key: key = '', ...found } of Contents) {
         if (key.endsWith('/')) continue // a folder, as consoles draw it
-        const modifiedAtMs = LastModified?.getTime() ?? 0
-        yield { location: `${asked}/${key.slice(prefix.length)}`, sizeBytes, modifiedAtMs }
+        yield fileStatus(`${asked}/${key.slice(prefix.length)}`, found)
       }
     }
   }
@@ -336,6 +336,13 @@ async function bodyOf({ Body, ContentLength }: GetObjectCommandOutput, location:
     throw new Error(`reading ${location} stopped after ${body.length} of ${ContentLength} bytes`)
   }
   return new Uint8Array(body.buffer, body.byteOffset, body.byteLength)
+}
+
+type FoundObject = Pick<ListedObject, 'Size' | 'LastModified' | 'ETag'>
+
+function fileStatus(location: string, { Size: sizeBytes = 0, LastModified, ETag: revision }: FoundObject): FileStatus {
+  const status = { location, sizeBytes, modifiedAtMs: LastModified?.getTime() ?? 0 }
+  return revision === undefined ? status : { ...status, revision }
 }
 
 function totalSize({ ContentRange, ContentLength }: GetObjectCommandOutput): number | undefined {

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 import type { Catalog } from '../../catalog/catalog.ts'
-import { isSameFile } from '../../catalog/same-file.ts'
+import { isSameFile } from '../../catalog/file-state.ts'
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { FileStatus } from '../../iceberg/io/file-io.ts'
 import { isNamedOnce } from '../../iceberg/metadata/locations.ts'

@@ -12,6 +12,7 @@ import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
 import { FakeS3 } from '../../support/network/fake-s3.ts'
+import { FILE_CLOCK_MS, sleep } from '../../support/waiting.ts'
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 const text = (content: Uint8Array) => new TextDecoder().decode(content)
@@ -133,6 +134,21 @@ describe.each(Object.entries(candidates))('FileIO: %s', (name, make) => {
     expect(status).toMatchObject({ location: at('status'), sizeBytes: 5 })
     expect(Math.abs((status?.modifiedAtMs ?? 0) - before)).toBeLessThan(10_000)
     expect(await io.stat(at('a'))).toBeUndefined()
+  })
+
+  it('reports another revision for a file that took the place of one of the same size', async () => {
+    await io.create(at('revisions/a'), bytes('12345'))
+    const first = await io.stat(at('revisions/a'))
+    expect(first?.revision).toBeTruthy()
+    expect(await io.stat(at('revisions/a'))).toEqual(first)
+    expect(await listed(at('revisions'))).toEqual([{ ...first, modifiedAtMs: expect.any(Number) }])
+    await io.delete(at('revisions/a'))
+    await sleep(FILE_CLOCK_MS)
+    await io.create(at('revisions/a'), bytes('54321'))
+    const second = await io.stat(at('revisions/a'))
+    expect(second?.revision).not.toBe(first?.revision)
+    await io.write(at('revisions/a'), bytes('67890'))
+    expect((await io.stat(at('revisions/a')))?.revision).not.toBe(second?.revision)
   })
 
   it('lists recursively under the requested names', async () => {

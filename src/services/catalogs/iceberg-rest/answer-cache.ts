@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { isSameFile } from '../../../catalog/same-file.ts'
+import { isSameFile } from '../../../catalog/file-state.ts'
 import type { FileStatus } from '../../../iceberg/io/file-io.ts'
 
 interface KeptAnswer {
@@ -13,7 +13,7 @@ const MAX_ANSWER = 8 * 2 ** 20
 
 /**
  * The last answers with whole tables, by entity tag, which stands for one metadata file. Such files never change; if
- * one was replaced all the same, size and time of the file tell.
+ * one was replaced all the same, the state of the file tells.
  */
 export class AnswerCache {
   readonly #answers = new LRUCache<string, KeptAnswer>({

@@ -1,6 +1,7 @@
 import type { Catalog } from '../../../catalog/catalog.ts'
 import type { CatalogNames } from '../../../catalog/names.ts'
 import { addedSnapshots } from '../../../catalog/rest/outcome.ts'
+import { fileState } from '../../../catalog/file-state.ts'
 import { formatIdentifier, formatNamespace } from '../../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../../domain/audit.ts'
 import { DomainError } from '../../../domain/errors.ts'
@@ -384,12 +385,13 @@ interface TaggedFile {
 }
 
 /**
- * The location of the metadata file is the state, if it is used once; otherwise together with the file's size and time, or
+ * The location of the metadata file is the state, if it is used once; otherwise together with the state of the file, or
  * without a tag. Hashed, because tags are plain ASCII.
  */
 function entityTagOf(metadataLocation: string, { onlyRefs, file }: TaggedFile): string | undefined {
-  if (file === undefined && !isNamedOnce(metadataLocation)) return undefined
-  const state = isNamedOnce(metadataLocation) ? '' : ` ${file?.sizeBytes} ${file?.modifiedAtMs}`
+  const isReused = !isNamedOnce(metadataLocation)
+  if (isReused && file === undefined) return undefined
+  const state = isReused && file !== undefined ? ` ${fileState(file)}` : ''
   return `"${sha256Hex(metadataLocation + state).slice(0, 32)}${onlyRefs ? '-refs' : ''}"`
 }
 

@@ -1,17 +1,12 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { createHadoopCatalog } from '../../../../src/catalog/hadoop/catalog.ts'
-import { LocalFileIO } from '../../../../src/iceberg/io/local.ts'
+import { MemoryFileIO } from '../../../../src/iceberg/io/memory.ts'
 import { createIcebergRestService } from '../../../../src/services/catalogs/iceberg-rest/iceberg-rest-service.ts'
 import { createEvents, EVENTS } from '../../../catalog/support-files.ts'
-import { temporaryFolders } from '../../../catalog/support.ts'
-
-const newFolder = temporaryFolders()
 
 it('the entity tag of a hadoop table is not that of the table that had its name and file names before', async () => {
-  const folder = newFolder()
-  const catalog = createHadoopCatalog({ warehouse: folder, io: new LocalFileIO(), name: 'test' })
+  const io = new MemoryFileIO()
+  const catalog = createHadoopCatalog({ warehouse: '/w', io, name: 'test' })
   await createEvents(catalog)
   // a load needs the catalog only
   const service = createIcebergRestService({ catalog: { current: () => catalog } } as never)
@@ -20,7 +15,7 @@ it('the entity tag of a hadoop table is not that of the table that had its name 
   const first = await load()
   expect(first?.entityTag).toMatch(/^"[\da-f]{32}"$/)
   expect(await load(first?.entityTag)).toBeUndefined()
-  await rm(join(folder, 'db/events'), { recursive: true })
+  for await (const { location } of io.list('/w/db/events')) await io.delete(location)
   await createEvents(catalog)
   const second = await load(first?.entityTag)
   expect(second?.entityTag).not.toBe(first?.entityTag)
