@@ -239,10 +239,10 @@ describe.skipIf(postgresServer === undefined)(
 
     it('are finished or undone by the other one while a process is paused, which does nothing when it resumes', async () => {
       const lost = await loseOwners({
-        takeAway: async ({ service }) => void process.kill(service.pid, 'SIGSTOP'),
+        takeAway: async ({ service }) => service.signal('SIGSTOP'),
         async bringBack({ service, id }) {
           const { revision } = await rowOf()
-          process.kill(service.pid, 'SIGCONT')
+          service.signal('SIGCONT')
           await service.get('/api/deployments') // it runs again
           await sleep(1000)
           const now = await rowOf()

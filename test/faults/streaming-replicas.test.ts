@@ -281,8 +281,8 @@ describe.skipIf(postgresServer === undefined)(
 
     it('are taken over from a paused process, which commits nothing when it resumes', async () => {
       const takeOverMs = await loseOwners('paused', {
-        takeAway: async ({ service }) => void process.kill(service.pid, 'SIGSTOP'),
-        bringBack: async ({ service }) => void process.kill(service.pid, 'SIGCONT'),
+        takeAway: async ({ service }) => service.signal('SIGSTOP'),
+        bringBack: async ({ service }) => service.signal('SIGCONT'),
       })
       process.stdout.write(`\ntaken over from paused processes after ${takeOverMs.join(', ')} ms\n`)
     })

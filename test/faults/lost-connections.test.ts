@@ -1,0 +1,234 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Kysely, sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+
+import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
+import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
+import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
+import type { StateTables } from '../../src/storage/schema.ts'
+import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
+import { type Answer, Service } from '../interop/harness/service.ts'
+import { postgresPlace, postgresServer } from '../storage/open.ts'
+import { LONG } from '../support/effort.ts'
+import { sleep, until } from '../support/waiting.ts'
+import { QUICK_SERVICE } from './harness/rollouts.ts'
+
+/** How often all connections to the state database are ended. */
+const CUTS = Number(process.env['CONNECTION_CUTS'] ?? 60)
+/** The longest time between two cuts; the service connects again within some milliseconds. */
+const LONGEST_CALM_MS = 700
+const TABLES = Array.from({ length: 8 }, (_, at) => `t${at}`)
+const COPIED = TABLES.slice(0, 2)
+const ROWS_PER_FILE = 20
+const PATIENCE_MS = 120_000
+
+const POLICY = {
+  name: 'all tables',
+  tables: ['c.t*'],
+  operations: [{ operation: 'compact', options: { min_input_files: 2 } }, { operation: 'rewrite_manifests' }],
+  when: { small_files_over: 6, commits_since_last_over: 15 },
+  budget: { concurrent_operations: 3 },
+  cooldown: '1 minute',
+  mode: 'active',
+}
+
+interface Operation {
+  readonly id: string
+  readonly table: string
+  readonly state: string
+  readonly snapshot_id: string | null
+}
+
+describe.skipIf(postgresServer === undefined)(
+  'a service whose PostgreSQL ends its connections again and again',
+  { timeout: 600_000 + CUTS * 5000, ...LONG },
+  () => {
+    const folder = mkdtempSync(join(tmpdir(), 'lost-connections-'))
+    const identifier = (name: string): TableIdentifier => ({ namespace: ['c'], name })
+    const written = new Map<string, number>()
+    const answers: Record<string, number> = {}
+    const created: string[] = []
+    let lake: Lakehouse
+    let database: { place: string; remove: () => Promise<void> }
+    let db: Kysely<StateTables>
+    let service: Service
+    let goesOn = true
+
+    beforeAll(async () => {
+      lake = await openLakehouse(`${folder}/lake`, 'hadoop')
+      await lake.catalog.createNamespace(['c'])
+      const fields = [{ id: 1, name: 'id', required: false, type: { kind: 'long' as const } }]
+      for (const name of TABLES) {
+        await lake.catalog.createTable(identifier(name), { schema: { schemaId: 0, identifierFieldIds: [], fields } })
+        await write(name)
+      }
+      database = await postgresPlace()
+      db = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
+      service = await Service.start({
+        home: `${folder}/home`,
+        entry: QUICK_SERVICE,
+        env: { DATABASE_URL: database.place, AUDIT_KEY: 'a key of this test, of 32 characters or more' },
+      })
+      await service.configure(lake.settings)
+      expect((await service.post('/api/policies', POLICY)).status).toBe(201)
+      for (const name of COPIED) {
+        const started = await service.post('/api/pipeline/start', {
+          source_table: `c.${name}`,
+          sink_table: `c.copy_of_${name}`,
+          checkpoint_location: `${folder}/lake/warehouse/checkpoints/${name}`,
+          trigger_interval: '100 ms',
+          create_sink_table: true,
+        })
+        expect(started.status, JSON.stringify(started.body)).toBe(200)
+      }
+    })
+
+    afterAll(async () => {
+      await service?.stop()
+      await lake?.close()
+      await db?.destroy()
+      await database?.remove()
+      rmSync(folder, { recursive: true, force: true })
+    })
+
+    async function write(name: string): Promise<void> {
+      const first = written.get(name) ?? 0
+      await lake.append(identifier(name), `SELECT i AS c1 FROM range(${first}, ${first + ROWS_PER_FILE}) t(i)`)
+      written.set(name, first + ROWS_PER_FILE)
+    }
+
+    async function idsOf(name: string): Promise<number[]> {
+      const found = await lake.catalog.loadTable(identifier(name))
+      const schema = currentSchema(found.metadata)
+      const ids: number[] = []
+      for await (const row of lake.engine.readRows({ ...found, schema, inputs: await planFiles(found) })) {
+        ids.push(Number(row['id']))
+      }
+      return ids.sort((a, b) => a - b)
+    }
+
+    const allOf = (name: string): number[] => Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
+
+    /** Repeats something until the cuts are over. */
+    async function meanwhile(work: (round: number) => Promise<unknown>, pauseMs: number): Promise<void> {
+      for (let round = 0; goesOn; round += 1) {
+        await work(round)
+        await sleep(pauseMs)
+      }
+    }
+
+    function count(what: string, { status, body }: Answer): void {
+      const { code = '' } = body as { code?: string }
+      const key = `${what} ${status}${code === '' ? '' : ` ${code}`}`
+      answers[key] = (answers[key] ?? 0) + 1
+      expect([200, 201, 409, 503], `${key} ${JSON.stringify(body)}\n${service.log}`).toContain(status)
+    }
+
+    async function create(round: number): Promise<void> {
+      const name = `definition ${round}`
+      const nodes = [
+        { id: 'in', type: 'iceberg-source', config: { table: 'c.t0' } },
+        { id: 'out', type: 'iceberg-sink', config: { table: 'c.other' } },
+      ]
+      const edges = [{ id: 'e', source: 'in', target: 'out' }]
+      const answer = await service.post('/api/pipeline-defs', { name, description: 'a', nodes, edges })
+      count('create', answer)
+      if (answer.status === 201) created.push((answer.body['definition'] as { id: string }).id)
+    }
+
+    async function compact(round: number): Promise<void> {
+      const table = `c.${TABLES[round % TABLES.length]}`
+      count('compact', await service.post('/api/compact', { table, min_input_files: 2 }))
+    }
+
+    async function read(): Promise<void> {
+      for (const path of ['/api/operations', '/api/pipelines', '/api/audit', '/api/policies', '/api/pipeline-defs']) {
+        count('read', await service.get(path))
+      }
+    }
+
+    async function refuse(): Promise<void> {
+      const response = await fetch(`http://127.0.0.1:${service.port}/api/tables`, {
+        headers: { Authorization: `Bearer lh_wrong_${'0'.repeat(40)}` },
+      })
+      expect([401, 429, 503]).toContain(response.status)
+      await response.body?.cancel()
+    }
+
+    async function cut(): Promise<number> {
+      const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
+      return rows.length
+    }
+
+    async function operations(): Promise<readonly Operation[]> {
+      const page = await service.read<{ operations: Operation[]; next_page_token: string | null }>(
+        '/api/operations?page_size=1000',
+      )
+      expect(page.next_page_token).toBeNull()
+      return page.operations
+    }
+
+    it('goes on, answers what it can, and loses nothing that it has confirmed', async () => {
+      const work = [
+        meanwhile((round) => write(TABLES[round % TABLES.length] ?? ''), 25),
+        meanwhile(create, 40),
+        meanwhile(compact, 150),
+        meanwhile(read, 30),
+        meanwhile(refuse, 50),
+      ]
+      let ended = 0
+      try {
+        for (let done = 0; done < CUTS; done += 1) {
+          await Promise.race([sleep(Math.random() * LONGEST_CALM_MS), ...work])
+          ended += await cut()
+        }
+      } finally {
+        goesOn = false
+        await Promise.all(work)
+      }
+      process.stdout.write(`\n${ended} connections ended in ${CUTS} cuts; answers ${JSON.stringify(answers)}\n`)
+      expect(ended).toBeGreaterThan(CUTS)
+
+      await until(
+        async () => (await operations()).every(({ state }) => state !== 'running'),
+        async () => `an end of all operations ${JSON.stringify(await operations())}\n${service.log}`,
+        PATIENCE_MS,
+      )
+      const ledger = await operations()
+      for (const name of TABLES) {
+        expect(await idsOf(name), `rows of ${name}`).toEqual(allOf(name))
+        const { metadata } = await lake.catalog.loadTable(identifier(name))
+        const committed = metadata.snapshots.flatMap(({ summary, snapshotId }) =>
+          summary?.['operation'] === 'replace' ? [[summary['lockhouse.operation-id'] ?? '', String(snapshotId)]] : [],
+        )
+        const claimed = ledger.flatMap(({ id, table, state, snapshot_id: snapshot }) =>
+          table === `c.${name}` && state === 'succeeded' && snapshot !== null ? [[id, snapshot]] : [],
+        )
+        expect(committed.toSorted(), `commits of ${name}`).toEqual(claimed.toSorted())
+      }
+      for (const name of COPIED) {
+        const copied = (): Promise<number[]> => idsOf(`copy_of_${name}`)
+        await until(
+          async () => (await copied()).length >= allOf(name).length,
+          async () => `${name} is copied ${JSON.stringify(await service.read('/api/pipelines'))}\n${service.log}`,
+          PATIENCE_MS,
+        )
+        expect(await copied(), `rows copied from ${name}`).toEqual(allOf(name))
+      }
+      for (const id of created) expect((await service.get(`/api/pipeline-defs/${id}`)).status).toBe(200)
+      expect(created.length).toBeGreaterThan(0)
+      const last = Object.groupBy(ledger, ({ state }) => state)
+      process.stdout.write(
+        `${created.length} definitions confirmed and found; operations ${JSON.stringify(
+          Object.fromEntries(Object.entries(last).map(([state, of]) => [state, of?.length])),
+        )}\n`,
+      )
+      expect(last['unknown'] ?? []).toEqual([])
+      expect(await service.read('/api/audit/verify')).toMatchObject({ ok: true })
+    })
+  },
+)
