@@ -130,6 +130,21 @@ describe('a warehouse in an object store', { timeout: 300_000 }, () => {
     },
   )
 
+  it('loses the files that no snapshot uses', async () => {
+    await lab.createTable('s.strays', [['id', 'long']])
+    await lab.append('s.strays', 'SELECT i AS c1 FROM range(10) t(i)')
+    const stray = 'lake/warehouse/s/strays/data/stray.parquet'
+    // in its list the store shows milliseconds, as MinIO does, elsewhere seconds
+    store.objects.set(stray, { bytes: Buffer.from('rows'), modifiedAt: new Date('2026-01-02T03:04:05.678Z') })
+    const { body } = await lab.service.post('/api/remove-orphans', { table: 's.strays' })
+    const { orphan_files_count: count, quarantine } = JSON.parse(body.details_json)
+    expect(count).toBe(1)
+    expect(store.objects.has(stray)).toBe(true)
+    const purged = await lab.service.call('POST', `/api/quarantine/${quarantine.id}/purge`)
+    expect(purged.body).toMatchObject({ deleted_files_count: 1, failed_deletions_count: 0 })
+    expect(store.objects.has(stray)).toBe(false)
+  })
+
   it('keeps every row while the store misbehaves', LONG, async () => {
     await lab.createTable('s.events', [
       ['id', 'long'],

@@ -340,8 +340,10 @@ async function bodyOf({ Body, ContentLength }: GetObjectCommandOutput, location:
 
 type FoundObject = Pick<ListedObject, 'Size' | 'LastModified' | 'ETag'>
 
+/** In whole seconds: lists of some stores (MinIO) have milliseconds, but HEAD never has. */
 function fileStatus(location: string, { Size: sizeBytes = 0, LastModified, ETag: revision }: FoundObject): FileStatus {
-  const status = { location, sizeBytes, modifiedAtMs: LastModified?.getTime() ?? 0 }
+  const seconds = Math.floor((LastModified?.getTime() ?? 0) / 1000)
+  const status = { location, sizeBytes, modifiedAtMs: seconds * 1000 }
   return revision === undefined ? status : { ...status, revision }
 }
 
