@@ -294,6 +294,7 @@ export class S3FileIO implements FileIO {
       const page = await repeated({ action: 'list', location }, () => this.#client.send(command))
       yield { ...page, prefix }
       ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined
+      if (page.IsTruncated === true && !ContinuationToken) throw cutList(location)
     } while (ContinuationToken !== undefined)
   }
 
@@ -345,6 +346,12 @@ function fileStatus(location: string, { Size: sizeBytes = 0, LastModified, ETag:
   const seconds = Math.floor((LastModified?.getTime() ?? 0) / 1000)
   const status = { location, sizeBytes, modifiedAtMs: seconds * 1000 }
   return revision === undefined ? status : { ...status, revision }
+}
+
+/** Part of a list would pass for all of it: a table inside another one's folder would not be seen. */
+function cutList(location: string): IcebergError {
+  const reason = 'the store lists only some of its objects; it does not support ListObjectsV2'
+  return new IcebergError('IO_FAILED', `Could not list ${location}: ${reason}.`)
 }
 
 function totalSize({ ContentRange, ContentLength }: GetObjectCommandOutput): number | undefined {

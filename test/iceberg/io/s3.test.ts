@@ -49,6 +49,16 @@ describe('many objects', () => {
     expect(store.objects.size).toBe(2)
   })
 
+  it('are listed completely or not at all', async () => {
+    fill(30)
+    const names = async () => (await Array.fromAsync(io.list('s3://lake/t'))).length
+    expect(await names()).toBe(31)
+    store.knowsListV2 = false
+    await expect(names()).rejects.toThrow(
+      expect.objectContaining({ code: 'IO_FAILED', message: expect.stringContaining('ListObjectsV2') }),
+    )
+  })
+
   it('are deleted one by one where the store does not know another way', async () => {
     const locations = fill(20)
     store.knowsDeleteMany = false

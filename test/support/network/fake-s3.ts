@@ -50,6 +50,8 @@ export class FakeS3 {
   fault: ((call: Call) => S3Fault | undefined) | undefined
   /** Whether many objects can be deleted in one request. */
   knowsDeleteMany = true
+  /** Whether it says how a long list goes on; stores that know only the first version of the request do not. */
+  knowsListV2 = true
   /** Objects with this in their key cannot be deleted. */
   undeletable: string | undefined
   readonly #buckets: ReadonlySet<string>
@@ -186,7 +188,7 @@ export class FakeS3 {
         : `<Contents><Key>${escape(key)}</Key><LastModified>${stored.modifiedAt.toISOString()}</LastModified>` +
           `<ETag>${escape(etag(stored.bytes))}</ETag><Size>${stored.bytes.length}</Size></Contents>`,
     )
-    const more = next === undefined ? '' : `<NextContinuationToken>${escape(next)}</NextContinuationToken>`
+    const more = next === undefined || !this.knowsListV2 ? '' : `<NextContinuationToken>${escape(next)}</NextContinuationToken>`
     const isTruncated = `<IsTruncated>${String(next !== undefined)}</IsTruncated>`
     return xml(`<ListBucketResult>${isTruncated}${more}${body.join('')}</ListBucketResult>`)
   }
