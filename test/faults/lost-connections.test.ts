@@ -1,3 +1,5 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -56,6 +58,19 @@ describe.skipIf(postgresServer === undefined)(
     let db: Kysely<StateTables>
     let service: Service
     let goesOn = true
+    /** The number of the last event before the cuts. */
+    let before = 0
+    /** The numbers of the events that a webhook has delivered, and that a stream has shown. */
+    const delivered = new Set<number>()
+    const streamed: number[] = []
+    const receiver = createServer((request, response) => {
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
+      request.on('end', () => {
+        delivered.add((JSON.parse(Buffer.concat(chunks).toString()) as { seq: number }).seq)
+        response.writeHead(204).end()
+      })
+    })
 
     beforeAll(async () => {
       lake = await openLakehouse(`${folder}/lake`, 'hadoop')
@@ -70,10 +85,18 @@ describe.skipIf(postgresServer === undefined)(
       service = await Service.start({
         home: `${folder}/home`,
         entry: QUICK_SERVICE,
-        env: { DATABASE_URL: database.place, AUDIT_KEY: 'a key of this test, of 32 characters or more' },
+        env: {
+          WEBHOOK_ALLOW_PRIVATE: 'true',
+          DATABASE_URL: database.place,
+          AUDIT_KEY: 'a key of this test, of 32 characters or more',
+        },
       })
       await service.configure(lake.settings)
       expect((await service.post('/api/policies', POLICY)).status).toBe(201)
+      await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done))
+      const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
+      const hook = await service.post('/api/webhooks', { url, types: ['*'] })
+      expect(hook.status, JSON.stringify(hook.body)).toBe(201)
       for (const name of COPIED) {
         const started = await service.post('/api/pipeline/start', {
           source_table: `c.${name}`,
@@ -91,6 +114,7 @@ describe.skipIf(postgresServer === undefined)(
       await lake?.close()
       await db?.destroy()
       await database?.remove()
+      receiver.close()
       rmSync(folder, { recursive: true, force: true })
     })
 
@@ -158,6 +182,36 @@ describe.skipIf(postgresServer === undefined)(
       await response.body?.cancel()
     }
 
+    /** Reads the stream of events, from the last one that it has seen. */
+    async function follow(): Promise<void> {
+      const response = await fetch(`http://127.0.0.1:${service.port}/api/events?since=${streamed.at(-1) ?? before}`, {
+        headers: { Authorization: `Bearer ${service.token}`, Accept: 'text/event-stream' },
+        signal: AbortSignal.timeout(3000),
+      }).catch(() => undefined)
+      let text = ''
+      try {
+        for await (const chunk of response?.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+          text += chunk
+          const lines = text.split('\n')
+          text = lines.pop() ?? ''
+          streamed.push(...lines.flatMap((line) => (line.startsWith('id:') ? [Number(line.slice(3))] : [])))
+        }
+      } catch {
+        // it is opened again
+      }
+    }
+
+    /** The numbers of all events after one. */
+    async function eventsSince(seq: number): Promise<readonly number[]> {
+      const found: number[] = []
+      for (;;) {
+        const since = found.at(-1) ?? seq
+        const page = await service.read<{ events: { seq: number }[] }>(`/api/events?since=${since}&limit=500`)
+        if (page.events.length === 0) return found
+        found.push(...page.events.map((event) => event.seq))
+      }
+    }
+
     async function cut(): Promise<number> {
       const { rows } = await sql`select pg_terminate_backend(pid) from pg_stat_activity
         where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
@@ -173,12 +227,14 @@ describe.skipIf(postgresServer === undefined)(
     }
 
     it('goes on, answers what it can, and loses nothing that it has confirmed', async () => {
+      before = (await eventsSince(0)).at(-1) ?? 0
       const work = [
         meanwhile((round) => write(TABLES[round % TABLES.length] ?? ''), 25),
         meanwhile(create, 40),
         meanwhile(compact, 150),
         meanwhile(read, 30),
         meanwhile(refuse, 50),
+        meanwhile(follow, 20),
       ]
       let ended = 0
       try {
@@ -219,6 +275,14 @@ describe.skipIf(postgresServer === undefined)(
         )
         expect(await copied(), `rows copied from ${name}`).toEqual(allOf(name))
       }
+      const events = await eventsSince(before)
+      expect(streamed).toEqual(events.slice(0, streamed.length))
+      await until(
+        () => events.every((seq) => delivered.has(seq)),
+        () => `a delivery of ${JSON.stringify(events.filter((seq) => !delivered.has(seq)))}\n${service.log}`,
+        PATIENCE_MS,
+      )
+      process.stdout.write(`${events.length} events, all delivered, ${streamed.length} of them streamed\n`)
       for (const id of created) expect((await service.get(`/api/pipeline-defs/${id}`)).status).toBe(200)
       expect(created.length).toBeGreaterThan(0)
       const last = Object.groupBy(ledger, ({ state }) => state)

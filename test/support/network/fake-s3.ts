@@ -188,7 +188,8 @@ export class FakeS3 {
         : `<Contents><Key>${escape(key)}</Key><LastModified>${stored.modifiedAt.toISOString()}</LastModified>` +
           `<ETag>${escape(etag(stored.bytes))}</ETag><Size>${stored.bytes.length}</Size></Contents>`,
     )
-    const more = next === undefined || !this.knowsListV2 ? '' : `<NextContinuationToken>${escape(next)}</NextContinuationToken>`
+    const more =
+      next === undefined || !this.knowsListV2 ? '' : `<NextContinuationToken>${escape(next)}</NextContinuationToken>`
     const isTruncated = `<IsTruncated>${String(next !== undefined)}</IsTruncated>`
     return xml(`<ListBucketResult>${isTruncated}${more}${body.join('')}</ListBucketResult>`)
   }
