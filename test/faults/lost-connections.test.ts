@@ -15,11 +15,14 @@ import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { type Answer, Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { LONG } from '../support/effort.ts'
+import { Relay } from '../support/network/relay.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { QUICK_SERVICE } from './harness/rollouts.ts'
 
 /** How often all connections to the state database are ended. */
 const CUTS = Number(process.env['CONNECTION_CUTS'] ?? 60)
+/** The share of commits whose line is cut after them. */
+const UNCONFIRMED_COMMITS = 0.05
 /** The longest time between two cuts; the service connects again within some milliseconds. */
 const LONGEST_CALM_MS = 700
 const TABLES = Array.from({ length: 8 }, (_, at) => `t${at}`)
@@ -55,6 +58,9 @@ describe.skipIf(postgresServer === undefined)(
     const created: string[] = []
     let lake: Lakehouse
     let database: { place: string; remove: () => Promise<void> }
+    /** Between the service and the database; it cuts lines after a commit was delivered and before it is confirmed. */
+    let relay: Relay
+    let unconfirmed = 0
     let db: Kysely<StateTables>
     let service: Service
     let goesOn = true
@@ -82,12 +88,15 @@ describe.skipIf(postgresServer === undefined)(
       }
       database = await postgresPlace()
       db = new Kysely<StateTables>({ dialect: postgresDialect(database.place) })
+      const server = new URL(database.place)
+      relay = await Relay.start({ host: server.hostname, port: Number(server.port) })
+      server.port = String(relay.port)
       service = await Service.start({
         home: `${folder}/home`,
         entry: QUICK_SERVICE,
         env: {
           WEBHOOK_ALLOW_PRIVATE: 'true',
-          DATABASE_URL: database.place,
+          DATABASE_URL: server.href,
           AUDIT_KEY: 'a key of this test, of 32 characters or more',
         },
       })
@@ -113,6 +122,7 @@ describe.skipIf(postgresServer === undefined)(
       await service?.stop()
       await lake?.close()
       await db?.destroy()
+      await relay?.close()
       await database?.remove()
       receiver.close()
       rmSync(folder, { recursive: true, force: true })
@@ -227,6 +237,11 @@ describe.skipIf(postgresServer === undefined)(
     }
 
     it('goes on, answers what it can, and loses nothing that it has confirmed', async () => {
+      relay.judge = (piece, from) => {
+        if (from === 'server' || !piece.includes('commit\0') || Math.random() > UNCONFIRMED_COMMITS) return 'pass'
+        unconfirmed += 1
+        return 'cut after'
+      }
       before = (await eventsSince(0)).at(-1) ?? 0
       const work = [
         meanwhile((round) => write(TABLES[round % TABLES.length] ?? ''), 25),
@@ -244,14 +259,23 @@ describe.skipIf(postgresServer === undefined)(
         }
       } finally {
         goesOn = false
+        relay.judge = () => 'pass'
         await Promise.all(work)
       }
-      process.stdout.write(`\n${ended} connections ended in ${CUTS} cuts; answers ${JSON.stringify(answers)}\n`)
+      process.stdout.write(
+        `\n${ended} connections ended in ${CUTS} cuts, ${unconfirmed} cut after a commit; answers ${JSON.stringify(answers)}\n`,
+      )
       expect(ended).toBeGreaterThan(CUTS)
 
       await until(
         async () => (await operations()).every(({ state }) => state !== 'running'),
         async () => `an end of all operations ${JSON.stringify(await operations())}\n${service.log}`,
+        PATIENCE_MS,
+      )
+      const decisions = db.selectFrom('policy_decisions').selectAll().where('outcome', '=', 'running')
+      await until(
+        async () => (await decisions.execute()).length === 0,
+        async () => `an end of all runs of the policy ${JSON.stringify(await decisions.execute())}\n${service.log}`,
         PATIENCE_MS,
       )
       const ledger = await operations()

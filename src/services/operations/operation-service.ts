@@ -3,9 +3,7 @@ import { isPolicyUser } from '../../domain/policies/policy.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
-import { backOffMs } from '../../iceberg/back-off.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
-import { sleep } from '../../iceberg/sleep.ts'
 import { DatabaseError } from '../../storage/database-error.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type {
@@ -21,9 +19,10 @@ import type {
 import type { Operation } from '../../schemas/tables/operations.ts'
 import type { Prices } from '../../domain/tables/prices.ts'
 import type { Logger } from '../logger.ts'
-import type { OperationLedger } from './ledger.ts'
+import type { NewOperation, OperationLedger } from './ledger.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { toOperation } from './operation-view.ts'
+import { createOutcomeWriter, type OutcomeWriter } from './outcome-writer.ts'
 import { createLocalTableLock, type TableHold, type TableLock } from './table-lock.ts'
 
 export interface OperationServiceDeps {
@@ -119,7 +118,7 @@ interface Running {
 
 /** Operations over a ledger. */
 export function createOperationService(deps: OperationServiceDeps): OperationService {
-  const runner: OperationRunner = { deps, lock: deps.lock ?? createLocalTableLock(), changes: createChangeSignal() }
+  const runner = createRunner(deps)
   const running = new Map<string, Running>()
   let shuttingDown = false
 
@@ -128,7 +127,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     const id = deps.newId('op')
     const { kind, table, context, request } = work
     if (!isPolicyUser(context.caller.user)) cancelPolicies(running, table)
-    await deps.ledger.begin({ id, kind, table, request, createdAt: deps.now().toISOString() }, context)
+    await begin(runner, { id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     return { id, done: follow(id, { ...work, user: context.caller.user }) }
   }
 
@@ -139,16 +138,16 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
       running.delete(id)
       runner.changes.notify(id)
     })
-    running.set(id, { table, user, abort, done: done.catch(() => undefined) })
-    done.catch(() => undefined) // after a 202 response no caller waits
+    running.set(id, { table, user, abort, done: done.catch(ignore) })
+    done.catch(ignore) // after a 202 response no caller waits
     return done
   }
 
   async function resume(operation: OperationRecord, run: RunOperation<StoredJson>) {
     const { id, kind, table, requestedBy } = operation
     if (!(await deps.ledger.adopt(id))) return undefined
-    const ended = () => undefined
-    return { done: follow(id, { kind, table, user: requestedBy, context: undefined, run }).then(ended, ended) }
+    const done = follow(id, { kind, table, user: requestedBy, context: undefined, run })
+    return { done: done.then(ignore, ignore) }
   }
 
   async function find(id: string): Promise<OperationRecord> {
@@ -177,12 +176,33 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
     watch: (id, signal) => watch({ find, changes: runner.changes, running }, id, signal),
     async shutDown() {
       shuttingDown = true
-      const live = [...running.values()]
-      for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
-      await Promise.all(live.map(({ done }) => done))
+      await cancelAll(running)
+      await runner.outcomes.close()
     },
   }
 }
+
+/** Puts an operation into the ledger; if the database does not confirm that, the operation ends there. */
+async function begin(
+  { deps, outcomes }: OperationRunner,
+  operation: NewOperation,
+  context: RequestContext,
+): Promise<void> {
+  try {
+    await deps.ledger.begin(operation, context)
+  } catch (error) {
+    const mayBeStored = error instanceof DatabaseError && !error.refused
+    if (mayBeStored) outcomes.writeLater({ id: operation.id, outcome: notBegun(deps.now()), context })
+    throw error
+  }
+}
+
+function notBegun(now: Date): OperationOutcome {
+  const message = 'the state database did not confirm that the operation began; nothing was done'
+  return { state: 'failed', error: { code: 'INTERRUPTED', message }, finishedAt: now.toISOString(), durationMs: 0 }
+}
+
+const ignore = (): void => undefined
 
 interface Watched {
   readonly find: OperationService['find']
@@ -199,6 +219,12 @@ async function* watch({ find, changes, running }: Watched, id: string, signal: A
     await changed
     if (signal.aborted) return
   }
+}
+
+async function cancelAll(running: ReadonlyMap<string, Running>): Promise<void> {
+  const live = [...running.values()]
+  for (const { abort } of live) abort.abort(new IcebergError('CANCELLED', 'the service is shutting down'))
+  await Promise.all(live.map(({ done }) => done))
 }
 
 /** Operations that people start come first: those of policies on the same table end, and are repeated later. */
@@ -231,12 +257,18 @@ function startedByPerson(): IcebergError {
 interface OperationRunner {
   readonly deps: OperationServiceDeps
   readonly lock: TableLock
+  readonly outcomes: OutcomeWriter
   readonly changes: ReturnType<typeof createChangeSignal>
+}
+
+function createRunner(deps: OperationServiceDeps): OperationRunner {
+  const lock = deps.lock ?? createLocalTableLock()
+  return { deps, lock, outcomes: createOutcomeWriter(deps), changes: createChangeSignal() }
 }
 
 /** Runs work when its table is free, and writes its outcome into the ledger before it resolves or rejects. */
 async function runToOutcome<T extends StoredJson>(
-  { deps, lock }: OperationRunner,
+  { deps, lock, outcomes }: OperationRunner,
   work: RunningWork<T>,
   handle: OwnHandle,
 ): Promise<T> {
@@ -245,7 +277,7 @@ async function runToOutcome<T extends StoredJson>(
     const finishedAt = deps.now()
     const durationMs = finishedAt.getTime() - startedAt.getTime()
     const full = { ...outcome, finishedAt: finishedAt.toISOString(), durationMs }
-    await finishSurely(deps, handle.id, { outcome: full, context: work.context })
+    await outcomes.write({ id: handle.id, outcome: full, context: work.context })
   }
   const fail = async (error: unknown): Promise<unknown> => {
     const { kind, table, context } = work
@@ -274,32 +306,9 @@ async function runToOutcome<T extends StoredJson>(
   }
   const { result, details } = await settle()
   await handle.settleProgress()
-  // When this fails, the work is done but unsettled: the next start settles it.
+  // When this fails, the work is done but unsettled: it is settled in the background, or by the next start.
   await finish({ ...details, state: 'succeeded', result })
   return result
-}
-
-/** Waits between attempts to write an outcome, after which the next start of the service settles the operation. */
-const FINISH_BACK_OFF = { firstMs: 200, maxMs: 5000 }
-const FINISH_ATTEMPTS = 6
-
-/** Writes an outcome, also when the database ends the connection: nobody else ends the operation of a running process. */
-async function finishSurely(
-  { ledger, log }: OperationServiceDeps,
-  id: string,
-  { outcome, context }: { readonly outcome: OperationOutcome; readonly context: RequestContext | undefined },
-): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await ledger.finish(id, outcome, context) // does nothing when an attempt before this one has succeeded
-      return
-    } catch (error) {
-      const isPassing = error instanceof DatabaseError && (error.code === 'CANNOT_OPEN' || error.code === 'BUSY')
-      if (!isPassing || attempt >= FINISH_ATTEMPTS) throw error
-      log.warn('the outcome of an operation was not written; trying again', { operation_id: id, error })
-      await sleep(backOffMs(FINISH_BACK_OFF, attempt))
-    }
-  }
 }
 
 interface OwnHandle extends OperationHandle {

@@ -37,7 +37,8 @@ export function createPolicyScheduler(deps: SchedulerDeps): PolicyScheduler {
 class Scheduler implements PolicyScheduler {
   readonly #deps: SchedulerDeps
   readonly #stopping = new AbortController()
-  readonly #runs = new Set<Promise<void>>()
+  /** What runs here, by the id of its decision. */
+  readonly #runs = new Map<string, Promise<void>>()
   /** The last decision about each operation of each table, so that one that stays the same is not written each time. */
   readonly #last = new Map<string, LastDecision>()
   #woken = new AbortController()
@@ -59,7 +60,7 @@ class Scheduler implements PolicyScheduler {
   async close(): Promise<void> {
     this.#stopping.abort()
     await this.#loop
-    await Promise.all(this.#runs)
+    await Promise.all(this.#runs.values())
     await this.#deps.leases.release(LEASE, this.#deps.instance.id).catch(() => undefined)
   }
 
@@ -70,6 +71,7 @@ class Scheduler implements PolicyScheduler {
       const startedAt = performance.now()
       try {
         if (await this.#hold()) await this.#tick()
+        else await this.#settleRuns()
       } catch (error) {
         this.#deps.log.warn('the policies could not be carried out', { error })
       }
@@ -88,11 +90,15 @@ class Scheduler implements PolicyScheduler {
     return leases.take(LEASE, { owner: instance.id, untilMs: nowMs + LEASE_MS, nowMs, isAlive })
   }
 
+  #settleRuns(): Promise<void> {
+    return settleRuns(this.#deps, (id) => this.#runs.has(id))
+  }
+
   async #tick(): Promise<void> {
     const { policies, reconciler, instance } = this.#deps
     // the operations of a process that died would keep their tables busy for ever
     if (instance.isShared) await reconciler.run()
-    await settleRuns(this.#deps)
+    await this.#settleRuns()
     const records = await policies.list()
     if (records.length === 0) return
     await this.#prune()
@@ -135,13 +141,13 @@ class Scheduler implements PolicyScheduler {
     const decision = await claim(this.#deps, ready)
     if (decision === undefined) return undefined
     spend(round, ready)
-    const run: Promise<void> = runOperation(this.#deps, ready, decision)
+    const run = runOperation(this.#deps, ready, decision)
       .catch((error: unknown) => this.#deps.log.error('an operation of a policy was lost', { error }))
       .finally(() => {
-        this.#runs.delete(run)
+        this.#runs.delete(decision.id)
         this.wake()
       })
-    this.#runs.add(run)
+    this.#runs.set(decision.id, run)
     return undefined
   }
 

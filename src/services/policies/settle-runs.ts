@@ -31,9 +31,10 @@ export function keyOf({ policy_id, table_name, operation }: StateKey): StateKey 
 
 /**
  * Ends the decisions whose operations have ended, whichever process ran them. One whose process died before the ledger
- * had an operation is cancelled: nothing was done.
+ * had an operation is cancelled: nothing was done. So is one of this process that `isRunning` does not know: the database did
+ * not respond when it was stored, or when it ended.
  */
-export async function settleRuns(deps: SchedulerDeps): Promise<void> {
+export async function settleRuns(deps: SchedulerDeps, isRunning: (decisionId: string) => boolean): Promise<void> {
   const running = await deps.decisions.running()
   for (const decision of running) {
     const operation = await operationOf(deps.operations, decision)
@@ -42,7 +43,10 @@ export async function settleRuns(deps: SchedulerDeps): Promise<void> {
       continue
     }
     const owner = decision.instance_id
-    if (owner !== null && owner !== deps.instance.id && !(await deps.instance.isAlive(owner))) {
+    if (owner === null) continue
+    if (owner === deps.instance.id) {
+      if (!isRunning(decision.id)) await endWithout(deps, decision, 'the state database did not respond')
+    } else if (!(await deps.instance.isAlive(owner))) {
       await endWithout(deps, decision, 'the service stopped before the operation began')
     }
   }

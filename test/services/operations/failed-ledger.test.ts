@@ -8,10 +8,13 @@ import { createOperationService } from '../../../src/services/operations/operati
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
 import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
+import type { StateTables } from '../../../src/storage/schema.ts'
 import { createTransactions } from '../../../src/storage/transactions.ts'
 import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
 import { openStateDatabase } from '../../../src/storage/state-database.ts'
 import { describeDatabases, postgresPlace, postgresServer } from '../../storage/open.ts'
+import { LONG } from '../../support/effort.ts'
+import { Relay } from '../../support/network/relay.ts'
 import { until } from '../../support/waiting.ts'
 
 /** The lock under which all writing transactions run (src/storage/transactions.ts). */
@@ -95,5 +98,100 @@ describe.skipIf(postgresServer === undefined)('an operation whose connection to 
     await administrator.destroy()
     await db.destroy()
     await remove()
+  })
+
+  /** A service whose connections pass a relay. */
+  async function behindRelay() {
+    const { place, remove } = await postgresPlace()
+    const direct = await openStateDatabase(postgresDialect(place))
+    const server = new URL(place)
+    const relay = await Relay.start({ host: server.hostname, port: Number(server.port) })
+    server.port = String(relay.port)
+    const db = new Kysely<StateTables>({ dialect: postgresDialect(server.href) })
+    const now = () => new Date()
+    const { inTransaction } = createTransactions(db)
+    const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), now)
+    const service = createOperationService({
+      operations: createOperationStore(db),
+      ledger: createOperationLedger({
+        inTransaction,
+        audit,
+        events: createEventWriter(createEventStore(db), now),
+        instanceId: 1,
+      }),
+      newId: () => 'op-1',
+      now,
+      log: createLogger('silent', () => undefined),
+    })
+    let ran = 0
+    const work = {
+      kind: 'compact',
+      table: 's.events',
+      context: { caller: { user: 'ada', role: 'DataEngineer', via: 'token' }, requestId: 'req-1' } as const,
+      request: {},
+      async run() {
+        ran += 1
+        return { result: { rows: 1 }, details: {} }
+      },
+    }
+    return {
+      relay,
+      service,
+      work,
+      ran: () => ran,
+      /** As the database has it. */
+      stored: () => createOperationStore(direct).find('op-1'),
+      eventTypes: async () => {
+        const rows = await direct.selectFrom('events').select('type').orderBy('seq').execute()
+        return rows.map(({ type }) => type)
+      },
+      async close() {
+        await service.shutDown()
+        await db.destroy()
+        await direct.destroy()
+        await relay.close()
+        await remove()
+      },
+    }
+  }
+
+  it('does not stay running when its beginning was stored and not confirmed', async () => {
+    const { relay, service, work, ran, stored, eventTypes, close } = await behindRelay()
+    relay.judge = (piece, from) => {
+      if (from === 'server' || !piece.includes('commit\0')) return 'pass'
+      relay.judge = () => 'pass'
+      return 'cut after'
+    }
+    await expect(service.start(work)).rejects.toMatchObject({ name: 'DatabaseError', refused: false })
+    const ended = await until(async () => {
+      const operation = await stored()
+      return operation?.state !== 'running' && operation
+    }, 'the end of the operation')
+    expect(ended).toMatchObject({ state: 'failed', error: { code: 'INTERRUPTED' } })
+    expect(ran()).toBe(0)
+    expect(await eventTypes()).toEqual(['operation.started', 'operation.finished', 'operation.failed'])
+    await close()
+  })
+
+  it('has its outcome in the ledger when the database is back after a long time', LONG, async () => {
+    const { relay, service, work, stored, eventTypes, close } = await behindRelay()
+    const { done } = await service.start({
+      ...work,
+      async run() {
+        await relay.refuse()
+        relay.cut()
+        return { result: { rows: 1 }, details: {} }
+      },
+    })
+    await expect(done).rejects.toMatchObject({ name: 'DatabaseError', code: 'CANNOT_OPEN' })
+    expect(await stored()).toMatchObject({ state: 'running' })
+    await relay.listen()
+    const ended = await until(async () => {
+      const operation = await stored()
+      return operation?.state !== 'running' && operation
+    }, 'the end of the operation')
+    expect(ended).toMatchObject({ state: 'succeeded', result: { rows: 1 } })
+    expect(await eventTypes()).toEqual(['operation.started', 'operation.finished'])
+    await close()
   })
 })

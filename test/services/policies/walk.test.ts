@@ -2,6 +2,8 @@ import { expect, it } from 'vitest'
 import { createLogger } from '../../../src/services/logger.ts'
 import type { SchedulerDeps } from '../../../src/services/policies/policy-deps.ts'
 import { previewPolicy } from '../../../src/services/policies/preview-policy.ts'
+import { governingPolicies } from '../../../src/services/policies/governance.ts'
+import { decisionRow } from '../../../src/services/policies/run-operation.ts'
 import { createPolicyScheduler } from '../../../src/services/policies/scheduler.ts'
 import { DatabaseError } from '../../../src/storage/database-error.ts'
 import { registerInstance } from '../../../src/storage/instance-registry.ts'
@@ -155,6 +157,21 @@ describeDatabases('a walk over more tables than fit in a page', (databases) => {
     const count = db.selectFrom('policy_decisions').select(({ fn }) => fn.countAll().as('count'))
     await close()
     expect(Number((await count.executeTakeFirstOrThrow()).count)).toBe(TABLES / 20)
+  })
+
+  it('ends the decision of a run that the database did not confirm', LONG, async () => {
+    const { db, deps, scheduler, close } = await lab()
+    const row = ROWS[40]
+    const [governing] = governingPolicies(await deps.policies.list(), 'ns.t00040')
+    if (row === undefined || governing === undefined) throw new Error('no policy governs the table')
+    const assessment = { outcome: 'ready', reason: 'due', detail: 'below 50' } as const
+    const lost = decisionRow(deps, { governing, row, assessment }, 'running')
+    await deps.decisions.insert(lost)
+    scheduler.start()
+    const stored = () => db.selectFrom('policy_decisions').selectAll().where('id', '=', lost.id).executeTakeFirst()
+    await until(async () => (await stored())?.outcome !== 'running', 'the end of the decision')
+    expect(await stored()).toMatchObject({ outcome: 'cancelled', detail: 'the state database did not respond' })
+    await close()
   })
 
   it('previews all tables, and lists a thousand', async () => {
