@@ -20,8 +20,8 @@ import { until } from '../../support/waiting.ts'
 /** The lock under which all writing transactions run (src/storage/transactions.ts). */
 const WRITE_LOCK = 7_281_114
 
-describeDatabases('an operation that fails while the ledger cannot be written', (databases) => {
-  it('has its reason in the log', async () => {
+describeDatabases('an operation while the ledger cannot be written', (databases) => {
+  async function lab() {
     const db = await databases.open()
     const now = () => new Date()
     const { inTransaction } = createTransactions(db)
@@ -35,19 +35,44 @@ describeDatabases('an operation that fails while the ledger cannot be written', 
       now,
       log: createLogger('warn', (line) => lines.push(line)),
     })
-    const { done } = await service.start({
+    const work = {
       kind: 'compact',
       table: 's.events',
-      context: { caller: { user: 'ada', role: 'DataEngineer', via: 'token' }, requestId: 'req-1' },
+      context: { caller: { user: 'ada', role: 'DataEngineer', via: 'token' }, requestId: 'req-1' } as const,
       request: {},
+    }
+    const logged = (message: string) => lines.map((line) => JSON.parse(line)).filter((line) => line.message === message)
+    return { db, service, work, logged }
+  }
+
+  it('has the reason of its failure in the log', async () => {
+    const { db, service, work, logged } = await lab()
+    const { done } = await service.start({
+      ...work,
       async run() {
         await db.destroy()
         throw new Error('the disk is full')
       },
     })
     await expect(done).rejects.toThrow()
-    const failure = lines.map((line) => JSON.parse(line)).find(({ message }) => message === 'operation failed')
-    expect(failure).toMatchObject({ operation_id: 'op-1', request_id: 'req-1', error: { message: 'the disk is full' } })
+    const reason = { operation_id: 'op-1', request_id: 'req-1', error: { message: 'the disk is full' } }
+    expect(logged('operation failed')).toMatchObject([reason])
+  })
+
+  it('is given up with one error when repeating cannot help', async () => {
+    const { db, service, work, logged } = await lab()
+    const { done } = await service.start({
+      ...work,
+      async run() {
+        await db.schema.dropTable('events').execute()
+        return { result: { rows: 1 }, details: {} }
+      },
+    })
+    await expect(done).rejects.toThrow()
+    await service.shutDown()
+    expect(logged('the outcome of an operation was not written; trying again')).toEqual([])
+    expect(logged('the outcome of an operation cannot be written')).toMatchObject([{ operation_id: 'op-1' }])
+    expect(await createOperationStore(db).find('op-1')).toMatchObject({ state: 'running' })
   })
 })
 
