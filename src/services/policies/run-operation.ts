@@ -27,7 +27,7 @@ export interface ReadyRun {
 
 /** Why a claimed operation did not run. */
 interface NotRun {
-  readonly outcome: 'skipped' | 'deferred'
+  readonly outcome: 'skipped' | 'deferred' | 'cancelled'
   readonly reason: DecisionReason
   readonly detail: string
 }
@@ -127,8 +127,8 @@ export function decisionRow(
 
 /** Previews and applies; returns why nothing was applied. */
 async function apply(
-  { maintenance, catalog, decisions }: SchedulerDeps,
-  { governing: { operation, configured }, bytesLeft }: ReadyRun,
+  { maintenance, catalog, decisions, policies }: SchedulerDeps,
+  { governing: { policy, operation, configured }, assessment, bytesLeft }: ReadyRun,
   { decision, context }: { readonly decision: PolicyDecisionsTable; readonly context: RequestContext },
 ): Promise<NotRun | undefined> {
   const table = decision.table_name
@@ -147,6 +147,10 @@ async function apply(
   }
   await decisions.update(decision.id, { planned_bytes: bytes })
   const planned = { ...request, ...(preview.plan_id === undefined ? {} : { plan_id: preview.plan_id }) }
+  if ((await policies.find(policy.id))?.revision !== policy.revision) {
+    const detail = `${decision.detail}, but the policy was changed before it began`
+    return { outcome: 'cancelled', reason: assessment.reason, detail }
+  }
   const started = await maintenance.start(operation, planned, context)
   await decisions.update(decision.id, { operation_id: started.id })
   await started.done
@@ -179,15 +183,16 @@ function hasWork(counts: Readonly<Record<string, number>>): boolean {
   return known.length === 0 || known.some((name) => (counts[name] ?? 0) > 0)
 }
 
-/** Ends a decision without an operation; one that waits for its budget has no cooldown. */
+/** Ends a decision without an operation; only one that is skipped has its cooldown. */
 async function endNotRun(deps: SchedulerDeps, decision: PolicyDecisionsTable, notRun: NotRun): Promise<void> {
   const now = deps.now()
   await deps.inTransaction(async (tx) => {
     const decisions = createDecisionStore(tx)
     await decisions.end(decision.id, { ...notRun, updated_at: now.toISOString() })
     const state = await decisions.state(keyOf(decision))
-    if (state === undefined || notRun.outcome !== 'deferred') return
-    await decisions.saveState({ ...state, last_run_ms: null, not_before_ms: now.getTime() + BUDGET_WAIT_MS })
+    if (state === undefined || notRun.outcome === 'skipped') return
+    const notBeforeMs = notRun.outcome === 'deferred' ? now.getTime() + BUDGET_WAIT_MS : null
+    await decisions.saveState({ ...state, last_run_ms: null, not_before_ms: notBeforeMs })
   })
 }
 
