@@ -88,6 +88,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     ledger,
     quarantine: quarantine.quarantine,
     isAlive,
+    lock,
     resume: (operation) => maintenance.resume(operation),
     now,
     log,

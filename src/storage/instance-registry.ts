@@ -1,12 +1,16 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 
+import { sleep } from '../iceberg/sleep.ts'
 import type { StateTables } from './schema.ts'
 import type { InTransaction } from './transactions.ts'
 
 /** This process among those that use the same state database. */
 export interface Instance {
   readonly id: number
-  /** Whether the process with this id is running. */
+  /**
+   * Whether the process with this id is running. Takes up to 3 s when it seems to have ended: it may only have lost its
+   * connection, and then registers again.
+   */
   isAlive(id: number): Promise<boolean>
   /** The ids of all running processes, including this one. */
   alive(): Promise<ReadonlySet<number>>
@@ -18,7 +22,13 @@ export interface Instance {
 
 /** Class of the advisory locks that mark live instances; the lock's number is the instance's id. */
 const LIVENESS_CLASS = 7_281_115
-const CHECK_MS = 5000
+/** How often a process looks whether it still has its lock. */
+const CHECK_MS = 1000
+/** The time before it requests a lost lock again. */
+const RETRY_MS = 250
+/** A process without its lock for this long has ended: longer than both of the above. */
+const GONE_MS = 3000
+const LOOK_MS = 250
 
 /**
  * Registers this process. On SQLite it is the only one, because it locks the home folder. On PostgreSQL each process
@@ -47,9 +57,10 @@ export async function registerInstance(
     }
   }
   const close = await holdLock(db, id)
+  const isAlive = createLivenessCheck(() => heldLocks(db))
   return {
     id,
-    isAlive: async (other) => other === id || (await heldLocks(db)).has(other),
+    isAlive: async (other) => other === id || (await isAlive(other)),
     alive: async () => (await heldLocks(db)).add(id),
     isShared: true,
     close,
@@ -67,14 +78,14 @@ async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Prom
       first.resolve()
       while (!state.closed) {
         await sql`select 1`.execute(connection)
-        await waitOrClose(closing.promise)
+        await waitOrClose(closing.promise, CHECK_MS)
       }
       await sql`select pg_advisory_unlock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
     })
   const held = (async () => {
     while (!state.closed) {
       await hold().catch((error: unknown) => first.reject(error))
-      if (!state.closed) await waitOrClose(closing.promise)
+      if (!state.closed) await waitOrClose(closing.promise, RETRY_MS)
     }
   })()
   await first.promise
@@ -85,11 +96,38 @@ async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Prom
   }
 }
 
-async function waitOrClose(closing: Promise<void>): Promise<void> {
+async function waitOrClose(closing: Promise<void>, ms: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, CHECK_MS)
+  const timer = setTimeout(resolve, ms)
   await Promise.race([promise, closing])
   clearTimeout(timer)
+}
+
+/** When a process was first and last seen without its lock, ms of this process's clock. */
+interface Absence {
+  readonly sinceMs: number
+  readonly seenMs: number
+}
+
+/** Tells whether a process runs; it has ended when its lock stays away. */
+function createLivenessCheck(held: () => Promise<ReadonlySet<number>>): (id: number) => Promise<boolean> {
+  const absences = new Map<number, Absence>()
+  return async (id) => {
+    while (true) {
+      const isHeld = (await held()).has(id)
+      const seenMs = performance.now()
+      const last = absences.get(id)
+      if (isHeld) {
+        absences.delete(id)
+        return true
+      }
+      const isContinued = last !== undefined && seenMs - last.seenMs < GONE_MS
+      const sinceMs = isContinued ? last.sinceMs : seenMs
+      absences.set(id, { sinceMs, seenMs })
+      if (seenMs - sinceMs >= GONE_MS) return false
+      await sleep(LOOK_MS)
+    }
+  }
 }
 
 /** The ids of the instances that hold their lock. */

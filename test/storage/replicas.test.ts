@@ -96,7 +96,7 @@ describe.skipIf(postgres.skip)('replicas on PostgreSQL', LONG, () => {
     await db.insertInto('instances').values({ id: 99, started_at: running.created_at }).execute()
     await db
       .insertInto('operations')
-      .values({ ...running, id: 'op-of-the-dead', instance_id: 99 })
+      .values({ ...running, id: 'op-of-the-dead', table_name: 'no.other', instance_id: 99 })
       .execute()
     await db.destroy()
 

@@ -2,6 +2,8 @@
 export interface KeyedLock {
   /** Waits for its turn. An aborted signal ends the wait and rejects with the signal's reason. */
   run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T>
+  /** Whether work on a key runs or waits. */
+  isBusy(key: string): boolean
 }
 
 /** Locks for the keys of this process. `table-lock.ts` has those that processes share. */
@@ -22,6 +24,7 @@ export function createKeyedLock(): KeyedLock {
         if (tails.get(key) === tail) tails.delete(key)
       }
     },
+    isBusy: (key) => tails.has(key),
   }
 }
 

@@ -44,7 +44,7 @@ export interface OperationHandle {
   readonly signal: AbortSignal
   /** Reports progress; written to the ledger at most twice a second. */
   progress(progress: OperationProgress): void
-  /** Records what recovery after a crash needs; resolves when it is durable. */
+  /** Records what recovery after a crash needs; resolves when it is durable. Throws `CANCELLED` when the operation has ended. */
   record(details: OperationDetails): Promise<void>
   /** Throws `CANCELLED` when another process may work on the table by now. Call it right before each commit. */
   confirm(): Promise<void>
@@ -358,7 +358,8 @@ function createHandle({ deps, changes }: OperationRunner, id: string, abort: Abo
       await writing
     },
     async record(details) {
-      await deps.operations.update(id, details)
+      const isRunning = await deps.operations.update(id, details)
+      if (!isRunning) throw new IcebergError('CANCELLED', `another process has ended operation ${id}`)
       changes.notify(id)
     },
   }

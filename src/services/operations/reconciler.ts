@@ -8,6 +8,7 @@ import type { Logger } from '../logger.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
 import { sparkRunOf } from './spark-hooks.ts'
+import type { TableLock } from './table-lock.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService
@@ -16,6 +17,8 @@ export interface ReconcilerDeps {
   readonly quarantine: QuarantineService
   /** Whether the process that ran it is alive; operations of a live process are left alone. */
   readonly isAlive: (instanceId: number) => Promise<boolean>
+  /** A process that lost its connection may still commit while it has the lease of the table. */
+  readonly lock: TableLock
   /** Continues an operation that may still run elsewhere; false when it cannot. */
   readonly resume: (operation: OperationRecord) => Promise<boolean>
   readonly now: () => Date
@@ -24,7 +27,10 @@ export interface ReconcilerDeps {
 
 /** Settles the operations that an ended process left unsettled; must run before new ones start. */
 export interface Reconciler {
-  /** Compares each with its table, cleans up after it, and writes the outcome to the ledger. */
+  /**
+   * Compares each with its table, cleans up after it, and writes the outcome to the ledger. Those whose tables are in use
+   * are left for the next time.
+   */
   run(): Promise<void>
 }
 
@@ -32,19 +38,30 @@ export interface Reconciler {
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   return {
     async run() {
-      for (const operation of await deps.operations.listUnsettled()) {
-        if (operation.instanceId !== undefined && (await deps.isAlive(operation.instanceId))) continue
-        if (await deps.resume(operation)) {
-          deps.log.warn('continues an operation that the last process left', { operation_id: operation.id })
-          continue
-        }
-        const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation)
-        const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
-        deps.log.warn('settled an operation that the last process left', fields)
-        await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
+      for (const { id, table, instanceId } of await deps.operations.listUnsettled()) {
+        if (instanceId !== undefined && (await deps.isAlive(instanceId))) continue
+        await deps.lock.runIfFree(table, async () => {
+          const operation = await deps.operations.find(id)
+          if (operation !== undefined && isUnsettled(operation)) await settleOrResume(deps, operation)
+        })
       }
     },
   }
+}
+
+function isUnsettled({ state }: OperationRecord): boolean {
+  return state === 'running' || state === 'unknown'
+}
+
+async function settleOrResume(deps: ReconcilerDeps, operation: OperationRecord): Promise<void> {
+  if (await deps.resume(operation)) {
+    deps.log.warn('continues an operation that the last process left', { operation_id: operation.id })
+    return
+  }
+  const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation)
+  const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
+  deps.log.warn('settled an operation that the last process left', fields)
+  await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
 }
 
 /** Whether an operation was handed to Spark, so that the files here do not tell its end. */

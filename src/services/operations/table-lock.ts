@@ -1,7 +1,7 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { sleep } from '../../iceberg/sleep.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
-import type { LeaseStore } from '../../storage/stores/lease-store.ts'
+import type { LeaseRequest, LeaseStore } from '../../storage/stores/lease-store.ts'
 import type { Logger } from '../logger.ts'
 import { createKeyedLock } from './keyed-lock.ts'
 
@@ -24,6 +24,12 @@ export interface TableHold {
 /** Runs work on one table at a time, in order of arrival; other tables do not wait. */
 export interface TableLock {
   run<T>(table: string, holder: TableHolder, work: (hold: TableHold) => Promise<T>): Promise<T>
+  /**
+   * Runs work if nobody works on the table or waits for it here, and nobody who had it can still commit: also the lease of a
+   * process that seems to have ended must have passed, as it may only have lost its connection. Undefined, with nothing
+   * done, otherwise.
+   */
+  runIfFree<T>(table: string, work: () => Promise<T>): Promise<T | undefined>
 }
 
 /** How long a lock outlives a process that does not renew it, and how often it is renewed and asked for, ms. */
@@ -47,8 +53,14 @@ const TIMES: LockTimes = { leaseMs: 30_000, renewMs: 5_000, pollMs: 250 }
 export function createLocalTableLock(): TableLock {
   const lock = createKeyedLock()
   const hold: TableHold = { confirm: async () => undefined }
-  return { run: (table, { signal }, work) => lock.run(table, signal, () => work(hold)) }
+  return {
+    run: (table, { signal }, work) => lock.run(table, signal, () => work(hold)),
+    runIfFree: async (table, work) => (lock.isBusy(table) ? undefined : lock.run(table, never(), work)),
+  }
 }
+
+/** The signal of what is not cancelled. */
+const never = (): AbortSignal => new AbortController().signal
 
 /**
  * Locks that all processes on the same state respect: within a process in order of arrival, between processes by a lease.
@@ -62,32 +74,61 @@ export function createTableLock(deps: TableLockDeps): TableLock {
     run: (table, holder, work) =>
       lock.run(table, holder.signal, async () => {
         const lease = await acquire(deps, table, holder)
-        const renewal = new AbortController()
-        const renewing = keepRenewing(deps, { lease, holder, signal: renewal.signal })
-        try {
-          return await work(lease)
-        } finally {
-          renewal.abort()
-          await renewing
-          await lease.release()
-        }
+        return whileHeld(deps, { lease, holder }, () => work(lease))
       }),
+    async runIfFree(table, work) {
+      if (lock.isBusy(table)) return undefined
+      return lock.run(table, never(), async () => {
+        const holder = { signal: never(), abort: () => undefined }
+        const lease = await take(deps, table, { ...holder, isAlive: async () => true })
+        return lease && whileHeld(deps, { lease, holder }, work)
+      })
+    },
   }
 }
 
+/** Waits for the lease on a table. */
 async function acquire(deps: TableLockDeps, table: string, { signal, abort }: TableHolder): Promise<TableLease> {
-  const { leases, instance, now, times } = deps
-  const { leaseMs, pollMs } = { ...TIMES, ...times }
-  const name = `table:${table}`
+  const { instance, times } = deps
+  const { pollMs } = { ...TIMES, ...times }
   const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
   while (true) {
     signal.throwIfAborted()
-    const nowMs = now().getTime()
-    const untilMs = nowMs + leaseMs
-    if (await leases.take(name, { owner: instance.id, untilMs, nowMs, isAlive })) {
-      return new TableLease(deps, { name, table, untilMs, leaseMs, abort })
-    }
+    const lease = await take(deps, table, { abort, isAlive })
+    if (lease !== undefined) return lease
     await sleep(pollMs, signal)
+  }
+}
+
+/** The lease on a table; undefined when another process has it. */
+async function take(
+  deps: TableLockDeps,
+  table: string,
+  { abort, isAlive }: Pick<TableHolder, 'abort'> & Pick<LeaseRequest, 'isAlive'>,
+): Promise<TableLease | undefined> {
+  const { leases, instance, now, times } = deps
+  const { leaseMs } = { ...TIMES, ...times }
+  const name = `table:${table}`
+  const nowMs = now().getTime()
+  const untilMs = nowMs + leaseMs
+  const isTaken = await leases.take(name, { owner: instance.id, untilMs, nowMs, isAlive })
+  return isTaken ? new TableLease(deps, { name, table, untilMs, leaseMs, abort }) : undefined
+}
+
+/** Works with a lease, renews it meanwhile, and gives it back. */
+async function whileHeld<T>(
+  deps: TableLockDeps,
+  { lease, holder }: Pick<Renewal, 'lease' | 'holder'>,
+  work: () => Promise<T>,
+): Promise<T> {
+  const renewal = new AbortController()
+  const renewing = keepRenewing(deps, { lease, holder, signal: renewal.signal })
+  try {
+    return await work()
+  } finally {
+    renewal.abort()
+    await renewing
+    await lease.release()
   }
 }
 

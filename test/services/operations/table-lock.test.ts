@@ -1,10 +1,12 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Kysely, sql } from 'kysely'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Engine } from '../../../src/engines/engine.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
 import { type Lakehouse, openLakehouse } from '../../interop/harness/lakehouse.ts'
 import { postgresPlace, postgresServer } from '../../storage/open.ts'
 import { LONG } from '../../support/effort.ts'
@@ -90,6 +92,13 @@ describe.skipIf(postgresServer === undefined)('two services on one PostgreSQL', 
     return new Map<string, LedgerEntry>(body.operations.map((one: { operation: string }) => [one.operation, one]))
   }
 
+  async function endConnections(): Promise<void> {
+    const db = new Kysely<unknown>({ dialect: postgresDialect(database.place) })
+    await sql`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid()`.execute(db)
+    await db.destroy()
+  }
+
   async function tableNow() {
     const table = await lake.catalog.loadTable(TABLE)
     const tasks = await planFiles(table)
@@ -139,6 +148,22 @@ describe.skipIf(postgresServer === undefined)('two services on one PostgreSQL', 
     })
     expect(await tableNow()).toEqual(between)
     expect(await parquetFiles()).toBe(FILES)
+  })
+
+  it('leave an operation alone whose service has lost its connections for a moment', async () => {
+    const times = { leaseMs: 300, renewMs: 3_600_000, pollMs: 20 }
+    const [other, one] = [await start(times), await start(times)] // the first one settles what an ended process left
+    one.gate.isOpen = false
+    const compaction = compact(one)
+    await until(() => one.gate.waiting > 0, 'a compaction in the engine')
+    await endConnections()
+    await sleep(6000) // several looks of the other service at what is not settled
+    expect((await operations(other)).get('compact')).toMatchObject({ state: 'running' })
+    one.gate.isOpen = true
+    const { status, body } = await compaction
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(await tableNow()).toMatchObject({ rows: FILES * ROWS, files: [expect.any(String)] })
+    expect(await parquetFiles()).toBe(FILES + 1)
   })
 
   it('let people come before policies, also when the operation of the policy runs in another service', async () => {
