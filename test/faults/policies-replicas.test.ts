@@ -1,12 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Kysely } from 'kysely'
+import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
-import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
-import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
@@ -15,6 +13,7 @@ import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { LONG } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { QUICK_SERVICE } from './harness/rollouts.ts'
+import { expectLedgerIsTrue, idsOf, type LedgerEntry } from './harness/table-checks.ts'
 
 /** How often the service that carries out the policy is lost, for each way to lose it. */
 const ROUNDS = Number(process.env['POLICY_REPLICA_ROUNDS'] ?? 8)
@@ -39,12 +38,9 @@ interface Replica {
   readonly id: number
 }
 
-interface Operation {
-  readonly id: string
+interface Operation extends LedgerEntry {
   readonly operation: string
   readonly table: string
-  readonly state: string
-  readonly snapshot_id: string | null
   readonly requested_by: string
   readonly request_id: string
   readonly started_at: string | null
@@ -130,16 +126,6 @@ describe.skipIf(postgresServer === undefined)(
       }
     }
 
-    async function idsOf(name: string): Promise<number[]> {
-      const found = await lake.catalog.loadTable(identifier(name))
-      const schema = currentSchema(found.metadata)
-      const ids: number[] = []
-      for await (const row of lake.engine.readRows({ ...found, schema, inputs: await planFiles(found) })) {
-        ids.push(Number(row['id']))
-      }
-      return ids.sort((a, b) => a - b)
-    }
-
     /** The replica that runs an operation of the policy on a table that it has to itself. */
     async function busy(): Promise<{ replica: Replica; other: Replica; table: string; operation: string }> {
       const query = db
@@ -166,11 +152,11 @@ describe.skipIf(postgresServer === undefined)(
       return (await query.execute()).length
     }
 
-    async function operations(): Promise<readonly Operation[]> {
+    async function operations({ service } = replicas[0]): Promise<readonly Operation[]> {
       const found: Operation[] = []
       for (let token = ''; ;) {
         const path = `/api/operations?page_size=1000&page_token=${encodeURIComponent(token)}`
-        const page = await replicas[0].service.read<{ operations: Operation[]; next_page_token: string | null }>(path)
+        const page = await service.read<{ operations: Operation[]; next_page_token: string | null }>(path)
         found.push(...page.operations)
         if (page.next_page_token === null) return found
         token = page.next_page_token
@@ -180,6 +166,12 @@ describe.skipIf(postgresServer === undefined)(
     /** Waits until nothing runs any more, and compares the ledger with what the tables say happened. */
     async function judge(): Promise<readonly Operation[]> {
       await setMode('shadow')
+      const decisions = db.selectFrom('policy_decisions').select('id').where('outcome', '=', 'running')
+      await until(
+        async () => (await decisions.execute()).length === 0,
+        async () => `an end of all runs of the policy ${JSON.stringify(await decisions.execute())}`,
+        PATIENCE_MS,
+      )
       await until(
         async () => (await operations()).every(({ state }) => state !== 'running'),
         async () => `an end of all operations ${JSON.stringify(await operations())}`,
@@ -189,15 +181,9 @@ describe.skipIf(postgresServer === undefined)(
       expect(ledger.filter(({ state }) => state === 'unknown')).toEqual([])
       for (const name of TABLES) {
         const expected = Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
-        expect(await idsOf(name), `rows of ${name}`).toEqual(expected)
-        const { metadata } = await lake.catalog.loadTable(identifier(name))
-        const committed = metadata.snapshots.flatMap(({ summary, snapshotId }) =>
-          summary?.['operation'] === 'replace' ? [[summary['lockhouse.operation-id'] ?? '', String(snapshotId)]] : [],
-        )
-        const claimed = ledger.flatMap(({ id, table, state, snapshot_id: snapshot }) =>
-          table === `p.${name}` && state === 'succeeded' && snapshot !== null ? [[id, snapshot]] : [],
-        )
-        expect(committed.toSorted(), `commits of ${name}`).toEqual(claimed.toSorted())
+        expect(await idsOf(lake, identifier(name)), `rows of ${name}`).toEqual(expected)
+        const ofTable = ledger.filter(({ table }) => table === `p.${name}`)
+        await expectLedgerIsTrue(lake, identifier(name), ofTable)
       }
       return ledger
     }
@@ -277,6 +263,53 @@ describe.skipIf(postgresServer === undefined)(
       process.stdout.write(`\npaused operations ended: ${JSON.stringify(ends)}\n`)
       await summary(await judge(), ROUNDS, 'paused')
     })
+
+    it('settles what a process had begun that stands still without a connection, which then commits nothing', async () => {
+      await setMode('active')
+      const stopWriting = writeOn()
+      const ends: Record<string, number> = {}
+      try {
+        for (let round = 0; round < ROUNDS / 2; round += 1) {
+          const { replica, other, operation } = await busy()
+          await sleep(Math.random() * LATEST_FAULT_MS)
+          replica.service.signal('SIGSTOP')
+          await endRegistration(replica.id)
+          const ended = await until(
+            async () => {
+              const { state } = await other.service.read<Operation>(`/api/operations/${operation}`)
+              return state !== 'running' && state
+            },
+            async () =>
+              `a settlement of ${operation}: ${JSON.stringify(await operations(other))}\n${other.service.log}`,
+            PATIENCE_MS,
+          )
+          ends[ended] = (ends[ended] ?? 0) + 1
+          replica.service.signal('SIGCONT')
+          await until(async () => await isRegistered(replica.id), 'a new registration', PATIENCE_MS)
+        }
+      } finally {
+        await stopWriting()
+        for (const { service } of replicas) service.signal('SIGCONT')
+      }
+      process.stdout.write(`\noperations without a connection ended: ${JSON.stringify(ends)}\n`)
+      expect(ends['failed']).toBeGreaterThan(0)
+      await summary(await judge(), Math.ceil(ROUNDS / 2), 'paused without a connection')
+    })
+
+    /** The connections whose lock shows that a process runs. */
+    const registrations = (id: number) =>
+      sql<{ pid: number }>`select pid from pg_locks where locktype = 'advisory' and objid = ${id} and granted
+        and database = (select oid from pg_database where datname = current_database())`
+
+    async function isRegistered(id: number): Promise<boolean> {
+      return (await registrations(id).execute(db)).rows.length > 0
+    }
+
+    async function endRegistration(id: number): Promise<void> {
+      for (const { pid } of (await registrations(id).execute(db)).rows) {
+        await sql`select pg_terminate_backend(${pid})`.execute(db)
+      }
+    }
   },
 )
 

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
-import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
@@ -15,6 +13,7 @@ import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { runs } from '../support/effort.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { type Deployment, QUICK_SERVICE, Rollouts } from './harness/rollouts.ts'
+import { idsOf } from './harness/table-checks.ts'
 
 /** How often the process that carries out a rollout is lost, for each way to lose it. */
 const ROUNDS = Number(process.env['ROLLOUT_REPLICA_ROUNDS'] ?? runs(4, 3))
@@ -134,27 +133,17 @@ describe.skipIf(postgresServer === undefined)(
       }
     }
 
-    async function idsOf(name: string): Promise<number[]> {
-      const found = await lake.catalog.loadTable(table(name))
-      const schema = currentSchema(found.metadata)
-      const ids: number[] = []
-      for await (const row of lake.engine.readRows({ ...found, schema, inputs: await planFiles(found) })) {
-        ids.push(Number(row['id']))
-      }
-      return ids.sort((a, b) => a - b)
-    }
-
     async function untilCopied(what: string): Promise<void> {
-      const all = [...(await idsOf('one')), ...(await idsOf('two'))]
-      const copied = async (): Promise<boolean> => (await idsOf('sink')).length >= all.length
+      const all = [...(await idsOf(lake, table('one'))), ...(await idsOf(lake, table('two')))]
+      const copied = async (): Promise<boolean> => (await idsOf(lake, table('sink'))).length >= all.length
       const seen = async (): Promise<string> => {
-        const sink = new Set(await idsOf('sink'))
+        const sink = new Set(await idsOf(lake, table('sink')))
         const missing = all.filter((id) => !sink.has(id))
         const { body } = await asked.service.get('/api/pipelines')
         return `${what}; missing ${missing.join(', ')}; ${JSON.stringify(body)}\n${one.service.log}\n${other.service.log}`
       }
       await until(copied, seen, PATIENCE_MS)
-      expect(await idsOf('sink'), what).toEqual(all)
+      expect(await idsOf(lake, table('sink')), what).toEqual(all)
     }
 
     async function rowOf() {

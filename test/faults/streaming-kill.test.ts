@@ -2,8 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import { pyicebergAvailable } from '../interop/harness/environment.ts'
 import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
@@ -13,6 +11,7 @@ import { Service } from '../interop/harness/service.ts'
 import { sleep, until } from '../support/waiting.ts'
 import { PythonWriter } from './harness/python-writer.ts'
 import { randomNumbers } from './harness/random-numbers.ts'
+import { idsOf } from './harness/table-checks.ts'
 
 /** Total kills; the full run of a release sets KILL_ROUNDS=200. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 20)
@@ -86,16 +85,6 @@ describe('a pipeline whose process is killed during writes', { timeout: 300_000 
     const query = `SELECT i AS c1, (i % 3)::INT AS c2 FROM range(${nextId}, ${nextId + count}) t(i)`
     await lake.append(SOURCE, query)
     nextId += count
-  }
-
-  async function idsOf(identifier: TableIdentifier): Promise<number[]> {
-    const table = await lake.catalog.loadTable(identifier)
-    const ids: number[] = []
-    const schema = currentSchema(table.metadata)
-    for await (const row of lake.engine.readRows({ ...table, schema, inputs: await planFiles(table) })) {
-      ids.push(Number(row['id']))
-    }
-    return ids.sort((a, b) => a - b)
   }
 
   async function start(): Promise<Service> {
@@ -179,10 +168,10 @@ describe('a pipeline whose process is killed during writes', { timeout: 300_000 
         rmSync(checkpoint, { recursive: true, force: true })
         counts.checkpointsRemoved += 1
       }
-      const seen = await idsOf(SINK)
+      const seen = await idsOf(lake, SINK)
       expect(new Set(seen).size, `rows twice in the sink after round ${round}`).toBe(seen.length)
       expect(seen.every((id) => id >= 0 && id < nextId)).toBe(true)
-      expect(await idsOf(SOURCE), `rows of the source after round ${round}`).toEqual(allIds())
+      expect(await idsOf(lake, SOURCE), `rows of the source after round ${round}`).toEqual(allIds())
     }
     const service = await start()
     try {
@@ -216,10 +205,10 @@ describe('a pipeline whose process is killed during writes', { timeout: 300_000 
   async function untilEqual(service: Service): Promise<void> {
     const status = async (): Promise<string> =>
       JSON.stringify((await service.get(`/api/pipeline/${pipelineId}/status`)).body)
-    await until(async () => (await idsOf(SINK)).length >= nextId, status, 60_000)
-    const sink = await idsOf(SINK)
+    await until(async () => (await idsOf(lake, SINK)).length >= nextId, status, 60_000)
+    const sink = await idsOf(lake, SINK)
     expect(sink, await status()).toEqual(allIds())
-    expect(await idsOf(SOURCE)).toEqual(sink)
+    expect(await idsOf(lake, SOURCE)).toEqual(sink)
   }
 
   /** Reads both tables with another engine, so that an error of our reader cannot hide an error of our writer. */

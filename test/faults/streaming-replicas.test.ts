@@ -3,8 +3,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Kysely, sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
-import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { TableIdentifier } from '../../src/iceberg/metadata/table.ts'
 import { postgresDialect } from '../../src/storage/dialects/postgres.ts'
 import type { StateTables } from '../../src/storage/schema.ts'
@@ -12,6 +10,7 @@ import { type Lakehouse, openLakehouse } from '../interop/harness/lakehouse.ts'
 import { Service } from '../interop/harness/service.ts'
 import { postgresPlace, postgresServer } from '../storage/open.ts'
 import { type Found, sleep, until } from '../support/waiting.ts'
+import { idsOf } from './harness/table-checks.ts'
 
 /** Takeovers of each kind; more of them with REPLICA_ROUNDS. */
 const ROUNDS = Number(process.env['REPLICA_ROUNDS'] ?? 3)
@@ -97,23 +96,13 @@ describe.skipIf(postgresServer === undefined)(
     const recordOf = (id: string) =>
       db.selectFrom('streaming_pipelines').selectAll().where('id', '=', id).executeTakeFirstOrThrow()
 
-    async function idsOf(name: string): Promise<number[]> {
-      const sink = await lake.catalog.loadTable(table(name))
-      const schema = currentSchema(sink.metadata)
-      const ids: number[] = []
-      for await (const row of lake.engine.readRows({ ...sink, schema, inputs: await planFiles(sink) })) {
-        ids.push(Number(row['id']))
-      }
-      return ids.sort((a, b) => a - b)
-    }
-
     const soon = <T>(what: string, check: () => Promise<T>): Promise<Found<T>> =>
       until(check, () => `${what}\n${one.service.log}\n${other.service.log}`, PATIENCE_MS)
 
     async function untilCopied(name: string): Promise<void> {
       const all = (): number[] => Array.from({ length: written.get(name) ?? 0 }, (_, id) => id)
-      await soon(`${name} is copied`, async () => (await idsOf(`${name}_sink`)).length >= all().length)
-      expect(await idsOf(`${name}_sink`)).toEqual(all())
+      await soon(`${name} is copied`, async () => (await idsOf(lake, table(`${name}_sink`))).length >= all().length)
+      expect(await idsOf(lake, table(`${name}_sink`))).toEqual(all())
     }
 
     /** Writes continuously until it is stopped. */
