@@ -40,49 +40,52 @@ await withWorkFolder('http', async (home) => {
     {},
   )
   const headers = { Authorization: `Bearer ${TOKEN}` }
-  await compare('GET /api/health', {
-    ours: { server: service, path: '/api/health' },
-    bare: { server: bare, path: '/health' },
-  })
-  await compare('Read a version by id', {
-    ours: { server: service, path: `/api/pipeline-defs/${definition}/versions/${version}`, headers },
-    bare: { server: bare, path: `/versions/${version}`, headers },
-  })
+  await compare('GET /api/health', [
+    { name: 'bare Hono route, same answer', server: bare, path: '/health' },
+    { name: 'Lockhouse', server: service, path: '/api/health' },
+    { name: 'no route, headers and request id only', server: bare, path: '/headers-only' },
+  ])
+  await compare('Read a version by id', [
+    { name: 'bare Hono route, same answer', server: bare, path: `/versions/${version}`, headers },
+    {
+      name: 'Lockhouse',
+      server: service,
+      path: `/api/pipeline-defs/${definition}/versions/${version}`,
+      headers,
+    },
+  ])
   service.child.kill('SIGTERM')
   bare.child.kill('SIGTERM')
 })
 
 interface Target extends Pick<Load, 'path' | 'headers'> {
+  readonly name: string
   readonly server: Started
 }
 
-interface Pair {
-  readonly ours: Target
-  readonly bare: Target
-}
-
-/** Measures two servers in turn; who goes first alternates. */
-async function compare(title: string, { ours, bare }: Pair): Promise<void> {
-  const rounds: Readonly<Record<keyof Pair, Measured>>[] = []
+/** Measures the targets in turn, each time in another order, and compares them with the first one. */
+async function compare(title: string, targets: readonly Target[]): Promise<void> {
+  const rounds: (readonly Measured[])[] = []
   for (let round = 0; round <= ROUNDS; round++) {
-    const first = round % 2 === 0 ? await measure(ours) : undefined
-    const theirs = await measure(bare)
-    const pair = { ours: first ?? (await measure(ours)), bare: theirs }
-    note(`${title}, round ${round}: service ${pair.ours.rate.toFixed(0)}/s, bare ${pair.bare.rate.toFixed(0)}/s`)
-    if (round > 0) rounds.push(pair) // the first one warms up
+    const measured = Array<Measured>(targets.length)
+    for (let turn = 0; turn < targets.length; turn++) {
+      const at = (round + turn) % targets.length
+      measured[at] = await measure(targets[at]!)
+    }
+    note(
+      `${title}, round ${round}: ${targets.map(({ name }, at) => `${name} ${measured[at]!.rate.toFixed(0)}/s`).join(', ')}`,
+    )
+    if (round > 0) rounds.push(measured) // the first one warms up
   }
-  const row = (name: string, who: keyof Pair) => [
+  const row = ({ name }: Target, at: number) => [
     name,
-    median(rounds.map((pair) => pair[who].rate)).toFixed(0),
-    spread(rounds.map((pair) => pair[who].rate / pair.bare.rate)),
-    `${median(rounds.map((pair) => pair[who].cpuMicros)).toFixed(1)} µs`,
-    spread(rounds.map((pair) => pair.bare.cpuMicros / pair[who].cpuMicros)),
+    median(rounds.map((round) => round[at]!.rate)).toFixed(0),
+    spread(rounds.map((round) => round[at]!.rate / round[0]!.rate)),
+    `${median(rounds.map((round) => round[at]!.cpuMicros)).toFixed(1)} µs`,
+    spread(rounds.map((round) => round[0]!.cpuMicros / round[at]!.cpuMicros)),
   ]
-  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn, one process each`
-  printTable(`${title}, ${how}, load average ${loadavg()[0]?.toFixed(1)}`, COLUMNS, [
-    row('Lockhouse', 'ours'),
-    row('bare Hono route, same answer', 'bare'),
-  ])
+  const how = `${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn`
+  printTable(`${title}, ${how}, load average ${loadavg()[0]?.toFixed(1)}`, COLUMNS, targets.map(row))
 }
 
 interface Measured {
