@@ -169,7 +169,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
         foundation.sandbox.close(),
         catalog.close(),
       ])
-      await services.refusals.close()
+      await Promise.all([services.refusals.close(), foundation.idempotency.close()])
       await Promise.all([state.close(), foundation.metrics.tracing.close()])
       home.release()
     },
@@ -197,7 +197,7 @@ async function openFoundation(options: ContextOptions) {
     streams: openSparkStreams(config, catalog, spark),
     metrics,
     sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
-    idempotency: createIdempotencyService(idempotencyStore, now),
+    idempotency: createIdempotencyService({ store: idempotencyStore, now, log }),
   }
 }
 

@@ -53,7 +53,7 @@ function conflict(claim: Exclude<Claim, { readonly kind: 'claimed' | 'answered' 
     return new HttpError('CONFLICT', why, { 'Retry-After': '1' })
   }
   const did = `the first request with this Idempotency-Key took effect (${claim.effect})`
-  const why = 'its response is not repeated, because it contains a secret or the service stopped before it was sent'
+  const why = 'its response is not repeated, because it contains a secret or was never completed'
   return new DomainError('CONFLICT', `${did}; ${why}. Check the effect before you retry with a new key`)
 }
 

@@ -215,7 +215,7 @@ describeDatabases('idempotency store', (databases) => {
     const claims = await Promise.all(Array.from({ length: 10 }, () => keys.claim(request, NOW)))
     expect(claims.filter((claim) => claim.kind === 'claimed')).toHaveLength(1)
     expect(claims.filter((claim) => claim.kind === 'running')).toHaveLength(9)
-    await keys.complete('alice', 'k1', answer)
+    await keys.complete(request, answer)
     expect(await keys.claim(request, NOW)).toEqual({ kind: 'answered', answer })
   })
 
@@ -230,10 +230,10 @@ describeDatabases('idempotency store', (databases) => {
   it('releases a key, but never one that has an answer', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
-    await keys.release('alice', 'k1')
+    await keys.release(request)
     expect(await keys.claim(request, NOW)).toEqual({ kind: 'claimed' })
-    await keys.complete('alice', 'k1', answer)
-    await keys.release('alice', 'k1')
+    await keys.complete(request, answer)
+    await keys.release(request)
     expect((await keys.claim(request, NOW)).kind).toBe('answered')
   })
 
@@ -258,10 +258,47 @@ describeDatabases('idempotency store', (databases) => {
     expect(await alive.claim({ ...request, key: 'k2' }, NOW)).toEqual({ kind: 'claimed' })
   })
 
+  it('ends claims of this process by what the audit log says that they did', async () => {
+    const db = await databases.open()
+    const keys = createIdempotencyStore(db, onlyInstance)
+    const { inTransaction } = createTransactions(db)
+    const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), () => NOW)
+    const caller = { user: 'alice', role: 'DataEngineer', via: 'token' } as const
+    const outcomes = {
+      nothing: [],
+      refused: ['refused'],
+      done: ['done'],
+      begun: ['begun'],
+      failed: ['begun', 'failed'],
+    } as const
+    const found: Record<string, string> = {}
+    for (const [name, entries] of Object.entries(outcomes)) {
+      const claimed = { ...request, key: name, requestId: `req-${name}` }
+      await keys.claim(claimed, NOW)
+      for (const outcome of entries) {
+        const entry = { caller, action: 'widget.make', objectType: 'widget', objectId: 'w-1', outcome } as const
+        await inTransaction((tx) => audit.record(tx, { ...entry, requestId: claimed.requestId }))
+      }
+      await keys.settle({ ...claimed, requestId: 'req-of-another-call' })
+      expect(await keys.claim(claimed, NOW)).toEqual({ kind: 'running' })
+      await keys.settle(claimed)
+      found[name] = (await keys.claim({ ...claimed, requestId: 'req-again' }, NOW)).kind
+    }
+    expect(found).toEqual({ nothing: 'claimed', refused: 'claimed', done: 'lost', begun: 'lost', failed: 'claimed' })
+  })
+
+  it('settles a claim of this process whose request runs no more', async () => {
+    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    await keys.claim(request, NOW)
+    const again = { ...request, requestId: 'req-2' }
+    expect(await keys.claim(again, NOW, () => true)).toEqual({ kind: 'running' })
+    expect(await keys.claim(again, NOW, () => false)).toEqual({ kind: 'claimed' })
+  })
+
   it('deletes answers after a day', async () => {
     const keys = createIdempotencyStore(await databases.open(), onlyInstance)
     await keys.claim(request, NOW)
-    await keys.complete('alice', 'k1', answer)
+    await keys.complete(request, answer)
     expect((await keys.claim(request, later(IDEMPOTENCY_LIFETIME_MS - 1))).kind).toBe('answered')
     expect((await keys.claim({ ...request, bodySha256: 'new' }, later(IDEMPOTENCY_LIFETIME_MS))).kind).toBe('claimed')
     expect(await keys.deleteExpired(later(2 * IDEMPOTENCY_LIFETIME_MS))).toBe(1)

@@ -21,6 +21,9 @@ export interface KeyedRequest {
 /** This process, and how to check whether another one is alive. */
 export type InstanceView = Pick<Instance, 'id' | 'isAlive'>
 
+/** The claim that a request has on its key. */
+export type KeyClaim = Pick<KeyedRequest, 'user' | 'key' | 'requestId'>
+
 export interface StoredAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -36,18 +39,24 @@ export type Claim =
   | { readonly kind: 'mismatch' } // the key was used for another method, path or body
 
 export interface IdempotencyStore {
-  /** Claims the key for this request, or returns its state; exactly one of concurrent callers gets `claimed`. */
-  claim(request: KeyedRequest, now: Date): Promise<Claim>
-  /** Stores the response of a claimed request. */
-  complete(user: string, key: string, answer: StoredAnswer): Promise<void>
-  /** Ends a claimed request without a response: repetitions get only its effect, as recorded in the audit log. */
-  withhold(user: string, key: string): Promise<void>
-  /** Releases a claimed key, so that the request can be sent again. */
-  release(user: string, key: string): Promise<void>
   /**
-   * Settles claims that dead processes left without a response. A request whose effect is in the audit log is stored as
-   * lost, so that it is never repeated; all other keys are released. Returns how many.
+   * Claims the key for this request, or returns its state; exactly one of concurrent callers gets `claimed`. Keys whose
+   * request runs nowhere any more are settled before. `isRunningHere`: whether one that this process has claimed runs;
+   * default: it does.
    */
+  claim(request: KeyedRequest, now: Date, isRunningHere?: () => boolean): Promise<Claim>
+  /** Stores the response of a claimed request. */
+  complete(claim: KeyClaim, answer: StoredAnswer): Promise<void>
+  /** Ends a claimed request without a response: repetitions get only its effect, as recorded in the audit log. */
+  withhold(claim: KeyClaim): Promise<void>
+  /** Releases a claimed key, so that the request can be sent again. */
+  release(claim: KeyClaim): Promise<void>
+  /**
+   * Ends a claimed request that may have had its effect. If it is in the audit log, the key is stored as lost, so that the
+   * request is never repeated; otherwise the key is released.
+   */
+  settle(claim: KeyClaim): Promise<void>
+  /** Settles claims that dead processes left. Returns how many. */
   settleAbandoned(): Promise<number>
   /** Deletes keys older than {@link IDEMPOTENCY_LIFETIME_MS} and returns how many. */
   deleteExpired(now: Date): Promise<number>
@@ -56,33 +65,25 @@ export interface IdempotencyStore {
 /** Idempotency keys in the state database. */
 export function createIdempotencyStore(db: Kysely<StateTables>, instance: InstanceView): IdempotencyStore {
   return {
-    async claim(request, now) {
-      const found = await claim(db, { request, now, instanceId: instance.id })
-      // Its process may have died since this one started.
-      if (found.kind !== 'running' || (await settleAbandoned(db, instance, request)) === 0) return found
-      return claim(db, { request, now, instanceId: instance.id })
+    async claim(request, now, isRunningHere = () => true) {
+      const attempt = { request, now, instanceId: instance.id }
+      const found = await claim(db, attempt)
+      if (found.kind !== 'running') return found
+      const isRunning = async (id: number): Promise<boolean> =>
+        id === instance.id ? isRunningHere() : instance.isAlive(id) // it may have died since this process started
+      return (await settleAbandoned(db, isRunning, request)) === 0 ? found : claim(db, attempt)
     },
-    async complete(user, key, answer) {
+    async complete(claimed, answer) {
       const columns = { status: answer.status, headers_json: toRequiredColumn(answer.headers), body: answer.body }
       const query = db.updateTable('idempotency_keys').set({ state: 'answered', ...columns })
-      await query.where('user_id', '=', user).where('idempotency_key', '=', key).execute()
+      await query.where((where) => where.and(rowOf(claimed))).execute()
     },
-    async withhold(user, key) {
-      const claimed = { user_id: user, idempotency_key: key, state: 'running' }
-      const query = db
-        .selectFrom('idempotency_keys')
-        .select('request_id')
-        .where((where) => where.and(claimed))
-      const row = await query.executeTakeFirst()
-      const effect = (await effectOf(db, row?.request_id ?? null)) ?? 'done'
-      const update = db.updateTable('idempotency_keys').set({ state: 'lost', body: effect })
-      await update.where((where) => where.and(claimed)).execute()
+    async withhold(claimed) {
+      await lose(db, claimed, (await effectOf(db, claimed.requestId)) ?? 'done')
     },
-    async release(user, key) {
-      const query = db.deleteFrom('idempotency_keys').where('user_id', '=', user).where('idempotency_key', '=', key)
-      await query.where('state', '=', 'running').execute()
-    },
-    settleAbandoned: () => settleAbandoned(db, instance),
+    release: (claimed) => release(db, claimed),
+    settle: (claimed) => settle(db, claimed),
+    settleAbandoned: () => settleAbandoned(db, (id) => instance.isAlive(id)),
     async deleteExpired(now) {
       const query = db.deleteFrom('idempotency_keys').where('created_at', '<=', oldest(now))
       return Number((await query.executeTakeFirst()).numDeletedRows)
@@ -138,40 +139,61 @@ function claimOf(row: Selectable<IdempotencyKeysTable>, request: KeyedRequest): 
   return { kind: 'answered', answer: { status: row.status, headers, body: row.body ?? '' } }
 }
 
-/** Settles all keys, or only the one of a request. */
+/** Settles all keys, or only the one of a request, whose process does not run. */
 async function settleAbandoned(
   db: Kysely<StateTables>,
-  instance: InstanceView,
+  isRunning: (instanceId: number) => Promise<boolean>,
   only?: Pick<KeyedRequest, 'user' | 'key'>,
 ): Promise<number> {
   let query = db.selectFrom('idempotency_keys').selectAll().where('state', '=', 'running')
   if (only) query = query.where('user_id', '=', only.user).where('idempotency_key', '=', only.key)
   let settled = 0
   for (const row of await query.execute()) {
-    if (row.instance_id !== null && (await instance.isAlive(row.instance_id))) continue
-    const effect = await effectOf(db, row.request_id)
-    const same = { user_id: row.user_id, idempotency_key: row.idempotency_key, state: 'running' }
-    await (effect === undefined
-      ? db
-          .deleteFrom('idempotency_keys')
-          .where((where) => where.and(same))
-          .execute()
-      : db
-          .updateTable('idempotency_keys')
-          .set({ state: 'lost', body: effect })
-          .where((where) => where.and(same))
-          .execute())
+    if (row.instance_id !== null && (await isRunning(row.instance_id))) continue
+    await settle(db, { user: row.user_id, key: row.idempotency_key, requestId: row.request_id })
     settled += 1
   }
   return settled
 }
 
-/** The effect of a request, as recorded in the audit log in the same transaction. */
+/** A claim; rows of earlier releases have no request id. */
+type StoredClaim = Pick<KeyedRequest, 'user' | 'key'> & { readonly requestId: string | null }
+
+async function settle(db: Kysely<StateTables>, claimed: StoredClaim): Promise<void> {
+  const effect = await effectOf(db, claimed.requestId)
+  await (effect === undefined ? release(db, claimed) : lose(db, claimed, effect))
+}
+
+async function release(db: Kysely<StateTables>, claimed: StoredClaim): Promise<void> {
+  await db
+    .deleteFrom('idempotency_keys')
+    .where((where) => where.and({ ...rowOf(claimed), state: 'running' }))
+    .execute()
+}
+
+async function lose(db: Kysely<StateTables>, claimed: StoredClaim, effect: string): Promise<void> {
+  await db
+    .updateTable('idempotency_keys')
+    .set({ state: 'lost', body: effect })
+    .where((where) => where.and({ ...rowOf(claimed), state: 'running' }))
+    .execute()
+}
+
+/** The row of a claim. A later request with the same key has another id. */
+function rowOf({ user, key, requestId }: StoredClaim) {
+  return { user_id: user, idempotency_key: key, ...(requestId === null ? {} : { request_id: requestId }) }
+}
+
+/** The effect of a request, as recorded in the audit log in the same transaction; what was begun and has failed is none. */
 async function effectOf(db: Kysely<StateTables>, requestId: string | null): Promise<string | undefined> {
   if (requestId === null) return undefined
-  const query = db.selectFrom('audit_events').select(['action', 'object_id']).where('request_id', '=', requestId)
-  const row = await query.where('outcome', 'in', ['done', 'begun']).orderBy('seq').limit(1).executeTakeFirst()
-  return row && `${row.action} ${row.object_id ?? ''}`.trim()
+  const query = db.selectFrom('audit_events').select(['action', 'object_id', 'outcome'])
+  const rows = await query.where('request_id', '=', requestId).orderBy('seq').execute()
+  const failed = new Set(rows.filter(({ outcome }) => outcome === 'failed').map(({ object_id: id }) => id))
+  const effect = rows.find(
+    ({ outcome, object_id: id }) => outcome === 'done' || (outcome === 'begun' && !failed.has(id)),
+  )
+  return effect && `${effect.action} ${effect.object_id ?? ''}`.trim()
 }
 
 function oldest(now: Date): string {

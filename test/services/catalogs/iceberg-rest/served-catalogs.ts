@@ -41,7 +41,11 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     () => Date.now(),
     (length) => crypto.getRandomValues(new Uint8Array(length)),
   )
-  const idempotency = createIdempotencyService(createIdempotencyStore(state.db, state.instance), now)
+  const idempotency = createIdempotencyService({
+    store: createIdempotencyStore(state.db, state.instance),
+    now,
+    log,
+  })
   const reports = createTableReports({ store: createTableReportStore(state.db), newId, now })
   const apps: ReturnType<typeof belowBasePath>[] = []
   const catalogs: { close(): Promise<void> }[] = []
