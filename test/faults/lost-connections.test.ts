@@ -52,6 +52,8 @@ describe.skipIf(postgresServer === undefined)(
     const written = new Map<string, number>()
     const answers: Record<string, number> = {}
     const created: string[] = []
+    /** Creations whose answer was lost: the service says that they took effect. */
+    let lost = 0
     let lake: Lakehouse
     let database: { place: string; remove: () => Promise<void> }
     /** Between the service and the database; it cuts lines after a commit was delivered and before it is confirmed. */
@@ -156,6 +158,9 @@ describe.skipIf(postgresServer === undefined)(
       expect([200, 201, 409, 503], `${key} ${JSON.stringify(body)}\n${service.log}`).toContain(status)
     }
 
+    /** One of the services. */
+    const at = (round: number): Service => (round % 2 === 0 ? service : other)
+
     async function create(round: number): Promise<void> {
       const name = `definition ${round}`
       const nodes = [
@@ -163,19 +168,28 @@ describe.skipIf(postgresServer === undefined)(
         { id: 'out', type: 'iceberg-sink', config: { table: 'c.other' } },
       ]
       const edges = [{ id: 'e', source: 'in', target: 'out' }]
-      const answer = await service.post('/api/pipeline-defs', { name, description: 'a', nodes, edges })
-      count('create', answer)
-      if (answer.status === 201) created.push((answer.body['definition'] as { id: string }).id)
+      const request = { name, description: 'a', nodes, edges }
+      // repeated with its key until it has an answer, as a client does, here by either service
+      for (let attempt = round; goesOn; attempt += 1) {
+        const key = { 'Idempotency-Key': `create-${round}` }
+        const answer = await at(attempt).post('/api/pipeline-defs', request, key)
+        count('create', answer)
+        if (answer.status === 201) created.push((answer.body['definition'] as { id: string }).id)
+        if (answer.status === 409 && answer.headers.get('retry-after') === null) lost += 1
+        if (answer.status !== 503 && answer.headers.get('retry-after') === null) return
+        await sleep(40)
+      }
     }
 
     async function compact(round: number): Promise<void> {
       const table = `c.${TABLES[round % TABLES.length]}`
-      count('compact', await service.post('/api/compact', { table, min_input_files: 2 }))
+      const by = at(Math.floor(round / TABLES.length))
+      count('compact', await by.post('/api/compact', { table, min_input_files: 2 }))
     }
 
-    async function read(): Promise<void> {
+    async function read(round: number): Promise<void> {
       for (const path of ['/api/operations', '/api/pipelines', '/api/audit', '/api/policies', '/api/pipeline-defs']) {
-        count('read', await service.get(path))
+        count('read', await at(round).get(path))
       }
     }
 
@@ -307,9 +321,15 @@ describe.skipIf(postgresServer === undefined)(
       process.stdout.write(`${events.length} events, all delivered, ${streamed.length} of them streamed\n`)
       for (const id of created) expect((await service.get(`/api/pipeline-defs/${id}`)).status).toBe(200)
       expect(created.length).toBeGreaterThan(0)
+      const definitions = await service.read<{ name: string }[]>('/api/pipeline-defs')
+      expect(new Set(definitions.map(({ name }) => name)).size, 'no creation took effect twice').toBe(
+        definitions.length,
+      )
+      // the last request may have been left without an answer
+      expect(definitions.length - created.length - lost).toBeOneOf([0, 1])
       const last = Object.groupBy(ledger, ({ state }) => state)
       process.stdout.write(
-        `${created.length} definitions confirmed and found; operations ${JSON.stringify(
+        `${created.length} definitions confirmed and found, ${lost} without their answer; operations ${JSON.stringify(
           Object.fromEntries(Object.entries(last).map(([state, of]) => [state, of?.length])),
         )}\n`,
       )
