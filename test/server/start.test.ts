@@ -165,8 +165,10 @@ describe('a process of the service', { timeout: 180_000 }, () => {
         '--silent',
       ])
       await until(health, output, 60_000)
+      const ended = once(child, 'close') // when the service has ended too: it has the same output
       child.kill(signal)
       await until(async () => (await health()) === undefined, output)
+      await ended
       expect(await until(() => output().includes('"signal":"SIGTERM"'), output)).toBe(true)
     },
   )

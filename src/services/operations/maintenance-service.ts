@@ -21,7 +21,7 @@ import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { ActionInput, ActionOutcome, EngineSettings, MaintenanceKind, MaintenanceOptions } from './action.ts'
 import { MAINTENANCE_ACTIONS } from './maintenance-actions.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
-import type { OperationHandle, OperationService, StartedOperation } from './operation-service.ts'
+import type { OperationHandle, OperationService, RunOperation, StartedOperation } from './operation-service.ts'
 import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
 import { sparkHooks, sparkRunOf } from './spark-hooks.ts'
 import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
@@ -242,7 +242,7 @@ async function resumeOnSpark(deps: MaintenanceServiceDeps, operation: OperationR
   const { table, baseSnapshotId, healthBefore: before } = operation
   const base = baseSnapshotId === undefined ? undefined : BigInt(baseSnapshotId)
   const startedAt = Date.parse(operation.startedAt ?? operation.createdAt)
-  const resumed = await deps.operations.resume(operation, async (handle) => {
+  const run: RunOperation<StoredJson> = async (handle) => {
     const identifier = parseIdentifier(table)
     let newest = await catalog.loadTable(identifier)
     const hooks = sparkHooks({ ...handle, onCommitted: (committed) => void (newest = committed) })
@@ -251,9 +251,15 @@ async function resumeOnSpark(deps: MaintenanceServiceDeps, operation: OperationR
     const outcome = await resumeProcedure(stored, context)
     const details = { ...detailsOf(stored.kind, outcome, base), engine: 'spark' as const, recovered: true }
     return endOf(deps, { outcome: details, table, newest, startedAt, before })
-  })
-  void (resumed?.done ?? Promise.resolve()).then(release)
-  return true
+  }
+  try {
+    const resumed = await deps.operations.resume(operation, run)
+    void (resumed?.done ?? Promise.resolve()).then(release)
+    return true
+  } catch (error) {
+    release()
+    throw error
+  }
 }
 
 function detailsOf(kind: SparkKind, outcome: SparkOutcome, base: bigint | undefined): ActionOutcome {
