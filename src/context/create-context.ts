@@ -183,7 +183,7 @@ async function openFoundation(options: ContextOptions) {
   const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
   const newId = createIdSource(() => now().getTime(), randomBytes)
   const state = await openState({ config, home, openStateFile, log, now })
-  const idempotencyStore = createIdempotencyStore(state.db, state.instance)
+  const idempotencyStore = createIdempotencyStore(state)
   await idempotencyStore.settleAbandoned()
   const metrics = await openMetrics(config, log)
   const engine = openEngine(options, metrics.tracing)

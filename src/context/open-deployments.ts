@@ -14,7 +14,6 @@ import type { Logger } from '../services/logger.ts'
 import { createDeploymentHistoryStore } from '../storage/stores/deployments/deployment-history-store.ts'
 import { createDeploymentStore } from '../storage/stores/deployments/deployment-store.ts'
 import { createLifecycleStores } from '../storage/stores/lifecycle-stores.ts'
-import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createPlanStore } from '../storage/stores/operations/plan-store.ts'
 import type { PipelineSpark } from '../services/pipelines/pipeline-engine.ts'
 import type { InTransaction } from '../storage/transactions.ts'
@@ -80,8 +79,6 @@ export function openDeployments(given: DeploymentParts): Deployments {
   const worker: RolloutWorker = createRolloutWorker({
     ...common,
     inTransaction: times?.wrapTransactions?.(inTransaction) ?? inTransaction,
-    operations: createOperationStore(db),
-    isAlive: (id) => instance.isAlive(id),
     supervisor,
     unpin,
     watch,

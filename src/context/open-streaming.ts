@@ -20,7 +20,6 @@ import { createPipelineHistory } from '../services/pipelines/pipeline-history.ts
 import { createRecordedPipelines, watchRecoveries } from '../services/pipelines/recorded-pipelines.ts'
 import { createPipelineService, type PipelineService } from '../services/pipelines/pipeline-service.ts'
 import type { Instance } from '../storage/instance-registry.ts'
-import { createOperationStore } from '../storage/stores/operations/operation-store.ts'
 import type { PipelineRecord, PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
@@ -136,8 +135,6 @@ export function openStreaming(given: StreamingParts): Streaming {
     engine,
     spark: given.spark,
     store,
-    operations: createOperationStore(state.db),
-    isAlive: (id) => instance.isAlive(id),
     supervisor,
     history: createPipelineHistory(hub, now),
     checkpointIo,

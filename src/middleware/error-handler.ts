@@ -126,6 +126,11 @@ export function createErrorHandler(log: Logger) {
   }
 }
 
+/** The status that an error is answered with, if no protocol has its own. */
+export function statusOf(error: unknown): ErrorStatus {
+  return error instanceof Error ? STATUS[describe(error).code] : 500
+}
+
 function describe(error: Error): Refusal {
   if (error instanceof HttpError) {
     return { code: error.code, detail: error.message, headers: error.headers }

@@ -38,12 +38,21 @@ export function createFrame(deps: FrameDeps): Fetch {
   return (request, connection) => {
     const startedAt = performance.now()
     const headers = connection.headers ?? new HeaderMap(request.headers)
-    const given = headers.get('x-request-id')
-    const requestId = given !== undefined && CALLER_SUPPLIED.test(given) ? given : newRequestId()
+    const requestId = requestIdOf(headers, newRequestId)
     const exchange = new Exchange({ request, headers, connection, requestId, trustedProxies })
     if (tracing !== undefined) return traced(tracing, exchange, async () => respond(deps, exchange, startedAt))
     return respond(deps, exchange, startedAt)
   }
+}
+
+/**
+ * A valid `X-Request-Id`. Behind an `Idempotency-Key` an id of this service follows it: the audit log must tell what this one
+ * request did, and callers may use an id again.
+ */
+function requestIdOf(headers: HeaderMap, newRequestId: () => string): string {
+  const given = headers.get('x-request-id')
+  if (given === undefined || !CALLER_SUPPLIED.test(given)) return newRequestId()
+  return headers.get('idempotency-key') === undefined ? given : `${given}.${newRequestId()}`
 }
 
 function respond(deps: FrameDeps, exchange: Exchange, startedAt: number): Response | Promise<Response> {

@@ -107,24 +107,24 @@ async function waitOrClose(closing: Promise<void>, ms: number): Promise<void> {
 interface Absence {
   readonly sinceMs: number
   readonly seenMs: number
+  readonly hasEnded: boolean
 }
 
-/** Tells whether a process runs; it has ended when its lock stays away. */
+/** Tells whether a process runs; it has ended when its lock stays away, until the lock is seen again. */
 function createLivenessCheck(held: () => Promise<ReadonlySet<number>>): (id: number) => Promise<boolean> {
   const absences = new Map<number, Absence>()
   return async (id) => {
     while (true) {
-      const isHeld = (await held()).has(id)
+      const running = await held()
+      for (const other of running) absences.delete(other)
+      if (running.has(id)) return true
       const seenMs = performance.now()
       const last = absences.get(id)
-      if (isHeld) {
-        absences.delete(id)
-        return true
-      }
-      const isContinued = last !== undefined && seenMs - last.seenMs < GONE_MS
+      const isContinued = last !== undefined && (last.hasEnded || seenMs - last.seenMs < GONE_MS)
       const sinceMs = isContinued ? last.sinceMs : seenMs
-      absences.set(id, { sinceMs, seenMs })
-      if (seenMs - sinceMs >= GONE_MS) return false
+      const hasEnded = seenMs - sinceMs >= GONE_MS
+      absences.set(id, { sinceMs, seenMs, hasEnded })
+      if (hasEnded) return false
       await sleep(LOOK_MS)
     }
   }

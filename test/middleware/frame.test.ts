@@ -47,6 +47,11 @@ describe('every response over a socket', () => {
       for (const method of ['GET', 'HEAD', 'PUT']) {
         const { headers } = await ask(path, { method, headers: { 'X-Request-Id': 'given-by-caller' } })
         expect(headers.get('x-request-id')).toBe('given-by-caller')
+        const keyed = await ask(path, {
+          method,
+          headers: { 'X-Request-Id': 'given-by-caller', 'Idempotency-Key': 'k' },
+        })
+        expect(keyed.headers.get('x-request-id')).toMatch(/^given-by-caller\.req-\w+$/)
         expect(headers.get('x-content-type-options')).toBe('nosniff')
         expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
         const policy = headers.get('content-security-policy')

@@ -1,3 +1,4 @@
+import type { Kysely } from 'kysely'
 import { expect, it } from 'vitest'
 
 import { createAuditRecorder } from '../../src/services/audit/audit-service.ts'
@@ -6,10 +7,12 @@ import { isUniqueViolation } from '../../src/storage/database-error.ts'
 import {
   createIdempotencyStore,
   IDEMPOTENCY_LIFETIME_MS,
+  type InstanceView,
   type KeyedRequest,
 } from '../../src/storage/stores/idempotency-store.ts'
 import type { OperationRecord } from '../../src/storage/stores/operations/operation-record.ts'
 import { createOperationStore } from '../../src/storage/stores/operations/operation-store.ts'
+import type { StateTables } from '../../src/storage/schema.ts'
 import type { Cursor } from '../../src/storage/page.ts'
 import { createPlanStore, PLAN_LIFETIME_MS } from '../../src/storage/stores/operations/plan-store.ts'
 import { createSettingsStore } from '../../src/storage/stores/settings-store.ts'
@@ -199,6 +202,9 @@ describeDatabases('settings store', (databases) => {
   })
 })
 
+const keysIn = (db: Kysely<StateTables>, instance: InstanceView = onlyInstance) =>
+  createIdempotencyStore({ db, ...createTransactions(db), instance })
+
 describeDatabases('idempotency store', (databases) => {
   const request: KeyedRequest = {
     user: 'alice',
@@ -211,7 +217,7 @@ describeDatabases('idempotency store', (databases) => {
   const answer = { status: 200, headers: { 'content-type': 'application/json' }, body: '{"success":true}' }
 
   it('lets one of many requests claim a key, then returns its answer', async () => {
-    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    const keys = keysIn(await databases.open())
     const claims = await Promise.all(Array.from({ length: 10 }, () => keys.claim(request, NOW)))
     expect(claims.filter((claim) => claim.kind === 'claimed')).toHaveLength(1)
     expect(claims.filter((claim) => claim.kind === 'running')).toHaveLength(9)
@@ -220,7 +226,7 @@ describeDatabases('idempotency store', (databases) => {
   })
 
   it('refuses another body, path or method with the same key, and separates users', async () => {
-    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    const keys = keysIn(await databases.open())
     await keys.claim(request, NOW)
     expect(await keys.claim({ ...request, bodySha256: 'bb' }, NOW)).toEqual({ kind: 'mismatch' })
     expect(await keys.claim({ ...request, path: '/api/expire' }, NOW)).toEqual({ kind: 'mismatch' })
@@ -228,7 +234,7 @@ describeDatabases('idempotency store', (databases) => {
   })
 
   it('releases a key, but never one that has an answer', async () => {
-    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    const keys = keysIn(await databases.open())
     await keys.claim(request, NOW)
     await keys.release(request)
     expect(await keys.claim(request, NOW)).toEqual({ kind: 'claimed' })
@@ -239,7 +245,7 @@ describeDatabases('idempotency store', (databases) => {
 
   it('releases keys claimed by a dead process, unless the request had its effect', async () => {
     const db = await databases.open()
-    const dead = createIdempotencyStore(db, { id: 1, isAlive: async (id) => id === 1 })
+    const dead = keysIn(db, { id: 1, isAlive: async (id) => id === 1 })
     await dead.claim(request, NOW)
     await dead.claim({ ...request, key: 'k2', requestId: 'req-2' }, NOW)
     await dead.claim({ ...request, key: 'k3', requestId: 'req-3' }, NOW)
@@ -251,7 +257,7 @@ describeDatabases('idempotency store', (databases) => {
     await inTransaction((tx) => audit.record(tx, { ...entry, requestId: 'req-2', outcome: 'refused' }))
 
     expect(await dead.settleAbandoned()).toBe(0)
-    const alive = createIdempotencyStore(db, { id: 2, isAlive: async (id) => id === 2 })
+    const alive = keysIn(db, { id: 2, isAlive: async (id) => id === 2 })
     expect(await alive.claim({ ...request, key: 'k3', requestId: 'req-4' }, NOW)).toEqual({ kind: 'claimed' })
     expect(await alive.settleAbandoned()).toBe(2)
     expect(await alive.claim(request, NOW)).toEqual({ kind: 'lost', effect: 'widget.make w-1' })
@@ -260,7 +266,7 @@ describeDatabases('idempotency store', (databases) => {
 
   it('ends claims of this process by what the audit log says that they did', async () => {
     const db = await databases.open()
-    const keys = createIdempotencyStore(db, onlyInstance)
+    const keys = keysIn(db)
     const { inTransaction } = createTransactions(db)
     const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), () => NOW)
     const caller = { user: 'alice', role: 'DataEngineer', via: 'token' } as const
@@ -270,25 +276,47 @@ describeDatabases('idempotency store', (databases) => {
       done: ['done'],
       begun: ['begun'],
       failed: ['begun', 'failed'],
+      unknown: ['begun', 'unknown'],
+      'of another user': ['done'],
     } as const
     const found: Record<string, string> = {}
     for (const [name, entries] of Object.entries(outcomes)) {
       const claimed = { ...request, key: name, requestId: `req-${name}` }
       await keys.claim(claimed, NOW)
       for (const outcome of entries) {
-        const entry = { caller, action: 'widget.make', objectType: 'widget', objectId: 'w-1', outcome } as const
-        await inTransaction((tx) => audit.record(tx, { ...entry, requestId: claimed.requestId }))
+        const entry = {
+          action: 'widget.make',
+          objectType: 'widget',
+          objectId: 'w-1',
+          details: { state: outcome },
+        } as const
+        await inTransaction((tx) =>
+          audit.record(tx, {
+            ...entry,
+            caller: name === 'of another user' ? { ...caller, user: 'bob' } : caller,
+            outcome: outcome === 'unknown' ? 'failed' : outcome,
+            requestId: claimed.requestId,
+          }),
+        )
       }
       await keys.settle({ ...claimed, requestId: 'req-of-another-call' })
       expect(await keys.claim(claimed, NOW)).toEqual({ kind: 'running' })
       await keys.settle(claimed)
       found[name] = (await keys.claim({ ...claimed, requestId: 'req-again' }, NOW)).kind
     }
-    expect(found).toEqual({ nothing: 'claimed', refused: 'claimed', done: 'lost', begun: 'lost', failed: 'claimed' })
+    expect(found).toEqual({
+      nothing: 'claimed',
+      refused: 'claimed',
+      done: 'lost',
+      begun: 'lost',
+      failed: 'claimed',
+      unknown: 'lost',
+      'of another user': 'claimed',
+    })
   })
 
   it('settles a claim of this process whose request runs no more', async () => {
-    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    const keys = keysIn(await databases.open())
     await keys.claim(request, NOW)
     const again = { ...request, requestId: 'req-2' }
     expect(await keys.claim(again, NOW, () => true)).toEqual({ kind: 'running' })
@@ -296,7 +324,7 @@ describeDatabases('idempotency store', (databases) => {
   })
 
   it('deletes answers after a day', async () => {
-    const keys = createIdempotencyStore(await databases.open(), onlyInstance)
+    const keys = keysIn(await databases.open())
     await keys.claim(request, NOW)
     await keys.complete(request, answer)
     expect((await keys.claim(request, later(IDEMPOTENCY_LIFETIME_MS - 1))).kind).toBe('answered')

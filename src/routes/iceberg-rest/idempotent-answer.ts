@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { statusOf } from '../../middleware/error-handler.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import type { IdempotencyService } from '../../services/operations/idempotency-service.ts'
 import type { Endpoint, EndpointCall } from './endpoints.ts'
@@ -48,12 +49,14 @@ async function handleOnce(
   { idempotency, endpoint, call }: KeyedEndpointCall,
   request: Parameters<IdempotencyService['end']>[0],
 ): Promise<Response> {
+  let response: Response
   try {
-    const response = await endpoint.handle(call)
-    await idempotency.end(request, { status: 204, headers: {}, body: '' })
-    return response
+    response = await endpoint.handle(call)
   } catch (error) {
-    await idempotency.end(request, { status: 500, headers: {}, body: '' }) // may be sent again
+    // it may be sent again: 409 after a refusal, 500 where the audit log must tell whether it had an effect
+    await idempotency.end(request, { status: statusOf(error) < 500 ? 409 : 500, headers: {}, body: '' })
     throw error
   }
+  await idempotency.end(request, { status: 204, headers: {}, body: '' })
+  return response
 }

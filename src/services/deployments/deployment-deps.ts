@@ -6,7 +6,6 @@ import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { DeploymentHistoryStore } from '../../storage/stores/deployments/deployment-history-store.ts'
 import type { DeploymentStore } from '../../storage/stores/deployments/deployment-store.ts'
-import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { PlanStore } from '../../storage/stores/operations/plan-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
@@ -86,9 +85,6 @@ export interface RolloutDeps extends PlanDeps {
   readonly supervisor: Pick<Supervisor, 'launch' | 'stop'>
   /** Releases the snapshots that were pinned for a deleted pipeline. */
   readonly unpin: (pipeline: PipelineRecord) => Promise<void>
-  /** The ledger, which has the rollbacks of tables that a start must wait for. */
-  readonly operations: Pick<OperationStore, 'listUnsettled'>
-  readonly isAlive: (instanceId: number) => Promise<boolean>
   /** This process, which must hold the lease of a rollout to carry it out. */
   readonly instanceId: number
   readonly watch: WatchTimes

@@ -12,13 +12,12 @@ export interface Restoration {
   readonly previous: PipelineRecord
   readonly planned: PlannedRun | undefined
   readonly wasLive: boolean
-  readonly abandoned: ReadonlySet<string>
 }
 
 /** Starts the old pipeline again as it was, or leaves it stopped or failed if it was that; the new one is deleted. */
 export async function restorePipeline(deps: RolloutDeps, tx: Tx, restoration: Restoration): Promise<void> {
-  const { previous, planned, wasLive, abandoned } = restoration
-  if (wasLive) requireNoRollback(await runningRollbacks(createOperationStore(tx)), previous, abandoned)
+  const { previous, planned, wasLive } = restoration
+  if (wasLive) requireNoRollback(await runningRollbacks(createOperationStore(tx)), previous)
   const store = createPipelineStore(tx)
   const now = await store.find(previous.id)
   if (planned && planned.pipeline.id !== previous.id) await deletePipeline(deps, tx, planned.pipeline)
@@ -45,20 +44,13 @@ function asBefore(deps: RolloutDeps, { previous, wasLive }: Restoration, now: Pi
   }
 }
 
-/** A pipeline of a rollout. */
-export interface PipelineToStart {
-  readonly pipeline: PipelineRecord
-  /** Rollbacks of tables whose process has ended. */
-  readonly abandoned: ReadonlySet<string>
-}
-
 /** Inserts a pipeline, or starts a known one again with new values; waits for rollbacks of its tables to end. */
 export async function writePipeline(
   deps: Pick<RolloutDeps, 'events'>,
   tx: Tx,
-  { pipeline, abandoned }: PipelineToStart,
+  pipeline: PipelineRecord,
 ): Promise<void> {
-  requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
+  requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline)
   const store = createPipelineStore(tx)
   if ((await store.find(pipeline.id)) === undefined) await store.insert(pipeline)
   else if (!(await store.revive(pipeline))) throw new DomainError('CONFLICT', `pipeline ${pipeline.id} is running`)

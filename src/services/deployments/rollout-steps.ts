@@ -7,7 +7,6 @@ import { toStoredPositions } from '../../streaming/checkpoint/stored-positions.t
 import { describePipelineError, PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
 import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
 import { stampOf } from '../../streaming/checkpoint/recover.ts'
-import { abandonedRollbacks } from '../pipelines/running-rollbacks.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { type DeploymentPlan, isLive, planDeployment } from './deployment-plan.ts'
 import { carryOffsets, hasRowsInSink } from './handover.ts'
@@ -142,10 +141,9 @@ async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResu
     if (deps.now().getTime() - rollout.phaseSinceMs < deps.watch.startMs) throw error
     return giveUp(deps, record, describePipelineError(error).message)
   }
-  const abandoned = await abandonedRollbacks(deps)
   try {
     await deps.inTransaction(async (tx) => {
-      await writePipeline(deps, tx, { pipeline, abandoned })
+      await writePipeline(deps, tx, pipeline)
       await saveHeld(deps, tx, { ...record, rollout: inPhase(deps, rollout, 'watching') })
     })
   } catch (error) {
@@ -303,13 +301,9 @@ async function withdrawNew(deps: RolloutDeps, record: RollingOut): Promise<StepR
 async function keepNew(deps: RolloutDeps, record: RollingOut, pipeline: PipelineRecord): Promise<StepResult> {
   const replaced = replacedBy(record, pipeline)
   const isStopped = pipeline.state === 'stopped'
-  const abandoned = await abandonedRollbacks(deps)
   await deps.inTransaction(async (tx) => {
     if (isStopped) {
-      await writePipeline(deps, tx, {
-        pipeline: { ...pipeline, desiredState: 'running', state: 'starting' },
-        abandoned,
-      })
+      await writePipeline(deps, tx, { ...pipeline, desiredState: 'running', state: 'starting' })
     }
     await endSucceeded(deps, tx, { record, pipeline })
   })
@@ -343,10 +337,9 @@ async function requestStop(deps: RolloutDeps, record: RollingOut, pipeline: Pipe
 async function restoreOld(deps: RolloutDeps, record: RollingOut): Promise<StepResult> {
   const { previous, planned, reason = 'it could not be started' } = record.rollout
   const wasLive = previous !== undefined && isLive(previous) && previous.desiredState === 'running'
-  const abandoned = await abandonedRollbacks(deps)
   try {
     await deps.inTransaction(async (tx) => {
-      if (previous) await restorePipeline(deps, tx, { previous, planned, wasLive, abandoned })
+      if (previous) await restorePipeline(deps, tx, { previous, planned, wasLive })
       await endRollout(deps, tx, {
         record,
         state: wasLive ? 'rolled_back' : 'failed',

@@ -10,13 +10,14 @@ export interface KeyedCall {
   readonly method: string
   /** Path and query. */
   readonly path: string
+  /** Of this request alone. */
   readonly requestId: string
   readonly body: Uint8Array<ArrayBuffer>
 }
 
 /** Gives a repeated request one effect (docs/api.md#retries): keys are per user and stored for 24 h. */
 export interface IdempotencyService {
-  /** Claims the key for this call, or returns the outcome of the earlier one. A claimed call must be ended. */
+  /** Claims the key for this call, or returns the outcome of the earlier one. A claimed call must be ended, once. */
   begin(call: KeyedCall): Promise<Claim>
   /**
    * Stores the response for repetitions when repeating could not change it; releases the key when the call surely had no
@@ -44,7 +45,7 @@ interface IdempotencyDeps {
 export function createIdempotencyService({ store, now, log }: IdempotencyDeps): IdempotencyService {
   const closing = new AbortController()
   const later = new Set<Promise<void>>()
-  const running = createKeyCounts()
+  const running = createCalls()
   let sweptAt = Number.NEGATIVE_INFINITY
 
   async function sweep(): Promise<void> {
@@ -73,16 +74,18 @@ export function createIdempotencyService({ store, now, log }: IdempotencyDeps): 
   }
 
   return {
-    async begin({ body, ...call }) {
+    async begin(call) {
       await sweep()
       running.add(call)
       try {
-        const claim = await store.claim({ ...call, bodySha256: sha256Hex(body) }, now(), () => running.count(call) > 1)
+        const { body, ...request } = call
+        const keyed = { ...request, bodySha256: sha256Hex(body) }
+        const claim = await store.claim(keyed, now(), () => running.hasOther(call))
         if (claim.kind !== 'claimed') running.remove(call)
         return claim
       } catch (error) {
         // the claim may be stored all the same
-        await finish({ ...call, body }, () => store.release(call)).catch(() => undefined)
+        await finish(call, () => store.release(call)).catch(() => undefined)
         throw error
       }
     },
@@ -100,20 +103,22 @@ export function createIdempotencyService({ store, now, log }: IdempotencyDeps): 
   }
 }
 
-type KeyName = Pick<KeyedCall, 'user' | 'key'>
-
-/** Counts the calls of this process by their keys. */
-function createKeyCounts() {
-  const counts = new Map<string, number>()
-  const nameOf = ({ user, key }: KeyName): string => JSON.stringify([user, key])
-  const change = (call: KeyName, by: number): void => {
-    const count = (counts.get(nameOf(call)) ?? 0) + by
-    if (count === 0) counts.delete(nameOf(call))
-    else counts.set(nameOf(call), count)
-  }
+/** The calls of this process that are not ended, by their keys. */
+function createCalls() {
+  const calls = new Map<string, Set<string>>()
+  const nameOf = ({ user, key }: KeyedCall): string => JSON.stringify([user, key])
   return {
-    count: (call: KeyName): number => counts.get(nameOf(call)) ?? 0,
-    add: (call: KeyName): void => change(call, 1),
-    remove: (call: KeyName): void => change(call, -1),
+    hasOther(call: KeyedCall): boolean {
+      const ids = calls.get(nameOf(call)) ?? new Set()
+      return ids.size > (ids.has(call.requestId) ? 1 : 0)
+    },
+    add(call: KeyedCall): void {
+      calls.set(nameOf(call), (calls.get(nameOf(call)) ?? new Set()).add(call.requestId))
+    },
+    remove(call: KeyedCall): void {
+      const ids = calls.get(nameOf(call))
+      ids?.delete(call.requestId)
+      if (ids?.size === 0) calls.delete(nameOf(call))
+    },
   }
 }

@@ -20,10 +20,12 @@ export type NewOperation = Pick<OperationRecord, 'id' | 'kind' | 'table' | 'requ
 /** Begins and ends operations: the ledger, the audit log and the event log change together or not at all. */
 export interface OperationLedger {
   begin(operation: NewOperation, context: RequestContext): Promise<void>
-  /** Makes this process run an operation of an ended one; false when the operation has ended. */
-  adopt(id: string): Promise<boolean>
-  /** Without a context: the service settles what a dead process left. False when the operation had ended before. */
-  finish(id: string, outcome: OperationOutcome, context?: RequestContext): Promise<boolean>
+  /** Makes this process run an operation of an ended one; false when the operation has ended, or another one runs it. */
+  adopt(operation: OperationRecord): Promise<boolean>
+  /** Ends an operation of this process; false when it had ended before, or another process has taken it over. */
+  finish(id: string, outcome: OperationOutcome, context: RequestContext | undefined): Promise<boolean>
+  /** Ends what a dead process left; false when it had ended before. */
+  settle(id: string, outcome: OperationOutcome): Promise<boolean>
   /** Records a request to cancel a running operation. */
   cancel(operation: OperationRecord, context: RequestContext): Promise<void>
   /** Marks the error of a finished operation as already recorded in the audit log. */
@@ -38,6 +40,35 @@ export function createOperationLedger({
   instanceId,
   onFinished,
 }: OperationLedgerDeps): OperationLedger {
+  interface End {
+    readonly outcome: OperationOutcome
+    readonly context?: RequestContext | undefined
+    /** Whose operation it must be. */
+    readonly owner?: number
+  }
+
+  async function end(id: string, { outcome, context, owner }: End): Promise<boolean> {
+    const finished = await inTransaction(async (tx) => {
+      const operations = createOperationStore(tx)
+      const operation = await operations.find(id)
+      if (!operation || !(await operations.finish(id, outcome, owner))) return undefined
+      const { objectType, objectId, details } = entry(operation)
+      await audit.record(tx, {
+        ...(context ?? { caller: undefined, channel: 'system' }),
+        objectType,
+        objectId,
+        action: 'operation.finish',
+        outcome: outcome.state === 'succeeded' ? 'done' : 'failed',
+        details: { ...details, state: outcome.state, error: outcome.error?.code ?? null },
+      })
+      await events.append(tx, announce('operation.finished', operation, outcome.state))
+      if (outcome.state === 'failed') await events.append(tx, failure(operation, outcome))
+      return operation
+    })
+    if (finished !== undefined) onFinished?.(finished, outcome)
+    return finished !== undefined
+  }
+
   return {
     begin: (operation, context) =>
       inTransaction(async (tx) => {
@@ -54,28 +85,9 @@ export function createOperationLedger({
         await audit.record(tx, { ...context, ...entry(operation), action: 'operation.begin', outcome: 'begun' })
         await events.append(tx, announce('operation.started', operation, 'running'))
       }),
-    adopt: (id) => inTransaction((tx) => createOperationStore(tx).adopt(id, instanceId)),
-    async finish(id, outcome, context) {
-      const finished = await inTransaction(async (tx) => {
-        const operations = createOperationStore(tx)
-        const operation = await operations.find(id)
-        if (!operation || !(await operations.finish(id, outcome))) return undefined
-        const { objectType, objectId, details } = entry(operation)
-        await audit.record(tx, {
-          ...(context ?? { caller: undefined, channel: 'system' }),
-          objectType,
-          objectId,
-          action: 'operation.finish',
-          outcome: outcome.state === 'succeeded' ? 'done' : 'failed',
-          details: { ...details, state: outcome.state, error: outcome.error?.code ?? null },
-        })
-        await events.append(tx, announce('operation.finished', operation, outcome.state))
-        if (outcome.state === 'failed') await events.append(tx, failure(operation, outcome))
-        return operation
-      })
-      if (finished !== undefined) onFinished?.(finished, outcome)
-      return finished !== undefined
-    },
+    adopt: (operation) => inTransaction((tx) => createOperationStore(tx).adopt(operation, instanceId)),
+    finish: (id, outcome, context) => end(id, { outcome, context, owner: instanceId }),
+    settle: (id, outcome) => end(id, { outcome }),
     cancel: (operation, context) =>
       inTransaction((tx) => audit.record(tx, { ...context, ...entry(operation), action: 'operation.cancel' })),
     recorded: (error) => audit.settled(error),

@@ -145,7 +145,7 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
 
   async function resume(operation: OperationRecord, run: RunOperation<StoredJson>) {
     const { id, kind, table, requestedBy } = operation
-    if (!(await deps.ledger.adopt(id))) return undefined
+    if (!(await deps.ledger.adopt(operation))) return undefined
     const done = follow(id, { kind, table, user: requestedBy, context: undefined, run })
     return { done: done.then(ignore, ignore) }
   }
@@ -192,7 +192,8 @@ async function begin(
     await deps.ledger.begin(operation, context)
   } catch (error) {
     const mayBeStored = error instanceof DatabaseError && !error.refused
-    if (mayBeStored) outcomes.writeLater({ id: operation.id, outcome: notBegun(deps.now()), context })
+    // before the answer, so that a repetition with the same key finds that nothing was done
+    if (mayBeStored) await outcomes.write({ id: operation.id, outcome: notBegun(deps.now()), context }).catch(ignore)
     throw error
   }
 }

@@ -17,7 +17,7 @@ export interface ReconcilerDeps {
   readonly quarantine: QuarantineService
   /** Whether the process that ran it is alive; operations of a live process are left alone. */
   readonly isAlive: (instanceId: number) => Promise<boolean>
-  /** A process that lost its connection may still commit while it has the lease of the table. */
+  /** A process that lost its connection may still commit while it has its lease of the table. */
   readonly lock: TableLock
   /** Continues an operation that may still run elsewhere; false when it cannot. */
   readonly resume: (operation: OperationRecord) => Promise<boolean>
@@ -38,11 +38,16 @@ export interface Reconciler {
 export function createReconciler(deps: ReconcilerDeps): Reconciler {
   return {
     async run() {
-      for (const { id, table, instanceId } of await deps.operations.listUnsettled()) {
+      for (const operation of await deps.operations.listUnsettled()) {
+        const { id, table, instanceId } = operation
         if (instanceId !== undefined && (await deps.isAlive(instanceId))) continue
+        if (await deps.resume(operation)) {
+          deps.log.warn('continues an operation that the last process left', { operation_id: id })
+          continue
+        }
         await deps.lock.runIfFree(table, async () => {
-          const operation = await deps.operations.find(id)
-          if (operation !== undefined && isUnsettled(operation)) await settleOrResume(deps, operation)
+          const now = await deps.operations.find(id)
+          if (now !== undefined && isUnsettled(now) && now.instanceId === instanceId) await settleInLedger(deps, now)
         })
       }
     },
@@ -53,15 +58,12 @@ function isUnsettled({ state }: OperationRecord): boolean {
   return state === 'running' || state === 'unknown'
 }
 
-async function settleOrResume(deps: ReconcilerDeps, operation: OperationRecord): Promise<void> {
-  if (await deps.resume(operation)) {
-    deps.log.warn('continues an operation that the last process left', { operation_id: operation.id })
-    return
-  }
+async function settleInLedger(deps: ReconcilerDeps, operation: OperationRecord): Promise<void> {
   const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation)
+  if (outcome.state === 'unknown' && operation.state === 'unknown') return // nothing has changed
   const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
   deps.log.warn('settled an operation that the last process left', fields)
-  await deps.ledger.finish(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
+  await deps.ledger.settle(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
 }
 
 /** Whether an operation was handed to Spark, so that the files here do not tell its end. */

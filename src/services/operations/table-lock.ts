@@ -1,7 +1,7 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { sleep } from '../../iceberg/sleep.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
-import type { LeaseRequest, LeaseStore } from '../../storage/stores/lease-store.ts'
+import type { LeaseStore } from '../../storage/stores/lease-store.ts'
 import type { Logger } from '../logger.ts'
 import { createKeyedLock } from './keyed-lock.ts'
 
@@ -24,15 +24,11 @@ export interface TableHold {
 /** Runs work on one table at a time, in order of arrival; other tables do not wait. */
 export interface TableLock {
   run<T>(table: string, holder: TableHolder, work: (hold: TableHold) => Promise<T>): Promise<T>
-  /**
-   * Runs work if nobody works on the table or waits for it here, and nobody who had it can still commit: also the lease of a
-   * process that seems to have ended must have passed, as it may only have lost its connection. Undefined, with nothing
-   * done, otherwise.
-   */
+  /** Runs work if nobody works on the table, and nobody waits for it here. Undefined, with nothing done, otherwise. */
   runIfFree<T>(table: string, work: () => Promise<T>): Promise<T | undefined>
 }
 
-/** How long a lock outlives a process that does not renew it, and how often it is renewed and asked for, ms. */
+/** How long a lock outlives a process that does not renew it or has ended, and how often it is renewed and asked for, ms. */
 export interface LockTimes {
   readonly leaseMs: number
   readonly renewMs: number
@@ -41,7 +37,7 @@ export interface LockTimes {
 
 export interface TableLockDeps {
   readonly leases: LeaseStore
-  readonly instance: Pick<Instance, 'id' | 'isAlive' | 'isShared'>
+  readonly instance: Pick<Instance, 'id' | 'isShared'>
   readonly now: () => Date
   readonly log: Logger
   readonly times?: Partial<LockTimes> | undefined
@@ -64,8 +60,9 @@ const never = (): AbortSignal => new AbortController().signal
 
 /**
  * Locks that all processes on the same state respect: within a process in order of arrival, between processes by a lease.
- * The lock of a process that ended is free at once, that of one that hangs after its lease; what it does later is refused
- * by {@link TableHold.confirm}. Where no other process can share the state, no lease is taken.
+ * The lock of a process that hangs or has ended is free after its lease: one that seems to have ended may only have lost its
+ * connection, and may be in the middle of a commit that it has confirmed. What it does later is refused by
+ * {@link TableHold.confirm}. Where no other process can share the state, no lease is taken.
  */
 export function createTableLock(deps: TableLockDeps): TableLock {
   if (!deps.instance.isShared) return createLocalTableLock()
@@ -80,7 +77,7 @@ export function createTableLock(deps: TableLockDeps): TableLock {
       if (lock.isBusy(table)) return undefined
       return lock.run(table, never(), async () => {
         const holder = { signal: never(), abort: () => undefined }
-        const lease = await take(deps, table, { ...holder, isAlive: async () => true })
+        const lease = await take(deps, table, holder)
         return lease && whileHeld(deps, { lease, holder }, work)
       })
     },
@@ -89,12 +86,10 @@ export function createTableLock(deps: TableLockDeps): TableLock {
 
 /** Waits for the lease on a table. */
 async function acquire(deps: TableLockDeps, table: string, { signal, abort }: TableHolder): Promise<TableLease> {
-  const { instance, times } = deps
-  const { pollMs } = { ...TIMES, ...times }
-  const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
+  const { pollMs } = { ...TIMES, ...deps.times }
   while (true) {
     signal.throwIfAborted()
-    const lease = await take(deps, table, { abort, isAlive })
+    const lease = await take(deps, table, { abort })
     if (lease !== undefined) return lease
     await sleep(pollMs, signal)
   }
@@ -104,13 +99,14 @@ async function acquire(deps: TableLockDeps, table: string, { signal, abort }: Ta
 async function take(
   deps: TableLockDeps,
   table: string,
-  { abort, isAlive }: Pick<TableHolder, 'abort'> & Pick<LeaseRequest, 'isAlive'>,
+  { abort }: Pick<TableHolder, 'abort'>,
 ): Promise<TableLease | undefined> {
   const { leases, instance, now, times } = deps
   const { leaseMs } = { ...TIMES, ...times }
   const name = `table:${table}`
   const nowMs = now().getTime()
   const untilMs = nowMs + leaseMs
+  const isAlive = async (): Promise<boolean> => true // whoever has it keeps it to its end
   const isTaken = await leases.take(name, { owner: instance.id, untilMs, nowMs, isAlive })
   return isTaken ? new TableLease(deps, { name, table, untilMs, leaseMs, abort }) : undefined
 }

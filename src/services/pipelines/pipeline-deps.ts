@@ -3,7 +3,6 @@ import type { RunEnvironment } from '../../domain/environments.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { Engine } from '../../engines/engine.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
-import type { OperationStore } from '../../storage/stores/operations/operation-store.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { CheckpointRoots } from '../../streaming/checkpoint/location.ts'
@@ -51,9 +50,6 @@ export interface PipelineServiceDeps {
   readonly engine: Engine
   readonly spark: PipelineSpark
   readonly store: PipelineStore
-  readonly operations: Pick<OperationStore, 'listUnsettled'>
-  /** Whether the process of an operation is running. */
-  readonly isAlive: (instanceId: number) => Promise<boolean>
   readonly supervisor: Supervisor
   readonly history: PipelineHistory
   readonly checkpointIo: FileIO

@@ -12,31 +12,13 @@ export async function runningRollbacks(
   return unsettled.filter(({ kind, state }) => kind === 'rollback' && state === 'running')
 }
 
-interface RollbackDeps {
-  readonly operations: Pick<OperationStore, 'listUnsettled'>
-  readonly isAlive: (instanceId: number) => Promise<boolean>
-}
-
-/** Ids of the rollbacks whose process has ended: they commit nothing any more. */
-export async function abandonedRollbacks({ operations, isAlive }: RollbackDeps): Promise<ReadonlySet<string>> {
-  const ids = new Set<string>()
-  for (const { id, instanceId } of await runningRollbacks(operations)) {
-    if (instanceId !== undefined && !(await isAlive(instanceId))) ids.add(id)
-  }
-  return ids
-}
-
 /**
  * Throws `CONFLICT` when a table of a pipeline is being rolled back. Call it in the transaction that records the start:
- * a rollback first begins in the ledger and then looks for pipelines, so at least one of the two sees the other.
+ * a rollback first begins in the ledger and then looks for pipelines, so at least one of the two sees the other. One whose
+ * process has ended may still commit until it is settled.
  */
-export function requireNoRollback(
-  rollbacks: readonly OperationRecord[],
-  { sources, sinkTable }: PipelineRecord,
-  abandoned: ReadonlySet<string>,
-): void {
-  const running = rollbacks.filter(({ id }) => !abandoned.has(id))
-  const blocking = running.find(({ table }) => [...sources, sinkTable].some((name) => mayBeSameTable(name, table)))
+export function requireNoRollback(rollbacks: readonly OperationRecord[], { sources, sinkTable }: PipelineRecord): void {
+  const blocking = rollbacks.find(({ table }) => [...sources, sinkTable].some((name) => mayBeSameTable(name, table)))
   if (blocking === undefined) return
   const field = mayBeSameTable(sinkTable, blocking.table) ? 'sink_table' : 'source_table'
   const what = `operation ${blocking.id} is rolling back ${blocking.table}: start again when it has ended`

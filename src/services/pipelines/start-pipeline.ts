@@ -17,7 +17,7 @@ import { requireRoleIn, requireRoleOn, requireUnlisted } from '../environments/w
 import { newRecord } from './new-record.ts'
 import { engineOf, type PipelineEngineChoice } from './pipeline-engine.ts'
 import { type CompiledVersion, type PipelineServiceDeps, recordPipelineChange } from './pipeline-deps.ts'
-import { abandonedRollbacks, requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
+import { requireNoRollback, runningRollbacks } from './running-rollbacks.ts'
 
 /**
  * Validates a request, records the pipeline and starts it. A version runs in its environment; without one, tables that
@@ -165,13 +165,12 @@ interface Insertion {
 /** Of two concurrent starts only one gets the sink and the checkpoint: the database enforces uniqueness of both. */
 async function insert(deps: PipelineServiceDeps, { pipeline, isKnown, context }: Insertion): Promise<void> {
   const { id, runId, sources, sinkTable } = pipeline
-  const abandoned = await abandonedRollbacks(deps)
   const taken = 'another pipeline has just been started on it'
   try {
     await deps.inTransaction(async (tx) => {
       await deps.owners?.requireStartable(tx, pipeline)
       const store = createPipelineStore(tx)
-      requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline, abandoned)
+      requireNoRollback(await runningRollbacks(createOperationStore(tx)), pipeline)
       await requireUnmoved(tx, pipeline)
       if (isKnown) requireRoleOn((await store.find(id)) ?? {}, context.caller)
       if (!isKnown) await store.insert(pipeline)

@@ -115,6 +115,7 @@ const STATES: ReadonlyMap<string, readonly [DatabaseErrorCode, string]> = new Ma
   ['23505', ['UNIQUE_VIOLATION', 'the key exists']],
   ['23', ['CONSTRAINT_VIOLATION', 'a constraint forbids it']],
   ['25006', ['READ_ONLY', 'it is read-only']],
+  ['25P0', ['CANNOT_OPEN', 'a transaction stood still for too long']],
   ['40', ['BUSY', 'another transaction was in the way']],
   ['55P03', ['BUSY', 'it is locked']],
   ['57014', ['BUSY', 'it took too long']],
@@ -143,7 +144,8 @@ function databaseError(error: unknown, { sent }: { readonly sent: boolean }): Da
   if (state === undefined) {
     return new DatabaseError('CANNOT_OPEN', `${what}: ${connectionProblem(error)}`, { cause: error, refused: !sent })
   }
-  const found = STATES.get(state) ?? STATES.get(state.slice(0, 3)) ?? STATES.get(state.slice(0, 2))
+  const found =
+    STATES.get(state) ?? STATES.get(state.slice(0, 4)) ?? STATES.get(state.slice(0, 3)) ?? STATES.get(state.slice(0, 2))
   const [code, reason] = found ?? ['FAILED', `SQLSTATE ${state}`]
   return new DatabaseError(code, `${what}: ${reason}`, { cause: error, refused: !sent || REFUSALS.test(state) })
 }

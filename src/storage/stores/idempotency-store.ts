@@ -2,7 +2,8 @@ import type { Kysely, Selectable } from 'kysely'
 
 import type { Instance } from '../instance-registry.ts'
 import { fromColumn, toRequiredColumn } from '../json-column.ts'
-import type { IdempotencyKeysTable, StateTables } from '../schema.ts'
+import type { AuditEventsTable, IdempotencyKeysTable, StateTables } from '../schema.ts'
+import type { InTransaction } from '../transactions.ts'
 
 /** How long a response is stored for its key. */
 export const IDEMPOTENCY_LIFETIME_MS = 24 * 60 * 60 * 1000
@@ -62,8 +63,17 @@ export interface IdempotencyStore {
   deleteExpired(now: Date): Promise<number>
 }
 
+interface IdempotencyStoreDeps {
+  readonly db: Kysely<StateTables>
+  readonly inTransaction: InTransaction
+  readonly instance: InstanceView
+}
+
 /** Idempotency keys in the state database. */
-export function createIdempotencyStore(db: Kysely<StateTables>, instance: InstanceView): IdempotencyStore {
+export function createIdempotencyStore({ db, inTransaction, instance }: IdempotencyStoreDeps): IdempotencyStore {
+  // in a transaction it waits for one that the server still commits although its connection has ended
+  const settleOne = (claimed: StoredClaim): Promise<void> => inTransaction((tx) => settle(tx, claimed))
+
   return {
     async claim(request, now, isRunningHere = () => true) {
       const attempt = { request, now, instanceId: instance.id }
@@ -71,7 +81,9 @@ export function createIdempotencyStore(db: Kysely<StateTables>, instance: Instan
       if (found.kind !== 'running') return found
       const isRunning = async (id: number): Promise<boolean> =>
         id === instance.id ? isRunningHere() : instance.isAlive(id) // it may have died since this process started
-      return (await settleAbandoned(db, isRunning, request)) === 0 ? found : claim(db, attempt)
+      const abandoned = await abandonedClaims(db, isRunning, request)
+      for (const one of abandoned) await settleOne(one)
+      return abandoned.length === 0 ? found : claim(db, attempt)
     },
     async complete(claimed, answer) {
       const columns = { status: answer.status, headers_json: toRequiredColumn(answer.headers), body: answer.body }
@@ -79,11 +91,15 @@ export function createIdempotencyStore(db: Kysely<StateTables>, instance: Instan
       await query.where((where) => where.and(rowOf(claimed))).execute()
     },
     async withhold(claimed) {
-      await lose(db, claimed, (await effectOf(db, claimed.requestId)) ?? 'done')
+      await lose(db, claimed, (await effectOf(db, claimed)) ?? 'done')
     },
     release: (claimed) => release(db, claimed),
-    settle: (claimed) => settle(db, claimed),
-    settleAbandoned: () => settleAbandoned(db, (id) => instance.isAlive(id)),
+    settle: settleOne,
+    async settleAbandoned() {
+      const abandoned = await abandonedClaims(db, (id) => instance.isAlive(id))
+      for (const one of abandoned) await settleOne(one)
+      return abandoned.length
+    },
     async deleteExpired(now) {
       const query = db.deleteFrom('idempotency_keys').where('created_at', '<=', oldest(now))
       return Number((await query.executeTakeFirst()).numDeletedRows)
@@ -139,28 +155,27 @@ function claimOf(row: Selectable<IdempotencyKeysTable>, request: KeyedRequest): 
   return { kind: 'answered', answer: { status: row.status, headers, body: row.body ?? '' } }
 }
 
-/** Settles all keys, or only the one of a request, whose process does not run. */
-async function settleAbandoned(
-  db: Kysely<StateTables>,
-  isRunning: (instanceId: number) => Promise<boolean>,
-  only?: Pick<KeyedRequest, 'user' | 'key'>,
-): Promise<number> {
-  let query = db.selectFrom('idempotency_keys').selectAll().where('state', '=', 'running')
-  if (only) query = query.where('user_id', '=', only.user).where('idempotency_key', '=', only.key)
-  let settled = 0
-  for (const row of await query.execute()) {
-    if (row.instance_id !== null && (await isRunning(row.instance_id))) continue
-    await settle(db, { user: row.user_id, key: row.idempotency_key, requestId: row.request_id })
-    settled += 1
-  }
-  return settled
-}
-
 /** A claim; rows of earlier releases have no request id. */
 type StoredClaim = Pick<KeyedRequest, 'user' | 'key'> & { readonly requestId: string | null }
 
+/** All claims, or only the one on the key of a request, whose process does not run. */
+async function abandonedClaims(
+  db: Kysely<StateTables>,
+  isRunning: (instanceId: number) => Promise<boolean>,
+  only?: Pick<KeyedRequest, 'user' | 'key'>,
+): Promise<readonly StoredClaim[]> {
+  let query = db.selectFrom('idempotency_keys').selectAll().where('state', '=', 'running')
+  if (only) query = query.where('user_id', '=', only.user).where('idempotency_key', '=', only.key)
+  const found: StoredClaim[] = []
+  for (const row of await query.execute()) {
+    if (row.instance_id !== null && (await isRunning(row.instance_id))) continue
+    found.push({ user: row.user_id, key: row.idempotency_key, requestId: row.request_id })
+  }
+  return found
+}
+
 async function settle(db: Kysely<StateTables>, claimed: StoredClaim): Promise<void> {
-  const effect = await effectOf(db, claimed.requestId)
+  const effect = await effectOf(db, claimed)
   await (effect === undefined ? release(db, claimed) : lose(db, claimed, effect))
 }
 
@@ -184,16 +199,24 @@ function rowOf({ user, key, requestId }: StoredClaim) {
   return { user_id: user, idempotency_key: key, ...(requestId === null ? {} : { request_id: requestId }) }
 }
 
-/** The effect of a request, as recorded in the audit log in the same transaction; what was begun and has failed is none. */
-async function effectOf(db: Kysely<StateTables>, requestId: string | null): Promise<string | undefined> {
+/**
+ * The effect of a request, as recorded in the audit log in the same transaction. What was begun and has failed is none; what
+ * may have been committed is one.
+ */
+async function effectOf(db: Kysely<StateTables>, { user, requestId }: StoredClaim): Promise<string | undefined> {
   if (requestId === null) return undefined
-  const query = db.selectFrom('audit_events').select(['action', 'object_id', 'outcome'])
-  const rows = await query.where('request_id', '=', requestId).orderBy('seq').execute()
-  const failed = new Set(rows.filter(({ outcome }) => outcome === 'failed').map(({ object_id: id }) => id))
+  const query = db.selectFrom('audit_events').select(['action', 'object_id', 'outcome', 'details_json'])
+  const ofRequest = query.where('request_id', '=', requestId).where('actor', '=', user)
+  const rows = await ofRequest.orderBy('seq').execute()
+  const failed = new Set(rows.filter(hasFailed).map(({ object_id: id }) => id))
   const effect = rows.find(
     ({ outcome, object_id: id }) => outcome === 'done' || (outcome === 'begun' && !failed.has(id)),
   )
   return effect && `${effect.action} ${effect.object_id ?? ''}`.trim()
+}
+
+function hasFailed({ outcome, details_json: details }: Pick<AuditEventsTable, 'outcome' | 'details_json'>): boolean {
+  return outcome === 'failed' && fromColumn<{ readonly state?: string }>(details)?.state !== 'unknown'
 }
 
 function oldest(now: Date): string {

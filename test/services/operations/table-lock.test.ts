@@ -6,9 +6,19 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 
 import type { Engine } from '../../../src/engines/engine.ts'
 import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { createAuditRecorder } from '../../../src/services/audit/audit-service.ts'
+import { createEventWriter } from '../../../src/services/events/event-log.ts'
+import { createLogger } from '../../../src/services/logger.ts'
+import { createOperationLedger } from '../../../src/services/operations/ledger.ts'
+import { createTableLock } from '../../../src/services/operations/table-lock.ts'
+import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
+import { createEventStore } from '../../../src/storage/stores/event-store.ts'
+import { createLeaseStore } from '../../../src/storage/stores/lease-store.ts'
+import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
+import { createTransactions } from '../../../src/storage/transactions.ts'
 import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
 import { type Lakehouse, openLakehouse } from '../../interop/harness/lakehouse.ts'
-import { postgresPlace, postgresServer } from '../../storage/open.ts'
+import { describeDatabases, postgresPlace, postgresServer } from '../../storage/open.ts'
 import { LONG } from '../../support/effort.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { sleep, until } from '../../support/waiting.ts'
@@ -27,6 +37,75 @@ interface Replica {
   readonly service: TestService
   readonly gate: { isOpen: boolean; waiting: number }
 }
+
+describeDatabases('locks of two processes', (databases) => {
+  it('are taken over only when their time has passed, also from a process that seems to have ended', async () => {
+    const leaseMs = 700
+    const db = await databases.open()
+    const lockOf = (id: number) =>
+      createTableLock({
+        leases: createLeaseStore(db),
+        instance: { id, isShared: true },
+        now: () => new Date(),
+        log: createLogger('silent', () => undefined),
+        times: { leaseMs, renewMs: 3_600_000, pollMs: 20 },
+      })
+    const [one, other] = [lockOf(1), lockOf(2)]
+    const holder = () => ({ signal: new AbortController().signal, abort: () => undefined })
+    const going = Promise.withResolvers<void>()
+    const confirmed = Promise.withResolvers<number>()
+    const first = one.run(NAME, holder(), async (hold) => {
+      await hold.confirm()
+      confirmed.resolve(Date.now())
+      await going.promise // it commits now, and its connection is gone
+      return hold.confirm()
+    })
+    const until = (await confirmed.promise) + leaseMs
+    expect(await other.runIfFree(NAME, async () => 'settled')).toBeUndefined()
+    const began = await other.run(NAME, holder(), async () => Date.now())
+    expect(began).toBeGreaterThanOrEqual(until - 50)
+    expect(await other.runIfFree(NAME, async () => 'settled')).toBe('settled')
+    going.resolve()
+    await expect(first).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('are not free while work of the same process waits', async () => {
+    const lock = createTableLock({
+      leases: createLeaseStore(await databases.open()),
+      instance: { id: 1, isShared: true },
+      now: () => new Date(),
+      log: createLogger('silent', () => undefined),
+    })
+    const going = Promise.withResolvers<void>()
+    const holder = { signal: new AbortController().signal, abort: () => undefined }
+    const run = lock.run(NAME, holder, () => going.promise)
+    expect(await lock.runIfFree(NAME, async () => 'settled')).toBeUndefined()
+    going.resolve()
+    await run
+    expect(await lock.runIfFree(NAME, async () => 'settled')).toBe('settled')
+  })
+
+  it('leave an operation to the process that has taken it over', async () => {
+    const db = await databases.open()
+    const operations = createOperationStore(db)
+    const { inTransaction } = createTransactions(db)
+    const audit = createAuditRecorder(createAuditStore(db, new Uint8Array(32)), () => new Date())
+    const events = createEventWriter(createEventStore(db), () => new Date())
+    const [one, other, third] = [1, 2, 3].map((instanceId) =>
+      createOperationLedger({ inTransaction, audit, events, instanceId }),
+    )
+    const createdAt = new Date().toISOString()
+    const context = { caller: { user: 'ada', role: 'DataEngineer', via: 'token' }, requestId: 'req-1' } as const
+    await one?.begin({ id: 'op-1', kind: 'compact', table: NAME, request: {}, createdAt }, context)
+    const begun = await operations.find('op-1')
+    if (begun === undefined) throw new Error('the operation is not in the ledger')
+    expect([await other?.adopt(begun), await third?.adopt(begun)]).toEqual([true, false])
+    const outcome = { state: 'cancelled', finishedAt: createdAt } as const
+    expect(await one?.finish('op-1', outcome, context)).toBe(false)
+    expect(await other?.finish('op-1', { ...outcome, state: 'succeeded' }, undefined)).toBe(true)
+    expect(await operations.find('op-1')).toMatchObject({ state: 'succeeded', instanceId: 2 })
+  })
+})
 
 describe.skipIf(postgresServer === undefined)('two services on one PostgreSQL', LONG, () => {
   let folder = ''

@@ -41,10 +41,13 @@ export interface OperationStore {
   /** Adds details; false, with nothing changed, when the operation is not running. */
   update(id: string, details: OperationDetails): Promise<boolean>
   updateProgress(id: string, progress: OperationProgress): Promise<boolean>
-  /** Hands an operation without a certain end to a process, which runs it; false when it has ended. */
-  adopt(id: string, instanceId: number): Promise<boolean>
-  /** Ends a running operation, or settles an unknown one; false, with nothing changed, when it had already ended. */
-  finish(id: string, outcome: OperationOutcome): Promise<boolean>
+  /** Hands an operation without a certain end to a process, which runs it; false when it has ended, or is another one's. */
+  adopt(operation: Pick<OperationRecord, 'id' | 'instanceId'>, instanceId: number): Promise<boolean>
+  /**
+   * Ends a running operation, or settles an unknown one; false, with nothing changed, when it had already ended, or is not
+   * the one of `owner`.
+   */
+  finish(id: string, outcome: OperationOutcome, owner?: number): Promise<boolean>
 }
 
 /** The operation ledger in the state database. */
@@ -67,8 +70,8 @@ export function createOperationStore(db: Kysely<StateTables>): OperationStore {
     },
     update: (id, details) => update(db, id, details),
     updateProgress: (id, progress) => update(db, id, { progress }),
-    adopt: (id, instanceId) => adopt(db, id, instanceId),
-    finish: (id, outcome) => finish(db, id, outcome),
+    adopt: (operation, instanceId) => adopt(db, operation, instanceId),
+    finish: (id, outcome, owner) => finish(db, { id, outcome, owner }),
   }
 }
 
@@ -112,20 +115,32 @@ async function update(db: Kysely<StateTables>, id: string, details: OperationDet
   return (await query.executeTakeFirst()).numUpdatedRows === 1n
 }
 
-async function adopt(db: Kysely<StateTables>, id: string, instanceId: number): Promise<boolean> {
+async function adopt(
+  db: Kysely<StateTables>,
+  { id, instanceId: owner }: Pick<OperationRecord, 'id' | 'instanceId'>,
+  instanceId: number,
+): Promise<boolean> {
   const columns = { state: 'running' as const, instance_id: instanceId, finished_at: null, error_json: null }
-  const query = db.updateTable('operations').set(columns).where('id', '=', id)
+  const owned = db.updateTable('operations').set(columns).where('id', '=', id)
+  const query = owner === undefined ? owned : owned.where('instance_id', '=', owner)
   return (await query.where('state', 'in', ['running', 'unknown']).executeTakeFirst()).numUpdatedRows === 1n
 }
 
-async function finish(db: Kysely<StateTables>, id: string, outcome: OperationOutcome): Promise<boolean> {
+interface Ending {
+  readonly id: string
+  readonly outcome: OperationOutcome
+  readonly owner: number | undefined
+}
+
+async function finish(db: Kysely<StateTables>, { id, outcome, owner }: Ending): Promise<boolean> {
   const columns = {
     ...detailColumns(outcome),
     state: outcome.state,
     finished_at: outcome.finishedAt,
     error_json: toColumn(outcome.error),
   }
-  const query = db.updateTable('operations').set(columns).where('id', '=', id)
+  const found = db.updateTable('operations').set(columns).where('id', '=', id)
+  const query = owner === undefined ? found : found.where('instance_id', '=', owner)
   return (await query.where('state', 'in', ['running', 'unknown']).executeTakeFirst()).numUpdatedRows === 1n
 }
 

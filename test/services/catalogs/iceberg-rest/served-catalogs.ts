@@ -42,7 +42,7 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     (length) => crypto.getRandomValues(new Uint8Array(length)),
   )
   const idempotency = createIdempotencyService({
-    store: createIdempotencyStore(state.db, state.instance),
+    store: createIdempotencyStore(state),
     now,
     log,
   })
