@@ -10,7 +10,7 @@ const QUERY_MS = 2000
 const MIB = 2 ** 20
 /** Memory that a query may use beyond its runtime, and the limit at which the process is killed (`RUNTIME_BYTES`). */
 const LIMIT = 256 * MIB
-const KILLED_AT = LIMIT + 192 * MIB
+const KILLED_AT = LIMIT + 256 * MIB
 /** Memory that one query may allocate between two checks. */
 const OVERSHOOT = 256 * MIB
 

@@ -51,8 +51,11 @@ const MAX_CALLS = 200
 const SHELL = '/bin/sh'
 /** Sets limits of a running process; part of util-linux. */
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
-/** Memory that a runtime and the engine need without any query; the rest is for queries. */
-export const RUNTIME_BYTES = 192 * 1_048_576
+/**
+ * Memory that a runtime and the engine need besides what the engine counts for a query; the rest is for queries. Node with
+ * the engine takes up to 150 MiB without a query, and a query that spills exceeds its limit by up to 50 MiB for a moment.
+ */
+export const RUNTIME_BYTES = 256 * 1_048_576
 /**
  * Memory that a runtime reserves at its start, and mostly never uses, but that counts towards the kernel's limit. Bun
  * reserves as much as the limit allows, so with a higher limit less may be left.
