@@ -7,7 +7,7 @@ import { withoutPaths } from '../../domain/without-paths.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { propertyText } from '../../iceberg/metadata/metadata.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
-import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
 import type { MaintenanceRequest, OperationAnswer } from '../operations/maintenance-service.ts'
 import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
@@ -25,6 +25,13 @@ export interface ReadyRun {
   readonly bytesLeft?: number | undefined
 }
 
+/** An operation that is stored as running. */
+export interface ClaimedRun {
+  readonly decision: PolicyDecisionsTable
+  /** What the policy knew of the table before. */
+  readonly before: PolicyTableStatesTable
+}
+
 /** Why a claimed operation did not run. */
 interface NotRun {
   readonly outcome: 'skipped' | 'deferred' | 'cancelled'
@@ -36,11 +43,8 @@ interface NotRun {
  * Runs an operation of an active policy, whose decision {@link claim} has stored: the operation is previewed and its
  * plan applied, as a person would do it. Resolves when the operation has ended.
  */
-export async function runOperation(
-  deps: SchedulerDeps,
-  ready: ReadyRun,
-  decision: PolicyDecisionsTable,
-): Promise<void> {
+export async function runOperation(deps: SchedulerDeps, ready: ReadyRun, claimed: ClaimedRun): Promise<void> {
+  const { decision } = claimed
   const context: RequestContext = {
     caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'token' },
     requestId: decision.id,
@@ -48,14 +52,14 @@ export async function runOperation(
   }
   try {
     const notRun = await apply(deps, ready, { decision, context })
-    if (notRun !== undefined) return await endNotRun(deps, decision, notRun)
+    if (notRun !== undefined) return await endNotRun(deps, claimed, notRun)
   } catch (error) {
     deps.log.warn('an operation of a policy failed', {
       policy: decision.policy_name,
       table: decision.table_name,
       error,
     })
-    if ((await deps.operations.findByRequest(decision.id)) === undefined) return await refused(deps, decision, error)
+    if ((await deps.operations.findByRequest(decision.id)) === undefined) return await refused(deps, claimed, error)
   }
   const operation = await deps.operations.findByRequest(decision.id)
   if (operation !== undefined && operation.state !== 'running' && operation.state !== 'unknown') {
@@ -64,20 +68,20 @@ export async function runOperation(
 }
 
 /** Stores that the operation runs, before it does; undefined when another one runs on the table. */
-export async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<PolicyDecisionsTable | undefined> {
+export async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<ClaimedRun | undefined> {
   const decision = decisionRow(deps, ready, 'running')
   try {
     return await deps.inTransaction(async (tx) => {
       const decisions = createDecisionStore(tx)
       const key = { policy_id: decision.policy_id, table_name: decision.table_name, operation: decision.operation }
-      const state = (await decisions.state(key)) ?? newState(key)
+      const before = (await decisions.state(key)) ?? newState(key)
       const nowMs = deps.now().getTime()
       // another process may have run it since this one looked
-      if ((cooldownEnd({ governing: ready.governing, state }) ?? 0) > nowMs) return undefined
+      if ((cooldownEnd({ governing: ready.governing, state: before }) ?? 0) > nowMs) return undefined
       await decisions.insert(decision)
       const last = { last_run_ms: nowMs, considered_ms: nowMs, last_sequence: ready.row.sequence_number }
-      await decisions.saveState({ ...state, ...last, decision_id: decision.id, not_before_ms: null })
-      return decision
+      await decisions.saveState({ ...before, ...last, decision_id: decision.id, not_before_ms: null })
+      return { decision, before }
     })
   } catch (error) {
     if (isUniqueViolation(error)) return undefined
@@ -183,26 +187,27 @@ function hasWork(counts: Readonly<Record<string, number>>): boolean {
   return known.length === 0 || known.some((name) => (counts[name] ?? 0) > 0)
 }
 
-/** Ends a decision without an operation; only one that is skipped has its cooldown. */
-async function endNotRun(deps: SchedulerDeps, decision: PolicyDecisionsTable, notRun: NotRun): Promise<void> {
+/** Ends a decision without an operation. Only one that is skipped counts as a run: it has its cooldown. */
+async function endNotRun(deps: SchedulerDeps, { decision, before }: ClaimedRun, notRun: NotRun): Promise<void> {
   const now = deps.now()
   await deps.inTransaction(async (tx) => {
     const decisions = createDecisionStore(tx)
     await decisions.end(decision.id, { ...notRun, updated_at: now.toISOString() })
     const state = await decisions.state(keyOf(decision))
     if (state === undefined || notRun.outcome === 'skipped') return
+    const { last_run_ms, last_sequence, considered_ms } = before
     const notBeforeMs = notRun.outcome === 'deferred' ? now.getTime() + BUDGET_WAIT_MS : null
-    await decisions.saveState({ ...state, last_run_ms: null, not_before_ms: notBeforeMs })
+    await decisions.saveState({ ...state, last_run_ms, last_sequence, considered_ms, not_before_ms: notBeforeMs })
   })
 }
 
 /** Ends a decision whose operation was refused before the ledger had it. It is tried again after the cooldown. */
-async function refused(deps: SchedulerDeps, decision: PolicyDecisionsTable, error: unknown): Promise<void> {
+async function refused(deps: SchedulerDeps, claimed: ClaimedRun, error: unknown): Promise<void> {
   const isKnown = error instanceof DomainError || error instanceof IcebergError
   const message = isKnown ? withoutPaths(error.message) : 'unexpected error, see the log'
-  return endNotRun(deps, decision, {
+  return endNotRun(deps, claimed, {
     outcome: 'skipped',
     reason: 'refused',
-    detail: `${decision.detail}; ${message}`,
+    detail: `${claimed.decision.detail}; ${message}`,
   })
 }

@@ -138,16 +138,16 @@ class Scheduler implements PolicyScheduler {
     if (assessment.outcome !== 'ready') return { ...ready, outcome: assessment.outcome, state }
     if (policy.settings.mode === 'shadow') return { ...ready, outcome: 'would_run', state }
     // stored before the next look at all tables, which counts what runs
-    const decision = await claim(this.#deps, ready)
-    if (decision === undefined) return undefined
+    const claimed = await claim(this.#deps, ready)
+    if (claimed === undefined) return undefined
     spend(round, ready)
-    const run = runOperation(this.#deps, ready, decision)
+    const run = runOperation(this.#deps, ready, claimed)
       .catch((error: unknown) => this.#deps.log.error('an operation of a policy was lost', { error }))
       .finally(() => {
-        this.#runs.delete(decision.id)
+        this.#runs.delete(claimed.decision.id)
         this.wake()
       })
-    this.#runs.set(decision.id, run)
+    this.#runs.set(claimed.decision.id, run)
     return undefined
   }
 

@@ -3,8 +3,19 @@ import type { Engine } from '../../../src/engines/engine.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
 import { LONG } from '../../support/effort.ts'
 import { sleep, until } from '../../support/waiting.ts'
+import { createLogger } from '../../../src/services/logger.ts'
+import { governingPolicies } from '../../../src/services/policies/governance.ts'
+import type { SchedulerDeps } from '../../../src/services/policies/policy-deps.ts'
+import { claim, runOperation } from '../../../src/services/policies/run-operation.ts'
+import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
+import { createDecisionStore } from '../../../src/storage/stores/policies/decision-store.ts'
+import { createPolicyStore } from '../../../src/storage/stores/policies/policy-store.ts'
+import { createTransactions } from '../../../src/storage/transactions.ts'
+import { indexRow } from '../../support/index-row.ts'
+import { stateOf } from '../../support/state-of.ts'
 
 const HOUR_MS = 3_600_000
+const TABLE = 'demo.events'
 
 /** A service whose clock can be moved, and whose engine fails or waits when a test says so. */
 async function lab(events = { commits: 30, filesPerCommit: 1, rowsPerFile: 10 }) {
@@ -180,5 +191,88 @@ describe('runs of a policy', () => {
     await until(async () => (await decisions(id)).every(({ outcome }: { outcome: string }) => outcome !== 'running'))
     const states = (await operations()).map(({ state }: { state: string }) => state)
     expect(states.filter((state: string) => state === 'running')).toEqual([])
+  })
+})
+
+/** A policy that has decided to compact a table, and has not begun. */
+async function decided(bytesLeft?: number) {
+  const service = await startTestService({ events: { commits: 30, filesPerCommit: 1, rowsPerFile: 10 } })
+  const { app } = service.context
+  const db = stateOf(service.folder, {})
+  const { body } = await service.post('/api/policies', POLICY)
+  const policies = createPolicyStore(db)
+  const deps = {
+    policies,
+    decisions: createDecisionStore(db),
+    operations: createOperationStore(db),
+    ...createTransactions(db),
+    maintenance: app.maintenance,
+    catalog: app.catalog,
+    newId: (prefix: string) => `${prefix}-1`,
+    now: () => new Date(),
+    instance: { id: 1 },
+    log: createLogger('silent', () => undefined),
+  } as unknown as SchedulerDeps // the rest is not needed to run one operation
+  const [governing] = governingPolicies(await policies.list(), TABLE)
+  if (governing === undefined) throw new Error('no policy governs the table')
+  const assessment = { outcome: 'ready', reason: 'due', detail: '30 small files' } as const
+  const ready = { governing, row: indexRow(TABLE), assessment, bytesLeft }
+  const claimed = await claim(deps, ready)
+  if (claimed === undefined) throw new Error('the decision was not stored')
+  const path = `/api/policies/${body.id}`
+  return {
+    service,
+    path,
+    run: () => runOperation(deps, ready, claimed),
+    stored: async () => ({
+      decision: await deps.decisions.find(claimed.decision.id),
+      state: await deps.decisions.state({ policy_id: body.id, table_name: TABLE, operation: 'compact' }),
+    }),
+    async close() {
+      await db.destroy()
+      await service.close()
+    },
+  }
+}
+
+describe('a decision of a policy', () => {
+  it('runs', async () => {
+    const { run, stored, close } = await decided()
+    await run()
+    expect((await stored()).decision).toMatchObject({ outcome: 'ran' })
+    await close()
+  })
+
+  it('runs nothing when the policy is paused before the operation begins, and leaves it as due as before', async () => {
+    const { service: lab, path, run, stored, close } = await decided()
+    expect((await lab.call('PUT', path, { body: { ...POLICY, mode: 'shadow' } })).status).toBe(200)
+    await run()
+    const { decision, state } = await stored()
+    expect(decision).toMatchObject({
+      outcome: 'cancelled',
+      operation_id: null,
+      detail: '30 small files, but the policy was changed before it began',
+    })
+    expect(state).toMatchObject({ last_run_ms: null, last_sequence: null, considered_ms: null, not_before_ms: null })
+    expect((await lab.get('/api/operations')).body.operations).toEqual([])
+    await close()
+  })
+
+  it('stays due when it must wait for the bytes of the hour', async () => {
+    const { run, stored, close } = await decided(1)
+    await run()
+    const { decision, state } = await stored()
+    expect(decision).toMatchObject({ outcome: 'deferred', reason: 'budget_spent', operation_id: null })
+    expect(state).toMatchObject({ last_run_ms: null, last_sequence: null, considered_ms: null })
+    expect(state?.not_before_ms).toBeGreaterThan(Date.now())
+    await close()
+  })
+
+  it('runs nothing when the policy is deleted before the operation begins', async () => {
+    const { service: lab, path, run, close } = await decided()
+    expect((await lab.call('DELETE', path)).status).toBe(204)
+    await run()
+    expect((await lab.get('/api/operations')).body.operations).toEqual([])
+    await close()
   })
 })
