@@ -46,7 +46,7 @@ await withWorkFolder('http', async (home) => {
     { name: 'no route, headers and request id only', server: bare, path: '/headers-only' },
   ])
   await compare('Read a version by id', [
-    { name: 'bare Hono route, same answer', server: bare, path: `/versions/${version}`, headers },
+    { name: 'bare Hono route, same SQLite read', server: bare, path: `/versions/${version}`, headers },
     {
       name: 'Lockhouse',
       server: service,
