@@ -108,10 +108,8 @@ function createCalls() {
   const calls = new Map<string, Set<string>>()
   const nameOf = ({ user, key }: KeyedCall): string => JSON.stringify([user, key])
   return {
-    hasOther(call: KeyedCall): boolean {
-      const ids = calls.get(nameOf(call)) ?? new Set()
-      return ids.size > (ids.has(call.requestId) ? 1 : 0)
-    },
+    /** Besides this one, which must have been added. */
+    hasOther: (call: KeyedCall): boolean => (calls.get(nameOf(call))?.size ?? 0) > 1,
     add(call: KeyedCall): void {
       calls.set(nameOf(call), (calls.get(nameOf(call)) ?? new Set()).add(call.requestId))
     },

@@ -25,7 +25,7 @@ export interface ReconcilerDeps {
   readonly log: Logger
 }
 
-/** Settles the operations that an ended process left unsettled; must run before new ones start. */
+/** Settles the operations that an ended process left unsettled: before the first ones start, and again where processes share the state. */
 export interface Reconciler {
   /**
    * Compares each with its table, cleans up after it, and writes the outcome to the ledger. Those whose tables are in use

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { postgresPlace, postgresServer } from '../../storage/open.ts'
 import { LONG } from '../../support/effort.ts'
 import { Relay } from '../../support/network/relay.ts'
-import { startTestService, type TestService } from '../../support/service.ts'
+import { type Answer, startTestService, type TestService } from '../../support/service.ts'
 import { until } from '../../support/waiting.ts'
 
 const DEFINITION = { name: 'once', description: '', nodes: [], edges: [] }
@@ -25,7 +25,7 @@ describe.skipIf(postgresServer === undefined)(
       relay = await Relay.start({ host: server.hostname, port: Number(server.port) })
       server.port = String(relay.port)
       const env = { DATABASE_URL: server.href, AUDIT_KEY: 'a key of this test, of 32 characters or more' }
-      service = await startTestService({ env })
+      service = await startTestService({ env, events: { commits: 3, filesPerCommit: 1, rowsPerFile: 10 } })
       close = async () => {
         await service.close()
         await relay.close()
@@ -35,9 +35,9 @@ describe.skipIf(postgresServer === undefined)(
 
     const create = () => service.post('/api/pipeline-defs', DEFINITION, KEYED)
     /** Repeats the request as a client does that follows `Retry-After`. */
-    const createAgain = () =>
+    const again = (send: () => Promise<Answer>) =>
       until(async () => {
-        const answer = await create()
+        const answer = await send()
         return answer.headers.get('retry-after') === null && answer.status !== 503 && answer
       }, 'an answer to the repeated request')
     const names = async () => (await service.get('/api/pipeline-defs')).body.map(({ name }: { name: string }) => name)
@@ -53,11 +53,21 @@ describe.skipIf(postgresServer === undefined)(
       }
     }
 
+    it('can be sent again when the beginning of its operation was stored and not confirmed', async () => {
+      await start()
+      const compact = () => service.post('/api/compact', { table: 'demo.events' }, KEYED)
+      cutAt(['insert into "operations"', 'commit\0'], 'cut after')
+      expect((await compact()).status).toBe(503)
+      expect((await again(compact)).status).toBe(200)
+      const { operations } = (await service.get('/api/operations')).body
+      expect(operations.map(({ state }: { state: string }) => state).toSorted()).toEqual(['failed', 'succeeded'])
+    })
+
     it('has one effect when that was stored and not confirmed', async () => {
       await start()
       cutAt([INSERTED, 'commit\0'], 'cut after')
       expect((await create()).status).toBe(503)
-      const { status, body } = await createAgain()
+      const { status, body } = await again(create)
       expect([status, body.code], JSON.stringify(body)).toEqual([409, 'CONFLICT'])
       expect(body.detail).toMatch(/took effect \(\S+ def-\S+\)/)
       expect(await names()).toEqual(['once'])
@@ -67,7 +77,7 @@ describe.skipIf(postgresServer === undefined)(
       await start()
       cutAt(['update "idempotency_keys"'], 'cut')
       expect((await create()).status).toBe(503)
-      const { status, headers } = await createAgain()
+      const { status, headers } = await again(create)
       expect([status, headers.get('idempotent-replayed')]).toEqual([201, 'true'])
       expect(await names()).toEqual(['once'])
     })
@@ -76,7 +86,7 @@ describe.skipIf(postgresServer === undefined)(
       await start()
       cutAt(['insert into "idempotency_keys"'], 'cut after')
       expect((await create()).status).toBe(503)
-      expect((await createAgain()).status).toBe(201)
+      expect((await again(create)).status).toBe(201)
       expect(await names()).toEqual(['once'])
     })
 
@@ -85,7 +95,7 @@ describe.skipIf(postgresServer === undefined)(
       expect(await names()).toEqual([])
       cutAt([INSERTED, 'commit\0'], 'cut')
       expect((await create()).status).toBe(503)
-      expect((await createAgain()).status).toBe(201)
+      expect((await again(create)).status).toBe(201)
       expect(await names()).toEqual(['once'])
     })
   },

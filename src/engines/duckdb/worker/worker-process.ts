@@ -52,8 +52,8 @@ const SHELL = '/bin/sh'
 /** Sets limits of a running process; part of util-linux. */
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
 /**
- * Memory that a runtime and the engine need besides what the engine counts for a query; the rest is for queries. Node with
- * the engine takes up to 150 MiB without a query, and a query that spills exceeds its limit by up to 50 MiB for a moment.
+ * Memory that a runtime and the engine need besides what the engine counts for a query; the rest is for queries. On Node, a
+ * query that spilled within a limit of 64 MiB reached 264 MiB (test/engines/duckdb/sandbox/compare-queries.test.ts).
  */
 export const RUNTIME_BYTES = 256 * 1_048_576
 /**
