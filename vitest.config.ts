@@ -4,8 +4,10 @@ import { defineConfig } from 'vitest/config'
 const pool = 'Bun' in globalThis ? ('threads' as const) : ('forks' as const)
 // Where nobody can look at once a test may be tried again; the runner names those that needed it.
 const retry = process.env['CI'] ? 1 : 0
-// There two suites and a build share two cores.
+// There suites, builds and other people's services share two cores.
 const timeout = process.env['CI'] ? 180_000 : 60_000
+/** `1` runs all tests, `only` just those with the tag `long`, and no value those without the tag. */
+const tagsFilter = { '1': undefined, only: 'long', '': '!long' }[process.env['LOCKHOUSE_TEST_LONG'] ?? '']
 const shared = {
   pool,
   retry,
@@ -21,10 +23,10 @@ const shared = {
  */
 export default defineConfig({
   test: {
-    // Tests wait for services about a third of the time. CI runs two suites side by side.
-    maxWorkers: process.env['CI'] ? 2 : 3,
-    tags: [{ name: 'long', description: 'takes many seconds: only with LOCKHOUSE_TEST_LONG=1, as .ci/run sets it' }],
-    ...(process.env['LOCKHOUSE_TEST_LONG'] === '1' ? {} : { tagsFilter: ['!long'] }),
+    // Tests wait for services about a third of the time. CI runs most steps side by side.
+    maxWorkers: Number(process.env['LOCKHOUSE_TEST_WORKERS'] ?? (process.env['CI'] ? 2 : 3)),
+    tags: [{ name: 'long', description: 'takes many seconds: only with LOCKHOUSE_TEST_LONG, as .ci/run sets it' }],
+    ...(tagsFilter === undefined ? {} : { tagsFilter: [tagsFilter] }),
     projects: [
       {
         test: {

@@ -1,6 +1,6 @@
 // `npm test`: installs what is missing and runs the suite under Bun and under Node, then sums up both. Without
 // LOCKHOUSE_TEST_LONG=1 tests tagged `long` are skipped; without a PostgreSQL server on this machine, the tests that need it. Other projects: `node scripts/test.mjs --project interop …`.
-// Only one runtime: `npm test -- --runtime node`; on Deno: `npm run test:deno`.
+// Only one runtime: `npm test -- --runtime node`; on Deno: `npm run test:deno`. LOCKHOUSE_TEST_LONG=only runs the long tests alone.
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { ensureInstalled, root, runtimePath } from './ensure-installed.mjs'
 import { makeMemoryFolder } from './testing/memory-folder.mjs'
 import { startPostgres } from './testing/postgres.mjs'
-import { filesToRepeat, readRun, summarize, withRepeated } from './testing/report.mjs'
+import { filesToRepeat, readRun, slowestFiles, summarize, withRepeated } from './testing/report.mjs'
 
 ensureInstalled()
 const { runtime: only, args } = readArguments(process.argv.slice(2))
@@ -28,7 +28,8 @@ const FLAGS = {
 /** Failures and retries, repeated at the end of the output, where they are easy to find. */
 const troubles = []
 const summary = []
-const isLong = process.env.LOCKHOUSE_TEST_LONG === '1'
+const slow = []
+const isLong = ['1', 'only'].includes(process.env.LOCKHOUSE_TEST_LONG)
 // What ends this process usually ends the test run too, as a key or a time limit does; it cleans up afterwards.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => undefined)
 const memory = makeMemoryFolder()
@@ -47,6 +48,7 @@ rmSync(reports, { recursive: true, force: true })
 for (const trouble of troubles.toSorted((a, b) => Number(a.startsWith('failed')) - Number(b.startsWith('failed')))) {
   console.log(`\n${trouble}`)
 }
+console.log(`\n${slow.join('\n')}`)
 console.log(`\n${[...summary, ...notes()].join('\n')}`)
 console.log(`\n${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`)
 process.exit(total.failed > 0 || total.passed + total.skipped === 0 ? 1 : 0)
@@ -81,6 +83,7 @@ function run(name) {
   }
   const { counts, troubles: found } = summarize(done, name)
   troubles.push(...found)
+  slow.push(`slowest files on ${name}:`, ...slowestFiles(done))
   for (const key of Object.keys(total)) total[key] += counts[key]
   const seconds = Math.round((Date.now() - started) / 1000)
   const time = `${Math.floor(seconds / 60)} min ${seconds % 60} s`

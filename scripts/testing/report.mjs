@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 /** Enough for the counterexample of a random test: a retry shows its error nowhere else. */
 const REASON_LINES = 12
 const LINE_LENGTH = 1000
+/** Files in the list of slow files. */
+const SLOWEST = 10
 /** Signals of someone who wants the run to end, and the exit codes that stand for them. */
 const ENDED = ['SIGINT', 'SIGTERM', 'SIGHUP']
 const ENDED_CODES = [129, 130, 143]
@@ -76,6 +78,12 @@ export function summarize({ files, outside, isGood }, runtime) {
     })
   }
   return { counts, troubles: [...new Set(found.map((trouble) => textOf(trouble, runtime)))] }
+}
+
+/** The slowest test files of a run, one line each, slowest first: `  <seconds> s <file>`. */
+export function slowestFiles({ files }) {
+  const slowest = [...files.values()].toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST)
+  return slowest.map(({ ended, seconds }) => `  ${seconds} s ${ended}`)
 }
 
 function readLines(path) {

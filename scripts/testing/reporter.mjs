@@ -5,6 +5,11 @@ import { relative } from 'node:path'
 
 export default class {
   #ended = new Set()
+  #isChosen = () => true
+
+  onInit(vitest) {
+    this.#isChosen = chosenByTag(vitest.config.tagsFilter?.[0])
+  }
 
   onTestRunStart(specifications) {
     write({ all: specifications.map(({ moduleId }) => shortName(moduleId)) })
@@ -16,11 +21,11 @@ export default class {
 
   onTestModuleEnd(module) {
     this.#ended.add(module.id)
-    write(resultOf(module))
+    write(resultOf(module, this.#isChosen))
   }
 
   onTestRunEnd(modules, errors) {
-    for (const module of modules) if (!this.#ended.has(module.id)) write(resultOf(module))
+    for (const module of modules) if (!this.#ended.has(module.id)) write(resultOf(module, this.#isChosen))
     const troubles = errors.map((error) => {
       const file = error.VITEST_TEST_PATH && shortName(error.VITEST_TEST_PATH)
       return { ...failure(`${file ?? 'unknown file'}: outside of a test`, error), file }
@@ -38,10 +43,11 @@ function shortName(path) {
 }
 
 /**
- * The counts of a file, with everything that failed or needed a retry: tests, hooks of suites, and the file itself.
+ * The duration and counts of a file, with everything that failed or needed a retry: tests, hooks of suites, and the file
+ * itself. `skipped` counts selected tests that did not run; `leftOut` counts tests that the tag filter excludes.
  * `isRetried`: nothing but tests failed, which the test runner has tried again.
  */
-function resultOf(module) {
+function resultOf(module, isChosen) {
   const file = shortName(module.moduleId)
   const counts = { passed: 0, failed: 0, skipped: 0, leftOut: 0 }
   let failedTests = 0
@@ -52,8 +58,8 @@ function resultOf(module) {
     const { state, errors } = test.result()
     const name = `${file}: ${test.fullName}`
     if (state === 'passed') counts.passed += 1
-    else if (state !== 'failed') counts.skipped += 1
-    if (state === 'skipped' && test.tags.includes('long')) counts.leftOut += 1
+    else if (state !== 'failed' && isChosen(test)) counts.skipped += 1
+    else if (state !== 'failed') counts.leftOut += 1
     if (state === 'failed') {
       failedTests += 1
       troubles.push(failure(name, errors[0]))
@@ -62,7 +68,15 @@ function resultOf(module) {
     }
   }
   counts.failed = troubles.filter(({ how }) => how === 'failed').length
-  return { ended: file, counts, failedTests, troubles, isRetried }
+  const seconds = Math.round(module.diagnostic().duration / 1000)
+  return { ended: file, seconds, counts, failedTests, troubles, isRetried }
+}
+
+/** Tells whether a tag filter (`long`, `!long` or none) selects a test; vitest reports all other tests as skipped. */
+function chosenByTag(filter) {
+  if (!filter) return () => true
+  const isLong = filter === 'long'
+  return ({ tags }) => tags.includes('long') === isLong
 }
 
 function hookFailures(file, module) {

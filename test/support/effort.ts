@@ -1,5 +1,5 @@
-/** Whether everything is tested, as CI does: `LOCKHOUSE_TEST_LONG=1`. Otherwise tests tagged `long` are left out. */
-export const isLongRun: boolean = process.env['LOCKHOUSE_TEST_LONG'] === '1'
+/** True if tests tagged `long` run: `LOCKHOUSE_TEST_LONG` is `1` (with all other tests) or `only` (without them). */
+export const isLongRun: boolean = ['1', 'only'].includes(process.env['LOCKHOUSE_TEST_LONG'] ?? '')
 
 /** Options of a test or a suite that only a long run includes. */
 export const LONG: { readonly tags: string[] } = { tags: ['long'] }
