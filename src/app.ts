@@ -103,7 +103,7 @@ function createHono(context: AppContext, { handleError, api }: HonoParts): Hono<
     }
     const page = await serveFrontend(exchange, context.staticFiles)
     if (page !== undefined) return page
-    throw new DomainError('NOT_FOUND', `no route ${exchange.path}`)
+    throw new DomainError('NOT_FOUND', `there is no route ${exchange.path}`)
   })
   const { authMode: mode, identity, allowedOrigins, log } = context
   const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }

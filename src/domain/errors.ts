@@ -31,3 +31,7 @@ export class DomainError extends Error {
     this.allowed = options?.allowed
   }
 }
+/** The refusal of every notebook path while no cluster is reachable: `NOT_FOUND`, because the routes do not exist then. */
+export function noCluster(): DomainError {
+  return new DomainError('NOT_FOUND', 'notebooks need a Kubernetes cluster; none is configured')
+}

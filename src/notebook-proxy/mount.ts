@@ -1,6 +1,6 @@
 import type { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
-import { DomainError } from '../domain/errors.ts'
+import { noCluster } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { authenticate, type AuthenticateOptions } from '../middleware/authenticate.ts'
 import {
@@ -61,8 +61,8 @@ const nameRoute = createMiddleware<AppEnv>(async function nameNotebookRoute(c, n
 })
 
 function requireCluster(targets: AvailableTargets) {
-  return createMiddleware<AppEnv>(async function requireClusterMiddleware(c, next) {
-    if (!targets.available()) throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+  return createMiddleware<AppEnv>(async function requireClusterMiddleware(_, next) {
+    if (!targets.available()) throw noCluster()
     await next()
   })
 }

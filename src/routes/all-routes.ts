@@ -137,7 +137,7 @@ export function allRoutes(deps: RouteDeps): Route[] {
     summary: 'This document',
     responses: { 200: { description: 'OpenAPI 3.1', contentType: 'application/json' } },
   }).handle(async () => {
-    const shown = [...routes, openApi].filter(({ available }) => available?.() !== false)
+    const shown = [...routes, openApi].filter(({ unavailable }) => unavailable?.() === undefined)
     return Response.json(createOpenApiDocument(shown, deps))
   })
   return [...routes, openApi]

@@ -1,3 +1,4 @@
+import { noCluster } from '../domain/errors.ts'
 import { emptyRequest } from '../schemas/definitions.ts'
 import { notebookStatus, startNotebookRequest } from '../schemas/notebooks.ts'
 import type { NotebookService } from '../services/notebooks/notebook-service.ts'
@@ -5,7 +6,7 @@ import { requestContext, type Route, route } from './routing/route.ts'
 
 /** The caller's notebook (docs/api.md#notebooks); the routes exist where there is a cluster. */
 export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookService }): Route[] {
-  const available = (): boolean => notebooks.available()
+  const unavailable = () => (notebooks.available() ? undefined : noCluster())
   return [
     route({
       method: 'post',
@@ -13,7 +14,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       operationId: 'startNotebook',
       summary: 'Start your notebook, or return the running one',
       minRole: 'DataEngineer',
-      available,
+      unavailable,
       body: startNotebookRequest,
       responses: { 200: { description: 'The notebook; it may be pending for a while', schema: notebookStatus } },
       refuses: [422, 504],
@@ -24,7 +25,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       operationId: 'stopNotebook',
       summary: 'Stop your notebook, if there is one',
       minRole: 'DataEngineer',
-      available,
+      unavailable,
       body: emptyRequest,
       responses: { 204: { description: 'Stopped' } },
       refuses: [422, 504],
@@ -38,7 +39,7 @@ export function notebookRoutes({ notebooks }: { readonly notebooks: NotebookServ
       operationId: 'getNotebookStatus',
       summary: 'Current status of your notebook',
       minRole: 'DataEngineer',
-      available,
+      unavailable,
       responses: { 200: { description: 'The notebook', schema: notebookStatus } },
       refuses: [422, 504],
     }).handle(async (input) => ({ status: 200, body: await notebooks.status(requestContext(input)) })),

@@ -51,7 +51,7 @@ describe('a run within its limits', () => {
     const errors = good.body.tool_calls.map(
       (call: { result_json: string }) => JSON.parse(call.result_json).error?.errors,
     )
-    expect(errors[0]).toEqual(expect.arrayContaining([{ path: 'tabel', message: 'unknown field' }]))
+    expect(errors[0]).toEqual(expect.arrayContaining([{ path: 'tabel', message: 'is not a known field' }]))
     expect(errors[2]).toBeUndefined()
     lab.provider.reset()
     lab.provider.script = [WRONG, WRONG, WRONG, says('I cannot')]

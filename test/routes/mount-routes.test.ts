@@ -153,22 +153,22 @@ describe('mounted routes', () => {
 
   it('check path, query and body in this order, and name every field', async () => {
     const long = `/api/things/${'x'.repeat(50)}`
-    expect((await call('GET', `${long}?limit=a&limit=b`)).body.detail).toMatch(/^path: name: /)
+    expect((await call('GET', `${long}?limit=a&limit=b`)).body.detail).toBe('name must have 20 characters or fewer')
     expect((await call('GET', '/api/things/x?limit=1&limit=2')).body).toMatchObject({
       status: 400,
-      detail: 'query: limit: given more than once',
-      errors: [{ path: 'limit', message: 'given more than once' }],
+      detail: 'limit is given more than once',
+      errors: [{ path: 'limit', message: 'is given more than once' }],
     })
-    expect((await call('GET', '/api/things/x?limit=ten')).body.detail).toMatch(/^query: limit: /)
+    expect((await call('GET', '/api/things/x?limit=ten')).body.detail).toBe('limit must be a number')
     expect((await call('GET', '/api/things/x?a=1&__proto__=2')).body.errors).toEqual([
-      { path: 'a', message: 'unknown field' },
-      { path: '__proto__', message: 'unknown field' },
+      { path: 'a', message: 'is not a known field' },
+      { path: '__proto__', message: 'is not a known field' },
     ])
     // Also when the route has no schema for its query.
     expect((await call('GET', '/api/things/all/parts?a=1&a=2')).status).toBe(400)
     expect((await call('PUT', '/api/things/x', '{"size":"1","sise":1}')).body.errors).toEqual([
       { path: 'size', message: expect.any(String) },
-      { path: 'sise', message: 'unknown field' },
+      { path: 'sise', message: 'is not a known field' },
     ])
     expect((await call('GET', '/api/things/x?limit=5')).body.query).toEqual({ limit: 5 })
   })

@@ -1,5 +1,5 @@
-import type { z } from 'zod'
 import type { FieldError } from '../../domain/errors.ts'
+import { check, fieldErrors, firstSentence } from '../../schemas/issues.ts'
 import type { AgentTool } from './tool.ts'
 
 /** Valid arguments of a tool, or what is wrong with them. */
@@ -14,17 +14,10 @@ const MAX_ERRORS = 10
 export function parseArguments({ name, input }: AgentTool, raw: unknown): ParsedArguments {
   const object = toObject(raw)
   if (object === undefined) return { message: `the arguments of ${name} must be one JSON object`, errors: [] }
-  const result = input.safeParse(object)
+  const result = check(input, object)
   if (result.success) return { value: result.data }
-  const errors = result.error.issues.flatMap(fieldErrors).slice(0, MAX_ERRORS)
-  const first = errors[0]
-  return { message: `${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, errors }
-}
-
-function fieldErrors(issue: z.core.$ZodIssue): FieldError[] {
-  const path = issue.path.map(String).join('.')
-  if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-  return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'unknown field' }))
+  const errors = fieldErrors(result.error.issues).slice(0, MAX_ERRORS)
+  return { message: firstSentence(errors, `the argument object of ${name}`), errors }
 }
 
 /** Providers send an object or JSON text, nothing when there are no arguments, and null for omitted ones. */

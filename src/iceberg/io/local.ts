@@ -115,7 +115,7 @@ export class LocalFileIO implements FileIO {
   #path(location: string): string {
     const path = pathOfLocation(location)
     if (this.#roots !== undefined && !this.#roots.some((root) => isWithin(path, root))) {
-      throw new IcebergError('INVALID_ARGUMENT', `"${location}" is outside of the allowed folders.`)
+      throw new IcebergError('INVALID_ARGUMENT', `The location "${location}" is outside of the folders that this catalog may use.`)
     }
     return path
   }

@@ -30,7 +30,8 @@ export function parseTypeText(text: string): Type {
   const cursor = { text, at: 0 }
   const type = readType(cursor, 0)
   skipSpace(cursor)
-  if (cursor.at < text.length) throw refuse(`unexpected "${text.slice(cursor.at, cursor.at + 20)}" after a type`)
+  if (cursor.at < text.length)
+    throw unreadable(cursor, `remove "${text.slice(cursor.at, cursor.at + 20)}" after the type`)
   return type
 }
 
@@ -38,7 +39,7 @@ function readType(cursor: Cursor, depth: number): Type {
   if (depth > maxTypeDepth) throw refuse(`types are nested deeper than ${maxTypeDepth} levels`)
   skipSpace(cursor)
   const word = readPattern(cursor, /[A-Za-z_][A-Za-z0-9_]*/y)
-  if (word === undefined) throw refuse(`expected a type at "${cursor.text.slice(cursor.at, cursor.at + 20)}"`)
+  if (word === undefined) throw unreadable(cursor, `write a type${place(cursor)}, such as int or string`)
   const name = word.toLowerCase()
   switch (name) {
     case 'struct':
@@ -55,34 +56,34 @@ function readType(cursor: Cursor, depth: number): Type {
 }
 
 function readStruct(cursor: Cursor, depth: number): StructType {
-  expect(cursor, '<')
+  expect(cursor, '<', STRUCT)
   const fields: NestedField[] = []
   do {
     const name = readFieldName(cursor)
-    expect(cursor, ':')
+    expect(cursor, ':', STRUCT)
     const type = readType(cursor, depth + 1)
     if (fields.some((field) => field.name.toLowerCase() === name.toLowerCase())) {
       throw refuse(`a struct has two fields named "${name}"`)
     }
     fields.push({ id: 0, name, required: false, type })
   } while (accept(cursor, ','))
-  expect(cursor, '>')
+  expect(cursor, '>', STRUCT)
   return { kind: 'struct', fields }
 }
 
 function readList(cursor: Cursor, depth: number): Type {
-  expect(cursor, '<')
+  expect(cursor, '<', LIST)
   const element = readType(cursor, depth + 1)
-  expect(cursor, '>')
+  expect(cursor, '>', LIST)
   return { kind: 'list', elementId: 0, element, elementRequired: false }
 }
 
 function readMap(cursor: Cursor, depth: number): Type {
-  expect(cursor, '<')
+  expect(cursor, '<', MAP)
   const key = readType(cursor, depth + 1)
-  expect(cursor, ',')
+  expect(cursor, ',', MAP)
   const value = readType(cursor, depth + 1)
-  expect(cursor, '>')
+  expect(cursor, '>', MAP)
   return { kind: 'map', keyId: 0, key, valueId: 0, value, valueRequired: false }
 }
 
@@ -120,7 +121,7 @@ function readFieldName(cursor: Cursor): string {
   const quoted = readPattern(cursor, /`(?:[^`]|``)+`/y)
   if (quoted !== undefined) return quoted.slice(1, -1).replaceAll('``', '`')
   const plain = readPattern(cursor, /[^\s:<>,()`]+/y)
-  if (plain === undefined) throw refuse(`expected a field name at "${cursor.text.slice(cursor.at, cursor.at + 20)}"`)
+  if (plain === undefined) throw unreadable(cursor, STRUCT)
   return plain
 }
 
@@ -138,10 +139,21 @@ function accept(cursor: Cursor, token: string): boolean {
   return true
 }
 
-function expect(cursor: Cursor, token: string): void {
-  if (accept(cursor, token)) return
-  const found = cursor.text.slice(cursor.at, cursor.at + 20)
-  throw refuse(`expected "${token}" ${found === '' ? 'at the end' : `at "${found}"`}`)
+const STRUCT = 'write struct fields as name: type, such as struct<a: int>'
+const LIST = 'write a list with the type of its elements, such as list<int>'
+const MAP = 'write a map with the types of its keys and values, such as map<string, int>'
+
+/** Reads a token, or refuses the type with the hint how to write it. */
+function expect(cursor: Cursor, token: string, hint: string): void {
+  if (!accept(cursor, token)) throw unreadable(cursor, hint)
+}
+
+function place({ text, at }: Cursor): string {
+  return at < text.length ? ` instead of "${text.slice(at, at + 20)}"` : ' at the end'
+}
+
+function unreadable({ text }: Cursor, hint: string): IcebergError {
+  return refuse(`cannot read "${text.slice(0, 200)}": ${hint}`)
 }
 
 function skipSpace(cursor: Cursor): void {

@@ -37,7 +37,7 @@ export function identifyOnHost(origins: NotebookOrigins) {
   return createMiddleware<AppEnv>(async function identify(c, next) {
     const { path, method } = c.req
     if (path === ENTER_PATH && method === 'GET' && !c.env.isUpgrade) return enter(c, origins)
-    if (!path.startsWith(NOTEBOOK_PREFIX)) throw new DomainError('NOT_FOUND', `no route ${path}`)
+    if (!path.startsWith(NOTEBOOK_PREFIX)) throw new DomainError('NOT_FOUND', `there is no route ${path}`)
     const host = hostOf(c)
     const secret = onlyCookie(c.req.header('cookie'), cookieName(origins.hosts))
     const checkCaller = async () => (secret === undefined ? undefined : origins.handover.check(secret, host))

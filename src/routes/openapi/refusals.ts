@@ -16,7 +16,7 @@ export function refusalStatuses(route: Route): readonly number[] {
   add(route.minRole !== 'none', 403)
   add(route.method !== 'get', 403, 408, 413) // a foreign origin; body limits apply before validation
   add(route.body !== undefined, 415)
-  add(route.params !== undefined || route.available !== undefined, 404)
+  add(route.params !== undefined || route.unavailable !== undefined, 404)
   add(route.method === 'post' && route.minRole !== 'none', 409, 422) // an Idempotency-Key in use, or used for another request
   add(route.headers?.includes('If-Match') ?? false, 412)
   return [...statuses].sort((a, b) => a - b)

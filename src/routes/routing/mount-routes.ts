@@ -1,5 +1,4 @@
 import type { Context, Hono } from 'hono'
-import { DomainError } from '../../domain/errors.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import type { Exchange } from '../../middleware/exchange.ts'
 import { HttpError } from '../../middleware/http-error.ts'
@@ -49,8 +48,8 @@ export function directRoutes(
   guardOf: (path: string) => RouteGuard,
 ): ReadonlyMap<string, DirectAnswer> {
   const direct = new Map<string, DirectAnswer>()
-  for (const { method, path, available, direct: answer } of routes) {
-    if (method !== 'get' || available !== undefined || answer === undefined) continue
+  for (const { method, path, unavailable, direct: answer } of routes) {
+    if (method !== 'get' || unavailable !== undefined || answer === undefined) continue
     const guard = guardOf(path)
     direct.set(path, (exchange) => {
       exchange.route = path
@@ -79,9 +78,10 @@ function guarded(path: string, guard: RouteGuard | undefined, answer: Handler): 
 function answerPath(routes: readonly Route[]): Handler {
   const byMethod = new Map(routes.map((route) => [route.method.toUpperCase(), answerRoute(route)]))
   const allowed = [...byMethod.keys()].map((method) => (method === 'GET' ? 'GET, HEAD' : method)).join(', ')
-  const available = routes[0]?.available
+  const unavailable = routes[0]?.unavailable
   return (c) => {
-    if (available?.() === false) throw new DomainError('NOT_FOUND', `no route ${c.req.path}`)
+    const refusal = unavailable?.()
+    if (refusal !== undefined) throw refusal
     const { method } = c.req
     const answer = byMethod.get(method === 'HEAD' ? 'GET' : method)
     if (answer !== undefined) return answer(c)

@@ -1,6 +1,7 @@
 import type { Context } from 'hono'
 import type { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
+import type { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole, type Role } from '../../domain/roles.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { requireRole } from '../../middleware/require-role.ts'
@@ -62,8 +63,8 @@ export interface Route {
   readonly summary: string
   /** `none`: no credential is needed. */
   readonly minRole: Role | 'none'
-  /** Whether the path exists now, with all its methods; default: always. */
-  readonly available?: () => boolean
+  /** The refusal while the path does not exist, with all its methods; undefined while it exists. Default: it exists. */
+  readonly unavailable?: () => DomainError | undefined
   readonly params?: z.ZodType
   readonly query?: z.ZodType
   readonly body?: z.ZodType

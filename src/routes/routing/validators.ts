@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { DomainErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
+import { check, fieldErrors, firstSentence } from '../../schemas/issues.ts'
 import { readJson } from './read-json.ts'
 
 /** The parts of a request that a route has schemas for. */
@@ -38,16 +39,16 @@ export function validators({ params, query, body }: Shapes): Check[] {
 
 /** Checks one part. Throws `INVALID_REQUEST`, or the code that the schema itself names, with every field. */
 function validate(target: keyof typeof PARTS, schema: z.ZodType): Check {
-  const check: MiddlewareHandler<AppEnv> = zValidator(
+  const validator: MiddlewareHandler<AppEnv> = zValidator(
     target,
     schema,
     (result) => {
       if (!result.success) throw refusalOf(PARTS[target], result.error.issues)
     },
     // without waiting: Zod compiles schemas for synchronous checks only
-    { validationFunction: (shape, value) => shape.safeParse(value) },
+    { validationFunction: check },
   )
-  return (c) => check(c, done)
+  return (c) => validator(c, done)
 }
 
 /** Nothing follows a check here. */
@@ -55,15 +56,8 @@ async function done(): Promise<void> {}
 
 function refusalOf(part: string, all: readonly z.core.$ZodIssue[]): DomainError {
   const { code, issues } = mostSevere(all)
-  const fields = issues.flatMap((issue) => {
-    const path = issue.path.map(String).join('.')
-    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }]
-    return issue.keys.map((key) => ({ path: path ? `${path}.${key}` : key, message: 'unknown field' }))
-  })
-  const first = fields[0]
-  return new DomainError(code, `${part}: ${first?.path ? `${first.path}: ` : ''}${first?.message ?? 'invalid'}`, {
-    fields,
-  })
+  const fields = fieldErrors(issues)
+  return new DomainError(code, firstSentence(fields, `the ${part}`), { fields })
 }
 
 interface Refusal {
@@ -92,8 +86,7 @@ const refuseRepeatedParameters: Check = (c) => {
   if (!c.req.url.includes('?')) return
   for (const [name, values] of Object.entries(c.req.queries())) {
     if (values.length === 1) continue
-    throw new DomainError('INVALID_REQUEST', `query: ${name}: given more than once`, {
-      fields: [{ path: name, message: 'given more than once' }],
-    })
+    const field = { path: name, message: 'is given more than once' }
+    throw new DomainError('INVALID_REQUEST', firstSentence([field], 'the query'), { fields: [field] })
   }
 }

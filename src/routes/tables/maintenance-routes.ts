@@ -12,6 +12,7 @@ import {
   rewriteManifestsRequest,
   rollbackRequest,
 } from '../../schemas/tables/maintenance.ts'
+import { check, fieldErrors, firstSentence } from '../../schemas/issues.ts'
 import { operationAccepted, operationGroup } from '../../schemas/tables/operations.ts'
 import type {
   MaintenanceKind,
@@ -147,7 +148,7 @@ export async function runMaintenance(
 function groupOf(headers: Headers): string | undefined {
   const given = headers.get('operation-group')
   if (given === null) return undefined
-  const group = operationGroup.safeParse(given)
+  const group = check(operationGroup, given)
   if (group.success) return group.data
-  throw new DomainError('INVALID_REQUEST', `Operation-Group: ${group.error.issues[0]?.message ?? 'invalid'}`)
+  throw new DomainError('INVALID_REQUEST', firstSentence(fieldErrors(group.error.issues), 'Operation-Group'))
 }

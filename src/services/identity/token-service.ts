@@ -159,7 +159,7 @@ function callerOf(deps: TokenServiceDeps, found: TokenRecord | undefined): Calle
 function requireFuture(expiresAt: string | null | undefined, now: Date): void {
   if (!expiresAt || Date.parse(expiresAt) > now.getTime()) return
   const message = `must be in the future, and ${expiresAt} is not`
-  throw new DomainError('INVALID_REQUEST', `body: expires_at: ${message}`, {
+  throw new DomainError('INVALID_REQUEST', `expires_at ${message}`, {
     fields: [{ path: 'expires_at', message }],
   })
 }

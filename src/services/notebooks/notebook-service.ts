@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import { DomainError } from '../../domain/errors.ts'
+import { DomainError, noCluster } from '../../domain/errors.ts'
 import { notebookName } from '../../notebooks/names.ts'
 import { canHaveNotebook } from '../../notebooks/path.ts'
 import type { NotebookTargets } from '../../notebooks/target.ts'
@@ -80,7 +80,7 @@ export function createNotebookService(deps: NotebookServiceDeps): NotebookServic
 }
 
 function requireAvailable({ gate }: NotebookDeps): void {
-  if (!gate.available()) throw new DomainError('NOT_FOUND', 'there is no cluster for notebooks')
+  if (!gate.available()) throw noCluster()
 }
 
 function requireName(user: string): void {

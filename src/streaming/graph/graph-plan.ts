@@ -1,4 +1,5 @@
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
+import { check, fieldErrors, sentenceOf } from '../../schemas/issues.ts'
 import {
   isNodeType,
   NODE_TYPE_INFO,
@@ -105,11 +106,10 @@ function planNode(
         : 'NO_SOURCE'
     problems.push(graphError(id, code, wrong))
   }
-  const parsed = nodeConfigs[type].safeParse(config)
+  const parsed = check(nodeConfigs[type], config)
   if (!parsed.success) {
-    for (const issue of parsed.error.issues) {
-      const path = issue.path.map(String).join('.')
-      problems.push(graphError(id, 'INVALID_CONFIG', path === '' ? issue.message : `${path}: ${issue.message}`))
+    for (const error of fieldErrors(parsed.error.issues)) {
+      problems.push(graphError(id, 'INVALID_CONFIG', sentenceOf(error, 'the configuration')))
     }
     return undefined
   }

@@ -1,5 +1,6 @@
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
+import { check, fieldErrors } from '../../schemas/issues.ts'
 import { isNodeType, nodeConfigs } from '../../schemas/node-types.ts'
 import type { GraphProblem, ProblemCode } from './graph-problem.ts'
 import {
@@ -175,10 +176,9 @@ class Resolution {
   /** Reports each resolved text that the node's type does not allow, under the name of its parameter. */
   #requireValid(node: PipelineNode, used: ReadonlyMap<string, string>): void {
     if (!isNodeType(node.type)) return
-    const issues = nodeConfigs[node.type].safeParse(node.config).error?.issues ?? []
+    const errors = fieldErrors(check(nodeConfigs[node.type], node.config).error?.issues ?? [])
     const seen = new Set<string>()
-    for (const { path, message } of issues) {
-      const at = path.map(String).join('.')
+    for (const { path: at, message } of errors) {
       const name = used.get(at)
       if (name === undefined || seen.has(at)) continue
       seen.add(at)

@@ -188,7 +188,7 @@ for (const kind of stateKinds) {
     it('import refuses unknown fields, except version and exported_at', async () => {
       const document = { format_version: 1, name: 'x', id: 'def-1' }
       const answer = await users.engineer.call('POST', '/api/pipeline-defs/import', document)
-      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'id', message: 'unknown field' }] } })
+      expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'id', message: 'is not a known field' }] } })
     })
   })
 }
