@@ -172,6 +172,7 @@ export const auditStrings = {
   entry: {
     number: 'Entry',
     objectType: 'Object type',
+    objectId: 'Object ID',
     none: '–',
     role: 'Role',
     request: 'Request ID',
@@ -181,6 +182,7 @@ export const auditStrings = {
     open: (object: string) => `Open ${object}`,
     sameActor: 'Filter by this actor',
     sameObject: 'Filter by this object',
+    sameTable: (table: string) => `All entries about ${table}`,
   },
   verify: {
     action: 'Verify chain',

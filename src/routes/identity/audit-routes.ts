@@ -62,7 +62,7 @@ interface AuditQuery {
 function filterOf({ actor, object, object_type: objectType, action, from, to }: AuditQuery) {
   return {
     ...(actor === undefined ? {} : { actor }),
-    ...(object === undefined ? {} : { objectId: object }),
+    ...(object === undefined ? {} : { object }),
     ...(objectType === undefined ? {} : { objectType }),
     ...(action === undefined ? {} : { action }),
     ...(from === undefined ? {} : { from: new Date(from).toISOString() }),

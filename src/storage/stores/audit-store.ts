@@ -1,4 +1,4 @@
-import type { Kysely, SelectQueryBuilder } from 'kysely'
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely'
 
 import { type ChainHead, chainRow, EMPTY_CHAIN, headMac, type UnchainedRow } from '../audit-chain.ts'
 import { parameterRow, prepared } from '../prepared-query.ts'
@@ -7,7 +7,8 @@ import type { Tx } from '../transactions.ts'
 
 export interface AuditFilter {
   readonly actor?: string
-  readonly objectId?: string
+  /** The object's id, or a value in the entry's details, such as the table of an operation or the name of a definition. */
+  readonly object?: string
   readonly objectType?: string
   readonly action?: string
   /** RFC 3339 in UTC with milliseconds, inclusive. */
@@ -106,10 +107,18 @@ type AuditQuery = SelectQueryBuilder<StateTables, 'audit_events', AuditEventsTab
 function matching(rows: AuditQuery, filter: AuditFilter): AuditQuery {
   let query = rows
   if (filter.actor !== undefined) query = query.where('actor', '=', filter.actor)
-  if (filter.objectId !== undefined) query = query.where('object_id', '=', filter.objectId)
+  if (filter.object !== undefined) query = aboutObject(query, filter.object)
   if (filter.objectType !== undefined) query = query.where('object_type', '=', filter.objectType)
   if (filter.action !== undefined) query = query.where('action', '=', filter.action)
   if (filter.from !== undefined) query = query.where('at', '>=', filter.from)
   if (filter.to !== undefined) query = query.where('at', '<', filter.to)
   return query
+}
+
+/** Entries with this object id, or with a member of this value in their details: the comparison is exact in both databases. */
+function aboutObject(rows: AuditQuery, object: string): AuditQuery {
+  const member = `:${JSON.stringify(object)}`
+  return rows.where((entry) =>
+    entry.or([entry('object_id', '=', object), sql<boolean>`replace(details_json, ${member}, '') <> details_json`]),
+  )
 }

@@ -144,6 +144,21 @@ for (const kind of stateKinds) {
       expect(seen).toEqual([8, 7, 6, 5, 4, 3, 2])
     })
 
+    it('finds the operations of a table by its name when the filter is an object', async () => {
+      for (const table of ['lake.trips', 'lake.trips', 'lake.trip', 'lake.Trips', 'lake_trips']) {
+        await service.post('/api/compact', { table })
+      }
+      const found = await entries('?object=lake.trips')
+      expect(found.map(({ details, action }: any) => [details.table, action])).toEqual(
+        Array(2)
+          .fill(null)
+          .flatMap(() => [
+            ['lake.trips', 'operation.finish'],
+            ['lake.trips', 'operation.begin'],
+          ]),
+      )
+    })
+
     it('never contains a secret', async () => {
       const { body } = await service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' })
       await service.post('/api/auth/session', { token: body.token }, { token: null })

@@ -22,6 +22,15 @@ const PAGES: Readonly<Record<string, (id: string, entry: Pick<AuditEntry, 'detai
   config: () => ({ to: '/settings/catalog' }),
 }
 
+/** Members of an entry's details that name its object for people, best first. */
+const NAMES = ['name', 'table', 'definition_name', 'definition', 'user', 'sink_table']
+
+/** What people call the object of an audit entry, such as `demo.trips` for an operation on this table; else its id or type. */
+export function objectName({ object_type: type, object_id: id, details }: AuditEntry): string {
+  const named = NAMES.map((name) => details[name]).find((value) => typeof value === 'string' && value !== '')
+  return typeof named === 'string' ? named : (id ?? type)
+}
+
 /** Where the object of an audit entry is shown; undefined for those that have no page, such as sessions. */
 export function objectPage(entry: Pick<AuditEntry, 'object_type' | 'object_id' | 'details'>): ObjectPage | undefined {
   const { object_type: type, object_id: id } = entry

@@ -8,7 +8,7 @@ import { StatusDot, type StatusTone } from '../../../components/status/status-do
 import { useZone } from '../../../time/time-settings.ts'
 import { formatTime } from '../../../time/zone.ts'
 import { auditStrings as strings } from '../../../strings/operations.ts'
-import { objectPage } from '../object-link.ts'
+import { objectName, objectPage } from '../object-link.ts'
 import classes from './audit.module.css'
 
 const TONES: Readonly<Record<AuditEntry['outcome'], StatusTone>> = {
@@ -48,7 +48,9 @@ export function AuditEntryRow({ entry, isOpen, isFocusable, onKeyDown, onToggle 
         </span>
         <span data-column="actor">{actorOf(entry)}</span>
         <span data-column="action">{entry.action}</span>
-        <span data-column="object">{entry.object_id ?? entry.object_type}</span>
+        <span data-column="object" title={entry.object_id ?? undefined}>
+          {objectName(entry)}
+        </span>
         <span data-column="outcome">
           <StatusDot tone={TONES[entry.outcome]} label={strings.outcomes[entry.outcome]} />
         </span>
@@ -67,10 +69,15 @@ function actorOf({ actor, channel }: AuditEntry): string {
 
 function EntryDetails({ entry }: { readonly entry: AuditEntry }) {
   const { details, request_id: requestId, actor, object_id: objectId } = entry
+  const table = typeof details['table'] === 'string' ? details['table'] : undefined
   const facts = [
     [strings.entry.number, String(entry.seq)],
     [strings.entry.role, entry.role ?? strings.entry.none],
     [strings.entry.objectType, entry.object_type],
+    [
+      strings.entry.objectId,
+      objectId === null ? strings.entry.none : <Copyable key="c" text={objectId} what={strings.entry.objectId} />,
+    ],
     [
       strings.entry.request,
       requestId === null ? strings.entry.none : <Copyable key="c" text={requestId} what={strings.entry.request} />,
@@ -97,6 +104,9 @@ function EntryDetails({ entry }: { readonly entry: AuditEntry }) {
         {actor === null ? undefined : <FilterLink search={{ actor }}>{strings.entry.sameActor}</FilterLink>}
         {objectId === null ? undefined : (
           <FilterLink search={{ object: objectId }}>{strings.entry.sameObject}</FilterLink>
+        )}
+        {table === undefined ? undefined : (
+          <FilterLink search={{ object: table }}>{strings.entry.sameTable(table)}</FilterLink>
         )}
       </div>
     </>
