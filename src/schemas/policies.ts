@@ -227,6 +227,9 @@ export const policyPreview = z
     matched_count: count,
     matched_tables: z.array(z.string()).meta({ description: 'The first 1,000' }),
     governed_elsewhere_count: count.meta({ description: 'Matching tables that a policy of higher priority governs' }),
+    governed_elsewhere_by: z
+      .array(z.object({ policy: z.string().meta({ description: 'Name' }), tables: count }))
+      .meta({ description: 'The policies that govern these tables, most tables first' }),
     runs: z
       .array(plannedRun)
       .meta({ description: 'What is due now or within 24 hours, worst table first; the first 1,000' }),

@@ -114,8 +114,8 @@ export const receiptStrings = {
     files_removed: 'Data files removed',
     delete_files_removed: 'Delete files removed',
     manifests_removed: 'Manifests removed',
-    bytes_freed: 'Freed',
-    storage_freed_bytes: 'Storage freed',
+    bytes_freed: 'Data reduced by',
+    storage_freed_bytes: 'Storage freed so far',
     bytes_rewritten: 'Rewritten',
   },
   scanFigures: {
@@ -125,6 +125,7 @@ export const receiptStrings = {
     delete_files: 'Delete files opened',
     requests: 'Requests',
   },
+  untilExpiry: 'The table uses more storage until the snapshots that need the old files expire.',
   storageMoney: 'Storage saved per month',
   scanMoney: 'Saved per 1,000 full scans',
 } as const

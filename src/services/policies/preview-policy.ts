@@ -31,7 +31,7 @@ export async function previewPolicy(
     for (const row of rows) {
       if (!matchesPolicy(settings, row.table_name)) continue
       const own = governingPolicies([...others, candidate], row.table_name).filter(({ policy }) => policy === candidate)
-      if (own.length === 0) sum.elsewhere += 1
+      if (own.length === 0) addElsewhere(sum, governors(others, settings, row.table_name))
       const isMaintained = row.is_off === 0 && row.score !== null
       const runs = (isMaintained ? own : []).flatMap(
         (governing) => plannedRun({ governing, row, nowMs, calendar }) ?? [],
@@ -44,6 +44,9 @@ export async function previewPolicy(
     matched_count: sum.matched,
     matched_tables: sum.tables,
     governed_elsewhere_count: sum.elsewhere,
+    governed_elsewhere_by: [...sum.governors]
+      .map(([policy, tables]) => ({ policy, tables }))
+      .toSorted((a, b) => b.tables - a.tables),
     runs: sum.runs,
     runs_count: sum.runsCount,
     planned_bytes: sum.bytes,
@@ -56,6 +59,8 @@ export async function previewPolicy(
 interface Summary {
   matched: number
   elsewhere: number
+  /** Numbers of tables by the name of the policy that governs them. */
+  readonly governors: Map<string, number>
   runsCount: number
   bytes: number
   /** Tables with a score, and the sums of their scores, now and after their runs. */
@@ -70,6 +75,7 @@ function newSummary(): Summary {
   return {
     matched: 0,
     elsewhere: 0,
+    governors: new Map(),
     runsCount: 0,
     bytes: 0,
     scored: 0,
@@ -78,6 +84,22 @@ function newSummary(): Summary {
     tables: [],
     runs: [],
   }
+}
+
+/** Names of the policies that govern the operations of `settings` on a table. */
+function governors(
+  others: readonly PolicyRecord[],
+  { operations }: PolicySettings,
+  table: string,
+): ReadonlySet<string> {
+  const wanted = new Set<string>(operations.map(({ operation }) => operation))
+  const governing = governingPolicies(others, table).filter(({ operation }) => wanted.has(operation))
+  return new Set(governing.map(({ policy }) => policy.settings.name))
+}
+
+function addElsewhere(sum: Summary, names: ReadonlySet<string>): void {
+  sum.elsewhere += 1
+  for (const name of names) sum.governors.set(name, (sum.governors.get(name) ?? 0) + 1)
 }
 
 function addTable(sum: Summary, { table_name: table, score }: TableHealthTable, runs: readonly PlannedRun[]): void {

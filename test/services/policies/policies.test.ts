@@ -97,6 +97,11 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('policies on $name', ({ pl
     expect(body.operations).toMatchObject([
       { operation: 'compact', policy: { id: high }, overridden: [{ id: low, name: 'low' }] },
     ])
+    const preview = await service.post('/api/policies/preview', { ...COMPACT, name: 'low', priority: 1 })
+    expect(preview.body).toMatchObject({
+      governed_elsewhere_count: 1,
+      governed_elsewhere_by: [{ policy: 'high', tables: 1 }],
+    })
     await service.call('DELETE', `/api/policies/${low}`)
     await service.call('DELETE', `/api/policies/${high}`)
   })

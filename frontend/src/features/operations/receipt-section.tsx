@@ -45,6 +45,7 @@ export function ReceiptSection({ receipt }: { readonly receipt: Receipt }) {
           }))}
         />
       )}
+      {(measured.storage_freed_bytes ?? 0) < 0 && <p className={classes.dimmed}>{strings.untilExpiry}</p>}
       {scan !== null && (
         <Comparison
           label={strings.scan}

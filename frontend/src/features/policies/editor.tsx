@@ -82,6 +82,11 @@ function CancelLink({ base }: Pick<EditorProps, 'base'>) {
   )
 }
 
+/** The policies that govern matching tables, for a sentence. */
+function policyNames({ governed_elsewhere_by: governors }: PolicyPreview): string {
+  return governors.map(({ policy }) => `“${policy}”`).join(', ')
+}
+
 interface SaveStepProps extends EditorProps {
   readonly request: PolicyRequest
   readonly preview: PolicyPreview
@@ -137,7 +142,7 @@ function PreviewSummary({ preview }: { readonly preview: PolicyPreview }) {
   if (matched === 0) return <Notice tone="warn">{words.matchesNone}</Notice>
   const sentences = [
     words.matched(formatPlural(matched, 'table')),
-    elsewhere > 0 && words.elsewhere(formatPlural(elsewhere, 'table is', 'tables are')),
+    elsewhere > 0 && words.elsewhere(formatPlural(elsewhere, 'table is', 'tables are'), policyNames(preview)),
     words.planned(formatPlural(runs, 'run'), formatBytes(preview.planned_bytes)),
     unknown > 0 && words.unknownBytes(formatPlural(unknown, 'run')),
     before !== null && after !== null && words.health(formatCount(before), formatCount(after)),

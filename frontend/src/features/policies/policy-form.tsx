@@ -62,7 +62,7 @@ function OperationFields({ form }: FieldsProps) {
             <TextInput
               mt={4}
               aria-label={words.options(operations.names[name] ?? name)}
-              description={words.optionsHelp}
+              description={words.optionsHelp[name]}
               spellCheck={false}
               inputWrapperOrder={['label', 'input', 'description', 'error']}
               {...form.getInputProps(`operations.${name}.options`)}
