@@ -4,6 +4,7 @@ import type { Policy, PolicyDecision } from '../../frontend/src/api/types.ts'
 import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
 import { requestOf } from '../../frontend/src/features/policies/api.ts'
 import { DAYS, emptyForm, policySchema, toForm } from '../../frontend/src/features/policies/form.ts'
+import { byTime, nextRuns } from '../../frontend/src/features/overview/next-runs.ts'
 import { currentDecisions } from '../../frontend/src/features/policies/policy-words.ts'
 import { policySettings } from '../../src/schemas/policies.ts'
 import { runs } from '../support/effort.ts'
@@ -147,5 +148,62 @@ describe('current decisions', () => {
       decision('other', 'expire', '2026-01-01T12:00:00Z'),
     ]
     expect(currentDecisions(list).map(({ id }) => id)).toEqual(['new', 'other'])
+  })
+})
+
+describe('the next runs of a policy on the start page', () => {
+  const run = (table: string, at: string | null) => ({
+    table,
+    operation: 'compact' as const,
+    at,
+    detail: 'health 60 is below 80',
+    planned_bytes: 1,
+    score: 60,
+    projected_score: 100,
+  })
+  const decision = (table: string, outcome: PolicyDecision['outcome'], reason: PolicyDecision['reason']) =>
+    ({
+      id: table,
+      operation: 'compact',
+      table,
+      outcome,
+      reason,
+      detail: '',
+      not_before: '2026-11-23T12:00:00.000Z',
+      updated_at: AT,
+    }) as unknown as PolicyDecision
+  const policy = (mode: 'active' | 'shadow') => ({
+    ...stored({
+      name: 'p',
+      tables: ['*'],
+      except: [],
+      priority: 100,
+      operations: [{ operation: 'compact' }],
+      when: { health_below: 80 },
+      cooldown: '1 hour',
+      mode,
+    }),
+  })
+
+  it('leave out a table that needs nothing although an old decision would run', () => {
+    expect(nextRuns(policy('shadow'), [], [decision('a.b', 'would_run', 'due')])).toEqual([])
+  })
+
+  it('have the time and reason of the cooldown while the policy defers a run', () => {
+    const runs = nextRuns(
+      policy('active'),
+      [run('a.b', AT), run('a.c', null)],
+      [decision('a.b', 'deferred', 'cooldown')],
+    )
+    expect(runs).toMatchObject([
+      { table: 'a.b', at: '2026-11-23T12:00:00.000Z', why: 'cooldown', outcome: 'deferred' },
+      { table: 'a.c', at: null, why: 'health 60 is below 80', outcome: 'running' },
+    ])
+    expect(
+      runs
+        .toReversed()
+        .toSorted(byTime)
+        .map(({ table }) => table),
+    ).toEqual(['a.b', 'a.c'])
   })
 })

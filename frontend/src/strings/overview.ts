@@ -47,7 +47,8 @@ export const overview = {
     modes: (policies: string, active: string, shadow: string) =>
       `${policies}: ${active} active, ${shadow} in shadow mode.`,
     why: (outcome: string, why: string) => (why === '' ? outcome : `${outcome}: ${why}`),
-    none: 'No operation is waiting.',
+    none: 'No table needs an operation within 24 hours.',
+    outcomes: { running: 'Planned', would_run: 'Would run', deferred: 'Deferred' },
     suspended: (tables: string) => `suspended for ${tables}`,
     by: 'by',
     all: 'All policies',

@@ -1,26 +1,24 @@
 import { Title } from '@mantine/core'
 import { useQueries, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import type { Policy, PolicyDecision } from '../../api/types.ts'
+import type { Policy } from '../../api/types.ts'
 import { ErrorState, Loading } from '../../components/status/states.tsx'
 import { StatusDot } from '../../components/status/status-dot.tsx'
 import { formatCount, formatPlural } from '../../components/text/units.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { overview } from '../../strings/overview.ts'
-import { policies as policyWords } from '../../strings/policies.ts'
-import { RelativeTime } from '../../time/relative-time.tsx'
-import { latestDecisionsQuery, policiesQuery } from '../policies/api.ts'
-import { currentDecisions, OUTCOME_TONES, whyText } from '../policies/policy-words.ts'
+import { latestDecisionsQuery, nextRunsQuery, policiesQuery } from '../policies/api.ts'
+import { PlannedTime } from '../policies/planned-time.tsx'
+import { OUTCOME_TONES } from '../policies/policy-words.ts'
+import { byTime, type NextRun, nextRuns } from './next-runs.ts'
 import classes from './overview.module.css'
 
 const words = overview.next
-/** Policies whose decisions are read, the highest priority first. */
+/** Policies whose next runs are read, the highest priority first. */
 const MAX_POLICIES = 5
 const SHOWN = 5
-/** What is still ahead. */
-const AHEAD: readonly PolicyDecision['outcome'][] = ['deferred', 'would_run']
 
-/** What the policies wait for, and what they would do. */
+/** The next runs of the policies within 24 hours. */
 export function NextCard() {
   const list = useQuery(policiesQuery)
   return (
@@ -67,22 +65,27 @@ function Policies({ policies }: { readonly policies: readonly Policy[] }) {
 }
 
 function Ahead({ policies }: { readonly policies: readonly Policy[] }) {
-  const results = useQueries({ queries: policies.map(({ id }) => latestDecisionsQuery(id)) })
-  if (results.some(({ isPending }) => isPending)) return <Loading lines={2} />
-  const decisions = results.flatMap(({ data }) => currentDecisions(data?.decisions ?? []))
-  const ahead = decisions.filter(({ outcome }) => AHEAD.includes(outcome)).toSorted(byTime)
-  if (ahead.length === 0) return <p className={classes.dim}>{words.none}</p>
+  const previews = useQueries({ queries: policies.map(nextRunsQuery) })
+  const decisions = useQueries({ queries: policies.map(({ id }) => latestDecisionsQuery(id)) })
+  if ([...previews, ...decisions].some(({ isPending }) => isPending)) return <Loading lines={2} />
+  const runs = policies.flatMap((policy, at) =>
+    nextRuns(policy, previews[at]?.data?.runs ?? [], decisions[at]?.data?.decisions ?? []),
+  )
+  if (runs.length === 0) return <p className={classes.dim}>{words.none}</p>
   return (
     <ul className={classes.lines}>
-      {ahead.slice(0, SHOWN).map((decision) => (
-        <Decision key={decision.id} decision={decision} />
-      ))}
+      {runs
+        .toSorted(byTime)
+        .slice(0, SHOWN)
+        .map((run) => (
+          <NextRunLine key={`${run.policy.id} ${run.operation} ${run.table}`} run={run} />
+        ))}
     </ul>
   )
 }
 
-function Decision({ decision }: { readonly decision: PolicyDecision }) {
-  const { policy_id: id, policy_name: policy, operation, table, outcome, not_before: notBefore } = decision
+function NextRunLine({ run }: { readonly run: NextRun }) {
+  const { policy, operation, table, at, why, outcome } = run
   return (
     <li>
       <span>
@@ -92,30 +95,19 @@ function Decision({ decision }: { readonly decision: PolicyDecision }) {
         </Link>{' '}
         <span className={classes.dim}>
           {words.by}{' '}
-          <Link to="/policies/$id" params={{ id }}>
-            {policy}
+          <Link to="/policies/$id" params={{ id: policy.id }}>
+            {policy.name}
           </Link>
         </span>
       </span>
       <span className={classes.dim}>
-        <StatusDot
-          tone={OUTCOME_TONES[outcome]}
-          label={words.why(policyWords.decisions.outcomes[outcome], whyText(decision))}
-        />
-        {notBefore !== null && (
+        <StatusDot tone={OUTCOME_TONES[outcome]} label={words.why(words.outcomes[outcome], why)} />
+        {at !== null && (
           <>
-            , <RelativeTime at={notBefore} />
+            , <PlannedTime at={at} />
           </>
         )}
       </span>
     </li>
   )
-}
-
-/** What is considered first comes first; decisions without a time come last. */
-function byTime({ not_before: a }: PolicyDecision, { not_before: b }: PolicyDecision): number {
-  if (a === b) return 0
-  if (a === null) return 1
-  if (b === null) return -1
-  return a < b ? -1 : 1
 }

@@ -3,7 +3,7 @@ import type { PolicyPreview } from '../../api/types.ts'
 import { formatBytes } from '../../components/text/units.ts'
 import { common, operations } from '../../strings/shared/common.ts'
 import { policies } from '../../strings/policies.ts'
-import { RelativeTime, useNow } from '../../time/relative-time.tsx'
+import { PlannedTime } from './planned-time.tsx'
 import classes from './policies.module.css'
 
 const words = policies.next
@@ -45,8 +45,6 @@ export function RunsTable({ preview, shown = 20 }: RunsTableProps) {
   )
 }
 
-const SOON_MS = 60_000
-
 function Run({ run }: { readonly run: PlannedRun }) {
   const { table, operation, at, detail, planned_bytes: bytes, score, projected_score: projected } = run
   return (
@@ -67,9 +65,4 @@ function Run({ run }: { readonly run: PlannedRun }) {
       </td>
     </tr>
   )
-}
-
-function PlannedTime({ at }: { readonly at: string }) {
-  const now = useNow()
-  return Date.parse(at) - now.getTime() < SOON_MS ? <>{words.now}</> : <RelativeTime at={at} />
 }
