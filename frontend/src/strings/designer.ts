@@ -128,7 +128,7 @@ export const definitionPageStrings = {
     waiting: (version: number, who: string) => `v${version} pending, requested by ${who}`,
     openRequest: 'Open request',
     older: (count: number) => formatPlural(count, 'older version'),
-    running: (count: number) => `${formatPlural(count, 'pipeline')} running`,
+    running: (count: number) => `${formatPlural(count, 'pipeline runs', 'pipelines run')} this version`,
     by: (who: string) => `by ${who}`,
     size: (nodes: number) => formatPlural(nodes, 'node'),
     actions: (version: number) => `Actions for v${version}`,

@@ -7,6 +7,7 @@ import { HEALTH_INDEX_KEY, worstTablesQuery } from '../../api/health-index.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
 import { useCan } from '../../api/session.ts'
 import type { HealthIndex } from '../../api/types.ts'
+import { ConnectLink } from '../../components/connect-link.tsx'
 import { Page } from '../../components/page.tsx'
 import { Figure, FigureRow } from '../../components/status/figure.tsx'
 import { Empty, ErrorState, Loading } from '../../components/status/states.tsx'
@@ -139,9 +140,12 @@ function FirstSteps({ index }: IndexProps) {
       title={first.emptyTitle}
       detail={first.empty}
       action={
-        <Button variant="default" renderRoot={(props) => <Link {...props} to="/tables" />}>
-          {first.tables}
-        </Button>
+        <>
+          <Button variant="default" renderRoot={(props) => <Link {...props} to="/tables" />}>
+            {first.tables}
+          </Button>
+          <ConnectLink />
+        </>
       }
     />
   )

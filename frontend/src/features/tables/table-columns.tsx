@@ -14,7 +14,7 @@ type Column = ColumnSpec<TableRow>
 const NAME: Column = {
   id: 'table',
   header: words.columns.table,
-  width: 'minmax(140px, 1.5fr)',
+  width: 'minmax(140px, 4fr)',
   sortValue: ({ table }) => table,
   cell: ({ table, name, namespace }) => (
     <RowLink path={`/tables/${encodeURIComponent(table)}`} title={table}>
@@ -44,7 +44,7 @@ const TREND: Column = {
 const ADVICE: Column = {
   id: 'advice',
   header: words.columns.advice,
-  width: 'minmax(120px, 1.5fr)',
+  width: 'minmax(120px, 1fr)',
   hideOnPhone: true,
   cell: (row) => <TableAdvice row={row} />,
 }

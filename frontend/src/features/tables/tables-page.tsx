@@ -19,6 +19,7 @@ import { BulkBar } from './bulk/bulk-bar.tsx'
 import { BulkDialog } from './bulk/bulk-dialog.tsx'
 import type { BulkKind } from './bulk/bulk-run.ts'
 import { SelectionOfList, useSelection } from './bulk/selection.ts'
+import { ConnectLink } from '../../components/connect-link.tsx'
 import { RegisterDialog } from './register-dialog.tsx'
 import { HEALTH_FILTERS, type HealthFilter, type ListSearch } from './search.ts'
 import { SELECT_COLUMN, SORTABLE, tableColumns } from './table-columns.tsx'
@@ -42,7 +43,9 @@ export function TablesPage() {
     >
       {list.isPending && <Loading lines={10} />}
       {list.isError && <ErrorState error={list.error} onRetry={() => void list.refetch()} />}
-      {list.data?.tables.length === 0 && <Empty title={words.emptyTitle} detail={words.emptyDetail} />}
+      {list.data?.tables.length === 0 && (
+        <Empty title={words.emptyTitle} detail={words.emptyDetail} action={<ConnectLink />} />
+      )}
       {list.data && list.data.tables.length > 0 && <TableList tables={list.data.tables} canChange={canChange} />}
     </Page>
   )

@@ -1,5 +1,6 @@
 /** Text that many pages use. */
 export const common = {
+  connectCatalog: 'Connect a catalog',
   product: 'Lockhouse',
   cancel: 'Cancel',
   close: 'Close',
