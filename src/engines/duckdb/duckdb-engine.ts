@@ -42,6 +42,7 @@ import { ScratchFolder } from './session/scratch.ts'
 import { requireWritable } from './session/type-mapping.ts'
 import { UserQueries } from './sandbox/user-queries.ts'
 import { scriptWorker, type WorkerCommand } from './worker/worker-command.ts'
+import { verifyFooters } from './verification/verify-footers.ts'
 import { verifyRewrite } from './verification/verify-rewrite.ts'
 
 export interface DuckDbEngineOptions {
@@ -240,6 +241,8 @@ async function rewriteFiles(
     ...(partition === undefined ? {} : { partition }),
     ...(sortOrder === undefined ? {} : { sortOrder }),
   })
+  const paths = copied.map((file) => file.copied.path)
+  await verifyFooters(context, { inputs, paths, fields: columns.fields, rowsRead, rowsDeleted })
   const placing = { run, io, output, fields, ...(sortOrder === undefined ? {} : { sortOrder }) }
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }

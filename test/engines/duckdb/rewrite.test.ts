@@ -353,9 +353,8 @@ describe('types', () => {
     expect(bounds(8, { kind: 'timestamp' })).toEqual([-1n, -1n])
     expect(bounds(9, { kind: 'timestamptz' })).toEqual([1709208000000001n, 1709208000000001n])
     expect(bounds(10, { kind: 'string' })).toEqual(['häßlich😀', 'häßlich😀'])
-    expect(bounds(11, { kind: 'uuid' })).toEqual(
-      Array.from({ length: 2 }, () => 'f79c3e09-677c-4bbd-a479-3f349cb785e7'),
-    )
+    // readers disagree about the order of uuids
+    expect(bounds(11, { kind: 'uuid' })).toEqual([undefined, undefined])
     expect(bounds(13, { kind: 'decimal', precision: 9, scale: 2 })).toEqual([-1234567n, -1234567n])
     expect(bounds(15, { kind: 'decimal', precision: 38, scale: 10 })).toEqual(
       Array.from({ length: 2 }, () => -12345678901234567890123456780123456789n),

@@ -1,4 +1,5 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
+import { walkFields } from '../../../iceberg/schema/schema.ts'
 import { formatType } from '../../../iceberg/schema/type-names.ts'
 import type {
   DecimalType,
@@ -20,6 +21,8 @@ import { initialDefault } from '../session/value-literal.ts'
 export interface ColumnContext {
   /** The file, for error messages. */
   readonly location: string
+  /** Whether some field of the file has the id, wherever it is. */
+  readonly hasFieldId: (id: number) => boolean
   /** SQL of an identity partition value for a field that the file lacks, or undefined when there is none. */
   readonly partitionValue: (field: NestedField) => string | undefined
 }
@@ -48,6 +51,7 @@ export function columnExpression(
 }
 
 function missingValue(target: NestedField, context: ColumnContext): string {
+  requireAbsent(target, context)
   const constant = context.partitionValue(target)
   if (constant !== undefined) return constant
   if (target.required && (target.initialDefault === undefined || target.initialDefault === null)) {
@@ -57,6 +61,17 @@ function missingValue(target: NestedField, context: ColumnContext): string {
     )
   }
   return initialDefault(target)
+}
+
+/** A default stands only for a field that the file really lacks: one in another place must not become NULL. */
+function requireAbsent(target: NestedField, { location, hasFieldId }: ColumnContext): void {
+  const misplaced = [...walkFields({ fields: [target] })].find(({ field }) => hasFieldId(field.id))?.field
+  if (misplaced === undefined) return
+  throw new IcebergError(
+    'UNSUPPORTED',
+    `${location} has field id ${misplaced.id} (${misplaced.name}) in another place than the table's schema has it, so column ` +
+      `${target.name} cannot be read; rewrite the file with another engine`,
+  )
 }
 
 interface Conversion {
@@ -86,6 +101,8 @@ function convertStruct(
   { file, type }: { readonly file: FileType & { kind: 'struct' }; readonly type: StructType },
   context: ColumnContext,
 ): string {
+  if (!type.fields.some(({ id }) => file.fields.some(({ fieldId }) => fieldId === id)))
+    throw withoutMember(step, context)
   let isSame = file.fields.length === type.fields.length
   const members = structMembers(type.fields).map(([name, field], at) => {
     const from = file.fields.findIndex((candidate) => candidate.fieldId === field.id)
@@ -99,6 +116,15 @@ function convertStruct(
     return `${quoteName(name)} := ${value}`
   })
   return isSame ? step.source : unlessNull(step, type, `struct_pack(${members.join(', ')})`)
+}
+
+/** Java reads such a struct as NULL, and other readers as a struct of NULLs. */
+function withoutMember({ path }: Conversion, { location }: ColumnContext): IcebergError {
+  return new IcebergError(
+    'UNSUPPORTED',
+    `struct ${path} in ${location} has none of the members that the table has, and readers disagree about such structs; rewrite the file with ` +
+      `another engine`,
+  )
 }
 
 function convertList(

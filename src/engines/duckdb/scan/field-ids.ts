@@ -10,25 +10,73 @@ import type { FileField, FileShape, FileType } from './file-schema.ts'
 /**
  * The shape of a file with a field id for every column that has one. A file with ids keeps them; one without gets those
  * of the table's name mapping; without a mapping the n-th column is field n, as readers of migrated tables assume, but
- * only if all names agree with the table's. `UNSUPPORTED` when a column cannot be identified.
+ * only if all names agree with the table's. `UNSUPPORTED` when a column cannot be identified, or when readers disagree.
  */
 export function withFieldIds(shape: FileShape, metadata: TableMetadata, location: string): FileShape {
-  if (shape.hasFieldIds) return requireUniqueIds(shape, location)
+  const property = metadata.properties[nameMappingProperty]
+  const mapping = property === undefined ? undefined : parseNameMapping(property)
+  if (shape.hasFieldIds) {
+    requireUniqueIds(shape.columns, location)
+    if (mapping !== undefined) requireAllIds(shape.columns, mapping, location)
+    return shape
+  }
   requireDistinctNames(shape, location)
-  const mapping = metadata.properties[nameMappingProperty]
-  if (mapping !== undefined) return { ...shape, columns: byMapping(shape.columns, parseNameMapping(mapping)) }
-  return { ...shape, columns: shape.columns.map((column, at) => byPosition(column, { at, metadata, location })) }
+  const columns =
+    mapping === undefined
+      ? shape.columns.map((column, at) => byPosition(column, { at, metadata, location }))
+      : byMapping(shape.columns, mapping, location)
+  requireUniqueIds(columns, location)
+  return { ...shape, columns, footerIds: new Set(idsOf(columns)) }
 }
 
-function requireUniqueIds(shape: FileShape, location: string): FileShape {
-  const seen = new Set<number>()
-  for (const { fieldId } of shape.columns) {
-    if (fieldId !== undefined && seen.has(fieldId)) {
-      throw new IcebergError('CORRUPT_FILE', `${location} has two columns with field id ${fieldId}`)
+function idsOf(fields: readonly FileField[]): number[] {
+  return fields.flatMap(({ fieldId, type }) => [...(fieldId === undefined ? [] : [fieldId]), ...idsOf(partsOf(type))])
+}
+
+function partsOf(type: FileType): readonly FileField[] {
+  if (type.kind === 'struct') return type.fields
+  if (type.kind === 'list') return [type.element]
+  return type.kind === 'map' ? [type.key, type.value] : []
+}
+
+/** Of two fields with one id, readers return different ones. */
+function requireUniqueIds(fields: readonly FileField[], location: string): void {
+  const seen = new Map<number, FileField>()
+  for (const field of fields) {
+    const { fieldId, fileName, type } = field
+    requireUniqueIds(partsOf(type), location)
+    if (fieldId === undefined) continue
+    const other = seen.get(fieldId)
+    if (other !== undefined) {
+      throw unsupported(location, `has two columns with field id ${fieldId}, ${other.fileName} and ${fileName}`)
     }
-    if (fieldId !== undefined) seen.add(fieldId)
+    seen.set(fieldId, field)
   }
-  return shape
+}
+
+/** With some ids, Java ignores the columns without one, where other readers use the name mapping for them. */
+function requireAllIds(fields: readonly FileField[], mapping: readonly MappedField[], location: string): void {
+  for (const { fieldId, fileName, name, type } of fields) {
+    const mapped = mapping.find((candidate) =>
+      fieldId === undefined
+        ? candidate.names.includes(fileName) || candidate.names.includes(name)
+        : candidate.fieldId === fieldId,
+    )
+    if (fieldId === undefined && mapped?.fieldId !== undefined) {
+      throw unsupported(
+        location,
+        `has field ids, but none for column ${fileName}, which the name mapping of the table has`,
+      )
+    }
+    if (mapped !== undefined) requireAllIds(partsOf(type), mapped.fields ?? [], location)
+  }
+}
+
+function unsupported(location: string, what: string): IcebergError {
+  return new IcebergError(
+    'UNSUPPORTED',
+    `${location} ${what}: readers disagree about such files; rewrite the file with another engine`,
+  )
 }
 
 /** Columns without ids are read by name, and DuckDB ignores case. */
@@ -41,23 +89,35 @@ function requireDistinctNames(shape: FileShape, location: string): void {
   )
 }
 
-function byMapping(fields: readonly FileField[], mapping: readonly MappedField[]): FileField[] {
+function byMapping(fields: readonly FileField[], mapping: readonly MappedField[], location: string): FileField[] {
   return fields.map((field) => {
     const found = mapping.find((candidate) => candidate.names.includes(field.fileName))
-    return applyMapping(field, found)
+    if (found === undefined) requireOtherName(field, mapping, location)
+    return applyMapping(field, found, location)
   })
 }
 
-function applyMapping(field: FileField, mapped: MappedField | undefined): FileField {
+/** Java compares the names of a mapping with case, and some readers do not. */
+function requireOtherName({ fileName }: FileField, mapping: readonly MappedField[], location: string): void {
+  const alike = mapping.flatMap(({ names }) => names).find((name) => name.toLowerCase() === fileName.toLowerCase())
+  if (alike === undefined) return
+  throw unsupported(
+    location,
+    `has no field ids and column ${fileName}, where the name mapping of the table has ${alike}`,
+  )
+}
+
+function applyMapping(field: FileField, mapped: MappedField | undefined, location: string): FileField {
   const inner = mapped?.fields ?? []
   const { fieldId: _, ...rest } = field
   const type = mapChildren(field.type, {
-    members: (members) => byMapping(members, inner),
+    members: (members) => byMapping(members, inner, location),
     // parts of lists and maps have these names, regardless of their names in the file
     part: (child, name) =>
       applyMapping(
         child,
         inner.find((candidate) => candidate.names.includes(name)),
+        location,
       ),
   })
   return mapped?.fieldId === undefined ? { ...rest, type } : { ...rest, fieldId: mapped.fieldId, type }

@@ -1,10 +1,14 @@
 import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '@duckdb/node-api'
 
-import { IcebergError } from '../../../iceberg/errors.ts'
+import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 
-import type { DuckDbRun, ResultRow } from '../session/session.ts'
-import { textOf } from '../session/result-values.ts'
-import { quoteText, textList } from '../session/sql-text.ts'
+import { readFooter } from '../parquet/footer.ts'
+import type { ParquetNode } from '../parquet/footer.ts'
+import { hasInt96 } from '../parquet/int96.ts'
+import { requireCodecs } from '../parquet/codecs.ts'
+import type { DuckDbRun } from '../session/session.ts'
+import { quoteText } from '../session/sql-text.ts'
 
 /** A column of a Parquet file, or a nested member. */
 export interface FileField {
@@ -14,11 +18,19 @@ export interface FileField {
   readonly fileName: string
   readonly fieldId?: number
   readonly type: FileType
+  /** Whether the engine does not find the field by its id, because the repeated group in it has an id too. */
+  readonly isHiddenById?: boolean
 }
 
 /** The shape of a column in a Parquet file, as DuckDB reads it; `opaque` is an unknown shape. */
 export type FileType =
-  | { readonly kind: 'primitive'; readonly duckType: string; readonly isUtcNanos: boolean }
+  | {
+      readonly kind: 'primitive'
+      readonly duckType: string
+      readonly isUtcNanos: boolean
+      /** Position among the leaves of the file. */
+      readonly leaf: number
+    }
   | { readonly kind: 'struct'; readonly duckType: string; readonly fields: readonly FileField[] }
   | { readonly kind: 'list'; readonly duckType: string; readonly element: FileField }
   | { readonly kind: 'map'; readonly duckType: string; readonly key: FileField; readonly value: FileField }
@@ -28,94 +40,95 @@ export type FileType =
 export interface FileShape {
   readonly columns: readonly FileField[]
   readonly hasFieldIds: boolean
+  /** Every field id in the footer, also of fields that are not found where a table has them. */
+  readonly footerIds: ReadonlySet<number>
+  /** Whether the engine reads the columns by their names, which it then cannot confuse or miss. */
+  readonly isReadByName: boolean
 }
+
+/** Names that the engine gives to columns of its own. */
+export const RESERVED_COLUMNS: readonly string[] = ['file_row_number', 'file_index', 'filename']
 
 /** Content of the footer of one Parquet file. */
 export interface InspectedFile {
   readonly shape: FileShape
   readonly rowCount: number
+  /** Whether it has timestamps that may be out of the engine's range. */
+  readonly hasInt96: boolean
 }
 
-/** One node of a Parquet schema, from `parquet_schema`. */
-interface SchemaNode {
-  readonly name: string
-  readonly fieldId?: number
-  readonly repeated: boolean
-  readonly annotation: string
-  readonly logical: string
-  readonly children: readonly SchemaNode[]
-}
+/** Parallel reads of footers; each has its bytes in memory. */
+const FOOTERS_AT_ONCE = 8
 
-/** Reads the footers of Parquet files, by path; each distinct layout is analysed once. */
+/** Reads the footers of Parquet files, by path, without the engine; each distinct layout is analysed once. */
 export async function inspectFiles(
   run: DuckDbRun,
   paths: readonly string[],
 ): Promise<ReadonlyMap<string, InspectedFile>> {
+  const found = await mapBounded(paths, FOOTERS_AT_ONCE, async (path) => {
+    run.check()
+    const location = run.locationOf(path)
+    const footer = await readFooter(path, location)
+    requireCodecs(footer, location)
+    const { root, layout, rowCount } = footer
+    return { path, root, layout, rowCount, hasInt96: hasInt96(footer) }
+  })
+  const shapes = new Map<string, FileShape>()
   const inspected = new Map<string, InspectedFile>()
-  if (paths.length === 0) return inspected
-  const list = textList(paths)
-  const counts = new Map<string, number>()
-  for (const row of await run.rows(`SELECT file_name, num_rows FROM parquet_file_metadata(${list})`)) {
-    counts.set(textOf(row['file_name']), Number(row['num_rows']))
-  }
-  const groups = await run.rows(`
-    SELECT nodes, list(file_name) AS files FROM (
-      SELECT file_name, list({
-        n: name, i: field_id, r: repetition_type, c: num_children,
-        t: concat_ws(' ', converted_type), l: logical_type, p: type, d: duckdb_type
-      } ORDER BY column_id) AS nodes
-      FROM parquet_schema(${list}) GROUP BY file_name
-    ) GROUP BY nodes`)
-  for (const group of groups) {
-    const files = (group['files'] as string[]).toSorted()
-    const shape = await readShape(run, group['nodes'] as unknown as readonly ResultRow[], files[0] ?? '')
-    for (const path of files) inspected.set(path, { shape, rowCount: counts.get(path) ?? 0 })
+  for (const { path, root, layout, ...counted } of found) {
+    const shape = shapes.get(layout) ?? (await readShape(run, root, path))
+    shapes.set(layout, shape)
+    inspected.set(path, { shape, ...counted })
   }
   return inspected
 }
 
-async function readShape(run: DuckDbRun, rows: readonly ResultRow[], path: string): Promise<FileShape> {
-  const root = buildTree(rows)
-  const result = await run.result(`SELECT * FROM read_parquet(${quoteText(path)}, hive_partitioning = false) LIMIT 0`)
+/** Pairs the schema of a file with the columns that the engine shows for it. */
+export async function readShape(run: DuckDbRun, root: ParquetNode, path: string): Promise<FileShape> {
+  const location = run.locationOf(path)
+  const result = await run
+    .result(`SELECT * FROM read_parquet(${quoteText(path)}, hive_partitioning = false) LIMIT 0`)
+    .catch((error: unknown) => {
+      throw unreadable(error, location)
+    })
   const duckdb = await import('@duckdb/node-api')
   const names = result.columnNames()
   const types = result.columnTypes()
-  if (types.length !== root.children.length) throw misread(path)
+  if (types.length !== root.children.length) throw misread(location)
   const zip = zipper(duckdb.DuckDBTypeId)
   const columns = root.children.map((node, at) => {
     const type = types[at]
-    if (type === undefined) throw misread(path)
+    if (type === undefined) throw misread(location)
     return zip(node, type, names[at] ?? node.name)
   })
-  return { columns, hasFieldIds: hasIds(root.children) }
+  const footerIds = new Set(idsOf(root.children))
+  return { columns, footerIds, hasFieldIds: footerIds.size > 0, isReadByName: hasPlainNames(columns) }
 }
 
-function hasIds(nodes: readonly SchemaNode[]): boolean {
-  return nodes.some((node) => node.fieldId !== undefined || hasIds(node.children))
+/** A footer that could be read belongs to an intact file, so what the engine cannot open is not supported. */
+function unreadable(error: unknown, location: string): unknown {
+  if (!isIcebergError(error) || !['ENGINE_FAILED', 'CORRUPT_FILE'].includes(error.code)) return error
+  return new IcebergError(
+    'UNSUPPORTED',
+    `the embedded engine cannot read the schema of ${location}: ${error.message}; rewrite the file with another engine`,
+    { cause: error },
+  )
 }
 
-function buildTree(rows: readonly ResultRow[]): SchemaNode {
-  let next = 0
-  const build = (depth: number): SchemaNode => {
-    const row = rows[next++]
-    if (row === undefined || depth > 200)
-      throw new IcebergError('CORRUPT_FILE', 'a Parquet schema is truncated or too deep')
-    const children: SchemaNode[] = []
-    for (let left = Number(row['c'] ?? 0); left > 0; left -= 1) children.push(build(depth + 1))
-    return {
-      name: textOf(row['n']),
-      ...(row['i'] === null || row['i'] === undefined ? {} : { fieldId: Number(row['i']) }),
-      repeated: row['r'] === 'REPEATED',
-      annotation: textOf(row['t']),
-      logical: textOf(row['l']),
-      children,
-    }
-  }
-  return build(0)
+function idsOf(nodes: readonly ParquetNode[]): number[] {
+  return nodes.flatMap(({ fieldId, children }) => [...(fieldId === undefined ? [] : [fieldId]), ...idsOf(children)])
+}
+
+/** Whether names distinguish the columns for the engine, which ignores case and replaces empty names. */
+function hasPlainNames(columns: readonly FileField[]): boolean {
+  const names = new Set([...columns.map(({ name }) => name.toLowerCase()), ...RESERVED_COLUMNS])
+  return (
+    names.size === columns.length + RESERVED_COLUMNS.length && columns.every(({ name, fileName }) => name === fileName)
+  )
 }
 
 type TypeIds = typeof DuckDBTypeId
-type Zip = (node: SchemaNode, type: DuckDBType, name: string) => FileField
+type Zip = (node: ParquetNode, type: DuckDBType, name: string) => FileField
 
 /**
  * Pairs the schema in the file, which has the field ids, with DuckDB's types for it, which handle old list
@@ -123,15 +136,15 @@ type Zip = (node: SchemaNode, type: DuckDBType, name: string) => FileField
  */
 function zipper(ids: TypeIds): Zip {
   const zip: Zip = (node, type, name) => {
-    if (node.repeated) return field(node, name, listType(type, { ...node, repeated: false }))
+    if (node.repetition === 'repeated') return field(node, name, listType(type, { ...node, repetition: 'required' }))
     if (type.typeId === ids.LIST) return field(node, name, listType(type, elementNode(node)))
     if (type.typeId === ids.MAP) return field(node, name, mapType(type, node))
     if (type.typeId === ids.STRUCT) return field(node, name, structType(type, node))
-    if (node.children.length > 0) return field(node, name, opaque(type))
-    const isUtcNanos = type.typeId === ids.TIMESTAMP_TZ && /NANOS=Nano/.test(node.logical)
-    return field(node, name, { kind: 'primitive', duckType: type.toString(), isUtcNanos })
+    if (node.leaf === undefined) return field(node, name, opaque(type))
+    const isUtcNanos = type.typeId === ids.TIMESTAMP_TZ && node.isNanos
+    return field(node, name, { kind: 'primitive', duckType: type.toString(), isUtcNanos, leaf: node.leaf })
   }
-  const listType = (type: DuckDBType, element: SchemaNode | undefined): FileType => {
+  const listType = (type: DuckDBType, element: ParquetNode | undefined): FileType => {
     if (type.typeId !== ids.LIST || element === undefined) return opaque(type)
     return {
       kind: 'list',
@@ -139,7 +152,7 @@ function zipper(ids: TypeIds): Zip {
       element: zip(element, type.valueType, 'element'),
     }
   }
-  const mapType = (type: DuckDBMapType, node: SchemaNode): FileType => {
+  const mapType = (type: DuckDBMapType, node: ParquetNode): FileType => {
     const [entry] = node.children
     const [key, value] = entry?.children ?? []
     if (node.children.length !== 1 || entry?.children.length !== 2 || !key || !value) return opaque(type)
@@ -150,7 +163,7 @@ function zipper(ids: TypeIds): Zip {
       value: zip(value, type.valueType, 'value'),
     }
   }
-  const structType = (type: DuckDBStructType, node: SchemaNode): FileType => {
+  const structType = (type: DuckDBStructType, node: ParquetNode): FileType => {
     if (type.entryTypes.length !== node.children.length) return opaque(type)
     const fields = node.children.map((child, at) => zip(child, type.entryTypes[at] ?? type, type.entryNames[at] ?? ''))
     return { kind: 'struct', duckType: type.toString(), fields }
@@ -158,22 +171,46 @@ function zipper(ids: TypeIds): Zip {
   return zip
 }
 
-/** The node of a list's elements: below a repeated group of one child, or the repeated node itself in old layouts. */
-function elementNode(node: SchemaNode): SchemaNode | undefined {
+/**
+ * The node of a list's elements: below a repeated group of one child, or the repeated node itself in old layouts
+ * (LogicalTypes.md, "Lists", backward-compatibility rules). Undefined where the engine takes the only member of an
+ * element for the element itself.
+ */
+function elementNode(node: ParquetNode): ParquetNode | undefined {
   const [repeated] = node.children
-  if (node.children.length !== 1 || repeated === undefined || !repeated.repeated) return undefined
+  if (node.children.length !== 1 || repeated?.repetition !== 'repeated') return undefined
   const [only] = repeated.children
-  return repeated.children.length === 1 && only !== undefined ? only : { ...repeated, repeated: false }
+  const isElement = repeated.children.length !== 1 || only === undefined || only.repetition === 'repeated'
+  if (isElement) return { ...repeated, repetition: 'required' }
+  const isOldStruct = repeated.name === 'array' || repeated.name === `${node.name}_tuple`
+  return isOldStruct && only.fieldId === undefined ? undefined : only
 }
 
-function field(node: SchemaNode, name: string, type: FileType): FileField {
-  return { name, fileName: node.name, ...(node.fieldId === undefined ? {} : { fieldId: node.fieldId }), type }
+function field(node: ParquetNode, name: string, type: FileType): FileField {
+  return {
+    name,
+    fileName: node.name,
+    ...(node.fieldId === undefined ? {} : { fieldId: node.fieldId }),
+    ...(hidesId(node) ? { isHiddenById: true } : {}),
+    type,
+  }
+}
+
+/** DuckDB 1.5 gives a list or map the id of its repeated node, if that has one. */
+function hidesId({ annotation, children }: ParquetNode): boolean {
+  return (
+    annotation !== undefined &&
+    children.some(({ repetition, fieldId }) => repetition === 'repeated' && fieldId !== undefined)
+  )
 }
 
 function opaque(type: DuckDBType): FileType {
   return { kind: 'opaque', duckType: type.toString() }
 }
 
-function misread(path: string): IcebergError {
-  return new IcebergError('CORRUPT_FILE', `the Parquet schema of ${path} does not match its columns`)
+function misread(location: string): IcebergError {
+  return new IcebergError(
+    'UNSUPPORTED',
+    `the embedded engine does not read the columns that the schema of ${location} has`,
+  )
 }

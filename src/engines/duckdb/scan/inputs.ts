@@ -4,6 +4,7 @@ import type { FileScanTask } from '../../../iceberg/scan/scan.ts'
 
 import { stageAvroFiles } from './avro-staging.ts'
 import { withFieldIds } from './field-ids.ts'
+import { requireInt96InRange } from './int96-check.ts'
 import { inspectFiles } from './file-schema.ts'
 import type { FileShape } from './file-schema.ts'
 import { emptyFile, isWorthSplitting } from './empty-file.ts'
@@ -72,6 +73,9 @@ export async function openFiles(
   }
   for (const [location, path] of await stageAvroFiles(context, { locations: avro, prefix })) paths.set(location, path)
   const inspected = await inspectFiles(run, [...paths.values()])
+  for (const [path, { hasInt96, rowCount }] of inspected) {
+    if (hasInt96 && rowCount > 0) await requireInt96InRange(run, path)
+  }
   const assigned = new Map<FileShape, FileShape>()
   const companion = [...inspected.values()].some(isWorthSplitting) ? await emptyFile(run) : undefined
   return files.map((file) => {

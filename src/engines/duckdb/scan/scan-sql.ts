@@ -7,6 +7,7 @@ import { isNested } from '../../../iceberg/schema/types.ts'
 import { columnExpression } from './column-expression.ts'
 import type { ColumnContext } from './column-expression.ts'
 import { FileConstants } from './file-constants.ts'
+import { RESERVED_COLUMNS } from './file-schema.ts'
 import type { FileField, FileShape } from './file-schema.ts'
 import type { StagedFile } from './inputs.ts'
 import { quoteName, quoteText, textList } from '../session/sql-text.ts'
@@ -43,28 +44,30 @@ export interface ScanBuild {
   readonly fileColumn: (fieldId: number) => string | undefined
 }
 
-const RESERVED_COLUMNS: readonly string[] = ['file_row_number', 'file_index', 'filename']
 const POSITION = 't.file_row_number'
 const FILE_NUMBER = 't.file_index::BIGINT'
 
 /**
  * A SELECT over files of one shape, read as one list, with columns by field id
- * (docs/iceberg-notes.md#columns-by-field-id). Files without field ids are read by their own distinct names, because DuckDB
- * has no other way to address their columns.
+ * (docs/iceberg-notes.md#columns-by-field-id). The engine reads them by the names in these files: a name that it does not
+ * find is an error, and an id that it does not find would be NULL. Only names that it confuses are read by id.
  */
 export function scanSql(files: readonly StagedFile[], metadata: TableMetadata, request: ScanRequest): string {
-  const shape = files[0]?.shape ?? { columns: [], hasFieldIds: false }
+  const shape = files[0]?.shape ?? NO_COLUMNS
   const constants = new FileConstants(FILE_NUMBER)
   const needed = new Map<number, FileField>()
   const column = (fieldId: number): FileField | undefined => {
     const found = shape.columns.find((candidate) => candidate.fieldId === fieldId)
-    if (found) needed.set(fieldId, found)
+    if (found === undefined) return undefined
+    if (isReadById(shape) && found.isHiddenById === true) throw hiddenById(found, context.location)
+    needed.set(fieldId, found)
     return found
   }
   const reference = (found: FileField): string =>
-    shape.hasFieldIds ? `t.r${found.fieldId}` : `t.${quoteName(found.name)}`
+    isReadById(shape) ? `t.r${found.fieldId}` : `t.${quoteName(found.name)}`
   const context: ColumnContext = {
     location: files[0]?.file.filePath ?? '',
+    hasFieldId: (id) => shape.footerIds.has(id),
     partitionValue: (field) => partitionValue(files, metadata, { field, constants }),
   }
   const list: string[] = request.columns.map(({ alias, field }) => {
@@ -84,9 +87,23 @@ export function scanSql(files: readonly StagedFile[], metadata: TableMetadata, r
   return `SELECT ${list.join(', ')} FROM ${readParquet(files, shape, needed)} AS t ${join}`
 }
 
+const NO_COLUMNS: FileShape = { columns: [], hasFieldIds: false, footerIds: new Set(), isReadByName: true }
+
+function isReadById({ hasFieldIds, isReadByName }: FileShape): boolean {
+  return hasFieldIds && !isReadByName
+}
+
+function hiddenById({ fileName }: FileField, location: string): IcebergError {
+  return new IcebergError(
+    'UNSUPPORTED',
+    `${location} has a field id in the repeated group of column ${fileName} and columns whose names the embedded engine cannot ` +
+      `distinguish, so it cannot read the column; rewrite the file with another engine`,
+  )
+}
+
 function readParquet(files: readonly StagedFile[], shape: FileShape, needed: ReadonlyMap<number, FileField>): string {
   const paths = textList(readTogether(files))
-  if (!shape.hasFieldIds) return `read_parquet(${paths}, hive_partitioning = false)`
+  if (!isReadById(shape)) return `read_parquet(${paths}, hive_partitioning = false)`
   const columns = [...needed].map(([id, field]) => {
     return `${id}: {name: 'r${id}', type: ${quoteText(field.type.duckType)}, default_value: NULL}`
   })
@@ -99,11 +116,13 @@ function readParquet(files: readonly StagedFile[], shape: FileShape, needed: Rea
 function readTogether(files: readonly StagedFile[]): readonly string[] {
   const paths = files.map((file) => file.path)
   const companion = files.length === 1 ? files[0]?.companion : undefined
-  return companion === undefined || files[0]?.shape.hasFieldIds !== true ? paths : [...paths, companion]
+  return companion === undefined || files[0] === undefined || !isReadById(files[0].shape)
+    ? paths
+    : [...paths, companion]
 }
 
 function requireNoReservedNames(shape: FileShape, location: string): void {
-  if (shape.hasFieldIds) return
+  if (isReadById(shape)) return
   const clash = shape.columns.find((column) => RESERVED_COLUMNS.includes(column.fileName.toLowerCase()))
   if (clash === undefined) return
   throw new IcebergError(

@@ -169,6 +169,11 @@ export class DuckDbRun {
     this.#locations.set(path, location)
   }
 
+  /** The table file of a staged path; the path itself for a file of the run. */
+  locationOf(path: string): string {
+    return this.#locations.get(path) ?? path
+  }
+
   /**
    * Permanently limits a run on a separate database to its folder and the staged files: from then on it may run user SQL.
    */

@@ -88,13 +88,33 @@ export function fileMetrics(
     putCount(nullValueCounts, id, statistics.get('null_count'))
     if (statistics.get('has_nan') === 'false') nanValueCounts.set(id, 0)
     const range = ranges.get(id)
-    if (mode.kind === 'counts' || range === undefined) continue
-    const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
-    lowerBounds.set(id, valueToBytes(type, truncateLower(type, zeroAs(range.lower, -0), length)))
-    const upper = truncateUpper(type, zeroAs(range.upper, 0), length)
-    if (upper !== undefined) upperBounds.set(id, valueToBytes(type, upper))
+    if (mode.kind === 'counts' || range === undefined || !hasAgreedOrder(type)) continue
+    const { lower, upper } = bounds(type, range, mode)
+    lowerBounds.set(id, lower)
+    if (upper !== undefined) upperBounds.set(id, upper)
   }
   return { columnSizes, valueCounts, nullValueCounts, nanValueCounts, lowerBounds, upperBounds }
+}
+
+function bounds(
+  type: PrimitiveType,
+  range: ValueRange,
+  mode: MetricsMode,
+): { readonly lower: Uint8Array; readonly upper: Uint8Array | undefined } {
+  const length = mode.kind === 'truncate' ? mode.length : Number.MAX_SAFE_INTEGER
+  const upper = truncateUpper(type, zeroAs(range.upper, 0), length)
+  return {
+    lower: valueToBytes(type, truncateLower(type, zeroAs(range.lower, -0), length)),
+    upper: upper === undefined ? undefined : valueToBytes(type, upper),
+  }
+}
+
+/**
+ * Whether all readers compare values of a type alike. Uuids have no bounds: Parquet orders them unsigned, Java's
+ * `UUID.compareTo` signed, and a reader with the other order skips files that have matching rows.
+ */
+function hasAgreedOrder({ kind }: PrimitiveType): boolean {
+  return kind !== 'uuid'
 }
 
 /** Statistics do not distinguish the zeros, so a bound of zero gets the sign that covers both (Iceberg spec, "Bounds"). */

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DuckDBInstance } from '@duckdb/node-api'
@@ -99,6 +99,14 @@ export class Lake {
     mkdirSync(join(path, '..'), { recursive: true })
     const ids = fieldIds === undefined ? '' : `, FIELD_IDS ${fieldIds}`
     await this.sql(`COPY (${select}) TO '${path.replaceAll("'", "''")}' (FORMAT parquet${ids})`)
+    return path
+  }
+
+  /** Writes the bytes of a Parquet file. */
+  write(bytes: Uint8Array): string {
+    const path = this.path(`in/${this.#count++}.parquet`)
+    mkdirSync(join(path, '..'), { recursive: true })
+    writeFileSync(path, bytes)
     return path
   }
 

@@ -1,0 +1,253 @@
+import { open } from 'node:fs/promises'
+import type { FileHandle } from 'node:fs/promises'
+
+import { IcebergError } from '../../../iceberg/errors.ts'
+
+import { COMPACT, CompactReader } from './compact-reader.ts'
+
+/** Numbers of physical types in parquet.thrift. */
+export const PHYSICAL = { INT96: 3, FIXED_LEN_BYTE_ARRAY: 7 } as const
+
+/** A node of a file's schema. */
+export interface ParquetNode {
+  readonly name: string
+  readonly fieldId?: number
+  readonly repetition: 'required' | 'optional' | 'repeated'
+  /** Number of the physical type (`Type` of parquet.thrift); undefined for a group. */
+  readonly physical?: number
+  /** How a group is annotated; undefined: as neither. */
+  readonly annotation?: 'list' | 'map'
+  /** Whether the values are timestamps in nanoseconds. */
+  readonly isNanos: boolean
+  /** Position of a primitive among the leaves of the file, which is that of its column chunks. */
+  readonly leaf?: number
+  readonly children: readonly ParquetNode[]
+  /** Offset in the footer of the byte with the physical type; 0 for a group. */
+  readonly typeAt: number
+}
+
+/** Content of the footers of one leaf in one row group. */
+export interface ColumnChunk {
+  /** Number of the codec (`CompressionCodec` of parquet.thrift). */
+  readonly codec: number
+  /** Values including nulls, and one entry for each empty list. */
+  readonly values: number
+  /** Number of the entries without a value; undefined when the file does not say. */
+  readonly nulls?: number
+  /** Whether statistics name a least or greatest value, so that at least one value is not null. */
+  readonly hasBounds: boolean
+  /** First byte of the pages. */
+  readonly start: number
+  /** Bytes of the pages. */
+  readonly size: number
+  /** Offset in the footer of the byte with the physical type. */
+  readonly typeAt: number
+}
+
+/** A Parquet footer, read without the engine. */
+export interface ParquetFooter {
+  readonly root: ParquetNode
+  readonly rowCount: number
+  /** The program that wrote the file; empty when unknown. */
+  readonly createdBy: string
+  /** Column chunks of each row group, by leaf. */
+  readonly rowGroups: readonly (readonly ColumnChunk[])[]
+  /** The same text for files whose schemas have the same bytes. */
+  readonly layout: string
+  /** The footer itself, without its length and the magic bytes. */
+  readonly bytes: Uint8Array
+  readonly fileSize: number
+}
+
+const TAIL_BYTES = 65_536
+/** Length of the footer, and the magic bytes. */
+const END_BYTES = 8
+const MAX_DEPTH = 200
+
+/**
+ * Reads the footer of a Parquet file (parquet.thrift, `FileMetaData`). `location` names the file in errors. `CORRUPT_FILE` for
+ * bytes that are no footer, `UNSUPPORTED` for encrypted files and for columns that are stored in other files.
+ */
+export async function readFooter(path: string, location: string): Promise<ParquetFooter> {
+  const file = await open(path, 'r')
+  try {
+    const { size } = await file.stat()
+    const bytes = await footerBytes(file, size, location)
+    return { ...parseFooter(bytes, location), bytes, fileSize: size }
+  } finally {
+    await file.close()
+  }
+}
+
+async function footerBytes(file: FileHandle, size: number, location: string): Promise<Uint8Array> {
+  const tail = await readAt(file, Math.max(0, size - TAIL_BYTES), Math.min(size, TAIL_BYTES))
+  const magic = new TextDecoder('latin1').decode(tail.subarray(-4))
+  if (magic === 'PARE') throw new IcebergError('UNSUPPORTED', `${location} is encrypted and cannot be read`)
+  if (size < 4 + END_BYTES || magic !== 'PAR1') {
+    throw new IcebergError('CORRUPT_FILE', `${location} is not a Parquet file: it does not end with the bytes PAR1`)
+  }
+  const length = new DataView(tail.buffer, tail.byteOffset).getUint32(tail.length - END_BYTES, true)
+  const start = size - END_BYTES - length
+  if (start < 4) throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} is longer than the file`)
+  if (length + END_BYTES <= tail.length) return tail.subarray(tail.length - END_BYTES - length, tail.length - END_BYTES)
+  return readAt(file, start, length)
+}
+
+async function readAt(file: FileHandle, position: number, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(length)
+  let done = 0
+  while (done < length) {
+    const { bytesRead } = await file.read(bytes, done, length - done, position + done)
+    if (bytesRead === 0) break
+    done += bytesRead
+  }
+  return bytes.subarray(0, done)
+}
+
+/** Reads the bytes of a footer, see {@link readFooter}. */
+function parseFooter(bytes: Uint8Array, location: string): Omit<ParquetFooter, 'bytes' | 'fileSize'> {
+  const reader = new CompactReader(bytes, location)
+  const elements: SchemaElement[] = []
+  const rowGroups: ColumnChunk[][] = []
+  let layout = ''
+  let rowCount = 0
+  let createdBy = ''
+  reader.struct((id) => {
+    if (id === 2) {
+      const start = reader.position
+      reader.list(() => elements.push(readElement(reader)))
+      layout = new TextDecoder('latin1').decode(bytes.subarray(start, reader.position))
+    } else if (id === 3) rowCount = reader.integer()
+    else if (id === 4) reader.list(() => rowGroups.push(readRowGroup(reader, location)))
+    else if (id === 6) createdBy = reader.text()
+    else if (id === 8) throw new IcebergError('UNSUPPORTED', `${location} is encrypted and cannot be read`)
+  })
+  const { root, leaves } = buildTree(elements, location)
+  if (rowGroups.some((chunks) => chunks.length !== leaves)) {
+    throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} does not have one chunk for each column`)
+  }
+  return { root, rowCount, createdBy, rowGroups, layout }
+}
+
+interface SchemaElement {
+  name: string
+  fieldId?: number
+  repetition: ParquetNode['repetition']
+  physical?: number
+  annotation?: 'list' | 'map'
+  isNanos: boolean
+  childCount: number
+  typeAt: number
+}
+
+const REPETITIONS = ['required', 'optional', 'repeated'] as const
+/** Converted types of groups; MAP_KEY_VALUE on an outer group was written for MAP by mistake (LogicalTypes.md, "Maps"). */
+const ANNOTATIONS: Readonly<Record<number, 'list' | 'map'>> = { 1: 'map', 2: 'map', 3: 'list' }
+
+function readElement(reader: CompactReader): SchemaElement {
+  const element: SchemaElement = { name: '', repetition: 'required', isNanos: false, childCount: 0, typeAt: 0 }
+  reader.struct((id, type) => {
+    switch (id) {
+      case 1:
+        element.typeAt = reader.position
+        element.physical = reader.integer()
+        break
+      case 3:
+        element.repetition = REPETITIONS[reader.integer()] ?? 'optional'
+        break
+      case 4:
+        element.name = reader.text()
+        break
+      case 5:
+        element.childCount = reader.integer()
+        break
+      case 6: {
+        const annotation = ANNOTATIONS[reader.integer()]
+        if (annotation !== undefined) element.annotation = annotation
+        break
+      }
+      case 9:
+        element.fieldId = reader.integer()
+        break
+      case 10:
+        if (type === COMPACT.struct) readLogicalType(reader, element)
+        break
+      default:
+    }
+  })
+  return element
+}
+
+function readLogicalType(reader: CompactReader, element: SchemaElement): void {
+  reader.struct((kind) => {
+    if (kind === 2) element.annotation = 'map'
+    if (kind === 3) element.annotation = 'list'
+    if (kind !== 8) return
+    reader.struct((id) => {
+      if (id !== 2) return
+      reader.struct((unit) => {
+        element.isNanos = unit === 3
+      })
+    })
+  })
+}
+
+function readRowGroup(reader: CompactReader, location: string): ColumnChunk[] {
+  const chunks: ColumnChunk[] = []
+  reader.struct((id) => {
+    if (id === 1) reader.list(() => chunks.push(readChunk(reader, location)))
+  })
+  return chunks
+}
+
+function readChunk(reader: CompactReader, location: string): ColumnChunk {
+  let chunk: ColumnChunk | undefined
+  reader.struct((id) => {
+    if (id === 1) throw new IcebergError('UNSUPPORTED', `${location} keeps columns in another file, ${reader.text()}`)
+    if (id === 3) chunk = readChunkMetadata(reader)
+    if (id === 8) throw new IcebergError('UNSUPPORTED', `${location} has encrypted columns and cannot be read`)
+  })
+  if (chunk !== undefined) return chunk
+  throw new IcebergError('CORRUPT_FILE', `the Parquet footer of ${location} has a column chunk without metadata`)
+}
+
+function readChunkMetadata(reader: CompactReader): ColumnChunk {
+  const chunk = { codec: 0, values: 0, hasBounds: false, size: 0, typeAt: 0 }
+  let nulls: number | undefined
+  const offsets: number[] = []
+  reader.struct((id, type) => {
+    if (id === 1) chunk.typeAt = reader.position
+    else if (id === 4) chunk.codec = reader.integer()
+    else if (id === 5) chunk.values = reader.integer()
+    else if (id === 7) chunk.size = reader.integer()
+    else if (id === 9 || id === 11) offsets.push(reader.integer())
+    else if (id === 12 && type === COMPACT.struct) {
+      reader.struct((part) => {
+        if (part === 3) nulls = reader.integer()
+        else if (part === 1 || part === 2 || part === 5 || part === 6) chunk.hasBounds = true
+      })
+    }
+  })
+  const start = Math.min(...offsets.filter((offset) => offset > 0))
+  return { ...chunk, start, ...(nulls === undefined ? {} : { nulls }) }
+}
+
+function buildTree(
+  elements: readonly SchemaElement[],
+  location: string,
+): { readonly root: ParquetNode; readonly leaves: number } {
+  let next = 0
+  let leaves = 0
+  const build = (depth: number): ParquetNode => {
+    const element = elements[next++]
+    if (element === undefined || depth > MAX_DEPTH)
+      throw new IcebergError('CORRUPT_FILE', `the Parquet schema of ${location} is truncated or too deep`)
+    const { childCount, ...node } = element
+    const leaf = node.physical === undefined ? undefined : leaves++
+    const children: ParquetNode[] = []
+    for (let left = childCount; left > 0; left -= 1) children.push(build(depth + 1))
+    return { ...node, children, ...(leaf === undefined ? {} : { leaf }) }
+  }
+  const root = build(0)
+  return { root, leaves }
+}
