@@ -101,6 +101,11 @@ export interface AppendFromTask {
   readonly inputs: readonly QueryInput[]
   /** A SELECT over the inputs, whose result columns are those of an {@link AppendTask}. */
   readonly query: string
+  /**
+   * Values of secrets, bound as texts to the parameters (`$name`) of an untrusted query. Errors of a query with secrets say
+   * nothing about its values, and the process that ran it ends.
+   */
+  readonly secrets?: Readonly<Record<string, string>>
   /** Whether the query returns the same rows each time: then it may run twice, without storing its rows. */
   readonly isRepeatable: boolean
   /**

@@ -8,6 +8,8 @@ export interface UserSql {
   readonly text: string
   /** The only relations that it may read. */
   readonly relations: readonly string[]
+  /** Names of parameters (`$name`) to which the service binds texts when the SQL runs; default: none. */
+  readonly parameters?: readonly string[]
 }
 
 /** Which columns an SQL text needs, as far as its syntax tells. */

@@ -188,6 +188,10 @@ export const rehearsal = z
     samples_truncated: z
       .boolean()
       .meta({ description: 'Whether samples lack rows or parts of values because of their size' }),
+    secrets_as_names: z.array(z.string()).meta({
+      description:
+        'Secrets of the environment (`env:NAME`) that the versions use: their names stood in the places of their values, so rows that depend on them differ from those of a deployment',
+    }),
     limits: z.object({
       batches: count,
       files_per_table: count,

@@ -49,6 +49,7 @@ export const rehearsalStrings = {
   onlyBase: 'Rows only in the other version',
   samples: (shown: number, all: number) =>
     shown < all ? `${formatCount(shown)} of ${formatCount(all)}` : formatCount(all),
+  secretsAsNames: 'A rehearsal uses the names of secrets instead of their values',
   truncated: 'Samples leave out some rows or parts of long values.',
   approximate: 'Distinct counts are approximate.',
   columns: {

@@ -38,7 +38,7 @@ export interface EnvironmentService {
     change: SetEnvironmentRequest,
     changeRequest: ChangeRequest,
   ): Promise<Versioned<EnvironmentView>>
-  /** A graph with these parameters, secrets included: never show it. */
+  /** A graph with these parameters, and the values of its secrets: never show them. */
   resolve(graph: PipelineGraph, parameters: ParameterValues): ResolvedGraph
   /** The same to show: secrets as `env:NAME`, whether they are set or not. */
   resolveForDisplay(graph: PipelineGraph, parameters: ParameterValues): ResolvedGraph

@@ -6,10 +6,9 @@ import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import { type GraphPlan, type PlannedGraph, planGraph } from '../../streaming/graph/graph-plan.ts'
 import { graphError, type GraphProblem } from '../../streaming/graph/graph-problem.ts'
-import { type HideSecrets, hideSecrets, withoutSecrets } from '../../streaming/graph/hide-secrets.ts'
 import type { ParameterValues } from '../../streaming/graph/parameter-text.ts'
 import { sinkColumns } from '../../streaming/graph/sink-columns.ts'
-import { typeGraph } from '../../streaming/graph/type-graph.ts'
+import { type BoundPlan, typeGraph } from '../../streaming/graph/type-graph.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
@@ -23,9 +22,10 @@ export interface GraphCheckDeps {
 
 /** A graph with its parameters resolved, checked against the current tables. */
 export interface CheckedGraph extends PlannedGraph {
-  /** With secrets: never show it. */
+  /** With `env:NAME` as the values of secrets. */
   readonly graph: PipelineGraph
-  readonly secrets: readonly string[]
+  /** What runs, for a graph with secrets. */
+  readonly bound?: BoundPlan | undefined
   /** The columns that reach the sink; undefined while problems prevent determining them. */
   readonly columns?: readonly ResultColumn[] | undefined
 }
@@ -36,18 +36,11 @@ export async function checkRunnable(
   raw: PipelineGraph,
   parameters: ParameterValues,
 ): Promise<CheckedGraph> {
-  const { plan, problems, graph, secrets } = planResolved(deps.environments, raw, parameters)
-  if (plan === undefined) return { plan, problems, graph, secrets }
-  const shown = secrets.length === 0 ? { plan, problems, secrets } : planShown(deps.environments, raw, parameters)
-  if (shown.plan === undefined) return { plan: undefined, problems: shown.problems, graph, secrets }
-  const hide = hideSecrets(shown.secrets)
-  try {
-    const found = await checkTables(deps, shown.plan, hide)
-    const all = [...problems, ...found.problems].map((problem) => ({ ...problem, message: hide(problem.message) }))
-    return { plan, graph, secrets, problems: all, columns: found.columns }
-  } catch (error) {
-    throw withoutSecrets(error, hide)
-  }
+  const resolved = planResolved(deps.environments, raw, parameters)
+  const { plan, problems, bound } = resolved
+  if (plan === undefined) return resolved
+  const found = await checkTables(deps, plan, bound)
+  return { ...resolved, problems: [...problems, ...found.problems], columns: found.columns }
 }
 
 /** The same, and whether the environment may write the sink. */
@@ -69,29 +62,24 @@ export function planResolved(
   environments: EnvironmentService,
   raw: PipelineGraph,
   parameters: ParameterValues,
-): PlannedGraph & Pick<CheckedGraph, 'graph' | 'secrets'> {
-  const { graph, problems, secrets } = environments.resolve(raw, parameters)
+): PlannedGraph & Pick<CheckedGraph, 'graph' | 'bound'> {
+  const { graph, bound, problems, secrets, secretNames } = environments.resolve(raw, parameters)
   const planned = planGraph(graph)
-  if (problems.length === 0) return { ...planned, graph, secrets }
-  const unresolved = new Set(problems.map(({ nodeId }) => nodeId))
-  const others = planned.problems.filter(({ nodeId, code }) => code !== 'INVALID_CONFIG' || !unresolved.has(nodeId))
-  return { plan: undefined, problems: [...problems, ...others], graph, secrets }
-}
-
-/** A plan with the names of secrets in the place of their values, because types and messages tell what they are made of. */
-function planShown(
-  environments: EnvironmentService,
-  raw: PipelineGraph,
-  parameters: ParameterValues,
-): PlannedGraph & Pick<CheckedGraph, 'secrets'> {
-  const { graph, secrets } = environments.resolveForDisplay(raw, parameters)
-  return { ...planGraph(graph), secrets }
+  if (problems.length > 0) {
+    const unresolved = new Set(problems.map(({ nodeId }) => nodeId))
+    const others = planned.problems.filter(({ nodeId, code }) => code !== 'INVALID_CONFIG' || !unresolved.has(nodeId))
+    return { plan: undefined, problems: [...problems, ...others], graph }
+  }
+  if (secretNames.length === 0) return { ...planned, graph }
+  const { plan, problems: ofBound } = planGraph(bound)
+  if (plan === undefined) return { plan, problems: ofBound, graph }
+  return { ...planned, graph, bound: { plan, secrets, secretNames } }
 }
 
 async function checkTables(
   deps: GraphCheckDeps,
   plan: GraphPlan,
-  hide: HideSecrets,
+  bound: BoundPlan | undefined,
 ): Promise<Pick<CheckedGraph, 'problems' | 'columns'>> {
   const all: GraphProblem[] = []
   const schemas = await Promise.all(plan.sources.map((table) => loadSchema(deps, table)))
@@ -103,12 +91,8 @@ async function checkTables(
     all.push(graphError(sinkNodeOf(plan), 'INVALID_CONFIG', 'table: the sink must differ from the sources'))
   }
   const known = schemas.map((loaded) => (typeof loaded === 'string' ? undefined : loaded))
-  const typed = await typeGraph({ plan, schemas: known, sandbox: deps.sandbox })
+  const typed = await typeGraph({ plan, schemas: known, sandbox: deps.sandbox, bound })
   all.push(...typed.problems)
-  if (typed.columns?.some(({ name }) => hide(name) !== name) === true) {
-    const message = 'the name of a column contains the value of a secret: name the column with AS'
-    return { problems: [...all, graphError(sinkNodeOf(plan), 'INVALID_PARAMETER', message)], columns: undefined }
-  }
   if (typed.columns !== undefined && typeof sink !== 'string') {
     const fitted = sinkColumns(typed.columns, sink, deps.sandbox)
     all.push(...fitted.problems.map(({ code, message }) => graphError(sinkNodeOf(plan), code, message)))

@@ -182,7 +182,7 @@ async function compileVersion(deps: GraphServiceDeps, asked: Compilation): Promi
   const { value: view } = await deps.environments.get(asked.environment ?? environmentOf(version))
   const { environment, parameters } = view
   const checked = await checkRunnable(depsOf(deps, asked.user), version.graph, parameters)
-  const { plan, problems, graph, secrets } = checked
+  const { plan, problems, graph, bound } = checked
   if (plan === undefined || !isRunnable(problems)) throw notRunnable(version, problems)
   await requireWritesMatch(view, { catalog: deps.catalog.current(), table: plan.sink })
   return {
@@ -193,7 +193,7 @@ async function compileVersion(deps: GraphServiceDeps, asked: Compilation): Promi
     sources: plan.sources,
     sink: plan.sink,
     nodeOf: tableNodes(plan),
-    query: createGraphQuery({ graph, plan, secrets }, deps.sandbox.forOwner(asked.user)),
+    query: createGraphQuery({ graph, plan, bound }, deps.sandbox.forOwner(asked.user)),
   }
 }
 
@@ -208,10 +208,10 @@ async function queryOf(
   }
   const planned =
     parameters === undefined
-      ? { ...planGraph(version.graph), graph: version.graph, secrets: [] }
+      ? { ...planGraph(version.graph), graph: version.graph, bound: undefined }
       : planResolved(environments, version.graph, parameters)
-  const { plan, graph, secrets } = planned
-  if (plan !== undefined) return createGraphQuery({ graph, plan, secrets }, sandbox.forOwner(createdBy))
+  const { plan, graph, bound } = planned
+  if (plan !== undefined) return createGraphQuery({ graph, plan, bound }, sandbox.forOwner(createdBy))
   const problem = planned.problems.find(({ severity }) => severity === 'error')
   const what = `version ${versionId} can no longer run: node ${problem?.nodeId ?? ''}: ${problem?.message ?? ''}`
   return endedQuery(problem?.code === 'MISSING_SECRET' ? 'MISSING_SECRET' : 'VERSION_LOST', what)

@@ -10,7 +10,6 @@ import type { DeploymentStore } from '../../storage/stores/deployments/deploymen
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { GraphRows } from '../../streaming/graph/graph-query.ts'
-import { type HideSecrets, withoutSecrets } from '../../streaming/graph/hide-secrets.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
@@ -18,7 +17,7 @@ import { approvalNotFound, notPending } from './approval-decision.ts'
 import type { GraphService } from './graph-service.ts'
 import { cannotRun, compilePair, queryPair, type RehearsalPair } from './rehearsal-queries.ts'
 import { inputOf, readSources, type RehearsalSource } from './rehearsal-sources.ts'
-import { type RehearsalView, rehearsalView, withoutSecretValues } from './rehearsal-view.ts'
+import { type RehearsalView, rehearsalView } from './rehearsal-view.ts'
 
 export interface RehearsalDeps {
   readonly stores: LifecycleStores
@@ -44,9 +43,10 @@ export interface RehearsalService {
   /**
    * Compares the rows of the requested version with those of the version that runs in the target environment, or of the
    * newest there if none runs, over the same newest rows of their sources, both with the parameters of that environment.
-   * Nothing remains of either. Throws `NOT_FOUND`; `FORBIDDEN` for a caller who is neither a lead nor the requester, or a
-   * requester whose version uses secrets; `APPROVAL_NOT_PENDING`; `UNPROCESSABLE` when the version cannot run or fails on a
-   * value; `LIMIT_EXCEEDED`, `CANCELLED` and the refusals of `Engine.compareQueries`.
+   * Nothing remains of either. Secrets have their names (`env:NAME`) as their values, because the rows that are shown may be
+   * made of them in any form. Throws `NOT_FOUND`; `FORBIDDEN` for a caller who is neither a lead nor the requester;
+   * `APPROVAL_NOT_PENDING`; `UNPROCESSABLE` when the version cannot run or fails on a value; `LIMIT_EXCEEDED`, `CANCELLED` and
+   * the refusals of `Engine.compareQueries`.
    */
   rehearse(requestId: string, request: RehearsalRequest): Promise<RehearsalView>
 }
@@ -71,14 +71,21 @@ export function createRehearsalService(deps: RehearsalDeps): RehearsalService {
       const approval = await findPending(stores, requestId, context.caller)
       const target = approval.toEnvironment === 'retired' ? undefined : approval.toEnvironment
       const pair = await compilePair(deps, approval, (versionId) => graphs.compileVersion(versionId, user, target))
-      const hide = requireMaySee(pair, context.caller)
       throwIfCancelled(signal, 'the rehearsal')
       const names = new Set([...pair.candidate.sources, ...(pair.base?.compiled?.sources ?? [])])
       const sources = await readSources(catalog, names, bounds)
       const queries = await queryPair(pair, approval, sources)
       throwIfCancelled(signal, 'the rehearsal')
-      const comparison = await compare(deps, { approval, queries, sources, hide }, request)
-      const view = rehearsalView({ approval, queries, sources, comparison, bounds, sample: BOUNDS.sample })
+      const comparison = await compare(deps, { approval, queries, sources }, request)
+      const view = rehearsalView({
+        approval,
+        queries,
+        sources,
+        comparison,
+        bounds,
+        sample: BOUNDS.sample,
+        secretNames: secretsOf(pair),
+      })
       await recordRehearsal(deps, view, request)
       return view
     },
@@ -96,28 +103,20 @@ async function findPending(stores: LifecycleStores, id: string, caller: Caller):
   return approval
 }
 
-/**
- * The results of a query with secrets may tell them in any form, so only leads, who may use them elsewhere, see such results.
- * Returns what hides their plain values.
- */
-function requireMaySee({ candidate, base }: RehearsalPair<CompiledVersion>, caller: Caller): HideSecrets {
-  const queries = [candidate.query, ...(base?.compiled === undefined ? [] : [base.compiled.query])]
-  if (queries.some(({ hasSecrets }) => hasSecrets) && !hasRole(caller.role, 'LeadDataEngineer')) {
-    throw new DomainError('FORBIDDEN', 'only leads can rehearse versions that use secrets of the target environment')
-  }
-  return (text) => queries.reduce((shown, query) => query.hide(shown), text)
+/** The secrets that either version uses, as they are shown, each once. */
+function secretsOf({ candidate, base }: RehearsalPair<CompiledVersion>): readonly string[] {
+  return [...new Set([...candidate.query.secretNames, ...(base?.compiled?.query.secretNames ?? [])])].toSorted()
 }
 
 interface Comparing {
   readonly approval: ApprovalSummary
   readonly queries: RehearsalPair<GraphRows>
   readonly sources: readonly RehearsalSource[]
-  readonly hide: HideSecrets
 }
 
 async function compare(
   { engine }: RehearsalDeps,
-  { approval, queries, sources, hide }: Comparing,
+  { approval, queries, sources }: Comparing,
   { context, signal }: RehearsalRequest,
 ): Promise<QueryComparison> {
   const { inputs, ...candidate } = queries.candidate
@@ -129,10 +128,8 @@ async function compare(
     ...BOUNDS,
   }
   try {
-    const comparison = await engine.compareQueries(task, { signal, owner: context.caller.user })
-    return withoutSecretValues(comparison, hide)
-  } catch (thrown) {
-    const error = withoutSecrets(thrown, hide)
+    return await engine.compareQueries(task, { signal, owner: context.caller.user })
+  } catch (error) {
     if (isIcebergError(error, 'INVALID_ARGUMENT')) throw cannotRun(approval, error.message, error)
     if (!isIcebergError(error, 'LIMIT_EXCEEDED')) throw error
     const advice = 'rehearse with fewer batches, or change the version'

@@ -11,7 +11,6 @@ import type { rehearsal } from '../../schemas/approvals.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { ApprovalSummary } from '../../storage/stores/approval-store.ts'
 import type { GraphRows } from '../../streaming/graph/graph-query.ts'
-import type { HideSecrets } from '../../streaming/graph/hide-secrets.ts'
 import type { NewestBounds } from '../../streaming/source/newest-batches.ts'
 import type { RehearsalPair } from './rehearsal-queries.ts'
 import type { RehearsalSource } from './rehearsal-sources.ts'
@@ -28,6 +27,8 @@ export interface RehearsalResult {
   /** How much was read of each table. */
   readonly bounds: NewestBounds
   readonly sample: SampleBounds
+  /** Secrets that had their names as their values. */
+  readonly secretNames: readonly string[]
 }
 
 /** The result of a base that does not exist or could not run. */
@@ -63,24 +64,9 @@ export function rehearsalView(result: RehearsalResult): RehearsalView {
     sample_only_in_candidate: candidate.sample,
     sample_only_in_base: base.sample,
     samples_truncated: candidate.isSampleCut || base.isSampleCut,
+    secrets_as_names: result.secretNames,
     limits: limitsView(result),
   }
-}
-
-/** A comparison whose texts do not show plain values of secrets. */
-export function withoutSecretValues(comparison: QueryComparison, hide: HideSecrets): QueryComparison {
-  const { candidate, base, baseProblem } = comparison
-  return {
-    ...comparison,
-    candidate: withHiddenSample(candidate, hide),
-    ...(base === undefined ? {} : { base: withHiddenSample(base, hide) }),
-    ...(baseProblem === undefined ? {} : { baseProblem: hide(baseProblem) }),
-  }
-}
-
-function withHiddenSample(result: ComparedResult, hide: HideSecrets): ComparedResult {
-  const shown = (value: unknown): unknown => (typeof value === 'string' && hide(value) !== value ? '***' : value)
-  return { ...result, sample: result.sample.map((row) => row.map(shown)) }
 }
 
 function columnViews(columns: readonly ResultColumn[]) {

@@ -66,9 +66,20 @@ function sqlNodeSql(node: Extract<PlannedNode, { type: 'sql' }>, relation: (id: 
   return `SELECT * FROM (WITH ${inputs.join(', ')} SELECT * FROM (\n${node.config.query.replace(/[\s;]+$/, '')}\n))`
 }
 
-/** The whole graph as one query; `columns` are the expressions it selects from the rows that reach the sink. */
-export function graphSql(plan: GraphPlan, columns: readonly string[]): string {
-  const steps = plan.nodes.map((node, at) => `${nodeRelation(at)} AS (${nodeSql(node, plan)})`)
+/**
+ * The whole graph as one query; `columns` are the expressions it selects from the rows that reach the sink. `names` are the
+ * columns of each node, by its id, where the engine would name them otherwise.
+ */
+export function graphSql(
+  plan: GraphPlan,
+  columns: readonly string[],
+  names: ReadonlyMap<string, readonly string[]> = new Map(),
+): string {
+  const listed = (id: string): string => {
+    const own = names.get(id)
+    return own === undefined ? '' : `(${own.map(quoted).join(', ')})`
+  }
+  const steps = plan.nodes.map((node, at) => `${nodeRelation(at)}${listed(node.id)} AS (${nodeSql(node, plan)})`)
   return `WITH ${steps.join(',\n')}\nSELECT ${columns.join(', ')} FROM ${nodeRelation(plan.nodes.length - 1)}`
 }
 

@@ -7,16 +7,16 @@ import { graphSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan } from './graph-plan.ts'
 import type { GraphProblem } from './graph-problem.ts'
 import { nodesReading } from './column-uses.ts'
-import { type HideSecrets, hideSecrets, withoutSecrets } from './hide-secrets.ts'
+import { type HideSecrets, hideSecrets } from './hide-secrets.ts'
 import { sinkColumns } from './sink-columns.ts'
-import { typeGraph } from './type-graph.ts'
+import { type BoundPlan, typeGraph } from './type-graph.ts'
 
-/** A graph that can run, with its parameters resolved. */
+/** A graph that can run, with its parameters resolved, and with `env:NAME` as the values of secrets. */
 export interface RunnableGraph {
   readonly graph: PipelineGraph
   readonly plan: GraphPlan
-  /** Values of secrets in the graph; no message shows them. */
-  readonly secrets: readonly string[]
+  /** The plan that runs, for a graph with secrets; {@link plan} has `env:NAME` in their places. */
+  readonly bound?: BoundPlan | undefined
 }
 
 /** A table that a query reads. */
@@ -37,44 +37,46 @@ export interface GraphRows {
 
 /** The query of a graph, for its batches or for its rows alone. */
 export interface GraphQuery extends BatchQuery {
-  /** Whether the query contains values of secrets, from which any of its results may be computed. */
-  readonly hasSecrets: boolean
+  /** The secrets that its batches use, as they are shown: `env:NAME`. */
+  readonly secretNames: readonly string[]
   readonly hide: HideSecrets
   /**
    * The rows before they are matched with the columns of the sink, over tables that include the graph's sources. Queries of
-   * several graphs over the same tables have the same inputs.
+   * several graphs over the same tables have the same inputs. Secrets have the text `env:NAME` as their values.
    */
   rowsOver(tables: readonly NamedSchema[]): Promise<GraphRows>
 }
 
-/** Runs a graph: the whole graph is one query per batch, compiled again whenever a schema changes. */
-export function createGraphQuery({ graph, plan, secrets }: RunnableGraph, sandbox: SqlSandbox): GraphQuery {
-  const hide = hideSecrets(secrets)
-  const hidden = async <T extends { readonly problems: readonly string[] }>(compiling: Promise<T>): Promise<T> => {
-    try {
-      const compiled = await compiling
-      return { ...compiled, problems: compiled.problems.map(hide) }
-    } catch (error) {
-      throw withoutSecrets(error, hide)
-    }
-  }
+/**
+ * Runs a graph: the whole graph is one query per batch, compiled again whenever a schema changes. Values of secrets are
+ * parameters of the query that runs; no check, plan, type or name is made of them.
+ */
+export function createGraphQuery(runnable: RunnableGraph, sandbox: SqlSandbox): GraphQuery {
+  const { graph, plan, bound } = runnable
   return {
     isUntrusted: true,
-    hasSecrets: secrets.length > 0,
-    hide,
-    compile: (schemas) => hidden(compile(plan, schemas, sandbox)),
-    sparkBatch: async (schemas) => (secrets.length > 0 ? NO_SECRETS : hidden(compileForSpark(plan, schemas, sandbox))),
-    rowsOver: (tables) => hidden(compileRows(plan, tables, sandbox)),
+    secretNames: bound?.secretNames ?? [],
+    hide: hideSecrets(Object.values(bound?.secrets ?? {})),
+    compile: (schemas) => compile(runnable, schemas, sandbox),
+    sparkBatch: async (schemas) => (bound === undefined ? compileForSpark(plan, schemas, sandbox) : NO_SECRETS),
+    rowsOver: (tables) => compileRows(plan, tables, sandbox),
     usesColumn: async (column) => (await nodesReading(graph, column, sandbox)).length > 0,
   }
 }
 
-async function compile(plan: GraphPlan, { sources, sink }: BatchSchemas, sandbox: SqlSandbox): Promise<CompiledBatch> {
-  const typed = await typeGraph({ plan, schemas: sources, sandbox })
+async function compile(
+  { plan, bound }: RunnableGraph,
+  { sources, sink }: BatchSchemas,
+  sandbox: SqlSandbox,
+): Promise<CompiledBatch> {
+  const typed = await typeGraph({ plan, schemas: sources, sandbox, bound })
   const fitted = typed.columns && sinkColumns(typed.columns, sink, sandbox)
+  const select = fitted?.select ?? ['*']
+  const names = new Map([...typed.byNode].map(([id, columns]) => [id, columns.map(({ name }) => name)]))
   return {
     inputs: inputsOf(sources),
-    query: graphSql(plan, fitted?.select ?? ['*']),
+    query: bound === undefined ? graphSql(plan, select) : graphSql(bound.plan, select, names),
+    ...(bound === undefined ? {} : { secrets: bound.secrets }),
     isRepeatable: false,
     isOneToOne: false,
     isUntrusted: true,

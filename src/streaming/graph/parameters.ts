@@ -21,12 +21,23 @@ export interface ParameterSource {
   readonly secretOf: (name: string) => string | undefined
 }
 
+/** Values of secrets by the names of the parameters (`$name`) that stand for them in SQL. Never show them. */
+export type SecretValues = Readonly<Record<string, string>>
+
 export interface ResolvedGraph {
-  /** The graph with the values; a text with a problem stays as it was. */
+  /** The graph with the values, and with `env:NAME` as the values of secrets; a text with a problem stays as it was. */
   readonly graph: PipelineGraph
+  /** The same graph with parameters of {@link secrets} in the places of secrets. */
+  readonly bound: PipelineGraph
   readonly problems: readonly GraphProblem[]
-  /** Values of the secrets in the graph, each once. Never show them: see `maskSecrets`. */
-  readonly secrets: readonly string[]
+  readonly secrets: SecretValues
+  /** The secrets as they are shown: `env:NAME`. */
+  readonly secretNames: readonly string[]
+}
+
+/** The name of the parameter that stands for the n-th secret of a graph. */
+function secretParameter(at: number): string {
+  return `lockhouse_secret_${at}`
 }
 
 /** Maximum number of characters that parameters may add to a graph. */
@@ -36,12 +47,19 @@ const MAX_ADDED = 1_000_000
  * Replaces `${name}` in every string of the nodes' configs. In SQL (`filter.condition`, `select.columns[].expression`,
  * `sql.query`) the value becomes a literal in parentheses, and a parameter in a string, name or comment is a problem.
  * Elsewhere the value is text, and the result must be valid for the node. Values are not resolved again. `$${` stands
- * for `${`. Secrets are allowed in SQL only, because other strings are shown.
+ * for `${`. Secrets are allowed in SQL only, because other strings are shown, and their values are in none of the graphs.
  */
 export function resolveParameters(graph: PipelineGraph, source: ParameterSource): ResolvedGraph {
-  const resolution = new Resolution(source)
-  const nodes = graph.nodes.map((node) => resolution.node(node))
-  return { graph: { nodes, edges: graph.edges }, problems: resolution.problems, secrets: [...resolution.secrets] }
+  const { edges } = graph
+  const resolution = new Resolution(source, (variable) => sqlLiteral(`env:${variable}`))
+  const shown = { nodes: graph.nodes.map((node) => resolution.node(node)), edges }
+  const { problems, secrets } = resolution
+  const variables = [...secrets.keys()]
+  const values = Object.fromEntries([...secrets.values()].map((value, at) => [secretParameter(at), value]))
+  const found = { graph: shown, problems, secrets: values, secretNames: variables.map((variable) => `env:${variable}`) }
+  if (variables.length === 0) return { ...found, bound: shown }
+  const binding = new Resolution(source, (variable) => `($${secretParameter(variables.indexOf(variable))})`)
+  return { ...found, bound: { nodes: graph.nodes.map((node) => binding.node(node)), edges } }
 }
 
 interface Place {
@@ -64,12 +82,16 @@ class ParameterProblem extends Error {
 
 class Resolution {
   readonly problems: GraphProblem[] = []
-  readonly secrets = new Set<string>()
+  /** Values by the names of their variables. */
+  readonly secrets = new Map<string, string>()
   readonly #source: ParameterSource
+  readonly #sqlOfSecret: (variable: string) => string
   #added = 0
 
-  constructor(source: ParameterSource) {
+  /** `sqlOfSecret`: what stands for a secret in SQL, by the name of its variable. */
+  constructor(source: ParameterSource, sqlOfSecret: (variable: string) => string) {
     this.#source = source
+    this.#sqlOfSecret = sqlOfSecret
   }
 
   node(node: PipelineNode): PipelineNode {
@@ -108,8 +130,8 @@ class Resolution {
 
   #plain(parts: readonly TextPart[]): string {
     return this.#joined(parts, (name) => {
-      const { value, isSecret } = this.#lookUp(name)
-      if (isSecret) {
+      const { value, variable } = this.#lookUp(name)
+      if (variable !== undefined) {
         const message = `parameter ${name} is a secret; secrets can be used only in SQL, because other texts are shown`
         throw new ParameterProblem('INVALID_PARAMETER', name, message)
       }
@@ -130,7 +152,10 @@ class Resolution {
       if (problem === undefined) continue
       throw new ParameterProblem('INVALID_PARAMETER', name, `parameter ${name} ${problem}`)
     }
-    return this.#joined(parts, (name) => sqlLiteral(this.#lookUp(name).value))
+    return this.#joined(parts, (name) => {
+      const { value, variable } = this.#lookUp(name)
+      return variable === undefined ? sqlLiteral(value) : this.#sqlOfSecret(variable)
+    })
   }
 
   #joined(parts: readonly TextPart[], textOf: (name: string) => string): string {
@@ -145,7 +170,8 @@ class Resolution {
     throw new ParameterProblem('INVALID_PARAMETER', name, message)
   }
 
-  #lookUp(name: string): { readonly value: ParameterValue; readonly isSecret: boolean } {
+  /** The value of a parameter; `variable` is the name of the variable of a secret. */
+  #lookUp(name: string): { readonly value: ParameterValue; readonly variable: string | undefined } {
     const { parameters } = this.#source
     const configured = Object.hasOwn(parameters, name) ? parameters[name] : undefined
     if (configured === undefined) {
@@ -155,7 +181,7 @@ class Resolution {
     const value = variable === undefined ? configured : this.#secret(name, variable)
     const problem = valueProblem(value)
     if (problem !== undefined) throw new ParameterProblem('INVALID_PARAMETER', name, `parameter ${name}: ${problem}`)
-    return { value, isSecret: variable !== undefined }
+    return { value, variable }
   }
 
   #secret(name: string, variable: string): string {
@@ -169,7 +195,7 @@ class Resolution {
       throw refused('is not a variable that this server allows')
     }
     if (value === undefined) throw refused('is not set on this server')
-    this.secrets.add(value)
+    this.secrets.set(variable, value)
     return value
   }
 

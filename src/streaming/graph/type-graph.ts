@@ -4,6 +4,7 @@ import type { Schema } from '../../iceberg/schema/schema.ts'
 import { inputNames, nodeRelation, nodeSql, sourceRelation } from './compile-graph.ts'
 import type { GraphPlan, PlannedNode } from './graph-plan.ts'
 import { graphError, type GraphProblem, type ProblemCode } from './graph-problem.ts'
+import type { SecretValues } from './parameters.ts'
 
 export interface TypedGraph {
   /** The columns that reach the sink; undefined when problems prevent finding them. */
@@ -18,10 +19,21 @@ export interface TypeRequest {
   /** One per source table of the plan; undefined when it could not be loaded, which the caller reports. */
   readonly schemas: readonly (Schema | undefined)[]
   readonly sandbox: SqlSandbox
+  /** The plan that runs, where it differs: with parameters in the places of secrets. */
+  readonly bound?: BoundPlan | undefined
+}
+
+/** A plan with parameters in the places of secrets. */
+export interface BoundPlan {
+  readonly plan: GraphPlan
+  readonly secrets: SecretValues
+  /** The secrets as they are shown: `env:NAME`. */
+  readonly secretNames: readonly string[]
 }
 
 /**
- * Checks the SQL of each node separately and finds its columns, so that each problem names its node. Nothing runs.
+ * Checks the SQL of each node separately and finds its columns, so that each problem names its node. Nothing runs. Types and
+ * names come from the plan that may be shown; the SQL that runs is checked, without the values of its secrets.
  */
 export async function typeGraph(request: TypeRequest): Promise<TypedGraph> {
   const { plan } = request
@@ -57,9 +69,10 @@ class NodeProblem extends Error {
 async function typeNode(
   node: PlannedNode,
   known: ReadonlyMap<string, readonly ResultColumn[]>,
-  { plan, schemas, sandbox }: TypeRequest,
+  request: TypeRequest,
 ): Promise<readonly ResultColumn[] | undefined> {
-  await checkSql(node, sandbox)
+  const { plan, schemas, sandbox } = request
+  await checkSql(nodeThatRuns(node, request), request)
   const relations: RelationShape[] = []
   if (node.type === 'iceberg-source') {
     const source = plan.sources.indexOf(node.config.table)
@@ -89,24 +102,36 @@ async function ownColumns(
   return sandbox.describe(relations, node.config.query)
 }
 
-async function checkSql(node: PlannedNode, sandbox: SqlSandbox): Promise<void> {
+function nodeThatRuns(node: PlannedNode, { bound }: TypeRequest): PlannedNode {
+  return bound?.plan.nodes.find(({ id }) => id === node.id) ?? node
+}
+
+async function checkSql(node: PlannedNode, request: TypeRequest): Promise<void> {
+  const { sandbox } = request
+  const parameters = secretParameters(request)
   if (node.type === 'filter') {
-    await sandbox.check({ kind: 'expression', text: node.config.condition, relations: [] })
+    await sandbox.check({ kind: 'expression', text: node.config.condition, relations: [], parameters })
   } else if (node.type === 'select') {
     for (const { name, expression } of node.config.columns) {
       if (name.includes('\0')) throw new NodeProblem('INVALID_CONFIG', 'columns: a name contains a NUL character')
-      if (expression !== undefined) await checkColumn(name, expression, sandbox)
+      if (expression !== undefined) await checkColumn(name, expression, request)
     }
   } else if (node.type === 'sql') {
     requireNames(node)
     const relations = inputNames(node).map(({ name }) => name)
-    await sandbox.check({ kind: 'query', text: node.config.query, relations })
+    await sandbox.check({ kind: 'query', text: node.config.query, relations, parameters })
   }
 }
 
-async function checkColumn(name: string, text: string, sandbox: SqlSandbox): Promise<void> {
+/** Parameters that the SQL of users may contain, because the service has put them there. */
+function secretParameters({ bound }: TypeRequest): readonly string[] {
+  return Object.keys(bound?.secrets ?? {})
+}
+
+async function checkColumn(name: string, text: string, request: TypeRequest): Promise<void> {
+  const parameters = secretParameters(request)
   try {
-    await sandbox.check({ kind: 'expression', text, relations: [] })
+    await request.sandbox.check({ kind: 'expression', text, relations: [], parameters })
   } catch (error) {
     if (!isIcebergError(error, 'INVALID_ARGUMENT')) throw error
     throw new NodeProblem('INVALID_SQL', `column ${name}: ${error.message}`)

@@ -17,6 +17,8 @@ export interface CompiledBatch {
   readonly inputs: readonly CompiledInput[]
   /** A SELECT over the inputs with one column `c<field id>` per top-level column of the sink. */
   readonly query: string
+  /** Values of secrets, bound to the parameters (`$name`) of the query when it runs; default: none. */
+  readonly secrets?: Readonly<Record<string, string>>
   /** Whether it returns the same rows in every run. */
   readonly isRepeatable: boolean
   /** Whether every row of the sources becomes exactly one row of the sink; the batch then counts them. */

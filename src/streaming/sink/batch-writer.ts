@@ -17,6 +17,8 @@ export interface BatchWrite {
   readonly tasks: readonly (readonly FileScanTask[])[]
   readonly sink: Table
   readonly compiled: CompiledBatch
+  /** The user for whom the batch runs. */
+  readonly owner?: string | undefined
   /** Prefix for the names of new files; must be unique. */
   readonly filePrefix: string
   readonly signal: AbortSignal
@@ -46,12 +48,13 @@ export async function writeBatch(write: BatchWrite): Promise<WrittenBatch> {
         return { ...input, io: table.io, metadata: table.metadata, inputs: write.tasks[source] ?? [] }
       }),
       query: compiled.query,
+      ...(compiled.secrets === undefined ? {} : { secrets: compiled.secrets }),
       isRepeatable: compiled.isRepeatable,
       isUntrusted: compiled.isUntrusted ?? false,
       io: sink.io,
       output: outputOf(sink, write.filePrefix),
     },
-    { signal },
+    { signal, ...(write.owner === undefined ? {} : { owner: write.owner }) },
   )
   const { files, rowsRead, rowsDeleted, rowsWritten } = result
   if (compiled.isOneToOne && rowsRead - rowsDeleted !== rowsWritten) {

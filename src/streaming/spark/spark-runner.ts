@@ -4,7 +4,6 @@ import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { SparkQuery } from '../../storage/stores/pipeline-store.ts'
 import type { ReadPosition } from '../source/history.ts'
-import { withoutSecrets } from '../graph/hide-secrets.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipelineError, LeaseLost, PipelineStopped } from '../supervision/pipeline-errors.ts'
 import type { PipelineRun, RunEnd, SparkRunEvents } from '../supervision/pipeline-run.ts'
@@ -170,7 +169,7 @@ export class SparkRunner implements PipelineRun {
 
   /** Whether another process has taken the pipeline over. */
   async #afterError(thrown: unknown): Promise<boolean> {
-    const error = this.#withQueryFailures(withoutSecrets(thrown, this.#spec.query.hide))
+    const error = this.#withQueryFailures(thrown)
     this.#query = undefined
     try {
       if (error instanceof LeaseLost) return true

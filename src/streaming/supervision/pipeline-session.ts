@@ -217,10 +217,10 @@ export class PipelineSession {
     const { batchId, sources, batches } = planned
     if (batches.every(({ tasks }) => tasks.length === 0)) return { rowsRead: 0, rowsWritten: 0, snapshotId: undefined }
     const { compiled, sink } = await watch.time('query_planning', () => this.#fit(sources))
-    const { pipelineId, runId, checkpointLocation, queryId } = this.#spec
+    const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
     const tasks = batches.map((batch) => batch.tasks)
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
-    const write = { engine: this.#deps.engine, sources, tasks, sink, compiled, filePrefix, signal }
+    const write = { engine: this.#deps.engine, sources, tasks, sink, compiled, owner, filePrefix, signal }
     const { files, rowsRead, rowsWritten } = await watch.time('add_batch', () => writeBatch(write))
     if (files.length === 0) return { rowsRead, rowsWritten, snapshotId: undefined }
     const progress: SinkProgress = {

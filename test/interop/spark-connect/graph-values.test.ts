@@ -56,7 +56,7 @@ describe.skipIf(!sparkConnectAvailable('values of graphs on Spark'))('expression
       identifierFieldIds: [],
       fields: (columns ?? []).map(({ name, type }, at) => ({ id: at + 1, name, required: false, type: type! })),
     }
-    const query = createGraphQuery({ graph, plan, secrets: [] }, sandbox)
+    const query = createGraphQuery({ graph, plan }, sandbox)
     const schemas = { sources: [VALUES_SCHEMA], sink, known: [] }
     const batch = await query.sparkBatch!(schemas)
     expect(batch.problems).toEqual([])

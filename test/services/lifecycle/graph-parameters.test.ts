@@ -154,6 +154,31 @@ describe('a pipeline', () => {
     await lab.service.post(`/api/pipeline/${body.pipeline.id}/stop`, {})
   })
 
+  it.each([
+    'hex(${key})',
+    'reverse(${key})',
+    "array_to_string(split(${key}, ''), '.')",
+    'md5(${key})',
+    'ascii(${key})',
+  ])('tells nothing in its errors that its SQL makes of a secret: %s', async (made) => {
+    const names = await tables()
+    await set('development', { ...names, key: 'env:LAKE_KEY' })
+    const cast = `CAST(concat('made:', ${made}) AS INT)::VARCHAR`
+    const place = await define(`SELECT id, ${cast} AS name FROM input`)
+    const { body } = await start(place.versionId)
+    await lab.append(names.in, numbered(1, 3))
+    await until(async () => (await pipeline(body.pipeline.id)).state === 'degraded', 'an error')
+    expect((await pipeline(body.pipeline.id)).error.message).toContain('the reason is not shown')
+    const seen = [
+      await pipeline(body.pipeline.id),
+      (await lab.service.get(`/api/pipeline/${body.pipeline.id}/history`)).body,
+      (await lab.service.get('/api/audit')).body,
+      (await lab.service.get('/api/events')).body,
+    ]
+    expect(JSON.stringify(seen)).not.toMatch(/made:[^'$]/)
+    await lab.service.post(`/api/pipeline/${body.pipeline.id}/stop`, {})
+  })
+
   it('ends with a clear error when a secret is missing at its restart', async () => {
     const names = await tables()
     await set('development', { ...names, key: 'env:LAKE_KEY' })

@@ -13,7 +13,7 @@ function resolve(type: string, config: Record<string, unknown>, parameters: Para
     return name === 'LAKE_KEY' ? "s'cret" : undefined
   }
   const resolved = resolveParameters(graph, { parameters, secretOf })
-  return { ...resolved, config: resolved.graph.nodes[0]?.config }
+  return { ...resolved, config: resolved.graph.nodes[0]?.config, bound: resolved.bound.nodes[0]?.config }
 }
 
 const problemsOf = (...asked: Parameters<typeof resolve>): string[] =>
@@ -103,14 +103,17 @@ describe('parameters of a graph', () => {
     expect(problemsOf('filter', { condition: 'a = ${v}' }, { v })).toEqual(['n INVALID_PARAMETER v'])
   })
 
-  it('resolves secrets in SQL only, and returns them apart', () => {
-    const parameters = { k: 'env:LAKE_KEY', gone: 'env:LAKE_GONE', path: 'env:PATH' }
-    const { config, secrets, problems } = resolve('filter', { condition: 'a = ${k} OR b = ${k}' }, parameters)
-    expect({ config, secrets, problems }).toEqual({
-      config: { condition: "a = ('s''cret') OR b = ('s''cret')" },
-      secrets: ["s'cret"],
+  it('resolves secrets in SQL only, and returns their values apart from every graph', () => {
+    const parameters = { k: 'env:LAKE_KEY', same: 'env:LAKE_KEY', gone: 'env:LAKE_GONE', path: 'env:PATH' }
+    const asked = { condition: 'a = ${k} OR b = ${same}' }
+    const { config, bound, graph, secrets, problems } = resolve('filter', asked, parameters)
+    expect({ config, bound, secrets, problems }).toEqual({
+      config: { condition: "a = ('env:LAKE_KEY') OR b = ('env:LAKE_KEY')" },
+      bound: { condition: 'a = ($lockhouse_secret_0) OR b = ($lockhouse_secret_0)' },
+      secrets: { lockhouse_secret_0: "s'cret" },
       problems: [],
     })
+    expect(JSON.stringify([graph, config, bound])).not.toContain('cret"')
     expect(problemsOf('iceberg-sink', { table: 'a.${k}' }, parameters)).toEqual(['n INVALID_PARAMETER k'])
     expect(problemsOf('filter', { condition: 'a = ${gone}' }, parameters)).toEqual(['n MISSING_SECRET gone'])
     expect(problemsOf('filter', { condition: 'a = ${path}' }, parameters)).toEqual(['n MISSING_SECRET path'])

@@ -31,7 +31,7 @@ interface Given {
   readonly tables?: Readonly<Record<string, Schema>>
   /** Default: the columns that reach it. */
   readonly sink?: Schema
-  readonly secrets?: readonly string[]
+  readonly secrets?: Readonly<Record<string, string>>
 }
 
 async function translate(nodes: Nodes, edges: readonly string[], given: Given = {}): Promise<SparkBatch> {
@@ -48,7 +48,10 @@ async function translate(nodes: Nodes, edges: readonly string[], given: Given = 
   const typed = await typeGraph({ plan, schemas: sources, sandbox })
   expect(typed.problems).toEqual([])
   const columns = (typed.columns ?? []).map(({ name, type }): Column => [name, type ?? STRING])
-  const query = createGraphQuery({ graph, plan, secrets: given.secrets ?? [] }, sandbox)
+  const query = createGraphQuery(
+    { graph, plan, bound: given.secrets && { plan, secrets: given.secrets, secretNames: [] } },
+    sandbox,
+  )
   return query.sparkBatch!({ sources, sink: given.sink ?? schema(...columns), known: [] })
 }
 
@@ -242,7 +245,9 @@ describe('a graph in SQL of Spark', () => {
   })
 
   it('refuses secrets, without naming them', async () => {
-    const { query, problems } = await single(['filter', { condition: "Name = 'hunter2'" }], { secrets: ['hunter2'] })
+    const { query, problems } = await single(['filter', { condition: "Name = 'env:LAKE_KEY'" }], {
+      secrets: { lockhouse_secret_0: 'hunter2' },
+    })
     expect(query).toBe('')
     expect(problems).toEqual([expect.stringContaining('the query contains secrets')])
     expect(problems.join()).not.toContain('hunter2')

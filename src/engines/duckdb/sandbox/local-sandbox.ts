@@ -12,7 +12,7 @@ import { REPLACED_SPACES } from './replaced-spaces.ts'
 import { referencesIn } from './sql-references.ts'
 import { syntaxOf } from './read-syntax.ts'
 import { quoteName } from '../session/sql-text.ts'
-import { type KnownFunctions, requireHarmless } from './user-sql.ts'
+import { requireHarmless } from './user-sql.ts'
 
 /** Memory limit of planning, in bytes. */
 export const PLANNING_BYTES = 128 * 1_048_576
@@ -34,7 +34,6 @@ export function createLocalSandbox(): LocalSandbox {
 
 class DuckDbPlanner implements LocalSandbox {
   #instance: Promise<DuckDBInstance> | undefined
-  #functions: Promise<KnownFunctions> | undefined
 
   async check(sql: UserSql): Promise<void> {
     await this.#parse(sql)
@@ -58,7 +57,6 @@ class DuckDbPlanner implements LocalSandbox {
       throw refusal(`the text has the invisible character ${code}: write a plain space, or chr(${code}) in a string`)
     }
     const text = sql.kind === 'expression' ? `SELECT (\n${sql.text}\n)` : sql.text
-    const functions = await (this.#functions ??= this.#readFunctions())
     const parsed = await this.#use(async (connection) => {
       const statement = await connection.prepare('SELECT json_serialize_sql(?::VARCHAR) AS tree')
       statement.bindVarchar(1, text)
@@ -66,7 +64,7 @@ class DuckDbPlanner implements LocalSandbox {
       const json = textOf(row?.['tree'])
       return { json, tree: JSON.parse(json) as unknown }
     })
-    requireHarmless(sql, parsed.tree, functions)
+    requireHarmless(sql, parsed.tree)
     return parsed
   }
 
@@ -85,21 +83,6 @@ class DuckDbPlanner implements LocalSandbox {
     })
   }
 
-  async #readFunctions(): Promise<KnownFunctions> {
-    const rows = await this.#use(async (connection) => {
-      const columns = 'lower(function_name) AS name, function_type AS type, macro_definition AS definition'
-      const result = await connection.runAndReadAll(`SELECT ${columns} FROM duckdb_functions()`)
-      return result.getRowObjectsJS()
-    })
-    return knownFunctions(
-      rows.map((row) => ({
-        name: textOf(row['name']),
-        type: textOf(row['type']),
-        definition: row['definition'] === null ? '' : textOf(row['definition']),
-      })),
-    )
-  }
-
   /** Runs work on a separate connection; errors about the text become refusals. */
   async #use<T>(work: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
     const instance = await (this.#instance ??= openSandbox())
@@ -113,35 +96,6 @@ class DuckDbPlanner implements LocalSandbox {
       connection.closeSync()
     }
   }
-}
-
-interface ListedFunction {
-  readonly name: string
-  readonly type: string
-  /** Of a macro. */
-  readonly definition: string
-}
-
-/** A macro that calls an aggregate is one, such as `geomean`. */
-function knownFunctions(listed: readonly ListedFunction[]): KnownFunctions {
-  const named = (kind: string): Set<string> =>
-    new Set(listed.filter(({ type }) => type === kind).map(({ name }) => name))
-  const scalar = named('scalar')
-  const aggregate = new Set([...named('aggregate')].filter((name) => !scalar.has(name)))
-  const calls = listed
-    .filter(({ type }) => type === 'macro')
-    .map(({ name, definition }) => ({
-      name,
-      called: [...definition.matchAll(/([a-z_]\w*)"?\(/gi)].map(([, one]) => one),
-    }))
-  for (let before = -1; before !== aggregate.size;) {
-    before = aggregate.size
-    for (const { name, called } of calls) {
-      if (called.some((one) => one !== undefined && aggregate.has(one.toLowerCase()))) aggregate.add(name)
-    }
-  }
-  for (const { name } of calls) if (!aggregate.has(name)) scalar.add(name)
-  return { scalar, aggregate: new Set([...named('aggregate'), ...aggregate]) }
 }
 
 async function openSandbox(): Promise<DuckDBInstance> {

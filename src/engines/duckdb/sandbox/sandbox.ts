@@ -91,10 +91,11 @@ class DuckDbSandbox implements SqlSandbox {
 
   #call(request: WorkerRequest): Promise<unknown> {
     const { pool, slots } = this.#parts
-    return slots.run({ lane: 'plan', owner: this.#owner }, async () => {
+    const owner = this.#owner
+    return slots.run({ lane: 'plan', owner }, async () => {
       try {
         const limits = { limitMs: LIMIT_MS, replyBytes: REPLY_BYTES, residentBytes: PLANNING_BYTES + RUNTIME_BYTES }
-        return await pool.use(undefined, (worker) => worker.call(request, limits))
+        return await pool.use({ owner }, (worker) => worker.call(request, limits))
       } catch (error) {
         if (!(error instanceof WorkerEnded)) throw error
         throw new IcebergError('INVALID_ARGUMENT', REFUSALS[error.end], { cause: error })

@@ -2,7 +2,7 @@ import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
 import { mapBounded } from '../../../iceberg/bounded-map.ts'
-import { IcebergError } from '../../../iceberg/errors.ts'
+import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'
 import type {
@@ -45,6 +45,12 @@ const COPIES_AT_ONCE = 8
 /** Of rows, whose number the query bounds, and of the statistics of new files. */
 const REPLY_BYTES = { query: 16 * 1_048_576, batch: 64 * 1_048_576 } as const
 
+interface RunOptions extends EngineRunOptions {
+  readonly limits: QueryLimits
+  /** Whether the process ends after the query; default false. */
+  readonly isLast?: boolean | undefined
+}
+
 /** Where a query runs, and when it is cancelled. */
 interface Place {
   /** Below the scratch folder; removed when the query has ended. */
@@ -56,8 +62,8 @@ interface Place {
 }
 
 /**
- * Runs user SQL in separate processes, which are killed when a query exceeds its limits. A process may
- * serve several queries in sequence, each in a separate database; a killed process is never reused.
+ * Runs user SQL in separate processes, which are killed when a query exceeds its limits. A process may serve several queries
+ * of one owner in sequence, each in a separate database. A process that was killed, or that had secrets, is never reused.
  */
 export class UserQueries {
   readonly #options: UserQueriesOptions
@@ -105,18 +111,31 @@ export class UserQueries {
   /** Writes the result of a user query over its inputs; see `Engine.appendFrom`. */
   append(task: AppendFromTask, options: EngineRunOptions): Promise<AppendFromResult> {
     const { limits } = this.#options
-    return this.#run('batch', { ...options, limits }, async ({ folder, bounds, signal, ask }) => {
-      const inputs = await stageInputs(task.inputs, { folder, signal })
-      const { query, isRepeatable } = task
-      const { newDataLocation: _, ...output } = task.output
-      const work = workFolder(folder)
-      const answer = await ask({ op: 'append', folder: work, bounds, inputs, task: { query, isRepeatable }, output })
-      const { written, rowsRead, rowsDeleted } = readWritten(answer)
-      const files = await placeWritten(written, { task, work, signal })
-      const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
-      options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
-      return { files, rowsRead, rowsDeleted, rowsWritten }
-    })
+    const isSecret = task.secrets !== undefined
+    const run = this.#run(
+      'batch',
+      { ...options, limits, isLast: isSecret },
+      async ({ folder, bounds, signal, ask }) => {
+        const inputs = await stageInputs(task.inputs, { folder, signal })
+        const { query, isRepeatable, secrets } = task
+        const { newDataLocation: _, ...output } = task.output
+        const work = workFolder(folder)
+        const answer = await ask({
+          op: 'append',
+          folder: work,
+          bounds,
+          inputs,
+          task: { query, isRepeatable, ...(secrets && { secrets }) },
+          output,
+        })
+        const { written, rowsRead, rowsDeleted } = readWritten(answer)
+        const files = await placeWritten(written, { task, work, signal })
+        const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
+        options.onProgress?.({ rowsDone: rowsWritten, rowsTotal: rowsWritten })
+        return { files, rowsRead, rowsDeleted, rowsWritten }
+      },
+    )
+    return isSecret ? run.catch((error: unknown) => Promise.reject(withoutReason(error))) : run
   }
 
   /** How busy its lanes are, and how many processes there are. */
@@ -131,14 +150,14 @@ export class UserQueries {
 
   #run<T>(
     lane: keyof typeof LANES,
-    { owner, signal: outer, limits }: EngineRunOptions & { readonly limits: QueryLimits },
+    { owner, signal: outer, limits, isLast }: RunOptions,
     work: (place: Place) => Promise<T>,
   ): Promise<T> {
     return this.#slots.run({ lane, owner, signal: outer }, async () => {
       const folder = await this.#options.scratch.newFolder('query')
       let watch: QueryWatch | undefined
       try {
-        return await this.#pool.use(outer, async (worker) => {
+        return await this.#pool.use({ owner, signal: outer, isLast }, async (worker) => {
           const started = new QueryWatch(limits, outer)
           watch = started
           const { signal } = started
@@ -166,6 +185,19 @@ export class UserQueries {
     return { memoryLimitBytes: memoryBytes, threads, spillBytes: diskBytes }
   }
 }
+
+/**
+ * The error of a query with secrets, without what the query may have put into its message: a conversion error quotes the
+ * value, however it was computed. Only words of the service itself are kept.
+ */
+function withoutReason(error: unknown): unknown {
+  if (!isIcebergError(error)) return new IcebergError('ENGINE_FAILED', HIDDEN_REASON)
+  if (error.code === 'CANCELLED') return error
+  return new IcebergError(error.code, error.code === 'LIMIT_EXCEEDED' ? error.message : HIDDEN_REASON)
+}
+
+const HIDDEN_REASON =
+  'the query failed on these rows. It uses secrets, so the reason is not shown: run it with a parameter that is no secret'
 
 function lowest(a: QueryLimits, b: QueryLimits): QueryLimits {
   return {

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 
-import type { DuckDBConnection, DuckDBInstance, DuckDBResult, JS } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBInstance, DuckDBPreparedStatement, DuckDBResult, JS } from '@duckdb/node-api'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { cancelled } from '../../fair-slots.ts'
@@ -157,6 +157,8 @@ export class DuckDbRun {
   readonly #stop = new AbortController()
   #active: Promise<unknown> = Promise.resolve()
   #isShutIn = false
+  #texts: Readonly<Record<string, string>> = {}
+  readonly #prepared: DuckDBPreparedStatement[] = []
 
   constructor(options: RunOptions) {
     this.#options = options
@@ -183,6 +185,11 @@ export class DuckDbRun {
     this.#isShutIn = true
   }
 
+  /** Binds texts to the parameters (`$name`) of the statements that follow. */
+  bind(texts: Readonly<Record<string, string>>): void {
+    this.#texts = texts
+  }
+
   /** Throws `CANCELLED` when the run was cancelled. */
   check(): void {
     if (this.#stop.signal.aborted) throw cancelled(this.#stop.signal)
@@ -193,7 +200,8 @@ export class DuckDbRun {
   async rows(sql: string, onProgress?: (fraction: number) => void): Promise<readonly ResultRow[]> {
     const result = await this.#guard(async () => {
       await this.#requireOneStatement(sql)
-      return this.connection.runAndReadAll(sql)
+      const prepared = await this.#prepare(sql)
+      return prepared === undefined ? this.connection.runAndReadAll(sql) : prepared.runAndReadAll()
     }, onProgress)
     return result.getRowObjectsJS()
   }
@@ -202,7 +210,8 @@ export class DuckDbRun {
   async result(sql: string): Promise<DuckDBResult> {
     return this.#guard(async () => {
       await this.#requireOneStatement(sql)
-      return this.connection.run(sql)
+      const prepared = await this.#prepare(sql)
+      return prepared === undefined ? this.connection.run(sql) : prepared.run()
     })
   }
 
@@ -210,7 +219,8 @@ export class DuckDbRun {
   async stream(sql: string): Promise<DuckDBResult> {
     return this.#guard(async () => {
       await this.#requireOneStatement(sql)
-      return this.connection.stream(sql)
+      const prepared = await this.#prepare(sql)
+      return prepared === undefined ? this.connection.stream(sql) : prepared.stream()
     })
   }
 
@@ -233,8 +243,23 @@ export class DuckDbRun {
   /** Closes the connection and, for a run of a session, removes its folder. */
   async close(): Promise<void> {
     await this.stop()
+    for (const prepared of this.#prepared) prepared.destroySync()
     this.connection.closeSync()
     await this.#options.onClose(this)
+  }
+
+  /** The statement with its texts bound; undefined when it has none. */
+  async #prepare(sql: string): Promise<DuckDBPreparedStatement | undefined> {
+    if (!Object.keys(this.#texts).some((name) => sql.includes(`$${name}`))) return undefined
+    const prepared = await this.connection.prepare(sql)
+    this.#prepared.push(prepared)
+    for (let at = 1; at <= prepared.parameterCount; at++) {
+      const name = prepared.parameterName(at)
+      const text = Object.hasOwn(this.#texts, name) ? this.#texts[name] : undefined
+      if (text === undefined) throw new IcebergError('INVALID_ARGUMENT', `the query has an unknown parameter ${name}`)
+      prepared.bindVarchar(at, text)
+    }
+    return prepared
   }
 
   /**

@@ -34,7 +34,7 @@ export type WorkerRequest =
   | (RunPlace & {
       readonly op: 'append'
       readonly inputs: readonly WorkerInput[]
-      readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable'>
+      readonly task: Pick<AppendFromTask, 'query' | 'isRepeatable' | 'secrets'>
       readonly output: Omit<OutputSpec, 'newDataLocation'>
     })
 

@@ -42,6 +42,7 @@ export async function appendFrom(
     counts.bytes += inputs.reduce((sum, { dataFile }) => sum + dataFile.fileSizeInBytes, 0)
   })
   if (task.isUntrusted === true) await run.shutIn()
+  if (task.secrets !== undefined) run.bind(task.secrets)
   const files = await appendRows(
     run,
     {

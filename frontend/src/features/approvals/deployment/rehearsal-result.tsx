@@ -25,6 +25,11 @@ export function RehearsalResult({ result }: { readonly result: Rehearsal }) {
           {base.problem}
         </Notice>
       )}
+      {result.secrets_as_names.length > 0 && (
+        <Notice tone="warn" title={words.secretsAsNames}>
+          {result.secrets_as_names.join(', ')}
+        </Notice>
+      )}
       <ColumnTable result={result} />
       <Sample
         title={words.onlyCandidate}
