@@ -46,6 +46,7 @@ const BODY_LIMITS: BodyLimits = { maxBytes: 2 ** 20, maxMs: 60_000 }
 const IMPORT_LIMITS: BodyLimits = { maxBytes: 10 * 2 ** 20, maxMs: 300_000 }
 const IMPORT_PATH = '/api/pipeline-defs/import'
 const API_PATHS = /^\/api(\/|$)/
+const HEALTH_PATHS = /^\/api\/health(\/(live|ready))?$/
 
 /** The whole service as one fetch handler; it does no I/O of its own, so any host can embed it. */
 export function createApp(context: AppContext): { readonly fetch: Fetch } {
@@ -60,8 +61,12 @@ type AnswerExchange = (exchange: Exchange) => Response | Promise<Response>
 function createAnswer(context: AppContext, handleError: HandleError): AnswerExchange {
   const api = apiGuard(context, handleError)
   const metrics = metricsGuard(context)
+  const health = healthGuard(context)
   const routes = allRoutes(context)
-  const guardOf = (path: string): RouteGuard => (path === '/metrics' ? metrics : api)
+  const guardOf = (path: string): RouteGuard => {
+    if (path === '/metrics') return metrics
+    return HEALTH_PATHS.test(path) ? health : api
+  }
   const app = createHono(context, { handleError, api })
   mountRoutes(app, routes, guardOf)
   // separate notebook hosts serve notebooks only, so every request must pass their check
@@ -129,6 +134,18 @@ function apiGuard(context: AppContext, handleError: HandleError): RouteGuard {
       if (!hasIdempotencyKey(exchange)) return answer()
       // a refusal is stored like any other response, and so is not left to Hono
       return answerOnce(idempotency, exchange, async () => withErrors(answer, exchange, handleError))
+    },
+  }
+}
+
+/** No credential is looked at: the look-up would hang with the database whose health is asked for. */
+function healthGuard({ allowedOrigins }: AppContext): RouteGuard {
+  const answerPreflight = crossOrigin(allowedOrigins)
+  const offerBody = createBodyReader(() => BODY_LIMITS)
+  return {
+    check(exchange) {
+      offerBody(exchange)
+      return answerPreflight(exchange)
     },
   }
 }

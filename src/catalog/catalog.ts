@@ -28,8 +28,6 @@ export interface Catalog {
   readonly warehouse: string
   /** Locations that may contain tables; default: the warehouse. */
   readonly roots?: readonly string[]
-  /** Whether an interrupted commit may still take effect, because a server finishes received requests. Default: false. */
-  readonly mayCommitLate?: boolean
   /** Namespaces and names; absent where only another system may change them. */
   readonly names?: CatalogNames
   /** Resolves when the catalog responds. */

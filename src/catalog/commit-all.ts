@@ -1,7 +1,23 @@
 import { IcebergError } from '../iceberg/errors.ts'
 import { isCreation } from '../iceberg/update/apply/create-from-updates.ts'
-import { type AllOutcome, type Committed, conflict, refused, type Unknown, unknown } from './commit-outcome.ts'
-import { findOutcome, keepWritten, stage, type Staged, type SwapOutcome, type TablePointer } from './commit-swap.ts'
+import {
+  type AllOutcome,
+  type Committed,
+  conflict,
+  type Refused,
+  refused,
+  type Unknown,
+  unknown,
+} from './commit-outcome.ts'
+import {
+  findOutcome,
+  keepWritten,
+  refuseUnconfirmed,
+  stage,
+  type Staged,
+  type SwapOutcome,
+  type TablePointer,
+} from './commit-swap.ts'
 import { deleteQuietly } from './metadata-file.ts'
 import { trimMetadata } from './ownership/metadata-trimming.ts'
 import type { CommitRequest, TableCommit } from './requests.ts'
@@ -29,7 +45,7 @@ export async function commitAllBySwap(pointer: Pointer, commits: readonly TableC
       return refused(identifier, error) // the pointers were only read
     }
   }
-  const outcome = await swapAll(pointer, staged())
+  const outcome = (await refuseUnconfirmedAll(commits)) ?? (await swapAll(pointer, staged()))
   if (outcome.kind === 'refused') await discard()
   if (outcome.kind !== 'swapped') return outcome
   for (const one of staged()) {
@@ -37,6 +53,14 @@ export async function commitAllBySwap(pointer: Pointer, commits: readonly TableC
     await trimMetadata(one.base, one.next, pointer.catalog)
   }
   return { kind: 'committed', tables: results.map((one) => ('kind' in one ? one.table : one.next)) }
+}
+
+async function refuseUnconfirmedAll(commits: readonly TableCommit[]): Promise<Refused | undefined> {
+  for (const { identifier, request } of commits) {
+    const refusal = await refuseUnconfirmed(identifier, request)
+    if (refusal !== undefined) return refusal
+  }
+  return undefined
 }
 
 function requireExisting({ requirements }: CommitRequest): void {

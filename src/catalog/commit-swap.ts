@@ -3,7 +3,7 @@ import { newMetadataFileLocation } from '../iceberg/metadata/locations.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import { sleep } from '../iceberg/sleep.ts'
-import { applyUpdates } from '../iceberg/update/apply/apply-updates.ts'
+import { applyUpdates, restateMetadata } from '../iceberg/update/apply/apply-updates.ts'
 import { checkRequirements } from '../iceberg/update/apply/check-requirements.ts'
 import type { Catalog, CommitRequest } from './catalog.ts'
 import {
@@ -75,7 +75,7 @@ export async function commitBySwap(
   }
   if ('kind' in staged) return staged
   const { base, next } = staged
-  const outcome = await swapOrFindOut(pointer, staged)
+  const outcome = (await refuseUnconfirmed(identifier, request)) ?? (await swapOrFindOut(pointer, staged))
   if (outcome.kind === 'refused') await deleteQuietly(pointer.io, [next.metadataLocation])
   if (outcome.kind === 'committed') {
     keepWritten(pointer, staged)
@@ -84,13 +84,25 @@ export async function commitBySwap(
   return outcome
 }
 
+/** The refusal of a commit that its caller no longer wants; undefined when the commit may take effect. */
+export async function refuseUnconfirmed(
+  identifier: TableIdentifier,
+  { confirm }: CommitRequest,
+): Promise<Refused | undefined> {
+  try {
+    await confirm?.()
+    return undefined
+  } catch (error) {
+    return refused(identifier, error)
+  }
+}
+
 /** The metadata that results from applying `request` to `base`; throws `COMMIT_CONFLICT` when a requirement does not hold. */
-export function nextMetadata(base: Table, request: CommitRequest): TableMetadata {
-  checkRequirements(base.metadata, request.requirements)
-  return applyUpdates(base.metadata, request.updates, {
-    nowMs: Date.now(),
-    previousMetadataLocation: base.metadataLocation,
-  })
+export function nextMetadata(base: Table, { requirements, updates, isFence }: CommitRequest): TableMetadata {
+  checkRequirements(base.metadata, requirements)
+  const context = { nowMs: Date.now(), previousMetadataLocation: base.metadataLocation }
+  const next = applyUpdates(base.metadata, updates, context)
+  return next === base.metadata && isFence === true ? restateMetadata(base.metadata, context) : next
 }
 
 /** A commit whose metadata file is written, but not yet the table's. */

@@ -1,4 +1,5 @@
 import { backOffMs } from '../iceberg/back-off.ts'
+import { isIcebergError } from '../iceberg/errors.ts'
 import { requirePlain } from '../iceberg/metadata/encryption.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import { sleep } from '../iceberg/sleep.ts'
@@ -20,10 +21,12 @@ export interface CommitRetries {
 }
 
 export interface CommitTableOptions {
-  /** Aborting stops before the next attempt, never within a swap; rejects with `CANCELLED`. */
+  /** Aborting stops before the next attempt or right before a swap, never within a swap; rejects with `CANCELLED`. */
   readonly signal?: AbortSignal
   /** See `CommitRequest.onStaged`. */
   readonly onStaged?: (staged: StagedCommit) => Promise<void>
+  /** See `CommitRequest.confirm`. */
+  readonly confirm?: () => Promise<void>
   readonly retries?: CommitRetries
   /** The table as loaded by the caller; saves a load when the catalog can check that it is still current. */
   readonly loaded?: Table
@@ -42,8 +45,14 @@ export interface CommittedChange<S extends StagedChange> {
  */
 export type ChangeOutcome<S extends StagedChange> =
   | ({ readonly kind: 'committed' } & CommittedChange<S>)
-  | { readonly kind: 'refused'; readonly error: unknown }
+  | RefusedChange
   | Unknown
+
+/** A change that was not committed, with the error of whoever refused the change. */
+interface RefusedChange {
+  readonly kind: 'refused'
+  readonly error: unknown
+}
 
 /** Stages a change on the table it is given. Called once per attempt, and validates each time; throws to abort. */
 export type Stage<S extends StagedChange> = (table: Table) => Promise<S>
@@ -84,7 +93,7 @@ export async function tryCommitTable<S extends StagedChange>(
     if (outcome.kind === 'committed') return { ...outcome, staged, attempts }
     if (outcome.kind === 'unknown') return outcome
     await deleteQuietly(base.io, staged.writtenFiles)
-    if (outcome.error.code !== 'COMMIT_CONFLICT') return outcome
+    if (!isIcebergError(outcome.error, 'COMMIT_CONFLICT')) return outcome
     const retry = retryPolicy(base.metadata.properties, options.retries)
     const waitMs = backOffMs({ firstMs: retry.minWaitMs, maxMs: retry.maxWaitMs }, attempts)
     if (attempts > retry.count || Date.now() - started + waitMs > retry.totalTimeoutMs) return outcome
@@ -108,7 +117,7 @@ async function prepare<S extends StagedChange>(
   catalog: Catalog,
   identifier: TableIdentifier,
   { stage, options, isFirst }: Preparation<S>,
-): Promise<Prepared<S> | { readonly kind: 'refused'; readonly error: unknown }> {
+): Promise<Prepared<S> | RefusedChange> {
   try {
     throwIfCancelled(options.signal, workOn(identifier))
     const base = await currentTable(catalog, identifier, isFirst ? options.loaded : undefined)
@@ -128,17 +137,29 @@ async function currentTable(catalog: Catalog, identifier: TableIdentifier, loade
 async function commitOnce(
   catalog: Catalog,
   { base, staged }: Prepared<StagedChange>,
-  { signal, onStaged }: CommitTableOptions,
-): Promise<CommitOutcome> {
+  { signal, onStaged, confirm }: CommitTableOptions,
+): Promise<CommitOutcome | RefusedChange> {
   const { identifier } = base
   try {
     throwIfCancelled(signal, workOn(identifier))
   } catch (error) {
     return refused(identifier, error)
   }
+  let unconfirmed: RefusedChange | undefined
+  const confirmed = async (): Promise<void> => {
+    try {
+      throwIfCancelled(signal, workOn(identifier))
+      await confirm?.()
+    } catch (error) {
+      unconfirmed = { kind: 'refused', error }
+      throw error
+    }
+  }
   try {
     const { requirements, updates } = staged
-    return await catalog.commit(identifier, { requirements, updates, ...(onStaged && { onStaged }) })
+    const request = { requirements, updates, confirm: confirmed, ...(onStaged && { onStaged }) }
+    const outcome = await catalog.commit(identifier, request)
+    return outcome.kind === 'refused' ? (unconfirmed ?? outcome) : outcome
   } catch (error) {
     return unknown(identifier, error) // a catalog that throws may have swapped the pointer before
   }

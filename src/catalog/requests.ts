@@ -25,6 +25,16 @@ export interface CommitRequest {
    */
   readonly onStaged?: (staged: StagedCommit) => Promise<void>
   /**
+   * Called right before the commit takes effect, after every file of the commit is written; throws to refuse the commit.
+   * A slow store may take longer for the files than a lock is valid.
+   */
+  readonly confirm?: () => Promise<void>
+  /**
+   * Commits a new metadata file although the updates change nothing. A commit that began on an earlier metadata file
+   * then fails for ever. `UNSUPPORTED` where a server applies commits: the server would apply the earlier commit too.
+   */
+  readonly isFence?: boolean
+  /**
    * Called before anything is written, with the table that the commit is based on (undefined: it is created) and the
    * result; throws to refuse the commit. Behind a REST server, another commit may come in between.
    */

@@ -1,6 +1,6 @@
 import type { Dialect, Kysely } from 'kysely'
 import type { Config } from '../config/config.ts'
-import { openPostgres } from '../storage/dialects/open-postgres.ts'
+import { openPostgres, openPostgresForMigrations } from '../storage/dialects/open-postgres.ts'
 import { type AuditLog, type CheckpointFile, createAuditLog } from '../services/audit/audit-log.ts'
 import { type AuditRecorder, createAuditRecorder } from '../services/audit/audit-service.ts'
 import { startCheckpoints } from '../services/audit/checkpoint-timer.ts'
@@ -43,6 +43,7 @@ const POLL_MS = 1000
 /** Opens the state: SQLite in the home folder, or the PostgreSQL of `DATABASE_URL`. */
 export async function openState({ config, home, openStateFile, log, now }: StateParts): Promise<State> {
   const { databaseUrl } = config
+  if (databaseUrl) await (await openStateDatabase(await openPostgresForMigrations(databaseUrl), now())).destroy()
   const dialect = databaseUrl ? await openPostgres(databaseUrl) : openStateFile(home.stateDatabase)
   const db = await openStateDatabase(dialect, now())
   const transactions = createTransactions(db)

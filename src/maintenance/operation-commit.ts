@@ -48,6 +48,7 @@ export async function tryCommitChange<S extends StagedChange>(
     ...(signal && { signal }),
     ...(loaded && { loaded }),
     ...(hooks?.onStaged && { onStaged: hooks.onStaged }),
+    ...(hooks?.confirm && { confirm: hooks.confirm }),
   })
   if (outcome.kind === 'committed') hooks?.onCommitted?.(outcome.table)
   return outcome

@@ -17,6 +17,11 @@ export interface OperationHooks {
   readonly onCleanup?: (cleanup: OperationCleanup) => Promise<void>
   /** Before a commit is sent; called again for every attempt. */
   readonly onStaged?: (staged: StagedCommit) => Promise<void>
+  /**
+   * Right before a commit takes effect, and right before files are deleted or moved; throws when another process may work
+   * on the table by now. A write or a listing may take longer than a lock is valid.
+   */
+  readonly confirm?: () => Promise<void>
   /** After each commit, with the new table; not awaited. */
   readonly onCommitted?: (table: Table) => void
 }

@@ -29,6 +29,11 @@ const RETRY_MS = 250
 /** A process without its lock for this long has ended: longer than both of the above. */
 const GONE_MS = 3000
 const LOOK_MS = 250
+/**
+ * The server ends the session of a process that sends nothing for this long, and its lock with the session: a process that
+ * lost its power closes no connection. Servers before PostgreSQL 14 rely on TCP keepalives instead.
+ */
+const SILENT_MS = 20_000
 
 /**
  * Registers this process. On SQLite it is the only one, because it locks the home folder. On PostgreSQL each process
@@ -74,6 +79,7 @@ async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Prom
   const state = { closed: false }
   const hold = (): Promise<void> =>
     db.connection().execute(async (connection) => {
+      await limitSilence(connection)
       await sql`select pg_advisory_lock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
       first.resolve()
       while (!state.closed) {
@@ -94,6 +100,11 @@ async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Prom
     closing.resolve()
     await held
   }
+}
+
+async function limitSilence(connection: Kysely<StateTables>): Promise<void> {
+  await sql`select set_config(name, ${String(SILENT_MS)}, false) from pg_settings
+    where name = 'idle_session_timeout'`.execute(connection)
 }
 
 async function waitOrClose(closing: Promise<void>, ms: number): Promise<void> {

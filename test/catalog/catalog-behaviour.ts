@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
+import { IcebergError } from '../../src/iceberg/errors.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { asObject } from '../../src/iceberg/json/json-fields.ts'
+import type { TableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import { type JsonValue, parseJson, stringifyJson } from '../../src/iceberg/json/lossless-json.ts'
 import { commitOnce, createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from './support-files.ts'
 import type { StagedCommit } from '../../src/iceberg/update/staged-commit.ts'
@@ -354,6 +356,51 @@ function commits({ create, served }: BehaviourOptions): void {
     const { metadata } = await catalog.loadTable(EVENTS)
     expect(metadata.properties).not.toHaveProperty('b')
     expect(metadata.tableUuid).toBe(base.metadata.tableUuid)
+  })
+
+  it('refuses a commit that is not confirmed at the last moment, and leaves no file', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog)
+    const before = await filesBelow(store.io, store.warehouse)
+    const lost = new IcebergError('CANCELLED', 'another process may have taken the table')
+    const moments: string[] = []
+    const commit = commitOnce(catalog, EVENTS, {
+      requirements: [],
+      updates: [{ action: 'set-properties', updates: { b: '2' } }],
+      onStaged: async () => void moments.push('staged'),
+      confirm: async () => {
+        moments.push('confirm')
+        throw lost
+      },
+    })
+    await expect(commit).rejects.toBe(lost)
+    expect(moments).toEqual(['staged', 'confirm'])
+    expect(await filesBelow(store.io, store.warehouse)).toEqual(before)
+    expect((await store.open().loadTable(EVENTS)).metadataLocation).toBe(base.metadataLocation)
+  })
+
+  it.skipIf(served)('makes a fence that changes only the time and the log of metadata files', async () => {
+    const store = create()
+    const catalog = store.open()
+    const base = await createEvents(catalog, { a: '1' })
+    const fence = await commitOnce(catalog, EVENTS, { requirements: [], updates: [], isFence: true })
+    const { metadata, metadataLocation } = await store.open().loadTable(EVENTS)
+    expect(metadataLocation).toBe(fence.metadataLocation)
+    expect(metadataLocation).not.toBe(base.metadataLocation)
+    expect(metadata.metadataLog.map(({ metadataFile }) => metadataFile)).toEqual([base.metadataLocation])
+    const changed = ['last-updated-ms', 'metadata-log']
+    const kept = ({ json }: TableMetadata) => Object.entries(json).filter(([key]) => !changed.includes(key))
+    expect(kept(metadata)).toEqual(kept(base.metadata))
+  })
+
+  it.runIf(served)('makes no fence where a server applies commits', async () => {
+    const store = create()
+    const catalog = store.open()
+    const { metadataLocation } = await createEvents(catalog)
+    const fence = commitOnce(catalog, EVENTS, { requirements: [], updates: [], isFence: true })
+    await expect(fence).rejects.toMatchObject({ code: 'UNSUPPORTED' })
+    expect((await store.open().loadTable(EVENTS)).metadataLocation).toBe(metadataLocation)
   })
 
   it.skipIf(served?.java)('writes nothing when nothing changes', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import type { CommitOutcome } from '../../src/catalog/commit-outcome.ts'
-import { commitTable } from '../../src/catalog/commit-table.ts'
+import { commitTable, tryCommitTable } from '../../src/catalog/commit-table.ts'
 import { createMemoryCatalog } from '../../src/catalog/memory/catalog.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
@@ -151,6 +151,32 @@ describe('commitTable', () => {
     expect(loads).toBe(1)
     expect(bases).toEqual([table.metadata.metadataLog.at(-1)?.metadataFile])
     expect(table.metadata.properties).toMatchObject({ a: '1', b: '2' })
+  })
+
+  it('refuses a change that is cancelled or not confirmed between the metadata file and the swap', async () => {
+    const { io, catalog } = await setup()
+    const before = await catalog.loadTable(EVENTS)
+    const cancelled = new AbortController()
+    const lost = new TypeError('the lease has expired')
+    const endings = [
+      { confirm: async () => Promise.reject(lost), error: lost },
+      { signal: cancelled.signal, error: { code: 'CANCELLED' } },
+    ]
+    for (const { error, ...options } of endings) {
+      await io.write('mem://w/a.avro', new Uint8Array())
+      const staging = async (table: Table) => ({
+        ...(await setProperty('a', '1')(table)),
+        writtenFiles: ['mem://w/a.avro'],
+      })
+      const onStaged = async (): Promise<void> => {
+        if ('signal' in options) cancelled.abort()
+      }
+      const outcome = await tryCommitTable(catalog, EVENTS, staging, { ...options, onStaged })
+      expect(outcome.kind).toBe('refused')
+      expect('error' in outcome && outcome.error).toMatchObject(error)
+      expect(await io.stat('mem://w/a.avro')).toBeUndefined()
+    }
+    expect((await catalog.loadTable(EVENTS)).metadataLocation).toBe(before.metadataLocation)
   })
 
   it('forwards errors from staging', async () => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { IcebergError } from '../../src/iceberg/errors.ts'
 import { currentSchema } from '../../src/iceberg/metadata/metadata.ts'
 import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import type { ColumnChange } from '../../src/maintenance/evolve.ts'
@@ -190,6 +191,14 @@ describe('removing orphan files', () => {
     expect(await table.list()).toEqual(before)
     expect(await runRemoveOrphans(run)).toMatchObject({ deleted_files_count: 3, failed_deletions_count: 0 })
     expect(await table.list()).toEqual(before.filter((file) => !strays.includes(file)))
+  })
+
+  it('deletes nothing when the lock of the table is lost during the listing', async () => {
+    const { table, run } = await withOrphans()
+    const before = await table.list()
+    const lost = new IcebergError('CANCELLED', 'another process may have taken table ns.t')
+    await expect(runRemoveOrphans({ ...run, confirm: async () => Promise.reject(lost) })).rejects.toBe(lost)
+    expect(await table.list()).toEqual(before)
   })
 
   it('never deletes files younger than the cutoff, hidden files, the version hint or nested tables', async () => {

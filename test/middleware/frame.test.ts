@@ -65,8 +65,8 @@ describe('every response over a socket', () => {
     },
   )
 
-  it('is refused where a health check has an invalid token, though none is needed', async () => {
-    const answer = await ask('/api/health', { headers: { Authorization: 'Bearer lh_wrong' } })
+  it('is refused where a request has an invalid token, though none is needed', async () => {
+    const answer = await ask('/api/openapi.json', { headers: { Authorization: 'Bearer lh_wrong' } })
     expect([answer.status, answer.headers.get('content-type')]).toEqual([401, 'application/problem+json'])
   })
 

@@ -152,7 +152,7 @@ describe('a service inside another program, below /lake', () => {
     await call('/lake/api/health')
     expect(lines.some((line) => JSON.parse(line).path === '/api/auth/me')).toBe(true)
     expect(lines.some((line) => JSON.parse(line).path === '/api/health')).toBe(false)
-    await call('/lake/api/health', { headers: { Authorization: 'Bearer wrong' } })
+    await call('/lake/api/health', { method: 'DELETE' })
     expect(lines.some((line) => JSON.parse(line).path === '/api/health')).toBe(true)
     expect(listeners()).toEqual(before)
   })

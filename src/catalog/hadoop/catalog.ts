@@ -13,7 +13,7 @@ import {
   type Unknown,
   unknown,
 } from '../commit-outcome.ts'
-import { nextMetadata } from '../commit-swap.ts'
+import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
 import { findHadoopVersion, followHadoopVersion, hintLocation, type HadoopVersion, versionFile } from './version.ts'
 import { loadTableAt, metadataFileBytes, metadataFileSuffix } from '../metadata-file.ts'
 import { newTableMetadata } from '../new-table.ts'
@@ -145,7 +145,7 @@ class HadoopCatalog implements Catalog {
     }
     if ('kind' in staged) return staged
     const { base, next, file } = staged
-    const outcome = await this.#createVersion(next, file)
+    const outcome = (await refuseUnconfirmed(identifier, request)) ?? (await this.#createVersion(next, file))
     if (outcome.kind === 'committed') await trimMetadata(base, next) // a table is its folder here: no other table has metadata in it
     return outcome
   }

@@ -51,7 +51,6 @@ class RestCatalog implements Catalog {
   readonly name: string
   readonly warehouse: string
   readonly roots: readonly string[]
-  readonly mayCommitLate = true
   readonly names: CatalogNames
   /** Present once the server has returned a table with an entity tag. */
   locateTable?: Exclude<Catalog['locateTable'], undefined>

@@ -34,9 +34,10 @@ export async function commitServed(
   request: CommitRequest,
 ): Promise<CommitOutcome> {
   try {
-    refuseRestores(request)
+    refuseUnsupported(request)
     await checkBefore(port, identifier, request)
     await request.onStaged?.(servedCommit(request.requirements))
+    await request.confirm?.()
   } catch (error) {
     return refused(identifier, error) // nothing was sent
   }
@@ -67,8 +68,11 @@ async function checkBefore(port: RestCommitPort, identifier: TableIdentifier, re
   if (metadata !== base.metadata) await request.check?.(base, { ...base, metadata })
 }
 
-/** The protocol can only add snapshots that are newer than all others. */
-function refuseRestores({ updates }: CommitRequest): void {
+/** The protocol can only add snapshots that are newer than all others, and a server applies earlier requests later too. */
+function refuseUnsupported({ updates, isFence }: CommitRequest): void {
+  if (isFence === true) {
+    throw new IcebergError('UNSUPPORTED', 'A REST catalog cannot keep an earlier commit from being applied.')
+  }
   if (!updates.some(({ action }) => action === 'restore-snapshots')) return
   throw new IcebergError('UNSUPPORTED', 'A REST catalog cannot put expired snapshots back into a table.')
 }

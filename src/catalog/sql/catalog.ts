@@ -73,7 +73,6 @@ class SqlCatalogImpl implements SqlCatalog {
   readonly name: string
   readonly warehouse: string
   readonly roots: readonly string[]
-  readonly mayCommitLate: boolean
   readonly names: CatalogNames
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
@@ -89,7 +88,6 @@ class SqlCatalogImpl implements SqlCatalog {
     this.#db = options.db
     this.#io = options.io
     this.#namespaces = createSqlNamespaces(options.db, options.name)
-    this.mayCommitLate = !failuresAreFinal(options.db)
     this.names = createSqlNames({
       db: options.db,
       catalogName: options.name,
@@ -104,7 +102,7 @@ class SqlCatalogImpl implements SqlCatalog {
       catalog: this,
       io: options.io,
       written: new WrittenMetadata(),
-      failuresAreFinal: !this.mayCommitLate,
+      failuresAreFinal: failuresAreFinal(options.db),
       read: (identifier) => this.#read(identifier),
       swap: (identifier, expected, next) => this.#swapAll([{ identifier, expected, next }]),
       swapAll: (swaps) => this.#swapAll(swaps),

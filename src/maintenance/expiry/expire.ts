@@ -147,7 +147,7 @@ export async function runExpiry(input: ExpiryInput): Promise<ExpiryDetails> {
     const { updates, requirements } = expiry.plan
     return { updates, requirements, writtenFiles: [], expiry }
   })
-  return deleteExpired(catalog, { staged: staged.expiry, committed, options, quarantine: hooks?.quarantine })
+  return deleteExpired(catalog, { staged: staged.expiry, committed, options, hooks })
 }
 
 interface StagedExpiry {
@@ -240,7 +240,7 @@ interface CommittedExpiry {
   readonly staged: StagedExpiry
   readonly committed: Table
   readonly options: ExpiryOptions
-  readonly quarantine: Quarantine | undefined
+  readonly hooks: ExpiryHooks | undefined
 }
 
 /** The expiry is committed: errors from here on only leave files behind. */
@@ -258,17 +258,15 @@ async function deleteExpired(catalog: Catalog, expiry: CommittedExpiry): Promise
 
 /** Checks again who needs the files: since the plan, there may be new commits and new tables. */
 async function deleteUnneeded(catalog: Catalog, expiry: CommittedExpiry): Promise<ExpiryDetails> {
-  const { committed, options, quarantine } = expiry
+  const { committed, options, hooks } = expiry
   const planned = expiry.staged
   const files = await stillUnreachable(planned, committed)
   const verdict = await judge(catalog, committed, { files, options })
   const wanted = new Set(planned.verdict.deletable)
   const deletable = verdict.deletable.filter((file) => wanted.has(file))
   const history = expiredHistory(planned.table.metadata, committed.metadata)
-  const { removed, failures, bytes, entry } =
-    quarantine === undefined
-      ? await deleteNow(committed.io, deletable)
-      : await quarantine.hold({ table: committed, reason: 'expire', files: deletable, history })
+  const request = { table: committed, reason: 'expire', files: deletable, history, confirm: hooks?.confirm } as const
+  const { removed, failures, bytes, entry } = await (hooks?.quarantine?.hold(request) ?? deleteNow(request))
   return details({ staged: { ...planned, files, verdict }, deleted: new Set(removed), freed: bytes, failures, entry })
 }
 

@@ -26,6 +26,8 @@ export interface RemoveOrphansInput {
   /** From the dry run whose plan is applied; `PLAN_STALE` when the table has moved since. */
   readonly expectedMetadataLocation?: string
   readonly signal?: AbortSignal
+  /** Called right before files are removed; throws when another process may work on the table. */
+  readonly confirm?: () => Promise<void>
   /** Takes the orphan files; without it they are deleted. */
   readonly quarantine?: Quarantine
   /** Finds what may be removed; default: a listing of the table's location. */
@@ -83,10 +85,8 @@ export async function runRemoveOrphans(input: RemoveOrphansInput): Promise<Remov
   const { orphans: confirmed, verdict } = await judgeOrphans(input.catalog, fresh, old)
   throwIfCancelled(input.signal)
   const files = confirmed.map(({ location }) => location)
-  const { removed, failures, entry } =
-    input.quarantine === undefined
-      ? await deleteNow(table.io, files)
-      : await input.quarantine.hold({ table: fresh, reason: 'remove_orphans', files })
+  const request = { table: fresh, reason: 'remove_orphans', files, confirm: input.confirm } as const
+  const { removed, failures, entry } = await (input.quarantine?.hold(request) ?? deleteNow(request))
   const gone = new Set(removed)
   const bytes = confirmed.reduce((total, file) => total + (gone.has(file.location) ? file.sizeBytes : 0), 0)
   return details(table, { orphans: confirmed, waiting, verdict, deleted: gone.size, bytes, failures, entry })

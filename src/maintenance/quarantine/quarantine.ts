@@ -1,4 +1,4 @@
-import type { DeletionFailure, FileIO } from '../../iceberg/io/file-io.ts'
+import type { DeletionFailure } from '../../iceberg/io/file-io.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { deleteFiles, totalSizeBytes } from '../file-deletion.ts'
 import type { ExpiredHistory } from './removed-history.ts'
@@ -13,6 +13,8 @@ export interface HoldRequest {
   readonly files: readonly string[]
   /** What an expiry removed from the metadata. */
   readonly history?: ExpiredHistory | undefined
+  /** Called right before the first file is moved or deleted; throws when another process may work on the table. */
+  readonly confirm?: (() => Promise<void>) | undefined
 }
 
 /** An entry of the quarantine, as an operation shows it. */
@@ -45,8 +47,9 @@ export interface Quarantine {
 const MAX_SIZED_FILES = 20_000
 
 /** Deletes files at once: for tables without a quarantine. */
-export async function deleteNow(io: FileIO, files: readonly string[]): Promise<HoldReport> {
+export async function deleteNow({ table: { io }, files, confirm }: HoldRequest): Promise<HoldReport> {
   const bytes = await totalSizeBytes(io, files, MAX_SIZED_FILES)
+  await confirm?.()
   const { deleted, failures } = await deleteFiles(io, files)
   return { removed: deleted, failures, bytes, entry: undefined }
 }

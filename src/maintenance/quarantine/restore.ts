@@ -64,6 +64,7 @@ export async function runRestore(input: RestoreInput): Promise<RestoreDetails> {
   const found = await findFiles(table, input)
   throwIfCancelled(input.signal)
   await input.onBegin?.()
+  await input.hooks?.confirm?.()
   requireAllMoved(await putBack(table.io, found.held))
   await dropCopies(table.io, found.inPlace)
   await deleteEmptyFolders(table.io, input.files)

@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import { type CommitOutcome, unknown } from '../../catalog/commit-outcome.ts'
 import { isVersionFile } from '../../catalog/hadoop/version.ts'
 import { judgeDeletion } from '../../catalog/ownership/deletion-guard.ts'
 import { mapBounded } from '../../iceberg/bounded-map.ts'
@@ -30,6 +31,8 @@ export interface ReconcileInput {
   readonly baseMetadataLocation?: string
   /** Takes what an expiry made unreachable; without it that is deleted. */
   readonly quarantine?: Quarantine
+  /** Called right before the table is changed and files are deleted; throws when another process may have the table. */
+  readonly confirm?: () => Promise<void>
 }
 
 /** The outcome of an operation whose process died. */
@@ -58,39 +61,41 @@ const OPERATION_ID_KEY = 'lockhouse.operation-id'
 /**
  * Finds out whether an operation that died had committed, and cleans up after it: files it wrote and nothing reaches are
  * deleted; an expiry that had committed finishes its deletions. Nothing that any snapshot reaches is ever deleted, and
- * nothing at all when the outcome is unknown or the table cannot be read. Call it only when the operation surely ended.
+ * nothing at all when the outcome is unknown or the table cannot be read. An operation that seems to have ended may only have
+ * been paused in its commit: see {@link settlePointer}. Its ledger entry must not be writable for its process afterwards.
  * Errors: those of catalog, manifests and FileIO; calling it again later is safe.
  */
 export async function reconcileOperation(input: ReconcileInput): Promise<ReconcileResult> {
   const table = await loadIfPresent(input)
   if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
-  const snapshotId = snapshotOf(table.metadata, input.operationId)
   switch (input.staged?.kind) {
     case 'served':
-      return reconcileServed(table, input, { served: input.staged, snapshotId })
+      return reconcileServed(table, input, {
+        served: input.staged,
+        snapshotId: snapshotOf(table.metadata, input.operationId),
+      })
     case 'file':
-      return reconcileFile(table, input, { location: input.staged.location, snapshotId })
+      return reconcileFile(table, input, input.staged.location)
     case undefined:
-      return reconcileFile(table, input, { location: undefined, snapshotId })
+      return reconcileFile(table, input, undefined)
   }
 }
 
-interface FileOperation {
-  /** The metadata file that may have become current; undefined when the operation did not reach its commit. */
-  readonly location: string | undefined
-  readonly snapshotId: bigint | undefined
-}
-
-async function reconcileFile(table: Table, input: ReconcileInput, { location, snapshotId }: FileOperation) {
-  const pointer = await judgePointer(table, input.catalog, location)
-  const outcome = snapshotId === undefined ? await disprove(pointer, table, { input, location }) : 'committed'
-  const known = { outcome, ...(snapshotId === undefined ? {} : { snapshotId }) }
-  if (outcome === 'unknown') return { ...known, ...UNKNOWN }
+async function reconcileFile(
+  loaded: Table,
+  input: ReconcileInput,
+  location: string | undefined,
+): Promise<ReconcileResult> {
+  const { table, pointer } = await settlePointer(loaded, input, location)
+  const snapshotId = snapshotOf(table.metadata, input.operationId)
+  const outcome = snapshotId !== undefined && pointer !== 'pending' ? 'committed' : pointer
+  const known = snapshotId === undefined ? {} : { snapshotId }
+  if (outcome === 'unknown' || outcome === 'pending') return { ...known, ...UNKNOWN }
   const leftovers = await findLeftovers(table, { input, location, pointer })
   const cleaned = await deleteLost(input, table, await lostOf(table, leftovers))
   const expired = pointer === 'not-committed' ? [] : ownFiles(table, input.cleanup?.files ?? [])
   const released = await releaseExpired(input, table, await lostOf(table, expired))
-  return { ...known, ...joined(cleaned, released) }
+  return { ...known, outcome, ...joined(cleaned, released) }
 }
 
 /**
@@ -125,8 +130,9 @@ async function lostOf(table: Table, files: readonly string[]): Promise<readonly 
 }
 
 /** What other tables of the catalog need stays, as it does in the operations themselves. */
-async function deleteLost({ catalog }: ReconcileInput, table: Table, lost: readonly string[]) {
+async function deleteLost({ catalog, confirm }: ReconcileInput, table: Table, lost: readonly string[]) {
   const { deletable } = await judgeDeletion(catalog, table, { files: await existing(table, lost) })
+  if (deletable.length > 0) await confirm?.()
   const { deleted, failures } = await deleteFiles(table.io, deletable)
   return { deletedFiles: deleted, failedDeletions: failures }
 }
@@ -140,7 +146,8 @@ async function releaseExpired(input: ReconcileInput, table: Table, lost: readonl
   const { deletable } = await judgeDeletion(input.catalog, table, { files: await existing(table, lost) })
   const before = baseMetadataLocation === undefined ? undefined : await readMetadata(table, baseMetadataLocation)
   const history = before && expiredHistory(before, table.metadata)
-  const { removed, failures } = await quarantine.hold({ table, reason: 'expire', files: deletable, history })
+  const { confirm } = input
+  const { removed, failures } = await quarantine.hold({ table, reason: 'expire', files: deletable, history, confirm })
   return { deletedFiles: removed, failedDeletions: failures }
 }
 
@@ -164,25 +171,77 @@ function snapshotOf({ snapshots }: TableMetadata, operationId: string): bigint |
   return snapshots.findLast(({ summary }) => summary[OPERATION_ID_KEY] === operationId)?.snapshotId
 }
 
-type PointerVerdict = 'committed' | 'not-committed' | 'unknown'
+/** `unknown`: what remains of the history does not show whether the commit happened, but the commit cannot happen any more. */
+type Verdict = 'committed' | 'not-committed' | 'unknown'
 
-/** Whether the staged metadata file became current at some time: it is in the table's history of metadata files. */
-async function judgePointer(table: Table, catalog: Catalog, staged: string | undefined): Promise<PointerVerdict> {
+/** `pending`: the commit may still happen, because the table is where the commit expects the table. */
+type PointerVerdict = Verdict | 'pending'
+
+/** What became of a staged metadata file, and the table as of that answer. */
+interface Settlement {
+  readonly table: Table
+  readonly pointer: PointerVerdict
+}
+
+/** How often a fence is tried while other commits come first. */
+const MAX_FENCES = 5
+
+/**
+ * Finds out whether the staged metadata file became current, so that the answer stays true: a process that only seems to
+ * have ended may still be writing the file. While its commit could take effect, a fence is committed first, a new version
+ * of the table with the same content. Where no fence can be made, the answer is `pending`.
+ */
+async function settlePointer(loaded: Table, input: ReconcileInput, location: string | undefined): Promise<Settlement> {
+  let table = loaded
+  for (let fences = 0; ; fences += 1) {
+    const pointer = await judgePointer(table, location)
+    if (pointer !== 'pending') return { table, pointer: await disprove(pointer, table, { input, location }) }
+    if (fences === MAX_FENCES) return { table, pointer }
+    const fence = await commitFence(input, table)
+    if (fence.kind === 'committed') {
+      return { table: fence.table, pointer: await judgeFenced(fence.table, { input, location }) }
+    }
+    if (!isIcebergError(fence.error, 'COMMIT_CONFLICT')) return { table, pointer }
+    table = await input.catalog.loadTable(input.identifier)
+  }
+}
+
+/** What became of the staged file, now that the table has moved on by a fence: its commit can no longer happen. */
+async function judgeFenced(table: Table, { input, location }: Pick<Attempt, 'input' | 'location'>): Promise<Verdict> {
+  // the fence has the name of a version that the staged file should have had
+  if (table.metadataLocation === location) return 'not-committed'
+  const pointer = await judgePointer(table, location)
+  return pointer === 'pending' ? 'not-committed' : disprove(pointer, table, { input, location })
+}
+
+/** Moves the table on, so that a commit that expects the table where it is now fails for ever. */
+async function commitFence({ catalog, identifier, confirm }: ReconcileInput, table: Table): Promise<CommitOutcome> {
+  await confirm?.()
+  const requirements = [{ type: 'assert-table-uuid', uuid: table.metadata.tableUuid } as const]
+  try {
+    return await catalog.commit(identifier, { requirements, updates: [], isFence: true })
+  } catch (error) {
+    return unknown(identifier, error) // a catalog that throws may have made the fence
+  }
+}
+
+/** Whether the staged metadata file became current at some time: then the file is in the table's history of metadata files. */
+async function judgePointer(table: Table, staged: string | undefined): Promise<PointerVerdict> {
   if (staged === undefined) return 'not-committed'
   const history = [...table.metadata.metadataLog.map(({ metadataFile }) => metadataFile), table.metadataLocation]
   if (history.includes(staged)) return 'committed'
-  // the catalog removes a staged file only after its commit has failed, or has not written it yet
-  if ((await table.io.stat(staged)) === undefined) return 'not-committed'
+  // the process has not written the file yet, or its commit failed and it deleted the file
+  if ((await table.io.stat(staged)) === undefined) return 'pending'
   const base = (await readMetadata(table, staged))?.metadataLog.at(-1)?.metadataFile
+  if (base === undefined || base === table.metadataLocation) return 'pending'
   // without its base in the history the outcome is unknown: the log may have been trimmed past both
-  if (base === undefined || !history.includes(base)) return 'unknown'
-  // a request to a server may still take effect while the table is unchanged, but not after it has moved on
-  return catalog.mayCommitLate === true && base === table.metadataLocation ? 'unknown' : 'not-committed'
+  return history.includes(base) ? 'not-committed' : 'unknown'
 }
 
 /** An operation that may have made a metadata file current, and whether that happened. */
 interface Attempt {
   readonly input: ReconcileInput
+  /** The metadata file that may have become current; undefined when the operation did not reach its commit. */
   readonly location: string | undefined
   readonly pointer: PointerVerdict
 }
@@ -192,10 +251,10 @@ interface Attempt {
  * is recognised by that snapshot.
  */
 async function disprove(
-  pointer: PointerVerdict,
+  pointer: Verdict,
   table: Table,
   { input, location }: Pick<Attempt, 'input' | 'location'>,
-): Promise<PointerVerdict> {
+): Promise<Verdict> {
   if (pointer !== 'committed' || location === undefined || input.cleanup?.prefixes === undefined) return pointer
   const metadata = await readMetadata(table, location)
   if (metadata === undefined) return 'unknown'

@@ -18,7 +18,6 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
     },
     ...(catalog.roots === undefined ? {} : { roots: catalog.roots }),
     ...(catalog.names && { names: observedNames(catalog.names, observe) }),
-    ...(catalog.mayCommitLate === undefined ? {} : { mayCommitLate: catalog.mayCommitLate }),
     ping: () => observe('ping', () => catalog.ping()),
     createNamespace: (namespace) => observe('create_namespace', () => catalog.createNamespace(namespace)),
     listNamespaces: () => observe('list_namespaces', () => catalog.listNamespaces()),

@@ -82,6 +82,7 @@ export function ledgerHooks(handle: ActionHandle): OperationHooks {
       await handle.record({ staged })
       await handle.confirm()
     },
+    confirm: () => handle.confirm(),
     onCommitted: handle.onCommitted,
   }
 }

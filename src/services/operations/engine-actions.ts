@@ -89,7 +89,8 @@ export const removeOrphansAction: Action = {
   },
   async run(input, handle) {
     const { choice, removal } = await removalOf(input, handle.id)
-    return { ...(await runRemoveOrphans({ ...removal, signal: handle.signal })), ...named(choice) }
+    const run = { ...removal, signal: handle.signal, confirm: () => handle.confirm() }
+    return { ...(await runRemoveOrphans(run)), ...named(choice) }
   },
 }
 

@@ -1,5 +1,6 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
 import { reconcileOperation, type ReconcileResult } from '../../maintenance/recovery/reconcile.ts'
 import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 import type { OperationOutcome, OperationStore } from '../../storage/stores/operations/operation-store.ts'
@@ -8,7 +9,7 @@ import type { Logger } from '../logger.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationLedger } from './ledger.ts'
 import { sparkRunOf } from './spark-hooks.ts'
-import type { TableLock } from './table-lock.ts'
+import type { TableHold, TableLock } from './table-lock.ts'
 
 export interface ReconcilerDeps {
   readonly catalog: CatalogService
@@ -45,9 +46,15 @@ export function createReconciler(deps: ReconcilerDeps): Reconciler {
           deps.log.warn('continues an operation that the last process left', { operation_id: id })
           continue
         }
-        await deps.lock.runIfFree(table, async () => {
+        const settling = deps.lock.runIfFree(table, async (hold) => {
           const now = await deps.operations.find(id)
-          if (now !== undefined && isUnsettled(now) && now.instanceId === instanceId) await settleInLedger(deps, now)
+          if (now !== undefined && isUnsettled(now) && now.instanceId === instanceId) {
+            await settleInLedger(deps, now, hold)
+          }
+        })
+        await settling.catch((error: unknown) => {
+          if (!isIcebergError(error, 'CANCELLED')) throw error
+          deps.log.warn('another process may settle the operation', { operation_id: id, error })
         })
       }
     },
@@ -58,9 +65,10 @@ function isUnsettled({ state }: OperationRecord): boolean {
   return state === 'running' || state === 'unknown'
 }
 
-async function settleInLedger(deps: ReconcilerDeps, operation: OperationRecord): Promise<void> {
-  const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation)
+async function settleInLedger(deps: ReconcilerDeps, operation: OperationRecord, hold: TableHold): Promise<void> {
+  const outcome = isOnSpark(operation) ? unsettled(NO_SPARK) : await settle(deps, operation, hold)
   if (outcome.state === 'unknown' && operation.state === 'unknown') return // nothing has changed
+  await hold.confirm()
   const fields = { operation_id: operation.id, kind: operation.kind, table: operation.table, ...outcome }
   deps.log.warn('settled an operation that the last process left', fields)
   await deps.ledger.settle(operation.id, { ...outcome, finishedAt: deps.now().toISOString() })
@@ -76,21 +84,27 @@ const NO_SPARK =
 
 type Settled = Omit<OperationOutcome, 'finishedAt'>
 
-async function settle(deps: ReconcilerDeps, operation: OperationRecord): Promise<Settled> {
+async function settle(deps: ReconcilerDeps, operation: OperationRecord, hold: TableHold): Promise<Settled> {
   try {
-    return describeOutcome(await reconcile(deps, operation))
+    return describeOutcome(await reconcile(deps, operation, hold))
   } catch (error) {
+    if (isIcebergError(error, 'CANCELLED')) throw error
     const reason = withoutPaths(error instanceof Error ? error.message : String(error))
     return unsettled(`the service stopped while it ran, and the table could not be read (${reason})`)
   }
 }
 
-function reconcile({ catalog, quarantine }: ReconcilerDeps, operation: OperationRecord): Promise<ReconcileResult> {
+function reconcile(
+  { catalog, quarantine }: ReconcilerDeps,
+  operation: OperationRecord,
+  hold: TableHold,
+): Promise<ReconcileResult> {
   const { id, requestedBy, staged, cleanup, baseMetadataLocation } = operation
   return reconcileOperation({
     catalog: catalog.current(),
     identifier: parseIdentifier(operation.table),
     operationId: id,
+    confirm: () => hold.confirm(),
     quarantine: quarantine.of({ id, user: requestedBy }),
     ...(baseMetadataLocation === undefined ? {} : { baseMetadataLocation }),
     ...(staged === undefined ? {} : { staged }),

@@ -17,7 +17,10 @@ export interface TableHolder {
 
 /** A table that is held. */
 export interface TableHold {
-  /** Throws `CANCELLED` when another process may have taken the table. Call it right before each commit. */
+  /**
+   * Throws `CANCELLED` when another process may have taken the table; no answer of the state in time counts as that. Call it
+   * right before each commit and each deletion.
+   */
   confirm(): Promise<void>
 }
 
@@ -25,7 +28,7 @@ export interface TableHold {
 export interface TableLock {
   run<T>(table: string, holder: TableHolder, work: (hold: TableHold) => Promise<T>): Promise<T>
   /** Runs work if nobody works on the table, and nobody waits for it here. Undefined, with nothing done, otherwise. */
-  runIfFree<T>(table: string, work: () => Promise<T>): Promise<T | undefined>
+  runIfFree<T>(table: string, work: (hold: TableHold) => Promise<T>): Promise<T | undefined>
 }
 
 /** How long a lock outlives a process that does not renew it or has ended, and how often it is renewed and asked for, ms. */
@@ -51,7 +54,7 @@ export function createLocalTableLock(): TableLock {
   const hold: TableHold = { confirm: async () => undefined }
   return {
     run: (table, { signal }, work) => lock.run(table, signal, () => work(hold)),
-    runIfFree: async (table, work) => (lock.isBusy(table) ? undefined : lock.run(table, never(), work)),
+    runIfFree: async (table, work) => (lock.isBusy(table) ? undefined : lock.run(table, never(), () => work(hold))),
   }
 }
 
@@ -78,7 +81,7 @@ export function createTableLock(deps: TableLockDeps): TableLock {
       return lock.run(table, never(), async () => {
         const holder = { signal: never(), abort: () => undefined }
         const lease = await take(deps, table, holder)
-        return lease && whileHeld(deps, { lease, holder }, work)
+        return lease && whileHeld(deps, { lease, holder }, () => work(lease))
       })
     },
   }
@@ -190,9 +193,21 @@ class TableLease implements TableHold {
     const { leases, instance, now } = this.#deps
     const { name, leaseMs } = this.#taken
     const untilMs = Math.max(now().getTime() + leaseMs, this.#untilMs + 1)
-    const isMine = await leases.renew(name, { owner: instance.id, heldUntilMs: this.#untilMs, untilMs })
+    const renewal = leases.renew(name, { owner: instance.id, heldUntilMs: this.#untilMs, untilMs })
+    const isMine = await this.#beforeEnd(renewal)
     if (!isMine) throw this.lose()
     this.#untilMs = untilMs
+  }
+
+  /** The answer to a renewal; false when the lease ends before: after a silent loss of the database no answer comes. */
+  async #beforeEnd(renewal: Promise<boolean>): Promise<boolean> {
+    const answered = new AbortController()
+    const leftMs = Math.max(0, this.#untilMs - this.#deps.now().getTime())
+    try {
+      return await Promise.race([renewal, sleep(leftMs, answered.signal).then(() => false)])
+    } finally {
+      answered.abort()
+    }
   }
 }
 

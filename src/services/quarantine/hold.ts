@@ -30,13 +30,14 @@ export function quarantineOf(deps: QuarantineDeps, operation: HoldingOperation):
 
 /** Files are recorded before the first one is moved, so that a crash loses none: each is at one of two known locations. */
 async function hold(deps: QuarantineDeps, operation: HoldingOperation, request: HoldRequest): Promise<HoldReport> {
-  const { table, files, history } = request
-  if (deps.days === 0) return deleteNow(table.io, files)
+  const { table, files, history, confirm } = request
+  if (deps.days === 0) return deleteNow(request)
   if (files.length === 0 && history === undefined) return { removed: [], failures: [], bytes: 0, entry: undefined }
   const entry = await openEntry(deps, operation, request)
   const described = await describeFiles(table.io, files, entry.id)
   await deps.store.addFiles(entry.id, described.map(toRow))
   const held = await heldFiles(deps.store, entry.id)
+  await confirm?.()
   const failures = await moveAway(table.io, held)
   const stay = new Set(failures.map(({ location }) => location))
   const bytes = held.reduce((total, file) => total + (stay.has(file.location) ? 0 : file.sizeBytes), 0)

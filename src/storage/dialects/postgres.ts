@@ -9,6 +9,12 @@ const MAX_CONNECTIONS = 10
 const CONNECT_TIMEOUT_MS = 10_000
 /** A process that stalls in a transaction loses it, so that it does not block the others forever. */
 const IDLE_TRANSACTION_MS = 10_000
+/** The server ends a statement of the state after this time; migrations have no limit. */
+const STATEMENT_MS = 30_000
+/** No answer after this time counts as a lost connection: the network may have dropped the connection in silence. */
+const ANSWER_MS = 35_000
+/** An idle connection is checked after this time, by this process and by the server. */
+const KEEP_ALIVE_MS = 10_000
 /** Type id of `bigint` in PostgreSQL, which is also the type of counts. */
 const INT8 = 20
 
@@ -17,18 +23,35 @@ const INT8 = 20
  * behaving as the SQLite one does: 64-bit integers come back as numbers, beyond ±(2^53-1) as bigint, never rounded;
  * errors are `DatabaseError`.
  */
-export function postgresDialect(server: string | PostgresAddress): Dialect {
-  const config = async () => (typeof server === 'string' ? stateConfig(server) : addressConfig(server))
+export function postgresDialect(server: string | PostgresAddress, limits: Partial<StateLimits> = {}): Dialect {
+  const config = async () =>
+    typeof server === 'string' ? stateConfig(server, { ...STATE_LIMITS, ...limits }) : addressConfig(server)
   return new PostgresDialect({ pool: async () => wrapPool(openPool(await config())) })
 }
 
-function stateConfig(url: string): pg.PoolConfig {
+/** Limits of statements on a state database, in ms; 0: none. A catalog's limits are in its address. */
+interface StateLimits {
+  readonly statementMs: number
+  readonly answerMs: number
+}
+
+const STATE_LIMITS: StateLimits = { statementMs: STATEMENT_MS, answerMs: ANSWER_MS }
+
+/** For migrations, which may rewrite large tables. */
+export const UNLIMITED: StateLimits = { statementMs: 0, answerMs: 0 }
+
+function stateConfig(url: string, { statementMs, answerMs }: StateLimits): pg.PoolConfig {
   return {
     connectionString: url,
     max: MAX_CONNECTIONS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     idle_in_transaction_session_timeout: IDLE_TRANSACTION_MS,
+    statement_timeout: statementMs,
+    query_timeout: answerMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     application_name: 'lockhouse',
+    Client: StateClient,
   }
 }
 
@@ -53,7 +76,7 @@ async function addressConfig(address: PostgresAddress): Promise<pg.PoolConfig> {
 }
 
 function openPool(config: pg.PoolConfig): pg.Pool {
-  const pool = new pg.Pool({ ...config, Client, types: { getTypeParser: typeParser } })
+  const pool = new pg.Pool({ Client, ...config, types: { getTypeParser: typeParser } })
   // A broken connection is replaced at the next query, and a query on it rejects; without error listeners on idle and
   // active connections the process would crash too.
   pool.on('error', () => undefined)
@@ -73,6 +96,34 @@ class Client extends pg.Client {
       if (error) void this.end()
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes what it is given
       ;(callback as (error: Error | null, client: pg.Client) => void)(error, this)
+    })
+  }
+}
+
+/**
+ * Settings by which the server notices within half a minute that this process is gone without a word (PostgreSQL
+ * documentation, "Connections and Authentication"): otherwise its locks stay for hours. Older servers lack some of them.
+ */
+const SERVER_KEEP_ALIVE = `select set_config(name, setting, false) from (values ('tcp_keepalives_idle', '10'),
+  ('tcp_keepalives_interval', '5'), ('tcp_keepalives_count', '3'), ('tcp_user_timeout', '20000')) as wanted(name, setting)
+  where exists (select from pg_settings known where known.name = wanted.name)`
+
+/** A connection to the state, whose loss the server notices. */
+class StateClient extends Client {
+  override connect(): Promise<pg.Client>
+  override connect(callback: OnConnected): void
+  override connect(callback?: OnConnected): Promise<pg.Client> | void {
+    if (callback === undefined) return super.connect()
+    this.on('error', () => undefined) // the pool listens only after the callback
+    super.connect((error: Error | null) => {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it takes what it is given
+      const done = (failure: Error | null) =>
+        (callback as (error: Error | null, client: pg.Client) => void)(failure, this)
+      if (error) return done(error)
+      // a server that refuses the settings is used without them
+      this.query(SERVER_KEEP_ALIVE, (failure: Error | null) => {
+        done(failure instanceof Error && sqlState(failure) === undefined ? failure : null)
+      })
     })
   }
 }
@@ -97,6 +148,8 @@ function wrapPool(pool: pg.Pool): PostgresPool {
       })
       let isBroken = false
       const query = async (text: never, values?: never): Promise<unknown> => {
+        // an unanswered statement is still running, so the server would not get to the next one: a rollback would hang too
+        if (isBroken) throw databaseError(new Error('the connection is lost'), { sent: false })
         try {
           return await client.query(text, values)
         } catch (error) {

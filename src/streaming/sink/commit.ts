@@ -18,7 +18,7 @@ export interface SinkCommit {
   /** The last batch that this run knows to be in the sink; -1 for none. */
   readonly lastBatch: number
   readonly files: readonly DataFile[]
-  /** Called before every attempt; throws when this process must no longer commit. */
+  /** Called before every attempt, and right before it takes effect; throws when this process must no longer commit. */
   readonly checkLease: () => void
   readonly signal?: AbortSignal
 }
@@ -49,7 +49,7 @@ export async function commitBatch(commit: SinkCommit): Promise<ChangeOutcome<Sta
       const updates = { [progressProperty(queryId)]: formatProgress(progress) }
       return { ...staged, updates: [...staged.updates, { action: 'set-properties', updates }] }
     },
-    { retries: RETRIES, ...(commit.signal && { signal: commit.signal }) },
+    { retries: RETRIES, confirm: async () => commit.checkLease(), ...(commit.signal && { signal: commit.signal }) },
   )
 }
 

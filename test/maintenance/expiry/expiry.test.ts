@@ -65,6 +65,21 @@ describe('expiring snapshots', () => {
     expect((await table.load()).metadata.snapshots).toHaveLength(1)
   })
 
+  it('deletes nothing when the lock of the table is lost after the commit', async () => {
+    const { table, run } = await threeSnapshots()
+    const before = await table.list()
+    const confirmations: number[] = []
+    const confirm = async (): Promise<void> => {
+      confirmations.push((await table.load()).metadata.snapshots.length)
+      if (confirmations.length > 1) throw new IcebergError('CANCELLED', 'another process may have taken table ns.t')
+    }
+    const details = await runExpiry({ ...run, hooks: { confirm } })
+    expect(confirmations).toEqual([3, 1]) // before and after the commit
+    expect(details).toMatchObject({ expired_snapshots_count: 2, deleted_data_files_count: 0 })
+    expect(details.failed_deletions_count).toBeGreaterThan(0)
+    expect(await table.list()).toEqual(expect.arrayContaining(before))
+  })
+
   it('keeps files outside the folders of the table, and reports their number', async () => {
     const table = await MemoryTable.create()
     const foreign = await table.file({ filePath: '/elsewhere/imported.parquet' })

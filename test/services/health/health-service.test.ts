@@ -98,6 +98,12 @@ describe('health of the service', () => {
       const service = open()
       const { health } = await service.report()
       expect(health.checks).toEqual({ state: 'ok', catalog: 'ok', engine: 'ok', cluster: 'failed' })
+      nowMs += 1000
+      expect((await service.report()).health.checks.cluster).toBe('failed')
+      expect(calls).toEqual({ state: 2, catalog: 2, engine: 2, cluster: 1 })
+      nowMs += 60_000
+      answers.cluster = works
+      expect((await service.report()).health.checks.cluster).toBe('ok')
     },
   )
 })

@@ -13,7 +13,7 @@ import { createOperationLedger } from '../../../src/services/operations/ledger.t
 import { createTableLock } from '../../../src/services/operations/table-lock.ts'
 import { createAuditStore } from '../../../src/storage/stores/audit-store.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
-import { createLeaseStore } from '../../../src/storage/stores/lease-store.ts'
+import { createLeaseStore, type LeaseStore } from '../../../src/storage/stores/lease-store.ts'
 import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
 import { createTransactions } from '../../../src/storage/transactions.ts'
 import { postgresDialect } from '../../../src/storage/dialects/postgres.ts'
@@ -67,6 +67,45 @@ describeDatabases('locks of two processes', (databases) => {
     expect(await other.runIfFree(NAME, async () => 'settled')).toBe('settled')
     going.resolve()
     await expect(first).rejects.toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('are lost when the database does not answer a renewal before their time has passed', async () => {
+    const leases = createLeaseStore(await databases.open())
+    let isSilent = false
+    const silent: LeaseStore = {
+      ...leases,
+      renew: (...request) => (isSilent ? new Promise(() => undefined) : leases.renew(...request)),
+    }
+    const lock = createTableLock({
+      leases: silent,
+      instance: { id: 1, isShared: true },
+      now: () => new Date(),
+      log: createLogger('silent', () => undefined),
+      times: { leaseMs: 500, renewMs: 50, pollMs: 20 },
+    })
+    const lost: unknown[] = []
+    const holder = { signal: new AbortController().signal, abort: (reason: unknown) => void lost.push(reason) }
+    const run = lock.run(NAME, holder, async (hold) => {
+      isSilent = true
+      await expect(hold.confirm()).rejects.toMatchObject({ code: 'CANCELLED' })
+      await until(() => lost.length > 0, 'a cancellation of the work')
+    })
+    await run
+    expect(lost[0]).toMatchObject({ code: 'CANCELLED' })
+  })
+
+  it('end work that confirms nothing when the database does not answer a renewal', async () => {
+    const leases = createLeaseStore(await databases.open())
+    const lock = createTableLock({
+      leases: { ...leases, renew: () => new Promise(() => undefined) },
+      instance: { id: 1, isShared: true },
+      now: () => new Date(),
+      log: createLogger('silent', () => undefined),
+      times: { leaseMs: 500, renewMs: 50, pollMs: 20 },
+    })
+    const lost = Promise.withResolvers<unknown>()
+    const holder = { signal: new AbortController().signal, abort: lost.resolve }
+    await lock.run(NAME, holder, async () => expect(await lost.promise).toMatchObject({ code: 'CANCELLED' }))
   })
 
   it('are not free while work of the same process waits', async () => {

@@ -3,6 +3,8 @@ import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { IcebergError } from '../../../src/iceberg/errors.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { copyQuery } from '../../../src/streaming/sink/copy-query.ts'
+import { observedCatalog } from '../../../src/services/metrics/observed-catalog.ts'
+import { PipelineStopped } from '../../../src/streaming/supervision/pipeline-errors.ts'
 import { PipelineSession } from '../../../src/streaming/supervision/pipeline-session.ts'
 import { createTableWatch } from '../../../src/streaming/supervision/table-watch.ts'
 import { throwAfterCommit } from '../../catalog/throw-after-commit.ts'
@@ -16,14 +18,18 @@ afterAll(() => lab.close())
 
 const signal = new AbortController().signal
 
-async function openSession(name: string, catalog: StreamLab['catalog']): Promise<PipelineSession> {
+async function openSession(
+  name: string,
+  catalog: StreamLab['catalog'],
+  checkLease: () => void = () => undefined,
+): Promise<PipelineSession> {
   const deps = {
     catalog,
     tables: createTableWatch(catalog),
     engine: lab.engine,
     checkpointIo: new LocalFileIO(),
     now: () => new Date(),
-    checkLease: () => undefined,
+    checkLease,
   }
   return PipelineSession.open(deps, {
     pipelineId: `pipe-${name}`,
@@ -38,6 +44,33 @@ async function openSession(name: string, catalog: StreamLab['catalog']): Promise
     query: copyQuery,
   })
 }
+
+describe('a batch whose lease ends', () => {
+  it('between the metadata file and the pointer is not committed, and leaves no file', async () => {
+    for (const table of ['s.lease', 's.lease_sink'])
+      await lab.createTable(table, [
+        ['id', 'long'],
+        ['name', 'string'],
+      ])
+    await lab.append('s.lease', numbered(0, 10))
+    const ended = new PipelineStopped('FENCED', 'the lease has expired')
+    let hasEnded = false
+    const real = lab.catalog()
+    const slow = observedCatalog(real, async (_, call) => call())
+    const commit: typeof real.commit = (identifier, request) =>
+      real.commit(identifier, { ...request, onStaged: async () => void (hasEnded = true) })
+    const session = await openSession(
+      'lease',
+      () => ({ ...slow, commit }),
+      () => {
+        if (hasEnded) throw ended
+      },
+    )
+    await expect(session.step(signal)).rejects.toBe(ended)
+    expect(await lab.rows('s.lease_sink')).toEqual([])
+    expect(await orphansOf(await lab.load('s.lease_sink'))).toEqual([])
+  })
+})
 
 describe('a batch whose commit throws after the pointer has moved', () => {
   it.each([

@@ -14,6 +14,8 @@ export type Judge = (piece: Buffer, from: 'client' | 'server') => Verdict
 export class Relay {
   /** Default: all passes. */
   judge: Judge = () => 'pass'
+  /** Swallows all traffic and tells neither side of the end of the other, like a network without power. */
+  isSilent = false
   /** Connections that were taken so far. */
   accepted = 0
   readonly #target: { readonly host: string; readonly port: number }
@@ -80,12 +82,12 @@ export class Relay {
       const [source, sink] = from === 'client' ? [client, server] : [server, client]
       source.on('error', () => undefined)
       source.on('close', () => {
-        if (state.isStalled) return
+        if (state.isStalled || this.isSilent) return
         if (!state.isHeld) sink.destroy()
         this.#pairs.delete(pair)
       })
       source.on('data', (piece: Buffer) => {
-        if (state.isStalled) return
+        if (state.isStalled || this.isSilent) return
         const verdict = this.judge(piece, from)
         if (verdict === 'stall') state.isStalled = true
         else if (verdict === 'cut') for (const socket of pair) socket.destroy()

@@ -42,10 +42,22 @@ export function applyUpdates(
 ): TableMetadata {
   const draft = openDraft(base, context.nowMs)
   for (const update of updates) applyUpdate(draft, update)
-  if (!draft.changed) return base
-  closeDraft(draft, context.nowMs)
-  if (context.previousMetadataLocation !== undefined) {
-    appendMetadataLog(draft, { 'timestamp-ms': base.lastUpdatedMs, 'metadata-file': context.previousMetadataLocation })
+  return draft.changed ? nextVersion(base, draft, context) : base
+}
+
+/** The next version of a document with the same content: only its time and the log of metadata files change. */
+export function restateMetadata(base: TableMetadata, context: ApplyContext): TableMetadata {
+  return nextVersion(base, openDraft(base, context.nowMs), context)
+}
+
+function nextVersion(
+  base: TableMetadata,
+  draft: MetadataDraft,
+  { nowMs, previousMetadataLocation }: ApplyContext,
+): TableMetadata {
+  closeDraft(draft, nowMs)
+  if (previousMetadataLocation !== undefined) {
+    appendMetadataLog(draft, { 'timestamp-ms': base.lastUpdatedMs, 'metadata-file': previousMetadataLocation })
   }
   return viewDraft(draft)
 }
