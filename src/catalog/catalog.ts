@@ -69,7 +69,10 @@ export interface Catalog {
    * treat any thrown error as `unknown`.
    */
   commit(identifier: TableIdentifier, request: CommitRequest): Promise<CommitOutcome>
-  /** Commits to different existing tables: all of them or none. Absent where that cannot be done. */
+  /**
+   * Commits to different existing tables: all of them or none. The requirements of all tables hold at the commit, also of
+   * those without updates. Absent where that cannot be done.
+   */
   commitAll?(commits: readonly TableCommit[]): Promise<AllOutcome>
   close(): Promise<void>
 }

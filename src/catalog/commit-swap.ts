@@ -40,11 +40,11 @@ export interface TablePointer {
   read(identifier: TableIdentifier): Promise<string>
   /** Atomically replaces `expected` by `next`. Throws when the outcome is unknown. */
   swap(identifier: TableIdentifier, expected: string, next: string): Promise<SwapOutcome>
-  /** The same for several tables at once: all or none. Absent where that cannot be done. */
+  /** The same for several tables at once: all or none, at one point in time. Absent where that cannot be done. */
   swapAll?(swaps: readonly Swap[]): Promise<SwapOutcome>
 }
 
-/** The replacement of a table's metadata location. */
+/** The replacement of a table's metadata location. With `next` as expected, the location is only checked. */
 export interface Swap {
   readonly identifier: TableIdentifier
   readonly expected: string

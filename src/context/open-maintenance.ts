@@ -61,7 +61,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
-  const quarantine = openQuarantine(parts)
+  const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,
     usersOf: async (...[table, column]: Parameters<typeof pipelines.usersOf>) => [

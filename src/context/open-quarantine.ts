@@ -1,6 +1,7 @@
 import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
+import type { TableLock } from '../services/operations/table-lock.ts'
 import { createQuarantinePurger } from '../services/quarantine/purger.ts'
 import { createQuarantineService } from '../services/quarantine/quarantine-service.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
@@ -14,6 +15,7 @@ export interface QuarantineParts {
   readonly newId: IdSource
   readonly now: () => Date
   readonly log: Logger
+  readonly lock: TableLock
 }
 
 /** Creates the quarantine, and what deletes its files in the end; nothing runs before the purger is started. */

@@ -60,20 +60,19 @@ function hookedDriver(driver: Driver, onQuery: QueryHook): Driver {
   }
 }
 
-/** A FileIO whose calls can be made to fail. `before` runs before a call, `after` after it. */
-export function faultyIO(
-  inner: FileIO,
-  hooks: { before?: (method: string, location: string) => void; after?: (method: string, location: string) => void },
-): FileIO {
+type IoHook = (method: string, location: string) => void | Promise<void>
+
+/** A FileIO whose calls can be made to fail, or to take long. `before` runs before a call, `after` after it. */
+export function faultyIO(inner: FileIO, hooks: { before?: IoHook; after?: IoHook }): FileIO {
   return new Proxy(inner, {
     get(target, key) {
       const member: unknown = Reflect.get(target, key)
       if (typeof member !== 'function') return member
       if (!['read', 'create', 'write', 'stat', 'delete'].includes(String(key))) return member.bind(target)
       return async (location: string, ...rest: unknown[]) => {
-        hooks.before?.(String(key), location)
+        await hooks.before?.(String(key), location)
         const result: unknown = await Reflect.apply(member, target, [location, ...rest])
-        hooks.after?.(String(key), location)
+        await hooks.after?.(String(key), location)
         return result
       }
     },

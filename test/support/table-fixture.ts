@@ -7,6 +7,7 @@ import { serializeTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import type { PartitionSpec, PartitionTuple } from '../../src/iceberg/partitioning/partitioning.ts'
 import type { Schema } from '../../src/iceberg/schema/schema.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
+import { planFiles } from '../../src/iceberg/scan/scan.ts'
 import { applyUpdates } from '../../src/iceberg/update/apply/apply-updates.ts'
 import { checkRequirements } from '../../src/iceberg/update/apply/check-requirements.ts'
 import type { StagedChange, TableUpdate } from '../../src/iceberg/update/table-update.ts'
@@ -78,6 +79,13 @@ export class TableFixture {
     const change = await stage(this.table)
     await this.commitStaged(change)
     return change
+  }
+
+  /** Live data files as a scan returns them, with the row ids that the table gave them. */
+  async scanned(...files: readonly DataFile[]): Promise<readonly DataFile[]> {
+    const paths = new Set(files.map(({ filePath }) => filePath))
+    const live = (await planFiles(this.table)).map(({ dataFile }) => dataFile)
+    return live.filter(({ filePath }) => paths.has(filePath))
   }
 
   /** Commits what was staged before, if its requirements still hold. */

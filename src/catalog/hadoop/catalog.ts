@@ -3,19 +3,11 @@ import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { folderNames } from '../../iceberg/io/folder-names.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CommitRequest, CreateTableOptions } from '../catalog.ts'
-import {
-  type CommitOutcome,
-  type Committed,
-  committed,
-  conflict,
-  type Refused,
-  refused,
-  type Unknown,
-  unknown,
-} from '../commit-outcome.ts'
+import { type CommitOutcome, type Committed, committed, refused } from '../commit-outcome.ts'
 import { nextMetadata, refuseUnconfirmed } from '../commit-swap.ts'
-import { findHadoopVersion, followHadoopVersion, hintLocation, type HadoopVersion, versionFile } from './version.ts'
-import { loadTableAt, metadataFileBytes, metadataFileSuffix } from '../metadata-file.ts'
+import { createVersion, type NewVersion, versionLocation } from './create-version.ts'
+import { findHadoopVersion, followHadoopVersion, type HadoopVersion } from './version.ts'
+import { loadTableAt, metadataFileSuffix } from '../metadata-file.ts'
 import { newTableMetadata } from '../new-table.ts'
 import { trimMetadata } from '../ownership/metadata-trimming.ts'
 import {
@@ -118,8 +110,8 @@ class HadoopCatalog implements Catalog {
     if (await this.#isTable([...identifier.namespace, identifier.name])) throw exists
     const metadata = newTableMetadata({ ...options, location })
     const file = { folder: `${location}/metadata`, version: 1, suffix: metadataFileSuffix(metadata) }
-    const table = { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }
-    const outcome = await this.#createVersion(table, file)
+    const table = { identifier, metadataLocation: versionLocation(file), metadata, io: this.#io }
+    const outcome = await createVersion(this.#io, { base: undefined, next: table, file })
     if (outcome.kind === 'committed') return outcome.table
     throw isIcebergError(outcome.error, 'COMMIT_CONFLICT') ? exists : outcome.error
   }
@@ -144,9 +136,8 @@ class HadoopCatalog implements Catalog {
       return refused(identifier, error) // the folder was only read
     }
     if ('kind' in staged) return staged
-    const { base, next, file } = staged
-    const outcome = (await refuseUnconfirmed(identifier, request)) ?? (await this.#createVersion(next, file))
-    if (outcome.kind === 'committed') await trimMetadata(base, next) // a table is its folder here: no other table has metadata in it
+    const outcome = (await refuseUnconfirmed(identifier, request)) ?? (await createVersion(this.#io, staged))
+    if (outcome.kind === 'committed') await trimMetadata(staged.base, staged.next) // a table is its folder here: no other table has metadata in it
     return outcome
   }
 
@@ -174,52 +165,10 @@ class HadoopCatalog implements Catalog {
     // by the base's codec: all commits on one base must create the same name
     const suffix = metadataFileSuffix(base.metadata)
     const file = { folder: this.#metadataFolder(identifier), version: version + 1, suffix }
-    const next = { identifier, metadataLocation: fileLocation(file), metadata, io: this.#io }
+    const next = { identifier, metadataLocation: versionLocation(file), metadata, io: this.#io }
     await request.check?.(base, next)
     await request.onStaged?.({ kind: 'file', location: next.metadataLocation })
     return { base, next, file }
-  }
-
-  /** Creates the metadata file of `next`, which is the commit; a conflict when another commit has the version. */
-  async #createVersion(next: Table, file: VersionFile): Promise<CommitOutcome> {
-    const { identifier } = next
-    let bytes: Uint8Array
-    try {
-      if ((await versionFile(this.#io, file.folder, file.version)) !== undefined) return conflict(identifier)
-      bytes = metadataFileBytes(next.metadata, file.suffix)
-    } catch (error) {
-      return refused(identifier, error) // nothing was created
-    }
-    try {
-      await this.#io.create(next.metadataLocation, bytes)
-    } catch (error) {
-      if (isIcebergError(error, 'FILE_EXISTS')) return conflict(identifier, error)
-      const failure = await this.#judgeCreation(next, { bytes, error })
-      if (failure !== undefined) return failure
-    }
-    await this.#writeHint(file)
-    return committed(next)
-  }
-
-  /** After a failed creation: the refusal or unknown outcome; undefined when the file exists. */
-  async #judgeCreation(
-    { identifier, metadataLocation }: Table,
-    { bytes, error }: FailedCreation,
-  ): Promise<Refused | Unknown | undefined> {
-    try {
-      const current = await this.#io.read(metadataLocation)
-      return sameBytes(current, bytes) ? undefined : conflict(identifier, error)
-    } catch (cause) {
-      return isIcebergError(cause, 'FILE_NOT_FOUND') ? refused(identifier, error) : unknown(identifier, error)
-    }
-  }
-
-  async #writeHint({ folder, version }: VersionFile): Promise<void> {
-    try {
-      await this.#io.write(hintLocation(folder), new TextEncoder().encode(String(version)))
-    } catch {
-      // Readers find newer versions than an old hint.
-    }
   }
 
   /** Folders below `namespace` with valid level names; does not enter tables; only one level when `flat`. */
@@ -268,25 +217,8 @@ interface Folder {
   readonly isTable: boolean
 }
 
-interface VersionFile {
-  readonly folder: string
-  readonly version: number
-  readonly suffix: string
-}
-
-interface Staged {
+interface Staged extends NewVersion {
   readonly base: Table
-  readonly next: Table
-  readonly file: VersionFile
-}
-
-interface FailedCreation {
-  readonly bytes: Uint8Array
-  readonly error: unknown
-}
-
-function fileLocation({ folder, version, suffix }: VersionFile): string {
-  return `${folder}/v${version}${suffix}`
 }
 
 function isLegal(levels: readonly string[]): boolean {
@@ -305,10 +237,6 @@ function foreignNames(table: Table): IcebergError {
     `The metadata files of ${name} were named by another catalog, which would not see changes made here: ` +
       'register the table in an sql catalog, or use the catalog that owns it.',
   )
-}
-
-function sameBytes(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i])
 }
 
 function compareText(a: string, b: string): number {

@@ -1,5 +1,6 @@
-import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
+import { fileNames } from '../../iceberg/io/file-names.ts'
+import { hintedVersion, readHint } from './hint.ts'
 
 /** The current metadata file of a table folder. */
 export interface HadoopVersion {
@@ -16,7 +17,6 @@ const SUFFIXES = ['.metadata.json', '.gz.metadata.json', '.metadata.json.gz'] as
 
 const VERSION_NAME = /^v(\d{1,15})(?:\.metadata\.json|\.gz\.metadata\.json|\.metadata\.json\.gz)$/
 const METASTORE_NAME = /^(\d{1,15})-.+\.metadata\.json(?:\.gz)?$/
-const MAX_HINT_BYTES = 256
 
 /**
  * The current version of the table in `metadataFolder` (Iceberg spec, "File System Tables"): the hint's, or any newer
@@ -25,9 +25,9 @@ const MAX_HINT_BYTES = 256
 export async function findHadoopVersion(io: FileIO, metadataFolder: string): Promise<HadoopVersion | undefined> {
   const hint = await readHint(io, metadataFolder)
   if (hint !== undefined) {
-    const hinted = /^\d{1,15}$/.test(hint)
-      ? await probeFrom(io, metadataFolder, Number(hint))
-      : await namedFile(io, metadataFolder, hint)
+    const version = hintedVersion(hint)
+    const hinted =
+      version === undefined ? await namedFile(io, metadataFolder, hint) : await probeFrom(io, metadataFolder, version)
     if (hinted !== undefined) return hinted
   }
   return highestVersion(io, metadataFolder)
@@ -35,16 +35,38 @@ export async function findHadoopVersion(io: FileIO, metadataFolder: string): Pro
 
 /**
  * The current version, given an earlier one at `location`: itself or any newer one that follows it without a gap.
- * Undefined when it no longer exists (the table was dropped or its old metadata deleted) or has no next version.
+ * Undefined when it no longer exists (the table was dropped or its old metadata deleted), has no next version, or the hint
+ * names a newer one: then a late commit created the name of a deleted version again.
  */
 export async function followHadoopVersion(io: FileIO, location: string): Promise<HadoopVersion | undefined> {
-  const slash = location.lastIndexOf('/')
-  const version = VERSION_NAME.exec(location.slice(slash + 1))?.[1]
-  if (version === undefined) return undefined
-  const known = { location, version: Number(version) }
-  const looks = [io.stat(location), probeFrom(io, location.slice(0, slash), known.version + 1)] as const
-  const [status, next] = await Promise.all(looks)
-  return status && (next ?? known)
+  const known = versionOf(location)
+  if (known === undefined) return undefined
+  const folder = location.slice(0, location.lastIndexOf('/'))
+  const looks = [io.stat(location), probeFrom(io, folder, known + 1), readHint(io, folder)] as const
+  const [status, next = { location, version: known }, hint] = await Promise.all(looks)
+  const isBehind = (hintedVersion(hint) ?? 0) > (next.version ?? known)
+  return status === undefined || isBehind ? undefined : next
+}
+
+/** The N of a location that ends in `vN.metadata.json` or a compressed form of this name; undefined for other names. */
+export function versionOf(location: string): number | undefined {
+  const version = VERSION_NAME.exec(location.slice(location.lastIndexOf('/') + 1))?.[1]
+  return version === undefined ? undefined : Number(version)
+}
+
+/** A file in a metadata folder that has the name of a version. */
+export interface NamedVersion {
+  readonly name: string
+  readonly version: number
+}
+
+/** All versions in `metadataFolder`, in no particular order; a version with two files is listed twice. */
+export async function listVersions(io: FileIO, metadataFolder: string): Promise<readonly NamedVersion[]> {
+  const names = await fileNames(io, metadataFolder)
+  return names.flatMap((name) => {
+    const version = versionOf(name)
+    return version === undefined ? [] : [{ name, version }]
+  })
 }
 
 /**
@@ -52,24 +74,7 @@ export async function followHadoopVersion(io: FileIO, location: string): Promise
  * the file must not be deleted because our own attempt failed.
  */
 export function isVersionFile(location: string): boolean {
-  return VERSION_NAME.test(location.slice(location.lastIndexOf('/') + 1))
-}
-
-/** Location of the hint that a finished commit writes; readers do not depend on it. */
-export function hintLocation(metadataFolder: string): string {
-  return `${metadataFolder}/version-hint.text`
-}
-
-async function readHint(io: FileIO, metadataFolder: string): Promise<string | undefined> {
-  try {
-    const status = await io.stat(hintLocation(metadataFolder))
-    if (status === undefined || status.sizeBytes > MAX_HINT_BYTES) return undefined
-    return new TextDecoder().decode(await io.read(hintLocation(metadataFolder))).trim()
-  } catch (error) {
-    // Replaced or removed between the two calls.
-    if (isIcebergError(error, 'FILE_NOT_FOUND')) return undefined
-    throw error
-  }
+  return versionOf(location) !== undefined
 }
 
 async function probeFrom(io: FileIO, folder: string, start: number): Promise<HadoopVersion | undefined> {
@@ -82,7 +87,7 @@ async function probeFrom(io: FileIO, folder: string, start: number): Promise<Had
 }
 
 /** The metadata file of a version, under any of its possible names. */
-export async function versionFile(io: FileIO, folder: string, version: number): Promise<string | undefined> {
+async function versionFile(io: FileIO, folder: string, version: number): Promise<string | undefined> {
   const names = SUFFIXES.map((suffix) => `${folder}/v${version}${suffix}`)
   const found = await Promise.all(names.map((name) => io.stat(name)))
   return names.find((_, at) => found[at] !== undefined)

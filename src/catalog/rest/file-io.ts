@@ -1,6 +1,7 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import { deleteFrom } from '../../iceberg/io/delete-files.ts'
+import { fileNames } from '../../iceberg/io/file-names.ts'
 import { placeOf } from '../../iceberg/io/place.ts'
 import { locationParts } from '../../iceberg/metadata/location-identity.ts'
 
@@ -27,6 +28,7 @@ export function onlyStores(stores: readonly string[], io: FileIO): FileIO {
       yield* io.list(served(location))
     },
     ...(listFolders && { listFolders: async (location) => listFolders.call(io, served(location)) }),
+    listNames: async (location) => fileNames(io, served(location)),
     place: async (location) => placeOf(io, location),
     delete: async (location) => io.delete(served(location)),
     deleteAll: async (locations) => deleteFrom(io, locations.map(served)),

@@ -261,7 +261,12 @@ class SqlCatalogImpl implements SqlCatalog {
   async #swapOne(db: Kysely<SqlCatalogTables>, { identifier, expected, next }: Swap, version: SqlCatalogVersion) {
     const update = db
       .updateTable('iceberg_tables')
-      .set({ metadata_location: next, previous_metadata_location: expected })
+      // a table that is only checked is updated too: the lock on its row keeps others out until the end of the transaction
+      .set(
+        next === expected
+          ? { metadata_location: next }
+          : { metadata_location: next, previous_metadata_location: expected },
+      )
       .where('catalog_name', '=', this.name)
       .where('table_namespace', '=', formatNamespace(identifier.namespace))
       .where('table_name', '=', identifier.name)

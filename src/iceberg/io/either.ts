@@ -1,5 +1,6 @@
 import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
 import { deleteFrom } from './delete-files.ts'
+import { fileNames } from './file-names.ts'
 import { folderNames } from './folder-names.ts'
 import { placeOf } from './place.ts'
 
@@ -41,6 +42,10 @@ export class EitherFileIO implements FileIO {
 
   async listFolders(location: string): Promise<readonly string[]> {
     return folderNames(this.#of(location), location)
+  }
+
+  async listNames(location: string): Promise<readonly string[]> {
+    return fileNames(this.#of(location), location)
   }
 
   async place(location: string): Promise<string> {

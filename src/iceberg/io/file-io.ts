@@ -35,6 +35,8 @@ export interface FileIO {
   list(location: string): AsyncIterable<FileStatus>
   /** Names of the folders directly below a location, in no particular order; absent where only `list` can find them. */
   listFolders?(location: string): Promise<readonly string[]>
+  /** Names of the files directly below a location, in no particular order; absent where only `list` can find them. */
+  listNames?(location: string): Promise<readonly string[]>
   /**
    * The place of a location: a text that is the same for all its spellings and for all paths through links.
    * For comparison only; absent where the location's text determines its place. Use `placeOf`.

@@ -1,4 +1,4 @@
-import { IcebergError } from '../errors.ts'
+import { IcebergError, isIcebergError } from '../errors.ts'
 
 /** What was being done to a location when an operating-system call failed. */
 export interface IoAttempt {
@@ -34,6 +34,29 @@ export async function attempt<T>(what: IoAttempt, work: Promise<T>): Promise<T> 
   } catch (error) {
     throw toIoError(error, what)
   }
+}
+
+/** Errors of network file systems and object stores after which a request may still be applied, or was. */
+const LATE_ERRORS: readonly string[] = ['EEXIST', 'EIO', 'ESTALE', 'ETIMEDOUT', 'ECONNRESET', 'EPIPE', 'EINTR']
+
+/**
+ * Whether a write that failed with `error` may have taken effect, or may still do so. False for a full disk, missing
+ * permissions and the like, which stop a write before its effect.
+ */
+export function mayTakeEffect(error: unknown): boolean {
+  if (isIcebergError(error, 'NO_SPACE') || isIcebergError(error, 'INVALID_ARGUMENT')) return false
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause.name === 'TimeoutError' || LATE_ERRORS.includes(errnoCode(cause) ?? '')) return true
+    if (isUnclearAnswer(cause)) return true
+  }
+  return false
+}
+
+/** Whether an error of an AWS client is an answer that leaves open what became of the request. */
+function isUnclearAnswer(error: Error): boolean {
+  if (!('$metadata' in error) || typeof error.$metadata !== 'object' || error.$metadata === null) return false
+  const status = 'httpStatusCode' in error.$metadata ? error.$metadata.httpStatusCode : undefined
+  return typeof status === 'number' && (status >= 500 || status === 412) && status !== 507
 }
 
 /** The `code` of a Node-style system error (`ENOENT`, …), or undefined. */

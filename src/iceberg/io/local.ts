@@ -1,24 +1,12 @@
 import { constants } from 'node:fs'
-import {
-  copyFile,
-  link,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  rmdir,
-  stat,
-  unlink,
-} from 'node:fs/promises'
+import { copyFile, mkdir, open, readdir, readFile, realpath, rm, rmdir, stat, unlink } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 
 import { IcebergError } from '../errors.ts'
 import type { FileIO, FileStatus } from './file-io.ts'
 import { attempt, errnoCode, toIoError } from './io-error.ts'
 import { isWithin, pathOfLocation } from './local-location.ts'
+import { linkOnce, renameOnce } from './place-once.ts'
 import { textualPlace } from './place.ts'
 import { assertRange } from './read-range.ts'
 
@@ -62,7 +50,7 @@ export class LocalFileIO implements FileIO {
 
   async write(location: string, bytes: Uint8Array): Promise<void> {
     const path = this.#path(location)
-    await attempt({ action: 'write', location }, placeBytes(path, bytes, rename))
+    await attempt({ action: 'write', location }, placeBytes(path, bytes, renameOnce))
   }
 
   async stat(location: string): Promise<FileStatus | undefined> {
@@ -78,6 +66,11 @@ export class LocalFileIO implements FileIO {
   async listFolders(location: string): Promise<readonly string[]> {
     const entries = await readFolder(this.#path(location), location)
     return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name)
+  }
+
+  async listNames(location: string): Promise<readonly string[]> {
+    const entries = await readFolder(this.#path(location), location)
+    return entries.filter((entry) => !entry.isDirectory()).map((entry) => entry.name)
   }
 
   /** Links are followed as far as the path exists. */
@@ -109,7 +102,7 @@ export class LocalFileIO implements FileIO {
     const path = this.#path(location)
     await attempt({ action: 'read', location: localPath }, syncFile(localPath))
     await attempt({ action: 'write', location }, placeFile(localPath, path))
-    await attempt({ action: 'delete', location: localPath }, unlink(localPath))
+    await attempt({ action: 'delete', location: localPath }, ignoring(['ENOENT'], unlink(localPath)))
   }
 
   #path(location: string): string {
@@ -211,16 +204,25 @@ async function placeBytes(path: string, bytes: Uint8Array, place: Place): Promis
     await writeDurably(temporary, bytes)
     await place(temporary, path)
   } finally {
-    await rm(temporary, { force: true })
+    await removeQuietly(temporary)
   }
   await syncFolder(folder)
+}
+
+/** A temporary file that stays is only garbage: its removal must not hide whether the final name was given. */
+async function removeQuietly(temporary: string): Promise<void> {
+  try {
+    await rm(temporary, { force: true })
+  } catch {
+    // Orphan removal finds it later.
+  }
 }
 
 async function placeFile(source: string, path: string): Promise<void> {
   const folder = dirname(path)
   await makeFolder(folder)
   try {
-    await link(source, path)
+    await linkOnce(source, path)
   } catch (error) {
     // Another file system, or one that refuses to link files of other owners: copy next to the target first.
     if (!['EXDEV', 'EPERM'].includes(errnoCode(error) ?? '')) throw error
@@ -236,7 +238,7 @@ async function copyInto(source: string, path: string): Promise<void> {
     await syncFile(temporary)
     await linkInto(temporary, path)
   } finally {
-    await rm(temporary, { force: true })
+    await removeQuietly(temporary)
   }
 }
 
@@ -244,14 +246,14 @@ async function copyInto(source: string, path: string): Promise<void> {
 async function renameInto(source: string, path: string): Promise<boolean> {
   await makeFolder(dirname(path))
   try {
-    await link(source, path)
-    await unlink(source)
+    await linkOnce(source, path)
+    await ignoring(['ENOENT'], unlink(source))
   } catch (error) {
     if (errnoCode(error) === 'EXDEV') return false
     if (!NO_LINKS.includes(errnoCode(error) ?? '')) throw error
     if ((await statFile(path, path)) !== undefined)
       throw new IcebergError('FILE_EXISTS', `The file ${path} already exists.`)
-    await rename(source, path)
+    await renameOnce(source, path)
   }
   return true
 }
@@ -261,7 +263,7 @@ const NO_LINKS: readonly string[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS',
 
 async function linkInto(temporary: string, path: string): Promise<void> {
   try {
-    await link(temporary, path)
+    await linkOnce(temporary, path)
   } catch (error) {
     if (!NO_LINKS.includes(errnoCode(error) ?? '')) throw error
     const advice = 'its file system has no hard links, which are needed to create a file exactly once'

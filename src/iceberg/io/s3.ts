@@ -252,7 +252,10 @@ export class S3FileIO implements FileIO {
     return parts
   }
 
-  /** Sends a request that must take effect once, repeating it while the outcome is unknown; see `create`. */
+  /**
+   * Sends a request that must take effect once, repeating it while the outcome is unknown; see `create`. Proxies repeat
+   * requests too, so that the first answer already may be that of a second request.
+   */
   async #exclusively(location: string, send: () => Promise<unknown>, isOurs: () => Promise<boolean>): Promise<void> {
     for (let sent = 1; ; sent += 1) {
       try {
@@ -260,10 +263,20 @@ export class S3FileIO implements FileIO {
         return
       } catch (error) {
         const isDone = statusOf(error) === 412 || isNamed(error, 'NoSuchUpload')
-        if (isDone && sent > 1 && (await isOurs())) return
+        if (isDone && (await this.#isStored(location, isOurs, error))) return
         if (sent === ATTEMPTS || !isTransient(error)) throw toS3Error(error, { action: 'write', location })
         await sleep(backOffMs(PAUSES, sent))
       }
+    }
+  }
+
+  async #isStored(location: string, isOurs: () => Promise<boolean>, cause: unknown): Promise<boolean> {
+    try {
+      return await isOurs()
+    } catch (error) {
+      if (!isIcebergError(error, 'FILE_NOT_FOUND')) throw error
+      const reason = 'the object store says that it exists, and does not find it'
+      throw new IcebergError('IO_FAILED', `Could not write ${location}: ${reason}.`, { cause })
     }
   }
 

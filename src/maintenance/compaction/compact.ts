@@ -239,7 +239,7 @@ async function findTouched(
 
 function isTouched(planned: FileScanTask, fresh: ReadonlyMap<string, FileScanTask>): boolean {
   const now = fresh.get(planned.dataFile.filePath)
-  if (now === undefined) return true
+  if (now === undefined || now.dataFile.firstRowId !== planned.dataFile.firstRowId) return true
   const applied = new Set(planned.deletes.map(({ file }) => fileKey(file)))
   const still = new Set(now.deletes.map(({ file }) => fileKey(file)))
   const isNew = now.deletes.some(({ file }) => file.content === 'position-deletes' && !applied.has(fileKey(file)))

@@ -1,7 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { judgeDeletion } from '../../catalog/ownership/deletion-guard.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { DeletionFailure } from '../../iceberg/io/file-io.ts'
+import type { DeletionFailure, FileIO } from '../../iceberg/io/file-io.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import { deleteFiles } from '../file-deletion.ts'
 import { requireGcEnabled } from '../gc-guard.ts'
@@ -14,7 +14,12 @@ export interface PurgeInput {
   /** The table that the files were removed from. */
   readonly tableUuid: string
   readonly files: readonly HeldFile[]
+  /** Called before files are moved or deleted, and between; what it throws ends the purge. */
+  readonly confirm?: () => Promise<void>
 }
+
+/** Files that are deleted between two calls of `confirm`. */
+const BATCH = 500
 
 export interface PurgeReport {
   readonly deletedFiles: number
@@ -29,19 +34,21 @@ export interface PurgeReport {
  * Errors: `CONFLICT` when the name is another table's now, `GC_DISABLED`, those of catalog, manifests and FileIO: then
  * nothing is deleted.
  */
-export async function purgeFiles({ catalog, identifier, tableUuid, files }: PurgeInput): Promise<PurgeReport> {
+export async function purgeFiles(input: PurgeInput): Promise<PurgeReport> {
+  const { catalog, identifier, tableUuid, files } = input
   const table = await catalog.loadTable(identifier)
   requireSame(table, tableUuid)
   requireGcEnabled(table.metadata, 'delete files in quarantine')
   const free = await unneeded(catalog, table, files)
   const kept = files.filter(({ location }) => !free.has(location))
   const { held } = await findHeld(table.io, kept)
+  await input.confirm?.()
   const notBack = await putBack(table.io, held)
   const locations = await locationsOf(
     table.io,
     files.filter(({ location }) => free.has(location)),
   )
-  const { failures } = await deleteFiles(table.io, [...locations.keys()])
+  const failures = await deleteInBatches(table.io, [...locations.keys()], input)
   await deleteEmptyFolders(table.io, files)
   const stay = new Set(failures.map(({ location }) => locations.get(location)?.location ?? location))
   const deleted = files.filter(({ location }) => free.has(location) && !stay.has(location))
@@ -51,6 +58,19 @@ export async function purgeFiles({ catalog, identifier, tableUuid, files }: Purg
     keptFiles: kept.length,
     failures: [...notBack, ...failures],
   }
+}
+
+async function deleteInBatches(
+  io: FileIO,
+  locations: readonly string[],
+  { confirm }: Pick<PurgeInput, 'confirm'>,
+): Promise<readonly DeletionFailure[]> {
+  const failures: DeletionFailure[] = []
+  for (let at = 0; at < locations.length; at += BATCH) {
+    await confirm?.()
+    failures.push(...(await deleteFiles(io, locations.slice(at, at + BATCH))).failures)
+  }
+  return failures
 }
 
 /** Throws `CONFLICT` unless it is the table that the quarantine is of. */

@@ -68,7 +68,7 @@ export async function runRestore(input: RestoreInput): Promise<RestoreDetails> {
   requireAllMoved(await putBack(table.io, found.held))
   await dropCopies(table.io, found.inPlace)
   await deleteEmptyFolders(table.io, input.files)
-  const back = new Set([...found.held, ...found.inPlace].map(({ location }) => location))
+  const back = new Set(await requireBack(table.io, found))
   const planned = await chooseHistory(table, input.history, back)
   if (planned.updates.length === 0) return details(table, found, planned)
   try {
@@ -77,6 +77,7 @@ export async function runRestore(input: RestoreInput): Promise<RestoreDetails> {
       requireSame(fresh, input.tableUuid)
       return stagedOf(await chooseHistory(fresh, input.history, back))
     })
+    await requireBack(committed.io, found)
     return details(committed, found, staged.chosen)
   } catch (error) {
     if (!isIcebergError(error, 'UNSUPPORTED')) throw error
@@ -117,6 +118,17 @@ function requireAllMoved(failures: readonly DeletionFailure[]): void {
   const [first] = failures
   if (first === undefined) return
   const message = `${failures.length} files could not be moved back; restore again to continue. The first: ${first.reason}`
+  throw new IcebergError('IO_FAILED', message)
+}
+
+/** Locations of the files that were put back or were there; throws `IO_FAILED` when one of them is not there now. */
+async function requireBack(io: FileIO, { held, inPlace }: FoundFiles): Promise<readonly string[]> {
+  const files = [...held, ...inPlace]
+  const now = new Set((await findHeld(io, files)).inPlace)
+  const gone = files.filter((file) => !now.has(file))
+  const [first] = gone
+  if (first === undefined) return files.map(({ location }) => location)
+  const message = `${gone.length} files are gone after they were put back, such as ${first.location}; restore again`
   throw new IcebergError('IO_FAILED', message)
 }
 

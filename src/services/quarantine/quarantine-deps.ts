@@ -6,12 +6,15 @@ import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import type { Logger } from '../logger.ts'
+import type { TableLock } from '../operations/table-lock.ts'
 
 /** What the quarantine needs. */
 export interface QuarantineDeps {
   readonly store: QuarantineStore
   readonly catalog: CatalogService
   readonly leases: LeaseStore
+  /** The locks of operations: files are deleted while no operation works on their table. */
+  readonly lock: TableLock
   readonly instance: Instance
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder

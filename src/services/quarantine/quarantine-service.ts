@@ -1,11 +1,8 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { withoutPaths } from '../../domain/without-paths.ts'
 import { asObject, toLong } from '../../iceberg/json/json-fields.ts'
 import { parseJson } from '../../iceberg/json/lossless-json.ts'
 import type { HeldFile } from '../../maintenance/quarantine/held-files.ts'
-import { purgeFiles } from '../../maintenance/quarantine/purge.ts'
 import type { Quarantine } from '../../maintenance/quarantine/quarantine.ts'
 import { type ExpiredHistory, historyFromJson } from '../../maintenance/quarantine/removed-history.ts'
 import type { QuarantineDetails, QuarantineEntry, QuarantinePurged } from '../../schemas/tables/quarantine.ts'
@@ -13,6 +10,7 @@ import type { QuarantineEntriesTable } from '../../storage/fleet-schema.ts'
 import { createQuarantineStore, type QuarantineFilter } from '../../storage/stores/operations/quarantine-store.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
 import { heldFiles, type HoldingOperation, quarantineOf } from './hold.ts'
+import { notHeld, purgeDue, purgeOnRequest } from './purge-entry.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 
 /** An entry as a restore needs it. */
@@ -33,18 +31,22 @@ export interface QuarantineService {
   of(operation: HoldingOperation): Quarantine
   /** Throws `NOT_FOUND`, or `CONFLICT` when the entry was restored or deleted. */
   open(id: string): Promise<RestorableEntry>
-  /** Keeps an entry from being deleted. Throws `CONFLICT` when its deletion has begun. */
+  /** Keeps an entry from being deleted for a day at least. Throws `CONFLICT` when its deletion has begun. */
   beginRestore(id: string): Promise<void>
+  /** Ends an entry whose files are back. Throws `CONFLICT` when the entry is not being restored any more. */
   endRestore(id: string): Promise<void>
-  /** Deletes files for good before their time. Throws `NOT_FOUND`, `CONFLICT` and what `purgeFiles` throws. */
+  /**
+   * Deletes files for good before their time. Throws `NOT_FOUND`, `CONFLICT` (also when an operation works on the table)
+   * and what `purgeFiles` throws.
+   */
   purge(id: string, context: RequestContext): Promise<QuarantinePurged>
   /** Deletes files whose time has passed. */
   purgeDue(): Promise<void>
 }
 
 const MAX_LISTED = 1000
-/** How long after its time an unfinished restore may still be continued. */
-const LATE_MS = 86_400_000
+/** How long a restore that has begun keeps its files at least. */
+const RESTORE_MS = 86_400_000
 
 /** A quarantine over the state database and the catalog. */
 export function createQuarantineService(deps: QuarantineDeps): QuarantineService {
@@ -73,92 +75,27 @@ export function createQuarantineService(deps: QuarantineDeps): QuarantineService
       return { table: entry.table_name, tableUuid: entry.table_uuid, files, history: historyOf(entry) }
     },
     async beginRestore(id) {
-      if (!(await store.claim(id, ['held', 'restoring'], 'restoring'))) throw notHeld(await find(deps, id))
+      const heldUntil = new Date(deps.now().getTime() + RESTORE_MS).toISOString()
+      if (!(await store.beginRestore(id, heldUntil))) throw notHeld(await find(deps, id))
     },
-    endRestore: (id) => store.settle(id, 'restored', deps.now().toISOString()),
+    async endRestore(id) {
+      const at = deps.now().toISOString()
+      const isSettled = await deps.inTransaction((tx) => createQuarantineStore(tx).settle(id, 'restored', at))
+      if (!isSettled) throw notHeld(await find(deps, id))
+    },
     async purge(id, context) {
       const entry = await find(deps, id)
-      if (!(await store.claim(id, ['held', 'purging'], 'purging'))) throw notHeld(await find(deps, id))
-      return purge(deps, entry, context)
+      if (entry.state !== 'held' && entry.state !== 'purging') throw notHeld(entry)
+      return purgeOnRequest(deps, entry, context)
     },
     purgeDue: () => purgeDue(deps),
   }
-}
-
-async function purgeDue(deps: QuarantineDeps): Promise<void> {
-  const { store, now, log } = deps
-  const at = now()
-  const late = new Date(at.getTime() - LATE_MS).toISOString()
-  for (const entry of await store.due(at.toISOString(), late)) {
-    if (!(await store.claim(entry.id, [entry.state], 'purging'))) continue
-    await purge(deps, entry, undefined).catch((error: unknown) => {
-      log.warn('files in quarantine not deleted', { quarantine_id: entry.id, table: entry.table_name, error })
-    })
-  }
-}
-
-/** Deletes the files of a claimed entry; after an error it is held again, with the reason. */
-async function purge(
-  deps: QuarantineDeps,
-  entry: QuarantineEntriesTable,
-  context: RequestContext | undefined,
-): Promise<QuarantinePurged> {
-  const { catalog, release } = deps.catalog.hold()
-  try {
-    const { table_uuid: tableUuid } = entry
-    const files = await heldFiles(deps.store, entry.id)
-    const report = await purgeFiles({ catalog, identifier: parseIdentifier(entry.table_name), tableUuid, files })
-    const { deletedFiles, freedBytes, keptFiles, failures } = report
-    const [first] = failures
-    if (first !== undefined) await deps.store.release(entry.id, `${failures.length} files: ${first.reason}`)
-    else await settlePurged(deps, entry, { context, details: { files: deletedFiles, bytes: freedBytes } })
-    return {
-      success: true,
-      quarantine_id: entry.id,
-      deleted_files_count: deletedFiles,
-      freed_bytes: freedBytes,
-      kept_files_count: keptFiles,
-      failed_deletions_count: failures.length,
-      failed_deletions: failures.slice(0, MAX_LISTED),
-    }
-  } catch (error) {
-    await deps.store.release(entry.id, withoutPaths(error instanceof Error ? error.message : String(error)))
-    throw error
-  } finally {
-    release()
-  }
-}
-
-interface Purge {
-  readonly context: RequestContext | undefined
-  readonly details: { readonly files: number; readonly bytes: number }
-}
-
-async function settlePurged(
-  { inTransaction, audit, now }: QuarantineDeps,
-  { id, table_name: table }: QuarantineEntriesTable,
-  { context, details }: Purge,
-): Promise<void> {
-  await inTransaction(async (tx) => {
-    await createQuarantineStore(tx).settle(id, 'purged', now().toISOString())
-    await audit.record(tx, {
-      ...(context ?? { caller: undefined, channel: 'system' }),
-      action: 'quarantine.purge',
-      objectType: 'quarantine',
-      objectId: id,
-      details: { table, ...details },
-    })
-  })
 }
 
 async function find({ store }: QuarantineDeps, id: string): Promise<QuarantineEntriesTable> {
   const entry = await store.find(id)
   if (entry === undefined) throw new DomainError('NOT_FOUND', `no entry ${id} in quarantine`)
   return entry
-}
-
-function notHeld({ id, state }: QuarantineEntriesTable): DomainError {
-  return new DomainError('CONFLICT', `quarantine entry ${id} is ${state}`)
 }
 
 function historyOf({ history_json: text }: QuarantineEntriesTable): ExpiredHistory | undefined {

@@ -3,14 +3,17 @@ import { gzipSync } from 'node:zlib'
 
 import { describe, expect, it } from 'vitest'
 
-import type { Catalog } from '../../../src/catalog/catalog.ts'
+import type { Catalog, CommitRequest } from '../../../src/catalog/catalog.ts'
 import { commitTable } from '../../../src/catalog/commit-table.ts'
 import { createHadoopCatalog } from '../../../src/catalog/hadoop/catalog.ts'
+import { IcebergError } from '../../../src/iceberg/errors.ts'
 import type { FileIO } from '../../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
+import type { Table } from '../../../src/iceberg/metadata/table.ts'
 import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.ts'
 import { fixturesRoot, haveFixtures } from '../../support/iceberg-fixtures.ts'
+import { FILE_CLOCK_MS, sleep } from '../../support/waiting.ts'
 import { createEvents, EVENTS, filesBelow, setProperty } from '../support-files.ts'
 import { faultyIO, ioFailure } from '../support.ts'
 
@@ -217,6 +220,169 @@ describe('hadoop commits with failing files', () => {
       writtenFiles: [written],
     }))
     await expect(commit).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
+    expect(await inner.stat(written)).toBeDefined()
+  })
+})
+
+describe('hadoop commits that take long', () => {
+  const TRIMMED = {
+    'write.metadata.delete-after-commit.enabled': 'true',
+    'write.metadata.previous-versions-max': '2',
+  }
+  const change = (properties: Readonly<Record<string, string>>, during?: () => Promise<void>): CommitRequest => ({
+    requirements: [],
+    updates: [{ action: 'set-properties', updates: properties }],
+    ...(during && { onStaged: during }),
+  })
+
+  interface Pause {
+    readonly when: 'before' | 'after'
+    readonly method: string
+    readonly location: string
+  }
+
+  async function commitMany(io: FileIO, count: number, name = 'rival'): Promise<void> {
+    await sleep(FILE_CLOCK_MS) // commits of one millisecond cannot be told apart by the metadata log
+    for (let n = 1; n <= count; n++) {
+      expect((await open(io).commit(EVENTS, change({ [`${name}-${n}`]: 'yes' }))).kind).toBe('committed')
+    }
+  }
+
+  const pauses: Record<string, (io: MemoryFileIO, rivals: () => Promise<void>) => [FileIO, CommitRequest]> = {
+    'before the versions are looked at': (io, rivals) => [io, change({ slow: 'yes' }, rivals)],
+    'between the look and the creation': (io, rivals) => [pausing(io, rivals), change({ slow: 'yes' })],
+  }
+  /** Runs `work` once, before or after the first call of a method for a location. */
+  function pausing(io: FileIO, work: () => Promise<void>, at: Partial<Pause> = {}): FileIO {
+    const { when = 'before', method = 'create', location } = at
+    let isFirst = true
+    const hook = async (called: string, place: string): Promise<void> => {
+      if (!isFirst || called !== method || (location !== undefined && place !== location)) return
+      isFirst = false
+      await work()
+    }
+    return faultyIO(io, { [when]: hook })
+  }
+
+  describe.each(Object.keys(pauses))('%s', (pause) => {
+    async function slowCommit(count: number) {
+      const io = new MemoryFileIO()
+      await createEvents(open(io), TRIMMED)
+      const [slowIo, request] = pauses[pause]?.(io, () => commitMany(io, count)) ?? [io, change({})]
+      const outcome = await open(slowIo).commit(EVENTS, request)
+      return { io, outcome }
+    }
+
+    it.each([1, 2, 3, 4, 8, 30])('lose against %i others, whose commits stay', async (count) => {
+      const { io, outcome } = await slowCommit(count)
+      expect(outcome).toMatchObject({ kind: 'refused', error: { code: 'COMMIT_CONFLICT' } })
+      expect(await text(io, HINT)).toBe(`${count + 1}`)
+      await commitMany(io, 2, 'later')
+      for (const hint of [`${count + 3}`, '2', undefined]) {
+        if (hint === undefined) await io.delete(HINT)
+        else await write(io, HINT, hint)
+        const { metadata, metadataLocation } = await open(io).loadTable(EVENTS)
+        expect(metadataLocation).toBe(`${METADATA}/v${count + 3}.metadata.json`)
+        expect(metadata.properties).toMatchObject({ 'rival-1': 'yes', [`rival-${count}`]: 'yes', 'later-2': 'yes' })
+        expect(metadata.properties).not.toHaveProperty('slow')
+      }
+      expect(await open(io).locateTable?.(EVENTS, `${METADATA}/v2.metadata.json`)).toMatch(`v${count + 3}.metadata`)
+    })
+  })
+
+  it('are committed when others continue them at once', async () => {
+    for (const count of [1, 2]) {
+      const io = new MemoryFileIO()
+      await createEvents(open(io), TRIMMED)
+      const slowed = pausing(io, () => commitMany(io, count), { when: 'after' })
+      expect((await open(slowed).commit(EVENTS, change({ slow: 'yes' }))).kind).toBe('committed')
+      const { metadata } = await open(io).loadTable(EVENTS)
+      expect(metadata.properties).toMatchObject({ slow: 'yes', 'rival-1': 'yes' })
+      expect(await text(io, HINT)).toBe(`${count + 2}`)
+    }
+  })
+
+  it('are unknown when another system created the version under the name of another codec', async () => {
+    const io = new MemoryFileIO()
+    await createEvents(open(io))
+    const other = `${METADATA}/v2.gz.metadata.json`
+    const slowed = pausing(io, async () => io.write(other, gzipSync(await io.read(`${METADATA}/v1.metadata.json`))))
+    const outcome = await open(slowed).commit(EVENTS, change({ slow: 'yes' }))
+    expect(outcome).toMatchObject({ kind: 'unknown', error: { code: 'COMMIT_STATE_UNKNOWN' } })
+    expect(await io.stat(other)).toBeDefined()
+  })
+
+  it('do not lower the hint of a newer version', async () => {
+    const io = new MemoryFileIO()
+    await createEvents(open(io), TRIMMED)
+    const slowed = pausing(io, () => commitMany(io, 6), { method: 'write', location: HINT })
+    expect((await open(slowed).commit(EVENTS, change({ slow: 'yes' }))).kind).toBe('committed')
+    expect(await text(io, HINT)).toBe('8')
+  })
+
+  it('are not found again through the known location of a version that a dead process created too late', async () => {
+    const io = new MemoryFileIO()
+    await createEvents(open(io), TRIMMED)
+    await commitMany(io, 1)
+    const late = await io.read(`${METADATA}/v2.metadata.json`)
+    await commitMany(io, 6, 'later')
+    await io.create(`${METADATA}/v2.metadata.json`, late)
+    expect(await open(io).locateTable?.(EVENTS, `${METADATA}/v2.metadata.json`)).toBe(`${METADATA}/v8.metadata.json`)
+  })
+})
+
+describe('hadoop commits whose creation is answered wrongly', () => {
+  const exists = () => new IcebergError('FILE_EXISTS', 'The file already exists.')
+  const written = '/w/manifest.avro'
+  const stage = (io: FileIO) => async (table: Table) => {
+    await io.write(written, new Uint8Array([1]))
+    return { ...(await setProperty('v', 'mine')(table)), writtenFiles: [written] }
+  }
+
+  it('are committed when the file that exists is their own', async () => {
+    const inner = new MemoryFileIO()
+    await createEvents(open(inner))
+    let isLost = true
+    const io = faultyIO(inner, {
+      after: (method) => {
+        if (method !== 'create' || !isLost) return
+        isLost = false
+        throw exists()
+      },
+    })
+    const { attempts } = await commitTable(open(io), EVENTS, stage(inner))
+    expect(attempts).toBe(1)
+    expect(await inner.stat(written)).toBeDefined()
+    expect((await open(inner).loadTable(EVENTS)).metadata.properties).toMatchObject({ v: 'mine' })
+  })
+
+  it('are unknown when the file that exists cannot be read, and every file is kept', async () => {
+    const inner = new MemoryFileIO()
+    await createEvents(open(inner))
+    const isOurs = (location: string) => location === `${METADATA}/v2.metadata.json`
+    const io = faultyIO(inner, {
+      before: (method, location) => {
+        if (method === 'read' && isOurs(location)) throw ioFailure()
+      },
+      after: (method) => {
+        if (method === 'create') throw exists()
+      },
+    })
+    await expect(commitTable(open(io), EVENTS, stage(inner))).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
+    expect(await inner.stat(written)).toBeDefined()
+  })
+
+  it('are unknown when the network failed and the file is not there yet', async () => {
+    const inner = new MemoryFileIO()
+    await createEvents(open(inner))
+    const io = faultyIO(inner, {
+      before: (method) => {
+        if (method !== 'create') return
+        const cause = Object.assign(new Error('the server does not answer'), { code: 'ETIMEDOUT' })
+        throw new IcebergError('IO_FAILED', 'Could not write.', { cause })
+      },
+    })
+    await expect(commitTable(open(io), EVENTS, stage(inner))).rejects.toMatchObject({ code: 'COMMIT_STATE_UNKNOWN' })
     expect(await inner.stat(written)).toBeDefined()
   })
 })

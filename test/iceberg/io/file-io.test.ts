@@ -8,6 +8,7 @@ import type { FileIO, FileStatus } from '../../../src/iceberg/io/file-io.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
 import { MemoryFileIO } from '../../../src/iceberg/io/memory.ts'
 import { PrefixFileIO } from '../../../src/iceberg/io/prefix.ts'
+import { fileNames } from '../../../src/iceberg/io/file-names.ts'
 import { EitherFileIO } from '../../../src/iceberg/io/either.ts'
 import { S3FileIO } from '../../../src/iceberg/io/s3.ts'
 import { isS3Location } from '../../../src/iceberg/io/s3-location.ts'
@@ -170,6 +171,9 @@ describe.each(Object.entries(candidates))('FileIO: %s', (name, make) => {
       [expected[2], 2],
     ])
     expect(await listed(at('no-such-folder'))).toEqual([])
+    expect(await fileNames(io, at('ls/'))).toEqual(['1'])
+    expect(await fileNames(io, at('ls/x=a%20b'))).toEqual(['ü 2'])
+    expect(await fileNames(io, at('no-such-folder'))).toEqual([])
   })
 
   it('deletes', async () => {

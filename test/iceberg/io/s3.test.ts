@@ -66,6 +66,13 @@ describe('many objects', () => {
     expect([...store.objects.keys()]).toEqual(['lake/t/other'])
   })
 
+  it('counts a creation as its own when a proxy sent the request twice', async () => {
+    store.fault = ({ method }) => (method === 'PUT' ? 'twice' : undefined)
+    await io.create('s3://lake/t/v2.metadata.json', bytes('mine'))
+    await expect(io.create('s3://lake/t/v2.metadata.json', bytes('other'))).rejects.toThrow(withCode('FILE_EXISTS'))
+    expect(store.objects.get('lake/t/v2.metadata.json')?.bytes.toString()).toBe('mine')
+  })
+
   it('are deleted, whatever happens to the first request', async () => {
     for (const fault of ['cut-before', 'cut-after', 'fail-before', 'fail-after', 'cut-body'] as const) {
       const locations = fill(20)

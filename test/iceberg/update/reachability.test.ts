@@ -31,7 +31,8 @@ async function rewrite(t: TableFixture, replaced: readonly DataFile[], added: re
   const start = currentSnapshot(t.table.metadata)
   if (start === undefined) throw new Error('no snapshot')
   const starting = { startingSnapshotId: start.snapshotId, startingSequenceNumber: start.sequenceNumber }
-  await t.commit((table) => stageRewrite(table, { ...starting, replaced, added, operationId: 'r', now: t.now }))
+  const read = await t.scanned(...replaced)
+  await t.commit((table) => stageRewrite(table, { ...starting, replaced: read, added, operationId: 'r', now: t.now }))
 }
 
 async function expireAll(t: TableFixture): Promise<Table> {

@@ -275,6 +275,86 @@ describe('the quarantine', () => {
     },
   )
 
+  describe('restored late', () => {
+    /** Its time passed two days ago, and the service could not purge it until now. */
+    async function expiredLate(): Promise<{ id: string; snapshots: number }> {
+      const { snapshots } = (await load()).metadata
+      const { quarantine } = await expire()
+      changeState('update quarantine_entries set held_until = ? where id = ?', inDays(-2), quarantine.id)
+      return { id: quarantine.id, snapshots: snapshots.length }
+    }
+
+    function changeState(sql: string, ...values: string[]): void {
+      const db = new DatabaseSync(join(service.folder, 'home', 'state.db'))
+      try {
+        db.prepare(sql).run(...values)
+      } finally {
+        db.close()
+      }
+    }
+
+    /** Something that happens between the move of the files and the commit of a restore. */
+    function beforeCommit(work: () => Promise<void>): void {
+      const current = catalog()
+      const commit = current.commit.bind(current)
+      Object.defineProperty(current, 'commit', {
+        configurable: true,
+        value: async (...args: Parameters<typeof commit>) => {
+          await work()
+          return commit(...args)
+        },
+      })
+    }
+
+    it('keeps its files when the purger runs while they are put back', async () => {
+      const { id, snapshots } = await expiredLate()
+      const states: string[] = []
+      beforeCommit(async () => {
+        await service.context.app.quarantine.purgeDue()
+        const { state, held_until } = await entryOf(id)
+        states.push(state)
+        expect(Date.parse(held_until)).toBeGreaterThan(Date.now())
+      })
+      expect(details(await restore(id))).toMatchObject({ restored_snapshots_count: snapshots - 1 })
+      expect(states).toEqual(['restoring'])
+      expect((await load()).metadata.snapshots).toHaveLength(snapshots)
+      await expectComplete()
+      await service.context.app.quarantine.purgeDue()
+      expect(await entryOf(id)).toMatchObject({ state: 'restored' })
+      await expectComplete()
+    })
+
+    it('is not answered with success when another service ended the entry meanwhile', async () => {
+      const { id } = await expiredLate()
+      beforeCommit(async () => changeState("update quarantine_entries set state = 'purging' where id = ?", id))
+      const answer = await restore(id)
+      expect(answer.body).toMatchObject({ status: 409, code: 'CONFLICT', detail: expect.stringContaining('purging') })
+    })
+
+    it('is not answered with success when a file that was put back is gone', async () => {
+      const { id } = await expiredLate()
+      const [file] = (await entryOf(id)).files
+      beforeCommit(async () => rmSync(pathOf(file.location)))
+      const answer = await restore(id)
+      expect(answer.body).toMatchObject({ code: 'IO_FAILED', detail: expect.stringContaining('1 file') })
+      expect(await entryOf(id)).toMatchObject({ state: 'restoring' })
+    })
+
+    it('is purged after a restore that did not end, when the extended time has passed', async () => {
+      const { id } = await expiredLate()
+      beforeCommit(async () => {
+        throw new Error('the catalog is down')
+      })
+      expect((await restore(id)).status).toBeGreaterThanOrEqual(500)
+      await service.context.app.quarantine.purgeDue()
+      expect(await entryOf(id)).toMatchObject({ state: 'restoring' })
+      changeState('update quarantine_entries set held_until = ? where id = ?', inDays(-2), id)
+      await service.context.app.quarantine.purgeDue()
+      expect(await entryOf(id)).toMatchObject({ state: 'purged' })
+      await expectComplete()
+    })
+  })
+
   it('takes orphan files once, and gives them back', async () => {
     const orphan = join(await folderOf(), 'data', 'left-over.parquet')
     writeFileSync(orphan, 'left over')

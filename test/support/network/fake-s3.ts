@@ -4,6 +4,8 @@ import type { AddressInfo } from 'node:net'
 
 /** What a store may do to a request instead of answering it well. */
 export type S3Fault =
+  /** As behind a proxy that repeats the request: the client gets the answer to the second one. */
+  | 'twice'
   /** Closes the connection before the request is carried out, or after it was. */
   | 'cut-before'
   | 'cut-after'
@@ -102,6 +104,7 @@ export class FakeS3 {
     const fault = this.fault?.(call)
     if (fault === 'cut-before') return void request.socket.destroy()
     const refusal = fault === undefined ? undefined : refusals[fault]
+    if (fault === 'twice') this.#answer(call)
     const answer = refusal ?? this.#answer(call)
     if (fault === 'cut-after') return void request.socket.destroy()
     send(response, fault === 'fail-after' ? failed : answer, {

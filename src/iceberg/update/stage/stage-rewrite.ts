@@ -36,7 +36,7 @@ export interface RewriteOptions extends StageOptions {
  * Delete files that no remaining data file can need are dropped; manifests without changes are reused.
  *
  * Errors: `COMMIT_CONFLICT` when the starting snapshot is no longer in the history of `main`, a replaced file was removed,
- * or its deletes have changed; `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`;
+ * or its deletes or row ids have changed; `ROWS_NOT_CONSERVED` when there would be more rows than before; `INVALID_ARGUMENT`;
  * those of manifests and FileIO. On an error, no new file remains.
  */
 export async function stageRewrite(table: Table, options: RewriteOptions): Promise<StagedSnapshot> {
@@ -162,6 +162,8 @@ function requireAllLive({ replaced, startingSequenceNumber }: RewriteOptions, fo
     const isOld = Math.max(entry.sequenceNumber, entry.fileSequenceNumber) <= startingSequenceNumber
     const isSame = entry.dataFile.recordCount === file.recordCount
     if (!isOld || !isSame) throw gone(file, 'is not the same file as the one that was read')
+    // a snapshot of format version 3 gives row ids to files of an upgraded table; the new files lack them
+    if (entry.dataFile.firstRowId !== file.firstRowId) throw gone(file, 'has other row ids than when it was read')
   }
 }
 

@@ -32,9 +32,15 @@ export interface QuarantineStore {
   addFiles(id: string, files: readonly QuarantinedFile[]): Promise<void>
   /** Changes the state if it is one of `from`; false, with nothing changed, otherwise. */
   claim(id: string, from: readonly QuarantineState[], state: QuarantineState): Promise<boolean>
+  /** Claims an entry that is held or being restored for a restore, and keeps it until `heldUntil` at least. */
+  beginRestore(id: string, heldUntil: string): Promise<boolean>
+  /** Gives a purge up: the entry is held again. */
   release(id: string, problem: string): Promise<void>
-  /** Ends an entry: its files and its history are forgotten. */
-  settle(id: string, state: 'restored' | 'purged', at: string): Promise<void>
+  /**
+   * Ends an entry that is being restored or purged: its files and its history are forgotten. False, with nothing changed,
+   * when the entry is in another state. Call it in a transaction.
+   */
+  settle(id: string, state: 'restored' | 'purged', at: string): Promise<boolean>
   /** Entries whose time has passed, those that a crash left half purged, and unfinished restores after `late`. */
   due(now: string, late: string): Promise<readonly QuarantineEntriesTable[]>
 }
@@ -73,9 +79,20 @@ export function createQuarantineStore(db: Kysely<StateTables>): QuarantineStore 
       const query = db.updateTable('quarantine_entries').set({ state }).where('id', '=', id).where('state', 'in', from)
       return (await query.executeTakeFirst()).numUpdatedRows === 1n
     },
+    async beginRestore(id, heldUntil) {
+      const query = db
+        .updateTable('quarantine_entries')
+        .set((set) => ({
+          state: 'restoring',
+          held_until: set.case().when('held_until', '<', heldUntil).then(heldUntil).else(set.ref('held_until')).end(),
+        }))
+        .where('id', '=', id)
+        .where('state', 'in', ['held', 'restoring'])
+      return (await query.executeTakeFirst()).numUpdatedRows === 1n
+    },
     async release(id, problem) {
       const query = db.updateTable('quarantine_entries').set({ state: 'held', problem }).where('id', '=', id)
-      await query.where('state', 'in', ['purging', 'restoring']).execute()
+      await query.where('state', '=', 'purging').execute()
     },
     settle: (id, state, at) => settle(db, id, { state, settled_at: at }),
     due: (now, late) =>
@@ -123,12 +140,17 @@ async function addFiles(db: Kysely<StateTables>, id: string, files: readonly Qua
   await db.updateTable('quarantine_entries').set(counts).where('id', '=', id).execute()
 }
 
+const ENDED_FROM = { restored: 'restoring', purged: 'purging' } as const
+
 async function settle(
   db: Kysely<StateTables>,
   id: string,
-  end: Pick<QuarantineEntriesTable, 'state' | 'settled_at'>,
-): Promise<void> {
-  await db.deleteFrom('quarantine_files').where('entry_id', '=', id).execute()
+  end: { readonly state: 'restored' | 'purged'; readonly settled_at: string },
+): Promise<boolean> {
   const columns = { ...end, history_json: null, problem: null }
-  await db.updateTable('quarantine_entries').set(columns).where('id', '=', id).execute()
+  const query = db.updateTable('quarantine_entries').set(columns).where('id', '=', id)
+  const { numUpdatedRows } = await query.where('state', '=', ENDED_FROM[end.state]).executeTakeFirst()
+  if (numUpdatedRows !== 1n) return false
+  await db.deleteFrom('quarantine_files').where('entry_id', '=', id).execute()
+  return true
 }

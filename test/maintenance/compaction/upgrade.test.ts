@@ -1,0 +1,128 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
+import type { Engine } from '../../../src/engines/engine.ts'
+import { planFiles } from '../../../src/iceberg/scan/scan.ts'
+import { runCompaction } from '../../../src/maintenance/compaction/compact.ts'
+import { TABLE } from '../memory-table.ts'
+import { RealLake, Workshop } from '../real-lake.ts'
+
+let shop: Workshop
+beforeAll(async () => {
+  shop = await Workshop.open()
+})
+afterAll(() => shop.close())
+
+async function upgrade(lake: RealLake): Promise<void> {
+  await commitTable(lake.catalog, TABLE, async () => ({
+    requirements: [],
+    updates: [{ action: 'upgrade-format-version', 'format-version': 3 }],
+    writtenFiles: [],
+  }))
+}
+
+/** The `_row_id` of each row by the row's id: stored, or the first row id of its file plus its position. */
+async function rowIds(lake: RealLake): Promise<ReadonlyMap<number, number | undefined>> {
+  const ids = new Map<number, number | undefined>()
+  for (const { dataFile } of await planFiles(await lake.load())) {
+    const path = dataFile.filePath.replace(/^file:(\/\/)?/, '')
+    const columns = (await shop.duck.runAndReadAll(`SELECT name FROM parquet_schema('${path}')`)).getRows().flat()
+    const stored = columns.includes('_row_id') ? '_row_id' : 'NULL'
+    const query = `SELECT id, ${stored}, file_row_number FROM read_parquet('${path}', file_row_number = true)`
+    for (const [id, rowId, position] of (await shop.duck.runAndReadAll(query)).getRows()) {
+      const inherited = dataFile.firstRowId === undefined ? undefined : dataFile.firstRowId + Number(position)
+      ids.set(Number(id), rowId === null ? inherited : Number(rowId))
+    }
+  }
+  return ids
+}
+
+interface Disturbance {
+  readonly beforeRewrite?: () => Promise<void>
+  readonly onStaged?: () => Promise<void>
+}
+
+/** Compacts a table; each disturbance happens once. */
+async function compact(lake: RealLake, { beforeRewrite, onStaged }: Disturbance) {
+  const pending = { beforeRewrite, onStaged }
+  const disturb = async (when: keyof Disturbance): Promise<void> => {
+    const work = pending[when]
+    pending[when] = undefined
+    await work?.()
+  }
+  const { engine: inner } = shop
+  const engine: Engine = {
+    name: 'disturbed',
+    async rewrite(task, options) {
+      await disturb('beforeRewrite')
+      return inner.rewrite(task, options)
+    },
+    append: (task, options) => inner.append(task, options),
+    appendFrom: (task, options) => inner.appendFrom(task, options),
+    readRows: (task, options) => inner.readRows(task, options),
+    countRows: (task, options) => inner.countRows(task, options),
+    queryRows: (task, options) => inner.queryRows(task, options),
+    compareQueries: (task, options) => inner.compareQueries(task, options),
+    ping: () => inner.ping(),
+    close: async () => {},
+  }
+  return runCompaction({
+    catalog: lake.catalog,
+    engine,
+    identifier: TABLE,
+    request: { min_input_files: 2, rewrite_all: true },
+    operationId: 'op-upgrade',
+    hooks: { onStaged: () => disturb('onStaged') },
+  })
+}
+
+async function smallFiles(formatVersion: 2 | 3 = 2): Promise<RealLake> {
+  const lake = await RealLake.create(shop, { formatVersion })
+  for (let n = 0; n < 3; n++) await lake.append(2, 'eu')
+  return lake
+}
+
+describe('a compaction of a table that gets row ids meanwhile', () => {
+  it.each(['beforeRewrite', 'onStaged'] as const)(
+    'keeps them when the table is upgraded to version 3 %s',
+    async (when) => {
+      const lake = await smallFiles()
+      let before: ReadonlyMap<number, number | undefined> = new Map()
+      const details = await compact(lake, {
+        [when]: async () => {
+          await upgrade(lake)
+          await lake.append(1, 'us')
+          before = await rowIds(lake)
+        },
+      })
+      expect([...before.values()]).not.toContain(undefined)
+      expect(details.rewritten_data_files_count).toBe(3)
+      expect(await rowIds(lake)).toEqual(before)
+      expect(await lake.read()).toEqual(lake.expected())
+    },
+  )
+
+  it('keeps them when the table was upgraded before and got its first snapshot of version 3 meanwhile', async () => {
+    const lake = await smallFiles()
+    await upgrade(lake)
+    let before: ReadonlyMap<number, number | undefined> = new Map()
+    await compact(lake, {
+      beforeRewrite: async () => {
+        await lake.append(1, 'us')
+        before = await rowIds(lake)
+      },
+    })
+    expect(before.size).toBe(7)
+    expect(await rowIds(lake)).toEqual(before)
+    expect(await lake.read()).toEqual(lake.expected())
+  })
+
+  it('gives ids to all rows when the table is upgraded and no row had one', async () => {
+    const lake = await smallFiles()
+    const details = await compact(lake, { beforeRewrite: () => upgrade(lake) })
+    expect(details.commits_count).toBe(1)
+    const ids = [...(await rowIds(lake)).values()]
+    expect(new Set(ids).size).toBe(6)
+    expect(ids).not.toContain(undefined)
+    expect(await lake.read()).toEqual(lake.expected())
+  })
+})
