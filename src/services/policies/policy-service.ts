@@ -15,7 +15,7 @@ import type {
   tablePolicy,
 } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import {
   createDecisionStore,
   type DecisionFilter,
@@ -28,6 +28,7 @@ import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
 import { governingPolicies, matchesPolicy } from './governance.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
+import { stateOfTable } from './table-state.ts'
 
 /** A policy with the version that `If-Match` compares. */
 export interface VersionedPolicy {
@@ -235,15 +236,18 @@ async function viewsOf(
   policies: readonly PolicyRecord[],
 ): Promise<readonly PolicyView[]> {
   const [known, gains, states] = await Promise.all([index.known(), decisions.gains(), decisions.states()])
+  const tables = new Map(known.map((row) => [row.table_name, row]))
+  const isSuspended = (state: PolicyTableStatesTable): boolean => {
+    const table = tables.get(state.table_name)
+    return table !== undefined && stateOfTable(state, table)?.is_suspended === 1
+  }
   return policies.map((policy) => ({
     ...policy.settings,
     id: policy.id,
     managed_by: policy.managedBy ?? null,
     matched_tables: known.filter(({ table_name: name }) => matchesPolicy(policy.settings, name)).length,
     suspended_tables: new Set(
-      states
-        .filter(({ policy_id: id, is_suspended: suspended }) => id === policy.id && suspended === 1)
-        .map(({ table_name: name }) => name),
+      states.filter((state) => state.policy_id === policy.id && isSuspended(state)).map(({ table_name: name }) => name),
     ).size,
     gains: gainsView(gains.get(policy.id) ?? NO_GAINS, prices),
     revision: policy.revision,
@@ -306,7 +310,7 @@ async function ofTable({ index, policies, decisions }: PolicyDeps, table: string
   const governing = governingPolicies(await policies.list(), table)
   const operations = await Promise.all(
     governing.map(async ({ operation, policy, overridden }) => {
-      const state = await decisions.state({ policy_id: policy.id, table_name: table, operation })
+      const state = stateOfTable(await decisions.state({ policy_id: policy.id, table_name: table, operation }), row)
       const id = state?.decision_id
       const last = id === undefined || id === null ? undefined : await decisions.find(id)
       return {

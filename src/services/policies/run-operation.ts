@@ -15,6 +15,7 @@ import { type Assessment, cooldownEnd, type DecisionReason, plannedBytes } from 
 import type { Governing } from './governance.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
 import { keyOf, newState, settle } from './settle-runs.ts'
+import { stateOfTable } from './table-state.ts'
 
 /** An operation that may run now. */
 export interface ReadyRun {
@@ -74,13 +75,14 @@ export async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<Claim
     return await deps.inTransaction(async (tx) => {
       const decisions = createDecisionStore(tx)
       const key = { policy_id: decision.policy_id, table_name: decision.table_name, operation: decision.operation }
-      const before = (await decisions.state(key)) ?? newState(key)
+      const before = stateOfTable(await decisions.state(key), ready.row) ?? newState(key)
       const nowMs = deps.now().getTime()
       // another process may have run it since this one looked
       if ((cooldownEnd({ governing: ready.governing, state: before }) ?? 0) > nowMs) return undefined
       await decisions.insert(decision)
       const last = { last_run_ms: nowMs, considered_ms: nowMs, last_sequence: ready.row.sequence_number }
-      await decisions.saveState({ ...before, ...last, decision_id: decision.id, not_before_ms: null })
+      const table = { table_uuid: ready.row.table_uuid }
+      await decisions.saveState({ ...before, ...last, ...table, decision_id: decision.id, not_before_ms: null })
       return { decision, before }
     })
   } catch (error) {

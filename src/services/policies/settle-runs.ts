@@ -13,6 +13,7 @@ const FAILURES_TO_SUSPEND = 3
 export function newState(key: StateKey): PolicyTableStatesTable {
   return {
     ...key,
+    table_uuid: null,
     last_run_ms: null,
     last_sequence: null,
     considered_ms: null,
