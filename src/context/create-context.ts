@@ -270,10 +270,11 @@ interface DemoParts extends Pick<Foundation['common'], 'catalog' | 'newId'> {
 }
 
 function openDemo(log: Logger, { catalog, newId, engine, policies }: DemoParts): Demo {
-  return createDemo([
+  const steps = [
     () => makeDemoLakehouse({ catalog: catalog.current(), engine, log }),
     () => makeDemoPolicy(policies, newId('req')),
-  ])
+  ]
+  return createDemo(steps, log)
 }
 
 function openNotifications({ config, env, overrides }: ContextOptions, common: Foundation['common']) {
