@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
 import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
@@ -10,6 +11,7 @@ const eventGlob = z
   .string()
   .max(100)
   .regex(/^[a-z_*]+(\.[a-z_*]+)?$/, 'must be an event type such as pipeline.failed, pipeline.*, *.failed or *')
+  .refine(matchesAnyType, { error: ({ input }) => unknownTypeMessage(String(input)) })
 
 const duration = z
   .string()

@@ -299,6 +299,17 @@ describe('what an alert may name', () => {
     expect((await post({ for: 'soon', channel })).status).toBe(400)
   })
 
+  it.each(['table.sick', 'nope.foo', 'nope.*', '*.sick'])(
+    'refuses the event type %s, which no event has',
+    async (type) => {
+      const channel = { type: 'slack', url: 'https://hooks.example' }
+      const { status, body } = await post({ events: ['table.stale', type], channel })
+      expect([status, body.errors?.[0]?.path]).toEqual([400, 'events.1'])
+      expect(body.errors[0].message).toContain(`no event has the type ${type}`)
+      expect((await post({ events: ['table.stale', 'table.*', '*.failed', '*'], channel })).status).toBe(201)
+    },
+  )
+
   it('accepts variables that it may read, and says which one is not set when it sends', async () => {
     const channel = { type: 'pagerduty', routing_key: 'env:PAGER_KEY', url: 'https://example.com/v2/enqueue' }
     const made = await post({ channel })
