@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
-import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
+import { count, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
 const ENV_NAME = String.raw`env:[A-Za-z_][A-Za-z0-9_]{0,199}`
@@ -124,7 +124,9 @@ export const changedAlert = alertView
   })
   .meta({ id: 'ChangedAlert' })
 
-export const alertList = z.object({ success: z.literal(true), alerts: z.array(alertView) }).meta({ id: 'AlertList' })
+export const alertList = z
+  .object({ success: z.literal(true), alerts: z.array(alertView), next_page_token: nextPageToken })
+  .meta({ id: 'AlertList' })
 
 export const silenceRequest = z.strictObject({
   until: z.iso.datetime().nullable().optional().meta({ description: 'Absent or null: ends the silence' }),

@@ -12,7 +12,7 @@ import type { Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { attemptDelivery, LEASE_MS } from '../outbound/delivery-loop.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import type { AlertDeps } from './alert-deps.ts'
 import { queued, sendAlert } from './alert-dispatcher.ts'
 import { alertView, deliveryView } from './alert-views.ts'
@@ -36,7 +36,7 @@ export interface AlertChange {
 /** Manages alert rules (docs/api.md#alerts). */
 export interface AlertService {
   /** By name. */
-  list(): Promise<Wire<typeof alertList>>
+  list(page: PageQuery): Promise<Wire<typeof alertList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<VersionedAlert>
   /** Throws `CONFLICT` for a name that is taken, `UNPROCESSABLE` for an address that is not allowed. */
@@ -63,10 +63,11 @@ export function createAlertService(deps: AlertServiceDeps): AlertService {
   const { alerts, deliveries } = deps
   const found = async (id: string): Promise<AlertRecord> => (await alerts.find(id)) ?? unknownAlert(id)
   return {
-    async list() {
+    async list(page) {
       const counts = await createConditionStore(deps.db).counts()
-      const views = (await alerts.list()).map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
-      return { success: true, alerts: views }
+      const { items, next_page_token } = pageOfList(await alerts.list(), page, 'alerts')
+      const views = items.map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
+      return { success: true, alerts: views, next_page_token }
     },
     get: async (id) => versioned(deps, await found(id)),
     create: (request, context) => create(deps, request, context),

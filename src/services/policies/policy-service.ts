@@ -24,7 +24,7 @@ import {
 } from '../../storage/stores/policies/decision-store.ts'
 import { createPolicyStore, type PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
+import { cursorPage, fromCursorPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { governingPolicies, matchesPolicy } from './governance.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
@@ -44,7 +44,8 @@ export interface PolicyChange {
 
 /** Manages maintenance policies (docs/api.md#policies). */
 export interface PolicyService {
-  list(): Promise<Wire<typeof policyList>>
+  /** By name. */
+  list(page: PageQuery): Promise<Wire<typeof policyList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<VersionedPolicy>
   /** Throws `CONFLICT` for a name that is taken. */
@@ -74,7 +75,10 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
     return versioned(deps, record)
   }
   return {
-    list: async () => ({ success: true, policies: await viewsOf(deps, await policies.list()) }),
+    async list(page) {
+      const { items, next_page_token } = pageOfList(await policies.list(), page, 'policies')
+      return { success: true, policies: await viewsOf(deps, items), next_page_token }
+    },
     get: async (id) => versioned(deps, (await policies.find(id)) ?? unknownPolicy(id)),
     create: async (request, context) => changed(await create(deps, requireMeaning(request), context)),
     update: async (id, request, change) =>
