@@ -33,6 +33,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService 
       summary: 'Create a webhook that sends signed events to a URL',
       minRole: 'LeadDataEngineer',
       body: createWebhookRequest,
+      refuses: [422],
       responses: { 201: { description: 'The webhook with its secret, shown once', schema: createdWebhook } },
     }).handle(async (input) => ({
       status: 201,

@@ -47,7 +47,7 @@ export interface AlertService {
   remove(id: string, change: AlertChange): Promise<void>
   /** Sends a test once, also while the alert is silenced, and returns what became of it. */
   test(id: string, context: RequestContext): Promise<AlertDeliveryView>
-  /** Records notifications without sending them until a time; undefined ends that. */
+  /** Records notifications without sending them until a time; undefined ends that. Throws `UNPROCESSABLE` for the past. */
   silence(id: string, until: string | undefined, context: RequestContext): Promise<VersionedAlert>
   /** The notifications of an alert, newest first. */
   deliveries(id: string, page: PageQuery): Promise<ListPage<AlertDeliveryView>>
@@ -169,6 +169,7 @@ async function silence(
   { id, until }: Silence,
   context: RequestContext,
 ): Promise<VersionedAlert> {
+  if (until !== undefined && Date.parse(until) <= deps.now().getTime()) refusePast(until)
   const alert = await deps.inTransaction(async (tx) => {
     const store = createAlertStore(tx)
     const old = (await store.find(id)) ?? unknownAlert(id)
@@ -179,6 +180,11 @@ async function silence(
     return alert
   })
   return versioned(deps, alert)
+}
+
+function refusePast(until: string): never {
+  const message = `${until} has passed: give a later time, or null to end the silence`
+  throw new DomainError('UNPROCESSABLE', `until: ${message}`, { fields: [{ path: 'until', message }] })
 }
 
 async function test(deps: AlertServiceDeps, alert: AlertRecord, context: RequestContext): Promise<AlertDeliveryView> {

@@ -24,7 +24,7 @@ export type DeliveryView = ReturnType<typeof toDeliveryView>
 
 /** Manages webhooks, which notify other systems of events; by default about approvals. */
 export interface WebhookService {
-  /** The secret is only in this response. Throws `INVALID_REQUEST` for an address that is not allowed. */
+  /** The secret is only in this response. Throws `UNPROCESSABLE` for an address that is not allowed. */
   create(request: NewWebhook, context: RequestContext): Promise<WebhookView & { readonly secret: string }>
   /** Newest first. */
   list(page: PageQuery): Promise<ListPage<WebhookView>>
@@ -92,7 +92,7 @@ function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): str
 }
 
 function refuseUrl(message: string): never {
-  throw new DomainError('INVALID_REQUEST', `url: ${message}`, { fields: [{ path: 'url', message }] })
+  throw new DomainError('UNPROCESSABLE', `url: ${message}`, { fields: [{ path: 'url', message }] })
 }
 
 function refuseUnknown(id: string): never {

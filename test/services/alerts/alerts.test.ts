@@ -127,6 +127,13 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(second! - first!).toBeGreaterThanOrEqual(1)
   })
 
+  it('cannot be silenced until a time that has passed', async () => {
+    const id = await lab.create({ events: ['table.unhealthy'] })
+    const { status, body } = await lab.service.post(`/api/alerts/${id}/silence`, { until: '2020-01-01T00:00:00Z' })
+    expect([status, body.errors?.[0]?.path]).toEqual([422, 'until'])
+    expect((await lab.service.get(`/api/alerts/${id}`)).body.silenced_until).toBeNull()
+  })
+
   it('that are silenced record and do not send, until the silence ends', async () => {
     const id = await lab.create({ events: ['table.unhealthy'] })
     const until = new Date(Date.now() + 3_600_000).toISOString()

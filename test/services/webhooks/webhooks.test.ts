@@ -174,7 +174,8 @@ describe('webhook addresses', () => {
     'nonsense',
   ])('%s is refused', async (url) => {
     const service = await startTestService()
-    expect((await service.post('/api/webhooks', { url })).status).toBe(400)
+    const { status, body } = await service.post('/api/webhooks', { url })
+    expect([status, body.code, body.errors?.[0]?.path]).toEqual([422, 'UNPROCESSABLE', 'url'])
     await service.close()
   })
 
