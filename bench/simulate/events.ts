@@ -25,7 +25,7 @@ export async function simulateEvents(place: Place, record: RecordFigure): Promis
     const append = (n: number) =>
       inTransaction((tx) =>
         events.append(tx, {
-          type: 'operation.succeeded',
+          type: 'operation.finished',
           objectType: 'operation',
           objectId: `op-${n}`,
           data: { table: `ns0.table_${n}`, kind: 'compact', rewritten_data_files_count: 240, duration_ms: 1234 },

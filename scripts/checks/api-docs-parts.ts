@@ -1,9 +1,11 @@
+import { EVENT_TYPES } from '../../src/domain/event-type.ts'
 import { STATUS } from '../../src/middleware/error-handler.ts'
 import { allRoutes, type RouteDeps } from '../../src/routes/all-routes.ts'
 
-/** The text of docs/api.md with its tables of error codes and endpoints replaced by those of the code. */
+/** The text of docs/api.md with its tables of error codes, event types and endpoints replaced by those of the code. */
 export function withGeneratedParts(document: string): string {
-  return replacePart(replacePart(document, 'error codes', errorCodes()), 'endpoints', endpoints())
+  const parts = { 'error codes': errorCodes(), 'event types': eventTypes(), endpoints: endpoints() }
+  return Object.entries(parts).reduce((text, [name, part]) => replacePart(text, name, part), document)
 }
 
 /** One row per status, with its codes in the order of the status table. */
@@ -14,6 +16,16 @@ function errorCodes(): string {
     return `| ${status} | ${codes.join(', ')} |`
   })
   return ['| Status | Codes |', '|---|---|', ...rows].join('\n')
+}
+
+/** One row per object, with its event types. */
+function eventTypes(): string {
+  const objects = [...new Set(EVENT_TYPES.map((type) => type.split('.')[0]))]
+  const rows = objects.map((object) => {
+    const types = EVENT_TYPES.filter((type) => type.startsWith(`${object}.`)).map((type) => `\`${type}\``)
+    return `| ${object} | ${types.join(', ')} |`
+  })
+  return ['| Object | Types |', '|---|---|', ...rows].join('\n')
 }
 
 /** One row per route, in the order of the route table. */

@@ -5,6 +5,7 @@ import type { AppContext } from '../app.ts'
 import type { Config } from '../config/config.ts'
 import type { Env } from '../config/env.ts'
 import { secretReader } from '../config/secret-reader.ts'
+import { checkpointRoots } from './checkpoint-roots.ts'
 import { openCatalogService } from './open-catalog.ts'
 import { openAgent } from './open-agent.ts'
 import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
@@ -270,10 +271,11 @@ interface DemoParts extends Pick<Foundation['common'], 'catalog' | 'newId'> {
 }
 
 function openDemo(log: Logger, { catalog, newId, engine, policies }: DemoParts): Demo {
-  return createDemo([
+  const steps = [
     () => makeDemoLakehouse({ catalog: catalog.current(), engine, log }),
     () => makeDemoPolicy(policies, newId('req')),
-  ])
+  ]
+  return createDemo(steps, log)
 }
 
 function openNotifications({ config, env, overrides }: ContextOptions, common: Foundation['common']) {
@@ -291,11 +293,16 @@ function openNotifications({ config, env, overrides }: ContextOptions, common: F
   }
 }
 
-function openGraphs({ config, env }: ContextOptions, { common, sandbox }: Pick<Foundation, 'common' | 'sandbox'>) {
+function openGraphs(
+  { config, env, home }: ContextOptions,
+  { common, sandbox }: Pick<Foundation, 'common' | 'sandbox'>,
+) {
   const { state, catalog } = common
   const { db } = state
   const secretOf = secretReader(env, config.configEnvAllow)
-  const environments = createEnvironmentService({ ...common, ...state, store: createEnvironmentStore(db), secretOf })
+  const roots = checkpointRoots(home, catalog)
+  const store = createEnvironmentStore(db)
+  const environments = createEnvironmentService({ ...common, ...state, store, secretOf, roots })
   const graphs = createGraphService({
     ...state,
     stores: createLifecycleStores(db),

@@ -7,6 +7,7 @@ import { secretReader } from '../config/secret-reader.ts'
 import { admitCatalogFile } from '../services/catalogs/catalog-file.ts'
 import { type CatalogService, createCatalogService } from '../services/catalogs/catalog-service.ts'
 import { createCatalogSettingsStore } from '../services/catalogs/catalog-settings-store.ts'
+import { admitNewSettings } from '../services/catalogs/new-settings.ts'
 import type { Logger } from '../services/logger.ts'
 import { openPostgres } from '../storage/dialects/open-postgres.ts'
 import { sqliteDialect } from '../storage/dialects/sqlite.ts'
@@ -35,6 +36,7 @@ export interface CatalogParts {
 export async function openCatalogService(parts: CatalogParts): Promise<CatalogService> {
   const { config, env, home, log, now } = parts
   const { db, inTransaction, audit, events } = parts.state
+  const readSecret = secretReader(env, config.configEnvAllow)
   const requireNotState = foreignPostgres({ databaseUrl: config.databaseUrl, db })
   const catalog = createCatalogService({
     closeAfterMs: parts.overrides?.catalogCloseAfterMs,
@@ -47,7 +49,8 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
       uri: `sqlite:///${home.catalogDatabase}`,
       extraProps: {},
     },
-    openCatalog: async (settings, { create }) => {
+    openCatalog: async (settings, { create, isNew }) => {
+      if (isNew) await admitNewSettings(settings, { create, readSecret })
       const opened = await openCatalog(settings, {
         async openSqlite(path) {
           const isOurs = path === home.catalogDatabase
@@ -58,7 +61,7 @@ export async function openCatalogService(parts: CatalogParts): Promise<CatalogSe
           await requireNotState(address)
           return openPostgres(address)
         },
-        readSecret: secretReader(env, config.configEnvAllow),
+        readSecret,
       })
       return parts.observe(opened)
     },

@@ -3,7 +3,6 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
-import { realFolder } from '../iceberg/io/real-folder.ts'
 import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import { deploymentGuard } from '../services/deployments/deployment-guard.ts'
@@ -23,6 +22,7 @@ import type { Instance } from '../storage/instance-registry.ts'
 import type { PipelineRecord, PipelineStore } from '../storage/stores/pipeline-store.ts'
 import type { StateTables } from '../storage/schema.ts'
 import type { InTransaction } from '../storage/transactions.ts'
+import { checkpointRoots } from './checkpoint-roots.ts'
 import type { SparkStreams } from './open-spark-streams.ts'
 import { createBatchSlots } from '../streaming/supervision/batch-slots.ts'
 import { pollOtherInstances } from '../streaming/supervision/other-instances.ts'
@@ -32,8 +32,6 @@ import { reassertPins } from '../streaming/pins/reassert-pins.ts'
 import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming/supervision/supervisor.ts'
 import type { BatchObserver } from '../streaming/supervision/run-events.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
-import { isCheckpointFolder } from '../streaming/checkpoint/checkpoint.ts'
-import { isTableFolder } from '../streaming/table-folder.ts'
 import { createTableWatch } from '../streaming/supervision/table-watch.ts'
 import type { BackOff } from '../iceberg/back-off.ts'
 
@@ -102,11 +100,8 @@ export function openStreaming(given: StreamingParts): Streaming {
   const { state, catalog, graphs, environments, engine, newId, now, log, settings, monitorSettings, observer } = given
   const hub = createMetricsHub()
   const { instance, inTransaction, audit, events } = state
-  const home = given.home.scratch.slice(0, given.home.scratch.lastIndexOf('/'))
   const store = createRecordedPipelines({ ...state, now })
   const checkpointIo = new LocalFileIO() // locations are checked when a pipeline is started
-  const isTable = (folder: string) => isTableFolder(checkpointIo, folder)
-  const isCheckpoint = (folder: string) => isCheckpointFolder(checkpointIo, folder)
   const current = () => catalog.current()
   const tables = createTableWatch(current)
   const pins = createPinKeeper({
@@ -128,7 +123,7 @@ export function openStreaming(given: StreamingParts): Streaming {
     observer,
     ...settings,
   })
-  const roots = () => ({ home, warehouse: catalog.current().warehouse, realFolder, isTable, isCheckpoint })
+  const roots = checkpointRoots(given.home, catalog)
   const unpin = ({ id, sources }: PipelineRecord) => pins.release(id, sources)
   const pipelines = createPipelineService({
     catalog,

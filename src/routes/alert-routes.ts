@@ -1,3 +1,4 @@
+import { pageQuery } from '../schemas/common.ts'
 import {
   alertDelivery,
   alertDeliveryList,
@@ -43,8 +44,9 @@ function readRoutes({ alerts }: AlertRouteDeps): Route[] {
       operationId: 'listAlerts',
       summary: 'Alert rules, by name, without their secrets',
       minRole: 'LeadDataEngineer',
-      responses: { 200: { description: 'All alerts', schema: alertList } },
-    }).handle(async () => ({ status: 200, body: await alerts.list() })),
+      query: pageQuery,
+      responses: { 200: { description: 'A page of alerts', schema: alertList } },
+    }).handle(async ({ query }) => ({ status: 200, body: await alerts.list(query) })),
     route({
       method: 'get',
       path: ONE,

@@ -2,9 +2,11 @@ import { eventList, listEventsQuery } from '../schemas/governance.ts'
 import { DomainError } from '../domain/errors.ts'
 import { matchesFilter } from '../domain/event-type.ts'
 import type { EventFeed } from '../services/events/event-feed.ts'
+import { decodePageToken, encodePageToken } from '../services/paging/page-token.ts'
 import { eventStream } from './routing/event-stream.ts'
 import { type Route, route, stillAllowed } from './routing/route.ts'
 
+/** Events of a page without `page_size` (docs/api.md#lists). */
 const DEFAULT_LIMIT = 100
 
 /** Events, as a resumable list or as a stream. */
@@ -38,11 +40,21 @@ export function eventRoutes({ feed }: { readonly feed: EventFeed }): Route[] {
           }
         })
       }
-      const since = query.since ?? 0
-      const events = await feed.after(since, query.limit ?? DEFAULT_LIMIT, query.type)
-      return { status: 200, body: { success: true, events, last_seq: events.at(-1)?.seq ?? since } }
+      const since = Math.max(query.since ?? 0, decodePageToken(query.page_token, seqIn) ?? 0)
+      const limit = query.page_size ?? query.limit ?? DEFAULT_LIMIT
+      const found = await feed.after(since, limit + 1, query.type)
+      const events = found.slice(0, limit)
+      const last = events.at(-1)?.seq ?? since
+      const token = found.length > limit ? encodePageToken(['events', last]) : null
+      return { status: 200, body: { success: true, events, last_seq: last, next_page_token: token } }
     }),
   ]
+}
+
+function seqIn(position: unknown): number | undefined {
+  if (!Array.isArray(position) || position.length !== 2 || position[0] !== 'events') return undefined
+  const seq: unknown = position[1]
+  return typeof seq === 'number' && Number.isSafeInteger(seq) && seq > 0 ? seq : undefined
 }
 
 function lastEventId(headers: Headers): number | undefined {

@@ -1,3 +1,4 @@
+import { pageQuery } from '../schemas/common.ts'
 import {
   decisionList,
   decisionQuery,
@@ -35,8 +36,9 @@ function readRoutes({ policies }: PolicyRouteDeps): Route[] {
       operationId: 'listPolicies',
       summary: 'Maintenance policies with their measured gains',
       minRole: 'Auditor',
-      responses: { 200: { description: 'All policies, by name', schema: policyList } },
-    }).handle(async () => ({ status: 200, body: await policies.list() })),
+      query: pageQuery,
+      responses: { 200: { description: 'A page of policies, by name', schema: policyList } },
+    }).handle(async ({ query }) => ({ status: 200, body: await policies.list(query) })),
     route({
       method: 'get',
       path: ONE,

@@ -1,3 +1,4 @@
+import { pageQuery } from '../schemas/common.ts'
 import {
   createdWebhook,
   createWebhookRequest,
@@ -19,8 +20,12 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService 
       operationId: 'listWebhooks',
       summary: 'Webhooks, newest first, without their secrets',
       minRole: 'LeadDataEngineer',
-      responses: { 200: { description: 'All webhooks', schema: webhookList } },
-    }).handle(async () => ({ status: 200, body: await webhooks.list() })),
+      query: pageQuery,
+      responses: { 200: { description: 'A page of webhooks; the next one is in `Link`', schema: webhookList } },
+    }).handle(async ({ query }) => {
+      const { items, next_page_token } = await webhooks.list(query)
+      return { status: 200, body: items, headers: nextPageLink('/api/webhooks', query, next_page_token) }
+    }),
     route({
       method: 'post',
       path: '/api/webhooks',
@@ -28,6 +33,7 @@ export function webhookRoutes({ webhooks }: { readonly webhooks: WebhookService 
       summary: 'Create a webhook that sends signed events to a URL',
       minRole: 'LeadDataEngineer',
       body: createWebhookRequest,
+      refuses: [422],
       responses: { 201: { description: 'The webhook with its secret, shown once', schema: createdWebhook } },
     }).handle(async (input) => ({
       status: 201,

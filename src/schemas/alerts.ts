@@ -1,5 +1,6 @@
 import { z } from 'zod'
-import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
+import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
+import { count, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
 const ENV_NAME = String.raw`env:[A-Za-z_][A-Za-z0-9_]{0,199}`
@@ -10,6 +11,7 @@ const eventGlob = z
   .string()
   .max(100)
   .regex(/^[a-z_*]+(\.[a-z_*]+)?$/, 'must be an event type such as pipeline.failed, pipeline.*, *.failed or *')
+  .refine(matchesAnyType, { error: ({ input }) => unknownTypeMessage(String(input)) })
 
 const duration = z
   .string()
@@ -122,7 +124,9 @@ export const changedAlert = alertView
   })
   .meta({ id: 'ChangedAlert' })
 
-export const alertList = z.object({ success: z.literal(true), alerts: z.array(alertView) }).meta({ id: 'AlertList' })
+export const alertList = z
+  .object({ success: z.literal(true), alerts: z.array(alertView), next_page_token: nextPageToken })
+  .meta({ id: 'AlertList' })
 
 export const silenceRequest = z.strictObject({
   until: z.iso.datetime().nullable().optional().meta({ description: 'Absent or null: ends the silence' }),

@@ -32,7 +32,8 @@ export const setCatalogConfigRequest = z.strictObject({
   }),
   extra_props: z.record(z.string().max(500), z.string().max(10_000)).optional(),
   create: z.boolean().optional().meta({
-    description: 'Creates the SQLite file of an sql catalog, or the tables in it, if they are missing; default false',
+    description:
+      'Creates what is missing: the SQLite file of an sql catalog, the tables in it, or the folder of a hadoop catalog; default false',
   }),
 })
 

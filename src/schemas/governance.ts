@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { AUDIT_CHANNELS, AUDIT_OUTCOMES } from '../domain/audit.ts'
-import { count, eventFilter, pageQuery, timestamp } from './common.ts'
+import { count, eventFilter, nextPageToken, pageQuery, timestamp } from './common.ts'
 
 export const listAuditQuery = pageQuery.extend({
   actor: z.string().max(200).optional(),
@@ -57,7 +57,8 @@ export const auditVerification = z
 
 export const listEventsQuery = z.strictObject({
   since: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
-  limit: z.coerce.number().int().min(1).max(1000).optional(),
+  limit: pageQuery.shape.page_size.meta({ description: 'The earlier name of `page_size`, which goes before it' }),
+  ...pageQuery.shape,
   type: eventFilter.optional().meta({ description: 'Only events of this type: `approval.requested`, or `approval.*`' }),
 })
 
@@ -73,5 +74,5 @@ const event = z
   .meta({ id: 'Event' })
 
 export const eventList = z
-  .object({ success: z.literal(true), events: z.array(event), last_seq: count })
+  .object({ success: z.literal(true), events: z.array(event), last_seq: count, next_page_token: nextPageToken })
   .meta({ id: 'EventList' })

@@ -158,7 +158,7 @@ export const policyView = policySettings
 export type PolicyView = z.output<typeof policyView>
 
 export const policyList = z
-  .object({ success: z.literal(true), policies: z.array(policyView) })
+  .object({ success: z.literal(true), policies: z.array(policyView), next_page_token: nextPageToken })
   .meta({ id: 'PolicyList' })
 
 /** What became of an operation that was due. */

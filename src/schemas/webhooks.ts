@@ -1,9 +1,12 @@
 import { z } from 'zod'
+import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
 import { count, eventFilter, pageQuery, timestamp } from './common.ts'
+
+const subscription = eventFilter.refine(matchesAnyType, { error: ({ input }) => unknownTypeMessage(String(input)) })
 
 export const createWebhookRequest = z.strictObject({
   url: z.string().min(1).max(2000),
-  types: z.array(eventFilter).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
+  types: z.array(subscription).min(1).max(50).optional().meta({ description: 'Default: `["approval.*"]`' }),
 })
 
 const webhookFields = {

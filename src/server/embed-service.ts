@@ -31,7 +31,7 @@ export async function embedService(options: EmbedServiceOptions): Promise<Embedd
     maxSocketMessageBytes: MAX_SERVICE_MESSAGE_BYTES,
   })
   context.startBackground()
-  context.makeDemo().catch((error: unknown) => log.error('the demo was not created', { error }))
+  void context.makeDemo()
   return {
     fetch: host.fetch,
     upgrade: host.upgrade,

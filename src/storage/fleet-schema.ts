@@ -2,6 +2,7 @@
 export interface TableHealthTable {
   table_name: string
   namespace: string
+  /** Of a table without a uuid (format version 1): its location. */
   table_uuid: string
   /** The metadata file that was measured. */
   metadata_location: string
@@ -21,8 +22,13 @@ export interface TableHealthTable {
   partition_count: number
   record_count: number
   held_bytes: number
-  /** The table's last sequence number: grows by one with each commit that adds a snapshot. */
+  /**
+   * Grows by one with each commit that adds a snapshot: the table's last sequence number, or the snapshots that the
+   * index has counted, because tables of format version 1 have no sequence numbers.
+   */
   sequence_number: number
+  /** The time of the newest snapshot, ms since the epoch; NULL without snapshots. */
+  newest_snapshot_ms: number | null
   /** The last commit that changed rows. */
   last_commit_ms: number | null
   freshness_target: string | null
@@ -111,6 +117,8 @@ export interface PolicyTableStatesTable {
   policy_id: string
   table_name: string
   operation: string
+  /** The table that had the name; another table of the name begins anew. NULL: stored before uuids were, so any table. */
+  table_uuid: string | null
   last_run_ms: number | null
   /** The table's sequence number after the last run. */
   last_sequence: number | null

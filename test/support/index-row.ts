@@ -23,6 +23,7 @@ export function indexRow(name: string, columns: Partial<TableHealthTable> = {}):
     record_count: 1,
     held_bytes: 0,
     sequence_number: 1,
+    newest_snapshot_ms: null,
     last_commit_ms: null,
     freshness_target: null,
     freshness_ms: null,

@@ -42,7 +42,25 @@ export function isCronExpression(text: string): boolean {
  * skips in spring is moved forward, and one that it repeats in autumn counts once.
  */
 export function nextTime({ cron, timezone }: PolicySchedule, afterMs: number): number | undefined {
-  return new Cron(cron, { paused: true, timezone }).nextRun(new Date(afterMs))?.getTime()
+  const times = new Cron(cron, { paused: true, timezone })
+  let next = times.nextRun(new Date(afterMs))
+  while (next !== null && isRepeated(timezone, next.getTime())) next = times.nextRun(next)
+  return next?.getTime()
+}
+
+const MINUTE_MS = 60_000
+const HALF_HOUR_MS = 30 * MINUTE_MS
+/** Clocks are set back by 30 minutes (Lord Howe), an hour, or two hours (Troll). */
+const LONGEST_SET_BACK_MS = 4 * HALF_HOUR_MS
+
+/** Whether the wall clock has shown this time before: it was set back in between. */
+function isRepeated(timezone: string, ms: number): boolean {
+  const { day, minute } = wallClock(timezone, ms)
+  for (let back = HALF_HOUR_MS; back <= LONGEST_SET_BACK_MS; back += HALF_HOUR_MS) {
+    const earlier = wallClock(timezone, ms - back)
+    if (earlier.day === day && earlier.minute === minute) return true
+  }
+  return false
 }
 
 const MINUTES_PER_DAY = 1440
@@ -60,9 +78,34 @@ export function isOpen(window: PolicyWindow, nowMs: number): boolean {
 /** When the window opens next, ms since the epoch; `nowMs` when it is open. */
 export function nextOpening(window: PolicyWindow, nowMs: number): number | undefined {
   if (isOpen(window, nowMs)) return nowMs
-  const [hour = '0', minute = '0'] = window.from.split(':')
-  const cron = `${Number(minute)} ${Number(hour)} * * ${window.days.join(',')}`
-  return nextTime({ cron, timezone: window.timezone }, nowMs)
+  const from = minuteOf(window.from)
+  const { day, minute } = wallClock(window.timezone, nowMs)
+  const isLater = (days: number): boolean => days > 0 || minute < from
+  const days = Array.from({ length: WEEKDAYS.length + 1 }, (_, index) => index)
+  const away = days.find((index) => isLater(index) && window.days.includes(weekday((day + index) % WEEKDAYS.length)))
+  if (away === undefined) return undefined
+  const opening = startOfMinute(nowMs) + (away * MINUTES_PER_DAY + from - minute) * MINUTE_MS
+  const isUnchanged = wallClock(window.timezone, opening).minute === from
+  return isUnchanged ? opening : openingByWalking(window, nowMs)
+}
+
+const QUARTER_MS = 15 * MINUTE_MS
+/** A window of one day in the week may be skipped once. */
+const LONGEST_WALK_MS = 15 * MINUTES_PER_DAY * MINUTE_MS
+
+/** Around a clock change: clocks change at quarters of an hour, so a window opens at one, or at its own minute in one. */
+function openingByWalking(window: PolicyWindow, nowMs: number): number | undefined {
+  const within = (minuteOf(window.from) % 15) * MINUTE_MS
+  const first = Math.floor(nowMs / QUARTER_MS) * QUARTER_MS
+  for (let quarter = first; quarter < nowMs + LONGEST_WALK_MS; quarter += QUARTER_MS) {
+    const opening = [quarter, quarter + within].find((time) => time > nowMs && isOpen(window, time))
+    if (opening !== undefined) return opening
+  }
+  return undefined
+}
+
+function startOfMinute(ms: number): number {
+  return Math.floor(ms / MINUTE_MS) * MINUTE_MS
 }
 
 function minuteOf(time: string): number {

@@ -38,7 +38,7 @@ export function dueBecause(
   if (table.score === undefined) return undefined
   const { health_below: health } = when
   if (health !== undefined && table.score < health) return `health ${table.score} is below ${health}`
-  const commits = table.sequenceNumber - (history.lastSequence ?? 0)
+  const commits = commitsSince(table, history)
   return (
     over(table.smallFiles, when.small_files_over, (n) => `${count(n)} small files`) ??
     over(table.deleteRatio, when.delete_ratio_over, (ratio) => `${percent(ratio)} deleted rows`) ??
@@ -46,6 +46,11 @@ export function dueBecause(
     over(commits, when.commits_since_last_over, (n) => `${count(n)} commits since the last run`) ??
     scheduledSince(when.schedule, { fromMs: history.scheduledFromMs, nowMs })
   )
+}
+
+/** A number below the one of the last run comes from an older state of the table, which was registered again. */
+function commitsSince({ sequenceNumber }: TableFigures, { lastSequence = 0 }: RunHistory): number {
+  return lastSequence > sequenceNumber ? sequenceNumber : sequenceNumber - lastSequence
 }
 
 /** `12 snapshots are over 10`; undefined when they are not. */

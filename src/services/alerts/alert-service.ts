@@ -12,7 +12,7 @@ import type { Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { attemptDelivery, LEASE_MS } from '../outbound/delivery-loop.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import type { AlertDeps } from './alert-deps.ts'
 import { queued, sendAlert } from './alert-dispatcher.ts'
 import { alertView, deliveryView } from './alert-views.ts'
@@ -36,7 +36,7 @@ export interface AlertChange {
 /** Manages alert rules (docs/api.md#alerts). */
 export interface AlertService {
   /** By name. */
-  list(): Promise<Wire<typeof alertList>>
+  list(page: PageQuery): Promise<Wire<typeof alertList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<VersionedAlert>
   /** Throws `CONFLICT` for a name that is taken, `UNPROCESSABLE` for an address that is not allowed. */
@@ -47,7 +47,7 @@ export interface AlertService {
   remove(id: string, change: AlertChange): Promise<void>
   /** Sends a test once, also while the alert is silenced, and returns what became of it. */
   test(id: string, context: RequestContext): Promise<AlertDeliveryView>
-  /** Records notifications without sending them until a time; undefined ends that. */
+  /** Records notifications without sending them until a time; undefined ends that. Throws `UNPROCESSABLE` for the past. */
   silence(id: string, until: string | undefined, context: RequestContext): Promise<VersionedAlert>
   /** The notifications of an alert, newest first. */
   deliveries(id: string, page: PageQuery): Promise<ListPage<AlertDeliveryView>>
@@ -63,10 +63,11 @@ export function createAlertService(deps: AlertServiceDeps): AlertService {
   const { alerts, deliveries } = deps
   const found = async (id: string): Promise<AlertRecord> => (await alerts.find(id)) ?? unknownAlert(id)
   return {
-    async list() {
+    async list(page) {
       const counts = await createConditionStore(deps.db).counts()
-      const views = (await alerts.list()).map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
-      return { success: true, alerts: views }
+      const { items, next_page_token } = pageOfList(await alerts.list(), page, 'alerts')
+      const views = items.map((alert) => alertView(alert, counts.get(alert.id) ?? 0))
+      return { success: true, alerts: views, next_page_token }
     },
     get: async (id) => versioned(deps, await found(id)),
     create: (request, context) => create(deps, request, context),
@@ -168,6 +169,7 @@ async function silence(
   { id, until }: Silence,
   context: RequestContext,
 ): Promise<VersionedAlert> {
+  if (until !== undefined && Date.parse(until) <= deps.now().getTime()) refusePast(until)
   const alert = await deps.inTransaction(async (tx) => {
     const store = createAlertStore(tx)
     const old = (await store.find(id)) ?? unknownAlert(id)
@@ -178,6 +180,11 @@ async function silence(
     return alert
   })
   return versioned(deps, alert)
+}
+
+function refusePast(until: string): never {
+  const message = `${until} has passed: give a later time, or null to end the silence`
+  throw new DomainError('UNPROCESSABLE', `until: ${message}`, { fields: [{ path: 'until', message }] })
 }
 
 async function test(deps: AlertServiceDeps, alert: AlertRecord, context: RequestContext): Promise<AlertDeliveryView> {

@@ -9,9 +9,15 @@ import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 import { requireSameAddresses } from './kept-secrets.ts'
 import { type HeldCatalog, OpenCatalogs } from './open-catalogs.ts'
 
+interface OpenOptions {
+  readonly create: boolean
+  /** True for settings of a request, which must fulfil more than stored ones. */
+  readonly isNew: boolean
+}
+
 export interface CatalogServiceDeps {
   /** Opens a catalog; creates its file and tables only with `create`. Throws `IcebergError` when it cannot be used. */
-  readonly openCatalog: (settings: CatalogSettings, options: { readonly create: boolean }) => Promise<Catalog>
+  readonly openCatalog: (settings: CatalogSettings, options: OpenOptions) => Promise<Catalog>
   readonly store: CatalogSettingsStore
   /** The configuration for the very first start. */
   readonly initial: CatalogSettings
@@ -83,7 +89,7 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
       ;({ settings, revision } = await deps.store.load(deps.initial))
       secrets = secretsOf(settings)
       try {
-        catalog = await deps.openCatalog(settings, { create: false })
+        catalog = await deps.openCatalog(settings, { create: false, isNew: false })
       } catch (error) {
         problem = error
       }
@@ -95,13 +101,13 @@ export function createCatalogService(deps: CatalogServiceDeps): CatalogService {
     async refresh() {
       const stored = await deps.store.load(deps.initial)
       if (stored.revision <= revision) return
-      replace({ catalog: await deps.openCatalog(stored.settings, { create: false }), ...stored })
+      replace({ catalog: await deps.openCatalog(stored.settings, { create: false, isNew: false }), ...stored })
     },
     async configure(request, { context, precondition }) {
       requireVersion(precondition, revision)
       const next = merge(request, settings)
       const expected = revision
-      const opened = await deps.openCatalog(next, { create: request.create ?? false })
+      const opened = await deps.openCatalog(next, { create: request.create ?? false, isNew: true })
       try {
         await opened.ping()
         replace({ catalog: opened, settings: next, revision: await deps.store.save(next, expected, context) })

@@ -1,6 +1,7 @@
 import type { Catalog, CreateTableOptions } from '../../catalog/catalog.ts'
 import { commitTable } from '../../catalog/commit-table.ts'
 import type { Engine } from '../../engines/engine.ts'
+import { isIcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'
 import { currentSchema, currentSpec } from '../../iceberg/metadata/metadata.ts'
@@ -43,15 +44,33 @@ const POSITION_DELETE_SCHEMA: Schema = {
 
 /**
  * Creates three small tables through the service's own append path: `demo.events` with hundreds of small files and
- * position deletes, `demo.orders` in good health, and `demo.trips`, partitioned by day, with an evolved schema.
+ * position deletes, `demo.orders` in good health, and `demo.trips`, partitioned by day, with an evolved schema. A table that
+ * exists stays as it is.
  */
 export async function makeDemoLakehouse(deps: DemoDeps): Promise<void> {
   deps.log.info('creating the demo lakehouse')
-  await deps.catalog.createNamespace(NAMESPACE)
-  await makeEvents(deps, 'events', DEMO_EVENTS)
-  await makeOrders(deps)
-  await makeTrips(deps)
+  await makeNamespace(deps.catalog)
+  const known = new Set((await deps.catalog.listTables(NAMESPACE)).map(({ name }) => name))
+  for (const [name, make] of TABLES) {
+    if (known.has(name))
+      deps.log.info('the demo keeps a table that exists', { table: `${NAMESPACE.join('.')}.${name}` })
+    else await make(deps)
+  }
   deps.log.info('the demo lakehouse is ready')
+}
+
+const TABLES: readonly (readonly [name: string, make: (deps: DemoDeps) => Promise<void>])[] = [
+  ['events', (deps) => makeEvents(deps, 'events', DEMO_EVENTS)],
+  ['orders', makeOrders],
+  ['trips', makeTrips],
+]
+
+async function makeNamespace(catalog: Catalog): Promise<void> {
+  try {
+    await catalog.createNamespace(NAMESPACE)
+  } catch (error) {
+    if (!isIcebergError(error, 'NAMESPACE_EXISTS')) throw error
+  }
 }
 
 /** Creates `demo.<name>`: many small files in many commits; in every second commit, one file loses every tenth row. */

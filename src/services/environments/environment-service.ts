@@ -7,6 +7,7 @@ import type { EnvironmentSettings, EnvironmentView, SetEnvironmentRequest } from
 import { createEnvironmentStore, type EnvironmentRecord } from '../../storage/stores/environment-store.ts'
 import type { EnvironmentStore } from '../../storage/stores/environment-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
+import { type CheckpointRoots, resolveCheckpointLocation } from '../../streaming/checkpoint/location.ts'
 import { type ParameterValues, secretName } from '../../streaming/graph/parameter-text.ts'
 import { type ResolvedGraph, resolveParameters } from '../../streaming/graph/parameters.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
@@ -21,6 +22,8 @@ export interface EnvironmentServiceDeps {
   readonly events: EventWriter
   /** The value of a variable of the server; undefined when it is not set. Throws `INVALID_ARGUMENT` for a forbidden name. */
   readonly secretOf: (name: string) => string | undefined
+  /** Folders that may contain checkpoints. */
+  readonly roots: () => CheckpointRoots
   readonly now: () => Date
 }
 
@@ -31,7 +34,8 @@ export interface EnvironmentService {
   get(environment: RunEnvironment): Promise<Versioned<EnvironmentView>>
   /**
    * Changes the given members; `parameters` and `writes` are replaced, members of `defaults` one by one. Throws
-   * `PRECONDITION_FAILED`, and `INVALID_REQUEST` for a variable that parameters must not read.
+   * `PRECONDITION_FAILED`, `UNPROCESSABLE` for a variable that parameters must not read, and `INVALID_REQUEST` for a
+   * `checkpoint_root` outside of the warehouse and `LOCKHOUSE_HOME`.
    */
   update(
     environment: RunEnvironment,
@@ -80,6 +84,7 @@ async function update(
   { change, changeRequest }: { readonly change: SetEnvironmentRequest; readonly changeRequest: ChangeRequest },
 ): Promise<Versioned<EnvironmentView>> {
   requireReadable(change.parameters ?? {}, deps.secretOf)
+  await requireCheckpointRoot(change.defaults?.checkpoint_root, deps.roots)
   return deps.inTransaction(async (tx) => {
     const store = createEnvironmentStore(tx)
     const old = await store.find(environment)
@@ -121,6 +126,19 @@ function mergedDefaults(
     max_files_per_batch: change.max_files_per_batch ?? before.max_files_per_batch,
     max_bytes_per_batch: change.max_bytes_per_batch ?? before.max_bytes_per_batch,
     engine: change.engine ?? before.engine,
+  }
+}
+
+/** Refuses a folder below which no pipeline could have its checkpoint. */
+async function requireCheckpointRoot(root: string | undefined, roots: () => CheckpointRoots): Promise<void> {
+  if (root === undefined) return
+  try {
+    await resolveCheckpointLocation(`${root.replace(/\/+$/, '')}/checkpoint`, roots(), [])
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code !== 'INVALID_REQUEST') throw error
+    const path = 'defaults.checkpoint_root'
+    const message = error.fields?.[0]?.message ?? error.message
+    throw new DomainError('INVALID_REQUEST', `${path}: ${message}`, { fields: [{ path, message }] })
   }
 }
 

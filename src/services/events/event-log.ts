@@ -1,11 +1,11 @@
+import type { EventType } from '../../domain/event-type.ts'
 import type { EventStore } from '../../storage/stores/event-store.ts'
 import { type StoredJson, toRequiredColumn } from '../../storage/json-column.ts'
 import type { Tx } from '../../storage/transactions.ts'
 
 /** Something that happened, for the web page, webhooks and other subscribers. */
 export interface NewEvent {
-  /** `<object>.<past participle>`, such as `approval.requested`. */
-  readonly type: `${string}.${string}`
+  readonly type: EventType
   readonly objectType: string
   readonly objectId: string
   /** In the shapes of the API; readable by every Auditor, so never a secret. */

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
+import type { EventType } from '../../domain/event-type.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { Precondition } from '../../domain/precondition.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
@@ -34,7 +35,7 @@ export interface Versioned<T> {
 export interface LifecycleChange {
   readonly context: RequestContext
   readonly action: `${string}.${string}`
-  readonly event: `${string}.${string}`
+  readonly event: EventType
   readonly objectType: 'definition' | 'version' | 'approval'
   readonly objectId: string
   /** Readable by every Auditor. */

@@ -1,4 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
+import type { EventType } from '../../domain/event-type.ts'
 import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 import { createOperationStore, type OperationOutcome } from '../../storage/stores/operations/operation-store.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
@@ -106,6 +107,10 @@ function failure(operation: NewOperation, { error }: OperationOutcome): NewEvent
 }
 
 /** The event of an operation. */
-function announce(type: `operation.${string}`, { id, kind, table }: NewOperation, state: string): NewEvent {
+function announce(
+  type: Extract<EventType, `operation.${string}`>,
+  { id, kind, table }: NewOperation,
+  state: string,
+): NewEvent {
   return { type, objectType: 'operation', objectId: id, data: { id, operation: kind, table, state } }
 }

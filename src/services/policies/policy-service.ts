@@ -15,7 +15,7 @@ import type {
   tablePolicy,
 } from '../../schemas/policies.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import type { PolicyDecisionsTable, TableHealthTable } from '../../storage/fleet-schema.ts'
+import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import {
   createDecisionStore,
   type DecisionFilter,
@@ -24,10 +24,11 @@ import {
 } from '../../storage/stores/policies/decision-store.ts'
 import { createPolicyStore, type PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import { cursorPage, fromCursorPage, type PageQuery } from '../paging/paging.ts'
+import { cursorPage, fromCursorPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { governingPolicies, matchesPolicy } from './governance.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
+import { stateOfTable } from './table-state.ts'
 
 /** A policy with the version that `If-Match` compares. */
 export interface VersionedPolicy {
@@ -43,7 +44,8 @@ export interface PolicyChange {
 
 /** Manages maintenance policies (docs/api.md#policies). */
 export interface PolicyService {
-  list(): Promise<Wire<typeof policyList>>
+  /** By name. */
+  list(page: PageQuery): Promise<Wire<typeof policyList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
   get(id: string): Promise<VersionedPolicy>
   /** Throws `CONFLICT` for a name that is taken. */
@@ -73,7 +75,10 @@ export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
     return versioned(deps, record)
   }
   return {
-    list: async () => ({ success: true, policies: await viewsOf(deps, await policies.list()) }),
+    async list(page) {
+      const { items, next_page_token } = pageOfList(await policies.list(), page, 'policies')
+      return { success: true, policies: await viewsOf(deps, items), next_page_token }
+    },
     get: async (id) => versioned(deps, (await policies.find(id)) ?? unknownPolicy(id)),
     create: async (request, context) => changed(await create(deps, requireMeaning(request), context)),
     update: async (id, request, change) =>
@@ -235,15 +240,18 @@ async function viewsOf(
   policies: readonly PolicyRecord[],
 ): Promise<readonly PolicyView[]> {
   const [known, gains, states] = await Promise.all([index.known(), decisions.gains(), decisions.states()])
+  const tables = new Map(known.map((row) => [row.table_name, row]))
+  const isSuspended = (state: PolicyTableStatesTable): boolean => {
+    const table = tables.get(state.table_name)
+    return table !== undefined && stateOfTable(state, table)?.is_suspended === 1
+  }
   return policies.map((policy) => ({
     ...policy.settings,
     id: policy.id,
     managed_by: policy.managedBy ?? null,
     matched_tables: known.filter(({ table_name: name }) => matchesPolicy(policy.settings, name)).length,
     suspended_tables: new Set(
-      states
-        .filter(({ policy_id: id, is_suspended: suspended }) => id === policy.id && suspended === 1)
-        .map(({ table_name: name }) => name),
+      states.filter((state) => state.policy_id === policy.id && isSuspended(state)).map(({ table_name: name }) => name),
     ).size,
     gains: gainsView(gains.get(policy.id) ?? NO_GAINS, prices),
     revision: policy.revision,
@@ -307,7 +315,7 @@ async function ofTable({ index, policies, decisions }: PolicyDeps, table: string
   const governing = governingPolicies(await policies.list(), table)
   const operations = await Promise.all(
     governing.map(async ({ operation, policy, overridden }) => {
-      const state = await decisions.state({ policy_id: policy.id, table_name: table, operation })
+      const state = stateOfTable(await decisions.state({ policy_id: policy.id, table_name: table, operation }), row)
       const id = state?.decision_id
       const last = id === undefined || id === null ? undefined : await decisions.find(id)
       return {

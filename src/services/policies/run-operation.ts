@@ -1,5 +1,6 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import type { ErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { policyUser } from '../../domain/policies/policy.ts'
 import { formatBytes } from '../../domain/tables/table-health.ts'
@@ -9,12 +10,14 @@ import { propertyText } from '../../iceberg/metadata/metadata.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
 import type { MaintenanceRequest, OperationAnswer } from '../operations/maintenance-service.ts'
 import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
 import { type Assessment, cooldownEnd, type DecisionReason, plannedBytes } from './assess.ts'
 import type { Governing } from './governance.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
-import { keyOf, newState, settle } from './settle-runs.ts'
+import { FAILURES_TO_SUSPEND, keyOf, newState, reportSuspension, settle } from './settle-runs.ts'
+import { stateOfTable } from './table-state.ts'
 
 /** An operation that may run now. */
 export interface ReadyRun {
@@ -37,6 +40,8 @@ interface NotRun {
   readonly outcome: 'skipped' | 'deferred' | 'cancelled'
   readonly reason: DecisionReason
   readonly detail: string
+  /** Set if the same request is refused each time: after three in a row the operation is suspended. */
+  readonly refusal?: { readonly code: ErrorCode; readonly message: string }
 }
 
 /**
@@ -74,13 +79,14 @@ export async function claim(deps: SchedulerDeps, ready: ReadyRun): Promise<Claim
     return await deps.inTransaction(async (tx) => {
       const decisions = createDecisionStore(tx)
       const key = { policy_id: decision.policy_id, table_name: decision.table_name, operation: decision.operation }
-      const before = (await decisions.state(key)) ?? newState(key)
+      const before = stateOfTable(await decisions.state(key), ready.row) ?? newState(key)
       const nowMs = deps.now().getTime()
       // another process may have run it since this one looked
       if ((cooldownEnd({ governing: ready.governing, state: before }) ?? 0) > nowMs) return undefined
       await decisions.insert(decision)
       const last = { last_run_ms: nowMs, considered_ms: nowMs, last_sequence: ready.row.sequence_number }
-      await decisions.saveState({ ...before, ...last, decision_id: decision.id, not_before_ms: null })
+      const table = { table_uuid: ready.row.table_uuid }
+      await decisions.saveState({ ...before, ...last, ...table, decision_id: decision.id, not_before_ms: null })
       return { decision, before }
     })
   } catch (error) {
@@ -192,14 +198,42 @@ async function endNotRun(deps: SchedulerDeps, { decision, before }: ClaimedRun, 
   const now = deps.now()
   await deps.inTransaction(async (tx) => {
     const decisions = createDecisionStore(tx)
-    await decisions.end(decision.id, { ...notRun, updated_at: now.toISOString() })
+    const { outcome, reason, detail } = notRun
+    await decisions.end(decision.id, { outcome, reason, detail, updated_at: now.toISOString() })
     const state = await decisions.state(keyOf(decision))
-    if (state === undefined || notRun.outcome === 'skipped') return
+    if (state === undefined) return
+    if (notRun.refusal !== undefined) return countRefusal(deps, tx, { decision, state, error: notRun.refusal })
+    if (notRun.outcome === 'skipped') return
     const { last_run_ms, last_sequence, considered_ms } = before
     const notBeforeMs = notRun.outcome === 'deferred' ? now.getTime() + BUDGET_WAIT_MS : null
     await decisions.saveState({ ...state, last_run_ms, last_sequence, considered_ms, not_before_ms: notBeforeMs })
   })
 }
+
+interface CountedRefusal {
+  readonly decision: PolicyDecisionsTable
+  readonly state: PolicyTableStatesTable
+  readonly error: NonNullable<NotRun['refusal']>
+}
+
+/** Counts a refusal as a failure: the third in a row suspends the operation for the table. */
+async function countRefusal(deps: SchedulerDeps, tx: Tx, { decision, state, error }: CountedRefusal): Promise<void> {
+  const failures = state.failures + 1
+  const isSuspended = failures >= FAILURES_TO_SUSPEND
+  await createDecisionStore(tx).saveState({ ...state, failures, is_suspended: isSuspended ? 1 : 0 })
+  if (isSuspended && state.is_suspended === 0) await reportSuspension(deps, tx, { decision, error })
+}
+
+/** Codes of refusals that the request itself causes, such as a column that the table does not have. */
+const REFUSED_EACH_TIME: ReadonlySet<ErrorCode> = new Set([
+  'INVALID_REQUEST',
+  'UNPROCESSABLE',
+  'FORBIDDEN',
+  'INVALID_ARGUMENT',
+  'UNSUPPORTED',
+  'NO_SUCH_COLUMN',
+  'GC_DISABLED',
+])
 
 /** Ends a decision whose operation was refused before the ledger had it. It is tried again after the cooldown. */
 async function refused(deps: SchedulerDeps, claimed: ClaimedRun, error: unknown): Promise<void> {
@@ -209,5 +243,6 @@ async function refused(deps: SchedulerDeps, claimed: ClaimedRun, error: unknown)
     outcome: 'skipped',
     reason: 'refused',
     detail: `${claimed.decision.detail}; ${message}`,
+    ...(isKnown && REFUSED_EACH_TIME.has(error.code) ? { refusal: { code: error.code, message } } : {}),
   })
 }

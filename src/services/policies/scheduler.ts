@@ -7,6 +7,7 @@ import { governingPolicies } from './governance.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
 import { claim, decisionRow, type ReadyRun, runOperation } from './run-operation.ts'
 import { busyTables, keyOf, newState, settleRuns } from './settle-runs.ts'
+import { stateOfTable } from './table-state.ts'
 
 /** Carries out the policies, on one of the processes that share the state. */
 export interface PolicyScheduler {
@@ -118,7 +119,8 @@ class Scheduler implements PolicyScheduler {
     for (const one of governed) {
       if (this.#stopping.signal.aborted) break
       const { governing, row } = one
-      const state = states.get(stateKey(governing.policy.id, row.table_name, governing.operation))
+      const stored = states.get(stateKey(governing.policy.id, row.table_name, governing.operation))
+      const state = stateOfTable(stored, row)
       const decided = await this.#consider(round, { ...one, state })
       if (decided !== undefined) noted.push(decided)
     }
@@ -154,7 +156,7 @@ class Scheduler implements PolicyScheduler {
   /** Stores a decision that runs nothing; one that is the same as before is only counted, now and then. */
   async #note(ready: Noted): Promise<void> {
     const { governing, row, assessment, outcome, state } = ready
-    const key = stateKey(governing.policy.id, row.table_name, governing.operation)
+    const key = `${stateKey(governing.policy.id, row.table_name, governing.operation)} ${row.table_uuid}`
     const last = this.#last.get(key) ?? (await this.#lastStored(state))
     const nowMs = this.#deps.now().getTime()
     if (last?.outcome === outcome && last.reason === assessment.reason) {
@@ -174,7 +176,8 @@ class Scheduler implements PolicyScheduler {
       const decisions = createDecisionStore(tx)
       await decisions.insert(decision)
       const before = state ?? newState(keyOf(decision))
-      await decisions.saveState({ ...before, ...this.#after(ready), decision_id: decision.id })
+      const subject = { table_uuid: row.table_uuid, decision_id: decision.id }
+      await decisions.saveState({ ...before, ...this.#after(ready), ...subject })
     })
     this.#last.set(key, lastDecision(decision))
   }

@@ -6,13 +6,14 @@ import { createDecisionStore, type DecisionStore, type StateKey } from '../../st
 import type { Tx } from '../../storage/transactions.ts'
 import type { SchedulerDeps } from './policy-deps.ts'
 
-/** Failures in a row after which a policy leaves the table alone. */
-const FAILURES_TO_SUSPEND = 3
+/** Failures or refusals in a row after which a policy leaves the table alone. */
+export const FAILURES_TO_SUSPEND = 3
 
 /** What a policy knows of an operation on a table before its first decision. */
 export function newState(key: StateKey): PolicyTableStatesTable {
   return {
     ...key,
+    table_uuid: null,
     last_run_ms: null,
     last_sequence: null,
     considered_ms: null,
@@ -94,7 +95,9 @@ export async function settle(
     const before = (await decisions.state(keyOf(decision))) ?? newState(keyOf(decision))
     const after = stateAfter(before, { operation, isEffective })
     await decisions.saveState(after)
-    if (after.is_suspended === 1 && before.is_suspended === 0) await reportSuspension(deps, tx, { decision, operation })
+    if (after.is_suspended === 1 && before.is_suspended === 0) {
+      await reportSuspension(deps, tx, { decision, error: operation.error })
+    }
   })
 }
 
@@ -110,10 +113,17 @@ function stateAfter(
   return { ...state, failures: 0, without_effect: isEffective ? 0 : state.without_effect + 1 }
 }
 
-async function reportSuspension(
-  deps: SchedulerDeps,
+/** Why a policy is suspended for a table. */
+interface Suspension {
+  readonly decision: PolicyDecisionsTable
+  readonly error: { readonly code: string; readonly message: string } | undefined
+}
+
+/** Appends `policy.suspended` to the event log, in the transaction of the suspension. */
+export async function reportSuspension(
+  deps: Pick<SchedulerDeps, 'events'>,
   tx: Tx,
-  { decision, operation }: { readonly decision: PolicyDecisionsTable; readonly operation: OperationRecord },
+  { decision, error }: Suspension,
 ): Promise<void> {
   await deps.events.append(tx, {
     type: 'policy.suspended',
@@ -124,7 +134,7 @@ async function reportSuspension(
       table: decision.table_name,
       operation: decision.operation,
       failures: FAILURES_TO_SUSPEND,
-      error: operation.error === undefined ? null : { code: operation.error.code, message: operation.error.message },
+      error: error === undefined ? null : { code: error.code, message: error.message },
     },
   })
 }

@@ -10,7 +10,7 @@ import {
   type WebhookStore,
 } from '../../storage/stores/alerts/webhook-store.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
-import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { cursorPage, fromCursorPage, type ListPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { urlProblem } from '../outbound/target-url.ts'
 import { newWebhookSecret } from './signature.ts'
 
@@ -24,10 +24,10 @@ export type DeliveryView = ReturnType<typeof toDeliveryView>
 
 /** Manages webhooks, which notify other systems of events; by default about approvals. */
 export interface WebhookService {
-  /** The secret is only in this response. Throws `INVALID_REQUEST` for an address that is not allowed. */
+  /** The secret is only in this response. Throws `UNPROCESSABLE` for an address that is not allowed. */
   create(request: NewWebhook, context: RequestContext): Promise<WebhookView & { readonly secret: string }>
   /** Newest first. */
-  list(): Promise<readonly WebhookView[]>
+  list(page: PageQuery): Promise<ListPage<WebhookView>>
   /** Throws `NOT_FOUND`. */
   remove(id: string, context: RequestContext): Promise<void>
   /** The deliveries of a webhook, newest first. Throws `NOT_FOUND`. */
@@ -67,7 +67,7 @@ export function createWebhookService(deps: WebhookServiceDeps): WebhookService {
       })
       return { ...toView(webhook), secret: webhook.secret }
     },
-    list: async () => (await store.list()).map(toView),
+    list: async (page) => pageOfList((await store.list()).map(toView), page, 'webhooks'),
     async remove(id, { caller, requestId }) {
       await inTransaction(async (tx) => {
         const webhooks = createWebhookStore(tx)
@@ -92,7 +92,7 @@ function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): str
 }
 
 function refuseUrl(message: string): never {
-  throw new DomainError('INVALID_REQUEST', `url: ${message}`, { fields: [{ path: 'url', message }] })
+  throw new DomainError('UNPROCESSABLE', `url: ${message}`, { fields: [{ path: 'url', message }] })
 }
 
 function refuseUnknown(id: string): never {

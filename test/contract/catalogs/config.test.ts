@@ -46,6 +46,32 @@ async function configured(settings: CatalogSettings) {
   return { service, set, opened }
 }
 
+describe('a catalog configuration', () => {
+  let service: TestService
+  afterEach(() => service.close())
+
+  it('that names a hadoop folder which does not exist keeps the working catalog', async () => {
+    service = await startTestService({ events: { commits: 1, filesPerCommit: 1, rowsPerFile: 1 } })
+    const warehouse = `${service.folder}/absent`
+    const request = { catalog_type: 'hadoop', catalog_name: 'h', warehouse }
+    const { status, body } = await service.call('PUT', '/api/config', { body: request })
+    expect([status, body.code], JSON.stringify(body)).toEqual([422, 'UNPROCESSABLE'])
+    expect((await service.get('/api/config')).body.catalog_type).toBe('sql')
+    expect((await service.get('/api/tables')).body.tables).toHaveLength(1)
+    expect((await service.call('PUT', '/api/config', { body: { ...request, create: true } })).status).toBe(200)
+    expect((await service.get('/api/tables')).body.tables).toEqual([])
+  })
+
+  it('is refused with a variable that must not be read, also where the catalog does not use the property', async () => {
+    service = await startTestService()
+    const { configured: _, ...config } = (await service.get('/api/config')).body
+    const body = { ...config, extra_props: { note: 'env:PATH' } }
+    const answer = await service.call('PUT', '/api/config', { body })
+    expect([answer.status, answer.body.code], JSON.stringify(answer.body)).toEqual([400, 'INVALID_ARGUMENT'])
+    expect((await service.get('/api/config')).body.extra_props).toEqual({})
+  })
+})
+
 describe('the password in the address of a catalog', () => {
   it('is never shown, and kept when the address comes back as it was shown', async () => {
     const { service, set, opened } = await configured(stored)

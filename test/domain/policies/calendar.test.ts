@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import fc from 'fast-check'
+import { runs } from '../../support/effort.ts'
 import { isCronExpression, isOpen, isTimezone, nextOpening, nextTime } from '../../../src/domain/policies/calendar.ts'
 
 const at = (text: string): number => Date.parse(text)
@@ -52,6 +54,53 @@ describe('windows', () => {
     expect(open).not.toContain(true)
   })
 
+  it.each([
+    ['between the two passes of a repeated hour', '2026-10-25T00:50:00Z', '02:15', '02:45', '2026-10-25T01:15:00.000Z'],
+    ['after both passes', '2026-10-25T01:50:00Z', '02:15', '02:45', '2026-10-26T01:15:00.000Z'],
+    ['on a day that skips the window', '2026-03-29T00:00:00Z', '02:15', '02:45', '2026-03-30T00:15:00.000Z'],
+    ['on a day that skips the start', '2026-03-29T00:00:00Z', '02:15', '03:30', '2026-03-29T01:00:00.000Z'],
+  ])('open next when they are open %s', (_when, now, from, to, expected) => {
+    const window = { timezone: 'Europe/Berlin', days: ALL_DAYS, from, to }
+    expect(text(nextOpening(window, at(now)))).toBe(expected)
+  })
+
+  it('open next at the first open minute, in every zone and on every day', () => {
+    const minute = 60_000
+    const clock = fc.integer({ min: 0, max: 95 }).map((quarter) => {
+      const two = (n: number): string => String(n).padStart(2, '0')
+      return `${two(Math.floor(quarter / 4))}:${two((quarter % 4) * 15 + 7)}`
+    })
+    const zones = [
+      'Europe/Berlin',
+      'Australia/Lord_Howe',
+      'America/St_Johns',
+      'Asia/Kathmandu',
+      'Antarctica/Troll',
+      'UTC',
+    ]
+    const days = ['2026-03-28', '2026-10-24', '2026-04-04', '2026-10-03', '2026-03-07', '2026-10-31', '2026-06-01']
+    const property = fc.property(
+      fc.constantFrom(...zones),
+      fc.subarray([...ALL_DAYS], { minLength: 1 }),
+      clock,
+      clock,
+      fc.constantFrom(...days),
+      fc.integer({ min: 0, max: 2 * 1440 }),
+      (timezone, named, from, to, day, minutes) => {
+        const window = { timezone, days: named, from, to }
+        const now = at(`${day}T00:00:00Z`) + minutes * minute
+        const found = nextOpening(window, now)
+        if (found === undefined) throw new Error('no opening')
+        expect(isOpen(window, found), text(found)).toBe(true)
+        // every minute before the opening is closed; only the last two days of them are walked
+        for (let time = Math.max(now, found - 2 * 1440 * minute); time < found; time += minute) {
+          expect(isOpen(window, time), `${text(time)} before ${text(found)}`).toBe(false)
+        }
+      },
+    )
+    fc.assert(property, { numRuns: runs(300) })
+  })
+
   it('keep the wall clock in time zones with half hours', () => {
     const window = { timezone: 'Asia/Kolkata', days: ALL_DAYS, from: '09:00', to: '10:00' }
     expect(isOpen(window, at('2026-06-15T03:30:00Z'))).toBe(true)
@@ -87,6 +136,29 @@ describe('schedules', () => {
       const local = times.map((ms) => new Date(ms).toLocaleDateString('en-CA', { timeZone: 'Europe/Berlin' }))
       expect(new Set(local).size, local.join(' ')).toBe(days)
     }
+  })
+
+  it.each(['*/30 * * * *', '0,30 * * * *', '30 * * * *', '30 2 * * *'])(
+    'count a time once when autumn repeats the time: %s',
+    (cron) => {
+      const seen: string[] = []
+      const end = at('2026-10-25T06:00:00Z')
+      for (let time = nextTime({ cron, timezone: 'Europe/Berlin' }, at('2026-10-24T20:00:00Z')); ;) {
+        if (time === undefined || time > end) break
+        seen.push(new Date(time).toLocaleString('en-CA', { timeZone: 'Europe/Berlin' }))
+        time = nextTime({ cron, timezone: 'Europe/Berlin' }, time)
+      }
+      expect(seen.length).toBeGreaterThan(0)
+      expect(seen).toHaveLength(new Set(seen).size)
+    },
+  )
+
+  it('count no time in the second pass when they are asked between the two passes', () => {
+    const schedule = { cron: '45 2 * * *', timezone: 'Europe/Berlin' }
+    expect(text(nextTime(schedule, at('2026-10-25T00:50:00Z')))).toBe('2026-10-26T01:45:00.000Z')
+    const lordHowe = { cron: '*/10 * * * *', timezone: 'Australia/Lord_Howe' }
+    // 5 April 2026: the clock goes back from 02:00 to 01:30 at 15:00 UTC of the day before
+    expect(text(nextTime(lordHowe, at('2026-04-04T14:50:00Z')))).toBe('2026-04-04T15:30:00.000Z')
   })
 
   it('come after a clock that was set back or forward', () => {

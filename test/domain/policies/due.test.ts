@@ -33,6 +33,10 @@ describe('an operation', () => {
     expect(due({ commits_since_last_over: 99 }, { lastSequence: undefined })).toMatch(/^100 commits/)
   })
 
+  it('counts all commits of a table whose history has started again', () => {
+    expect(due({ commits_since_last_over: 99 }, { lastSequence: 500 })).toMatch(/^100 commits/)
+  })
+
   it('is never due on a table that could not be read', () => {
     expect(due({ snapshots_over: 0, health_below: 100 }, {}, { score: undefined })).toBeUndefined()
   })

@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { EventType } from '../../../src/domain/event-type.ts'
 import { createEventWriter } from '../../../src/services/events/event-log.ts'
 import { createEventStore } from '../../../src/storage/stores/event-store.ts'
 import type { ContextOptions } from '../../../src/context/create-context.ts'
@@ -10,7 +11,7 @@ import { until } from '../../support/waiting.ts'
 
 /** An event to be caused. */
 export interface Happening {
-  readonly type: `${string}.${string}`
+  readonly type: EventType
   readonly objectType: string
   readonly objectId: string
   readonly data?: Readonly<Record<string, string | number | null>>

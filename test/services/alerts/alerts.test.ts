@@ -127,6 +127,13 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(second! - first!).toBeGreaterThanOrEqual(1)
   })
 
+  it('cannot be silenced until a time that has passed', async () => {
+    const id = await lab.create({ events: ['table.unhealthy'] })
+    const { status, body } = await lab.service.post(`/api/alerts/${id}/silence`, { until: '2020-01-01T00:00:00Z' })
+    expect([status, body.errors?.[0]?.path]).toEqual([422, 'until'])
+    expect((await lab.service.get(`/api/alerts/${id}`)).body.silenced_until).toBeNull()
+  })
+
   it('that are silenced record and do not send, until the silence ends', async () => {
     const id = await lab.create({ events: ['table.unhealthy'] })
     const until = new Date(Date.now() + 3_600_000).toISOString()
@@ -298,6 +305,17 @@ describe('what an alert may name', () => {
     const channel = { type: 'slack', url: 'https://hooks.example' }
     expect((await post({ for: 'soon', channel })).status).toBe(400)
   })
+
+  it.each(['table.sick', 'nope.foo', 'nope.*', '*.sick'])(
+    'refuses the event type %s, which no event has',
+    async (type) => {
+      const channel = { type: 'slack', url: 'https://hooks.example' }
+      const { status, body } = await post({ events: ['table.stale', type], channel })
+      expect([status, body.errors?.[0]?.path]).toEqual([400, 'events.1'])
+      expect(body.errors[0].message).toContain(`no event has the type ${type}`)
+      expect((await post({ events: ['table.stale', 'table.*', '*.failed', '*'], channel })).status).toBe(201)
+    },
+  )
 
   it('accepts variables that it may read, and says which one is not set when it sends', async () => {
     const channel = { type: 'pagerduty', routing_key: 'env:PAGER_KEY', url: 'https://example.com/v2/enqueue' }

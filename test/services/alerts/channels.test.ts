@@ -69,7 +69,7 @@ describe('each channel', () => {
       const receiver = await startFakeReceiver()
       receivers.set(type, receiver)
       const channel = type === 'pagerduty' ? { type, routing_key: KEY, url: receiver.url } : { type, url: receiver.url }
-      await lab.create({ name: type, events: [...TYPES, 'hostile.*'], channel })
+      await lab.create({ name: type, events: [...TYPES], channel })
     }
     await lab.happen(...EVENTS, HOSTILE)
     for (const receiver of receivers.values()) await receiver.until(EVENTS.length + 1)

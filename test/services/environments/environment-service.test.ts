@@ -56,6 +56,23 @@ describe('environments', () => {
     expect(read.headers.get('etag')).toBe('"3"')
   })
 
+  it.each(['/etc', '../../x', 'checkpoints/../../x', 'file:///etc', 's3://bucket/x', '~/x', 'scratch/x', 'a%2e%2e/x'])(
+    'refuse the checkpoint_root %s, where no pipeline may have a checkpoint',
+    async (root) => {
+      const { status, body } = await put('qa', { defaults: { checkpoint_root: root } })
+      expect([status, body.errors?.[0]?.path], JSON.stringify(body)).toEqual([400, 'defaults.checkpoint_root'])
+      expect((await service.get('/api/environments/qa')).body.defaults.checkpoint_root).toBe('checkpoints')
+    },
+  )
+
+  it('accept a checkpoint_root in LOCKHOUSE_HOME or in the warehouse', async () => {
+    const { warehouse } = (await service.get('/api/config')).body
+    for (const root of ['checkpoints', 'a/b', `${warehouse}/_checkpoints`]) {
+      const { status, body } = await put('qa', { defaults: { checkpoint_root: root } })
+      expect([status, body.defaults?.checkpoint_root], JSON.stringify(body)).toEqual([200, root])
+    }
+  })
+
   it('are changed only if they are as the caller read them', async () => {
     const [first, ...others] = await Promise.all(
       Array.from({ length: 8 }, (_, n) => put('uat', { parameters: { n } }, { 'If-Match': '"0"' })),

@@ -15,7 +15,7 @@ async function openProcess(databases: TestDatabases, place: string) {
   const feed = createEventFeed({ store, onCommit, pollMs: databases.kind === 'SQLite' ? undefined : 20 })
   const add = (n: number): Promise<number> =>
     inTransaction((tx) =>
-      events.append(tx, { type: 'thing.done', objectType: 'thing', objectId: `t-${n}`, data: { n } }),
+      events.append(tx, { type: 'operation.finished', objectType: 'thing', objectId: `t-${n}`, data: { n } }),
     )
   return { feed, add, inTransaction, events }
 }
@@ -41,7 +41,7 @@ describeDatabases('event log', (databases) => {
       const { add, inTransaction, events } = writers[i % processes]!
       if (i % 4 !== 0) return add(i)
       const failing = inTransaction(async (tx) => {
-        await events.append(tx, { type: 'thing.failed', objectType: 'thing', objectId: `t-${i}`, data: {} })
+        await events.append(tx, { type: 'operation.failed', objectType: 'thing', objectId: `t-${i}`, data: {} })
         throw new Error('rolled back')
       })
       return failing.catch(() => 0)
@@ -66,7 +66,7 @@ describeDatabases('event log', (databases) => {
     const next = fromNow.next()
     await sleep(50)
     await add(6)
-    expect((await next).value).toMatchObject({ seq: 6, type: 'thing.done', object_id: 't-6' })
+    expect((await next).value).toMatchObject({ seq: 6, type: 'operation.finished', object_id: 't-6' })
     stop.abort()
     expect((await fromNow.next()).done).toBe(true)
   })

@@ -148,6 +148,7 @@ function poorTable(at: number): TableHealthTable {
     record_count: 1,
     held_bytes: 0,
     sequence_number: 1,
+    newest_snapshot_ms: null,
     last_commit_ms: 1,
     freshness_target: null,
     freshness_ms: null,

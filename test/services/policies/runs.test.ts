@@ -145,6 +145,37 @@ describe('runs of a policy', () => {
     await ended(id, 'ran', 5)
   })
 
+  it('are suspended after three refusals of their options, until the policy is changed', async () => {
+    const { advance, service: started } = await lab({ commits: 8, filesPerCommit: 1, rowsPerFile: 10 })
+    service = started
+    const change = {
+      operations: [{ operation: 'compact', options: { where: 'absent = 1' } }],
+      when: { snapshots_over: 0 },
+    }
+    const id = await create(change)
+    const suspended = async () => (await service?.get(`/api/policies/${id}`))?.body.suspended_tables
+    for (const count of [1, 2, 3]) {
+      expect(await suspended()).toBe(0)
+      await ended(id, 'skipped', count)
+      advance(2 * HOUR_MS)
+    }
+    await sleep(300)
+    const skipped = (await decisions(id)).filter(({ outcome }: { outcome: string }) => outcome === 'skipped')
+    expect(skipped).toHaveLength(3)
+    expect(skipped[0]).toMatchObject({ reason: 'refused', detail: expect.stringContaining('absent') })
+    expect(await suspended()).toBe(1)
+    const { body } = await service.get('/api/events?type=policy.suspended')
+    expect(body.events).toHaveLength(1)
+    expect(body.events[0].data).toMatchObject({
+      policy: 'always',
+      table: 'demo.events',
+      failures: 3,
+      error: { message: expect.stringContaining('absent') },
+    })
+    await service.call('PUT', `/api/policies/${id}`, { body: { ...POLICY, when: { snapshots_over: 0 } } })
+    await ended(id, 'ran', 1)
+  })
+
   it('have a longer cooldown when they find nothing to do', async () => {
     const { advance, service: started } = await lab({ commits: 2, filesPerCommit: 1, rowsPerFile: 10 })
     service = started

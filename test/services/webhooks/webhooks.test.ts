@@ -41,7 +41,7 @@ for (const kind of stateKinds) {
     }
 
     it('receive the selected events, signed and with a timestamp', async () => {
-      const { id, secret } = await subscribe(['operation.finished', 'nothing.*'])
+      const { id, secret } = await subscribe(['operation.finished', 'notebook.*'])
       await happen(service)
       await receiver.until(1)
       const [delivery] = await settled(id, 1)
@@ -174,7 +174,17 @@ describe('webhook addresses', () => {
     'nonsense',
   ])('%s is refused', async (url) => {
     const service = await startTestService()
-    expect((await service.post('/api/webhooks', { url })).status).toBe(400)
+    const { status, body } = await service.post('/api/webhooks', { url })
+    expect([status, body.code, body.errors?.[0]?.path]).toEqual([422, 'UNPROCESSABLE', 'url'])
+    await service.close()
+  })
+
+  it('event types that no event has are refused', async () => {
+    const service = await startTestService()
+    for (const type of ['table.sick', 'nope.*']) {
+      const { status, body } = await service.post('/api/webhooks', { url: 'https://hooks.example/x', types: [type] })
+      expect([status, body.errors?.[0]?.path]).toEqual([400, 'types.0'])
+    }
     await service.close()
   })
 })

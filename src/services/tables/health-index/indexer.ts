@@ -10,7 +10,11 @@ import { createTableInspector } from '../../../maintenance/inspection/table-insp
 import type { Instance } from '../../../storage/instance-registry.ts'
 import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/fleet-schema.ts'
 import type { LeaseStore } from '../../../storage/stores/lease-store.ts'
-import { createHealthIndexStore, type HealthIndexStore } from '../../../storage/stores/tables/health-index-store.ts'
+import {
+  createHealthIndexStore,
+  type HealthIndexStore,
+  type KnownTable,
+} from '../../../storage/stores/tables/health-index-store.ts'
 import type { InTransaction, Tx } from '../../../storage/transactions.ts'
 import type { CatalogService } from '../../catalogs/catalog-service.ts'
 import type { EventFeed } from '../../events/event-feed.ts'
@@ -79,6 +83,7 @@ interface Moved {
   readonly name: string
   /** Undefined where only loading the table tells. */
   readonly location: string | undefined
+  readonly before?: KnownTable | undefined
 }
 
 class Indexer implements HealthIndexer {
@@ -159,7 +164,7 @@ class Indexer implements HealthIndexer {
       const startedAt = performance.now()
       const { moved, removed, waiting } = await this.#compare(catalog)
       const tookMs = performance.now() - startedAt
-      if (removed.length > 0) await this.#deps.store.remove(removed)
+      for (let at = 0; at < removed.length; at += ROWS_AT_ONCE) await this.#remove(removed.slice(at, at + ROWS_AT_ONCE))
       this.#pending = moved.length + waiting
       await this.#measureAll(catalog, moved)
       this.#pending = waiting
@@ -189,8 +194,9 @@ class Indexer implements HealthIndexer {
       const ageMs = nowMs - Date.parse(row.measured_at)
       const isOldProblem = row.score === null && ageMs >= RETRY_UNREAD_MS
       if (table.location === row.metadata_location && !isOldProblem) continue
-      if (ageMs >= this.#times.remeasureMs || ageMs < 0 || this.#urgent.has(table.name)) moved.push(table)
-      else waiting += 1
+      if (ageMs >= this.#times.remeasureMs || ageMs < 0 || this.#urgent.has(table.name)) {
+        moved.push({ ...table, before: row })
+      } else waiting += 1
     }
     this.#urgent.clear()
     return { moved, removed: [...known.keys()], waiting }
@@ -208,12 +214,16 @@ class Indexer implements HealthIndexer {
   }
 
   /** Undefined for a table that was dropped meanwhile. */
-  async #measure(catalog: Catalog, { identifier, name, location }: Moved): Promise<TableHealthTable | undefined> {
+  async #measure(
+    catalog: Catalog,
+    { identifier, name, location, before }: Moved,
+  ): Promise<TableHealthTable | undefined> {
     const now = this.#deps.now()
     const measured: MeasuredTable = {
       name,
       namespace: identifier.namespace.join('.'),
       measuredAt: now.toISOString(),
+      before,
     }
     try {
       const table = await catalog.loadTable(identifier)
@@ -240,6 +250,18 @@ class Indexer implements HealthIndexer {
     await store.save(changed, changed.filter(({ score }) => score !== null).flatMap(samplesOf))
   }
 
+  /** Removes tables that the catalog no longer has. Conditions that were reported end with them. */
+  async #remove(tables: readonly string[]): Promise<void> {
+    await this.#deps.inTransaction(async (tx) => {
+      const store = createHealthIndexStore(tx)
+      for (const row of await store.findAll(tables)) {
+        if (row.is_unhealthy === 1) await this.#report(tx, 'table.healthy', row, REMOVED)
+        if (row.is_stale === 1) await this.#report(tx, 'table.fresh', row, REMOVED)
+      }
+      await store.remove(tables)
+    })
+  }
+
   /** Freshness passes without a commit, so it is looked at every time. */
   async #markStale(): Promise<void> {
     const overdue = await this.#deps.store.overdue(this.#deps.now().getTime())
@@ -251,7 +273,7 @@ class Indexer implements HealthIndexer {
     }
   }
 
-  async #report(tx: Tx, type: TableEvent, row: TableHealthTable): Promise<void> {
+  async #report(...[tx, type, row, more]: ReportInput): Promise<void> {
     await this.#deps.events.append(tx, {
       type,
       objectType: 'table',
@@ -263,6 +285,7 @@ class Indexer implements HealthIndexer {
         delete_file_count: row.delete_file_count,
         last_commit_at: row.last_commit_ms === null ? null : new Date(row.last_commit_ms).toISOString(),
         freshness_target: row.freshness_target,
+        ...more,
       },
     })
   }
@@ -303,6 +326,11 @@ async function locate(catalog: Catalog, identifier: TableIdentifier, known: stri
   if (catalog.locateTable !== undefined) return catalog.locateTable(identifier, known)
   return (await catalog.loadTable(identifier)).metadataLocation
 }
+
+type ReportInput = readonly [tx: Tx, type: TableEvent, row: TableHealthTable, more?: { readonly reason: string }]
+
+/** Why a condition ended whose table is gone. */
+const REMOVED = { reason: 'the table was removed from the catalog' }
 
 type TableEvent = 'table.unhealthy' | 'table.healthy' | 'table.stale' | 'table.fresh'
 

@@ -7,6 +7,7 @@ import type { Table } from '../../../iceberg/metadata/table.ts'
 import type { HealthAction, TableHealthReport } from '../../../maintenance/inspection/table-inspector.ts'
 import { toRequiredColumn } from '../../../storage/json-column.ts'
 import type { TableHealthTable } from '../../../storage/fleet-schema.ts'
+import type { KnownTable } from '../../../storage/stores/tables/health-index-store.ts'
 
 /** Table property: how old the newest rows may be, such as `15 minutes`. */
 export const FRESHNESS_PROPERTY = 'lockhouse.freshness'
@@ -21,10 +22,13 @@ export interface MeasuredTable {
   readonly name: string
   readonly namespace: string
   readonly measuredAt: string
+  /** What the index has of the name. */
+  readonly before?: KnownTable | undefined
 }
 
 /** The row of the health index for a report; `is_stale` and `is_unhealthy` follow from the row before. */
-export function healthRow({ name, namespace, measuredAt }: MeasuredTable, table: Table, report: TableHealthReport) {
+export function healthRow(measured: MeasuredTable, table: Table, report: TableHealthReport) {
+  const { name, namespace, measuredAt, before } = measured
   const { metadata } = table
   const { facts } = report
   const freshness = propertyText(metadata, FRESHNESS_PROPERTY)
@@ -37,7 +41,7 @@ export function healthRow({ name, namespace, measuredAt }: MeasuredTable, table:
   return {
     table_name: name,
     namespace,
-    table_uuid: metadata.tableUuid,
+    table_uuid: identityOf(metadata),
     metadata_location: table.metadataLocation,
     measured_at: measuredAt,
     score: report.score,
@@ -53,7 +57,8 @@ export function healthRow({ name, namespace, measuredAt }: MeasuredTable, table:
     partition_count: facts.partitionCount,
     record_count: facts.dataFiles.records,
     held_bytes: heldBytes(metadata),
-    sequence_number: metadata.lastSequenceNumber,
+    sequence_number: commitCount(metadata, before),
+    newest_snapshot_ms: newestSnapshotMs(metadata) ?? null,
     last_commit_ms: lastChangeMs(metadata) ?? null,
     freshness_target: freshnessMs === undefined ? null : (freshness ?? null),
     freshness_ms: freshnessMs ?? null,
@@ -64,16 +69,16 @@ export function healthRow({ name, namespace, measuredAt }: MeasuredTable, table:
   } satisfies TableHealthTable
 }
 
-/** The row of a table that could not be read. */
+/** The row of a table that could not be read: the same table as before, as far as anyone knows. */
 export function unreadRow(
-  { name, namespace, measuredAt }: MeasuredTable,
+  { name, namespace, measuredAt, before }: MeasuredTable,
   metadataLocation: string,
   problem: string,
 ): TableHealthTable {
   return {
     table_name: name,
     namespace,
-    table_uuid: '',
+    table_uuid: before?.table_uuid ?? '',
     metadata_location: metadataLocation,
     measured_at: measuredAt,
     score: null,
@@ -89,7 +94,8 @@ export function unreadRow(
     partition_count: 0,
     record_count: 0,
     held_bytes: 0,
-    sequence_number: 0,
+    sequence_number: before?.sequence_number ?? 0,
+    newest_snapshot_ms: before?.newest_snapshot_ms ?? null,
     last_commit_ms: null,
     freshness_target: null,
     freshness_ms: null,
@@ -98,6 +104,27 @@ export function unreadRow(
     is_off: 0,
     actions_json: '[]',
   }
+}
+
+/** Tells the table from others that have its name before or after it. */
+function identityOf({ tableUuid, location }: TableMetadata): string {
+  return tableUuid === '' ? location : tableUuid
+}
+
+/** Commits that added a snapshot. Snapshots are counted when they are first seen: they expire later. */
+function commitCount(metadata: TableMetadata, before: KnownTable | undefined): number {
+  const known = before?.table_uuid === identityOf(metadata) ? before : undefined
+  const knownMs = known?.newest_snapshot_ms ?? undefined
+  const added = metadata.snapshots.filter(({ timestampMs }) => knownMs === undefined || timestampMs > knownMs)
+  const counted = known === undefined || knownMs === undefined ? 0 : known.sequence_number
+  return Math.max(metadata.lastSequenceNumber, counted + added.length)
+}
+
+function newestSnapshotMs({ snapshots }: TableMetadata): number | undefined {
+  return snapshots.reduce<number | undefined>(
+    (newest, { timestampMs }) => (newest === undefined ? timestampMs : Math.max(newest, timestampMs)),
+    undefined,
+  )
 }
 
 const MILLION = 1_000_000

@@ -35,7 +35,17 @@ export interface IndexTotals {
 }
 
 /** The metadata file that was measured last, and when. */
-export type KnownTable = Pick<TableHealthTable, 'table_name' | 'metadata_location' | 'measured_at' | 'score'>
+export type KnownTable = Pick<TableHealthTable, (typeof KNOWN)[number]>
+
+const KNOWN = [
+  'table_name',
+  'table_uuid',
+  'metadata_location',
+  'measured_at',
+  'score',
+  'sequence_number',
+  'newest_snapshot_ms',
+] as const satisfies readonly (keyof TableHealthTable)[]
 
 /** The latest health of each table, and samples over time. */
 export interface HealthIndexStore {
@@ -96,8 +106,7 @@ const ROWS_AT_ONCE = 100
 /** The health index in the state database. */
 export function createHealthIndexStore(db: Kysely<StateTables>): HealthIndexStore {
   return {
-    known: () =>
-      db.selectFrom('table_health').select(['table_name', 'metadata_location', 'measured_at', 'score']).execute(),
+    known: () => db.selectFrom('table_health').select(KNOWN).execute(),
     find: (table) => db.selectFrom('table_health').selectAll().where('table_name', '=', table).executeTakeFirst(),
     findAll: (tables) => db.selectFrom('table_health').selectAll().where('table_name', 'in', tables).execute(),
     list: (query) => list(db, query),
