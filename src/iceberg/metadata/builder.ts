@@ -7,6 +7,7 @@ import type { TableMetadata } from './metadata.ts'
 import { lastPartitionFieldId, partitionIdBase, partitionSpecToJson } from '../partitioning/partitioning.ts'
 import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import { schemaToJson } from '../schema/schema.ts'
+import { checkSchemaSize } from '../schema/schema-limits.ts'
 import type { Schema } from '../schema/schema.ts'
 import { sortOrderToJson } from '../partitioning/sort-order.ts'
 import type { SortOrder } from '../partitioning/sort-order.ts'
@@ -47,6 +48,7 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
   const { schema, lastColumnId, newIdOf } = freshSchema(options.schema)
   const partitionSpec = freshPartitionSpec(options.partitionSpec, newIdOf)
   const sortOrder = freshSortOrder(options.sortOrder, newIdOf)
+  checkSchemaSize(schema, [])
   checkSchemaVersion(schema, formatVersion)
   checkIdentifierFields(schema)
   checkPartitionSpec(partitionSpec, schema)

@@ -13,6 +13,9 @@ import type { SortOrder } from '../partitioning/sort-order.ts'
 
 const where = 'table metadata'
 
+/** Most schemas of a table stay when it changes. */
+const readSchema = readOnce(parseSchema)
+
 /** Schemas of a metadata document; v1 may have only the single key `schema`. */
 export function readSchemas(
   json: JsonObject,
@@ -24,7 +27,7 @@ export function readSchemas(
     return { schemas: [schema], currentSchemaId: schema.schemaId }
   }
   const schemas = requireArray(json, 'schemas', where).map((entry, index) =>
-    parseSchema(entry, `${where}: schemas[${index}]`),
+    readSchema(asObject(entry, `${where}: schemas[${index}]`), `${where}: schemas[${index}]`),
   )
   checkUnique(schemas, (schema) => schema.schemaId, 'schema id')
   const currentSchemaId = requireInt(json, 'current-schema-id', where)
