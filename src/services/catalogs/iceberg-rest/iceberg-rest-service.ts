@@ -21,7 +21,7 @@ import { AnswerCache } from './answer-cache.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
 import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
-import { checkNamespaceProperties } from './property-limits.ts'
+import { checkNamespaceProperties, checkPropertyLimits } from './property-limits.ts'
 import type { TableReports } from './table-reports.ts'
 import {
   identifierJson,
@@ -202,6 +202,7 @@ class IcebergRest implements IcebergRestService {
   async createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
     const names = this.#names // a catalog that is only read has none
+    checkPropertyLimits({}, options.properties ?? {})
     if (isStaged) {
       const metadata = await inProtocolWords({ newTable: identifier }, () => names.stage(identifier, options))
       return { json: stringifyJson({ metadata: metadata.json, config: {} }), entityTag: undefined }
