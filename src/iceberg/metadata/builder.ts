@@ -5,6 +5,7 @@ import { checkIdentifierFields, checkPartitionSpec, checkSchemaVersion, checkSor
 import { tableMetadataFromJson } from './metadata.ts'
 import type { TableMetadata } from './metadata.ts'
 import { lastPartitionFieldId, partitionIdBase, partitionSpecToJson } from '../partitioning/partitioning.ts'
+import { checkReadableByJava } from './readable-by-java.ts'
 import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import { schemaToJson } from '../schema/schema.ts'
 import { checkSchemaSize } from '../schema/schema-limits.ts'
@@ -80,7 +81,9 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
     'snapshot-log': [],
     'metadata-log': [],
   }
-  return tableMetadataFromJson(json)
+  const created = tableMetadataFromJson(json)
+  checkReadableByJava(created)
+  return created
 }
 
 /** v1 readers read only these. */

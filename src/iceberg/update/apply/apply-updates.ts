@@ -1,6 +1,7 @@
 import { IcebergError } from '../../errors.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
+import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
 import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRefs, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
@@ -47,7 +48,9 @@ export function applyUpdates(
   if (context.previousMetadataLocation !== undefined) {
     appendMetadataLog(draft, { 'timestamp-ms': base.lastUpdatedMs, 'metadata-file': context.previousMetadataLocation })
   }
-  return viewDraft(draft)
+  const next = viewDraft(draft)
+  checkReadableByJava(next, base)
+  return next
 }
 
 /** What a change does besides its updates: tidies the history, and sets the time. */

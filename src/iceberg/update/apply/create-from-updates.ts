@@ -2,6 +2,7 @@ import { IcebergError } from '../../errors.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import { withoutTrailingSlash } from '../../metadata/builder.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
+import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { TableUpdate } from '../table-update.ts'
 import { addSortOrder, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
@@ -34,7 +35,9 @@ export function createFromUpdates(updates: readonly TableUpdate[], nowMs: number
   requireComplete(draft)
   if (draftList(draft, 'sort-orders').length === 0) addSortOrder(draft, { 'order-id': 0, fields: [] })
   closeDraft(draft, nowMs)
-  return viewDraft(draft)
+  const created = viewDraft(draft)
+  checkReadableByJava(created)
+  return created
 }
 
 function emptyDocument(updates: readonly TableUpdate[]): JsonObject {
