@@ -4,6 +4,7 @@ import { IcebergError, isIcebergError } from '../iceberg/errors.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import { errnoCode } from '../iceberg/io/io-error.ts'
 import { parseTableMetadata, serializeTableMetadata, type TableMetadata } from '../iceberg/metadata/metadata.ts'
+import { checkReadableByJava } from '../iceberg/metadata/readable-by-java.ts'
 import type { Table, TableIdentifier } from '../iceberg/metadata/table.ts'
 import { formatIdentifier } from './table-identifier.ts'
 
@@ -22,7 +23,7 @@ export async function loadTableAt(io: FileIO, identifier: TableIdentifier, metad
 
 /**
  * Loads a table that is about to be registered. Like {@link loadTableAt}, but also throws `INVALID_ARGUMENT` when the location is
- * a folder, and `INVALID_METADATA` when the table names its files by relative paths, which cannot be resolved.
+ * a folder or for a layout that other engines do not load, and `INVALID_METADATA` when the table names its files by relative paths, which cannot be resolved.
  */
 export async function loadNewTableAt(
   io: FileIO,
@@ -30,6 +31,7 @@ export async function loadNewTableAt(
   metadataLocation: string,
 ): Promise<Table> {
   const table = await loadUnlessFolder(io, identifier, metadataLocation)
+  checkReadableByJava(table.metadata)
   const { location, snapshots } = table.metadata
   const named = [
     location,

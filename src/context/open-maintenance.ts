@@ -64,9 +64,9 @@ export function openMaintenance(parts: MaintenanceParts) {
   const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,
-    usersOf: async (...[table, column]: Parameters<typeof pipelines.usersOf>) => [
-      ...(await pipelines.usersOf(table, column)),
-      ...(await graphs.columnUsers({ table, path: column.path })),
+    usersOf: async (...[table, columns]: Parameters<typeof pipelines.usersOf>) => [
+      ...(await pipelines.usersOf(table, columns)),
+      ...(await graphs.columnUsers(table, columns)),
     ],
   }
   const maintenance = createMaintenanceService({

@@ -75,11 +75,17 @@ export interface TableUser {
   readonly isLive: boolean
 }
 
+/** A column, and something that would break without it. */
+export interface ColumnUse {
+  readonly column: TouchedColumn
+  readonly user: ColumnUser
+}
+
 /** Finds what depends on tables; maintenance calls it before it removes anything. */
 export interface TableGuard {
   pinsOf(table: Table): Promise<PinnedHistory>
-  /** Everything that would break when the column is renamed or dropped. */
-  usersOf(table: string, column: TouchedColumn): Promise<readonly ColumnUser[]>
+  /** Everything that would break when the columns are renamed or dropped. */
+  usersOf(table: string, columns: readonly TouchedColumn[]): Promise<readonly ColumnUse[]>
   /** Every pipeline that reads or writes the table. */
   pipelinesOf(table: string): Promise<readonly TableUser[]>
   /** Every pipeline for which a rollback is not provably without consequence. */

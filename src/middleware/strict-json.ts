@@ -1,13 +1,11 @@
+import { checkJsonShape, type JsonShape, JsonShapeError } from './json-shape.ts'
+
 /** Why a text was refused; the message is for the client and contains the position. */
 export class StrictJsonError extends Error {
   override readonly name = 'StrictJsonError'
 }
 
-const MAX_DEPTH = 64
-/** Members and elements of the whole document. */
-const MAX_VALUES = 100_000
-/** Members of one object, or elements of one array. */
-const MAX_VALUES_IN_ONE = 10_000
+const SHAPE: JsonShape = { maxDepth: 64, maxValues: 100_000, maxValuesInOne: 10_000 }
 
 /**
  * Parses JSON that every parser reads the same way (I-JSON, RFC 7493): UTF-8, no duplicate members, no `__proto__`, no
@@ -23,48 +21,14 @@ export function parseStrictJson(bytes: Uint8Array): unknown {
   return value
 }
 
-const QUOTE = 0x22
-const COMMA = 0x2c
-const OPEN_ARRAY = 0x5b
 const BACKSLASH = 0x5c
-const CLOSE_ARRAY = 0x5d
-const OPEN_OBJECT = 0x7b
-const CLOSE_OBJECT = 0x7d
 
-/** Counts levels and values in one pass over the bytes. Text that is not JSON passes here and fails later. */
 function checkShape(bytes: Uint8Array): void {
-  const counts: number[] = []
-  let total = 0
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === QUOTE) i = endOfString(bytes, i)
-    else if (byte === COMMA) {
-      const count = (counts.pop() ?? 1) + 1
-      counts.push(count)
-      checkCounts(count, ++total)
-    } else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
-      counts.push(1)
-      checkCounts(1, ++total)
-      if (counts.length > MAX_DEPTH) throw new StrictJsonError(`is nested deeper than ${MAX_DEPTH} levels`)
-    } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) counts.pop()
+  try {
+    checkJsonShape(bytes, SHAPE)
+  } catch (error) {
+    throw error instanceof JsonShapeError ? new StrictJsonError(error.message) : error
   }
-}
-
-function checkCounts(inOne: number, total: number): void {
-  if (inOne > MAX_VALUES_IN_ONE) {
-    throw new StrictJsonError(`has an object or array with more than ${MAX_VALUES_IN_ONE} values`)
-  }
-  if (total > MAX_VALUES) throw new StrictJsonError(`has more than ${MAX_VALUES} values`)
-}
-
-/** The end of the string that starts at `start`; the end of the bytes for an unterminated string. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  for (let i = start + 1; i < bytes.length; i++) {
-    const byte = bytes[i]
-    if (byte === BACKSLASH) i += 1
-    else if (byte === QUOTE) return i
-  }
-  return bytes.length
 }
 
 function decode(bytes: Uint8Array): string {

@@ -21,16 +21,25 @@ const MAX_INTEGER_DIGITS = 1000
 
 const NUMBER = /-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?/y
 
+/** What a parser refuses besides text that is not JSON. */
+export interface ParserRules {
+  readonly maxDepth: number
+  /** Whether an object with two members of one name is refused; otherwise, the last of them counts. */
+  readonly refusesRepeats: boolean
+}
+
 /** A strict recursive-descent JSON parser that keeps integers exact; used through `parseJson`. */
 export class JsonParser {
   readonly #text: string
   readonly #maxDepth: number
+  readonly #refusesRepeats: boolean
   #pos = 0
   #depth = 0
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, { maxDepth, refusesRepeats }: ParserRules) {
     this.#text = text
     this.#maxDepth = maxDepth
+    this.#refusesRepeats = refusesRepeats
   }
 
   /** Parses the whole text as one value. */
@@ -75,6 +84,8 @@ export class JsonParser {
       this.#skipSpace()
       if (!this.#take(COLON)) throw this.#broken('expected ":"')
       this.#skipSpace()
+      if (this.#refusesRepeats && Object.hasOwn(object, key))
+        throw this.#broken(`the member ${shown(key)} is there twice`)
       setMember(object, key, this.#value())
       this.#skipSpace()
     } while (this.#take(COMMA))
@@ -168,6 +179,10 @@ export class JsonParser {
     const column = at - before.lastIndexOf('\n')
     return new IcebergError('CORRUPT_FILE', `Not valid JSON at line ${line}, column ${column}: ${what}.`)
   }
+}
+
+function shown(key: string): string {
+  return JSON.stringify(key.slice(0, 100))
 }
 
 function setMember(object: JsonObject, key: string, value: JsonValue): void {

@@ -19,7 +19,20 @@ export const MAX_JSON_DEPTH = 1000
  * as in the readers of other Iceberg implementations.
  */
 export function parseJson(text: string | Uint8Array): JsonValue {
-  return new JsonParser(typeof text === 'string' ? text : decodeUtf8(text), MAX_JSON_DEPTH).parse()
+  return parse(text, false)
+}
+
+/**
+ * The same for what a client sends: repeated keys are `CORRUPT_FILE` too, because systems on the way may have read
+ * another of the values (RFC 8259, section 4).
+ */
+export function parseUniqueJson(text: string | Uint8Array): JsonValue {
+  return parse(text, true)
+}
+
+function parse(text: string | Uint8Array, refusesRepeats: boolean): JsonValue {
+  const decoded = typeof text === 'string' ? text : decodeUtf8(text)
+  return new JsonParser(decoded, { maxDepth: MAX_JSON_DEPTH, refusesRepeats }).parse()
 }
 
 /**

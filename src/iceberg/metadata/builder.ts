@@ -5,8 +5,10 @@ import { checkIdentifierFields, checkPartitionSpec, checkSchemaVersion, checkSor
 import { tableMetadataFromJson } from './metadata.ts'
 import type { TableMetadata } from './metadata.ts'
 import { lastPartitionFieldId, partitionIdBase, partitionSpecToJson } from '../partitioning/partitioning.ts'
+import { checkReadableByJava } from './readable-by-java.ts'
 import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import { schemaToJson } from '../schema/schema.ts'
+import { checkSchemaSize } from '../schema/schema-limits.ts'
 import type { Schema } from '../schema/schema.ts'
 import { sortOrderToJson } from '../partitioning/sort-order.ts'
 import type { SortOrder } from '../partitioning/sort-order.ts'
@@ -47,6 +49,7 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
   const { schema, lastColumnId, newIdOf } = freshSchema(options.schema)
   const partitionSpec = freshPartitionSpec(options.partitionSpec, newIdOf)
   const sortOrder = freshSortOrder(options.sortOrder, newIdOf)
+  checkSchemaSize(schema, [])
   checkSchemaVersion(schema, formatVersion)
   checkIdentifierFields(schema)
   checkPartitionSpec(partitionSpec, schema)
@@ -78,7 +81,9 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
     'snapshot-log': [],
     'metadata-log': [],
   }
-  return tableMetadataFromJson(json)
+  const created = tableMetadataFromJson(json)
+  checkReadableByJava(created)
+  return created
 }
 
 /** v1 readers read only these. */

@@ -13,6 +13,11 @@ import type { SortOrder } from '../partitioning/sort-order.ts'
 
 const where = 'table metadata'
 
+// most of them stay when a table changes
+const readSchema = readOnce(parseSchema)
+const readSpec = readOnce(parsePartitionSpec)
+const readSortOrder = readOnce(parseSortOrder)
+
 /** Schemas of a metadata document; v1 may have only the single key `schema`. */
 export function readSchemas(
   json: JsonObject,
@@ -24,7 +29,7 @@ export function readSchemas(
     return { schemas: [schema], currentSchemaId: schema.schemaId }
   }
   const schemas = requireArray(json, 'schemas', where).map((entry, index) =>
-    parseSchema(entry, `${where}: schemas[${index}]`),
+    readSchema(asObject(entry, `${where}: schemas[${index}]`), `${where}: schemas[${index}]`),
   )
   checkUnique(schemas, (schema) => schema.schemaId, 'schema id')
   const currentSchemaId = requireInt(json, 'current-schema-id', where)
@@ -67,7 +72,10 @@ function readSpecList(json: JsonObject, formatVersion: number): readonly Partiti
   }
   const specs = requireArray(json, 'partition-specs', where)
   if (specs.length === 0) throw invalid(where, 'key "partition-specs" must not be empty')
-  return specs.map((entry, index) => parsePartitionSpec(entry, `${where}: partition-specs[${index}]`))
+  return specs.map((entry, index) => {
+    const place = `${where}: partition-specs[${index}]`
+    return readSpec(asObject(entry, place), place)
+  })
 }
 
 /** Sort orders of a metadata document; v1 without any is unsorted. */
@@ -78,9 +86,10 @@ export function readSortOrders(
   if (formatVersion === 1 && !has(json, 'sort-orders')) {
     return { sortOrders: [{ orderId: 0, fields: [] }], defaultSortOrderId: 0 }
   }
-  const sortOrders = requireArray(json, 'sort-orders', where).map((entry, index) =>
-    parseSortOrder(entry, `${where}: sort-orders[${index}]`),
-  )
+  const sortOrders = requireArray(json, 'sort-orders', where).map((entry, index) => {
+    const place = `${where}: sort-orders[${index}]`
+    return readSortOrder(asObject(entry, place), place)
+  })
   checkUnique(sortOrders, (order) => order.orderId, 'sort order id')
   const defaultSortOrderId = requireInt(json, 'default-sort-order-id', where)
   // Order 0 means unsorted, whether or not it is listed.

@@ -2,9 +2,12 @@ import { IcebergError } from '../errors.ts'
 import { asObject, has, intList, optionalLong, optionalString, requireArray } from '../json/json-fields.ts'
 import { requireInt, requireLong, requireObject, requireString, stringMap, toLong } from '../json/json-fields.ts'
 import type { JsonObject, JsonValue } from '../json/lossless-json.ts'
+import { mergeUpdates } from './apply/merge-updates.ts'
 import type { TableRequirement, TableUpdate } from './table-update.ts'
 
 const MAX_ENTRIES = 10_000
+/** Each step may copy a list of the document, such as all snapshots. */
+const MAX_STEPS = 1000
 
 /**
  * The requirements of a change that a client sent (Iceberg REST spec, `TableRequirement`). `INVALID_ARGUMENT` naming the
@@ -14,9 +17,18 @@ export function readRequirements(entries: readonly JsonValue[]): readonly TableR
   return readEach(entries, 'requirements', readRequirement)
 }
 
-/** The updates of a change that a client sent (`TableUpdate`). Errors as {@link readRequirements}. */
+/**
+ * The updates of a change that a client sent (`TableUpdate`). Errors as {@link readRequirements}, and `INVALID_ARGUMENT`
+ * for too many updates that cannot be applied together.
+ */
 export function readUpdates(entries: readonly JsonValue[]): readonly TableUpdate[] {
-  return readEach(entries, 'updates', readUpdate)
+  const updates = readEach(entries, 'updates', readUpdate)
+  const steps = mergeUpdates(updates).length
+  if (steps <= MAX_STEPS) return updates
+  const message =
+    `updates: a commit may have at most ${MAX_STEPS} steps, this one has ${steps}. Updates of one kind in a row count as ` +
+    'one, for properties and removals; send the others in several commits'
+  throw new IcebergError('INVALID_ARGUMENT', message)
 }
 
 function readEach<T>(

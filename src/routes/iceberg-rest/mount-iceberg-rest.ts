@@ -3,12 +3,15 @@ import { DomainError } from '../../domain/errors.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
 import { authenticate } from '../../middleware/authenticate.ts'
 import { createErrorHandler } from '../../middleware/error-handler.ts'
+import type { Exchange } from '../../middleware/exchange.ts'
 import { HttpError } from '../../middleware/http-error.ts'
+import { checkLongJsonShape, type JsonShape, JsonShapeError } from '../../middleware/json-shape.ts'
 import { originGuard } from '../../middleware/origin-guard.ts'
 import { type BodyLimits, requestBody } from '../../middleware/request/request-body.ts'
 import { requireRole } from '../../middleware/require-role.ts'
 import type { Problem } from '../../schemas/common.ts'
 import type { IcebergRestService } from '../../services/catalogs/iceberg-rest/iceberg-rest-service.ts'
+import { MAX_REPORT_BYTES } from '../../services/catalogs/iceberg-rest/table-reports.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import type { IdempotencyService } from '../../services/operations/idempotency-service.ts'
 import type { Logger } from '../../services/logger.ts'
@@ -29,7 +32,11 @@ export interface IcebergRestMount {
 const ROOT = '/iceberg/v1'
 const ANY_PATH = '/iceberg/v1/*'
 /** A commit names every new snapshot, schema and property of a change. */
-const BODY_LIMITS: BodyLimits = { maxBytes: 32 * 2 ** 20, maxMs: 120_000 }
+const BODY_LIMITS: BodyLimits = { maxBytes: 16 * 2 ** 20, maxMs: 120_000 }
+/** Readers may send reports, too. */
+const REPORT_LIMITS: BodyLimits = { maxBytes: MAX_REPORT_BYTES, maxMs: 10_000 }
+/** A schema of 20,000 columns, which are the most, has 120,000 values with a text for each column. */
+const BODY_SHAPE: JsonShape = { maxDepth: 500, maxValues: 250_000, maxValuesInOne: 100_000 }
 
 /**
  * Mounts the catalog at `/iceberg/v1` as an Iceberg REST catalog (docs/iceberg-rest.md), for Spark, Trino, PyIceberg and
@@ -44,7 +51,7 @@ export function mountIcebergRest(app: Hono<AppEnv>, deps: IcebergRestMount): voi
     c.env.route = ANY_PATH
     await next()
   })
-  rest.use(requestBody(() => BODY_LIMITS))
+  rest.use(requestBody((path) => (path.endsWith('/metrics') ? REPORT_LIMITS : BODY_LIMITS)))
   rest.post('/oauth/tokens', (c) => issueToken(c, { identity, mode }))
   rest.use(authenticate({ mode, identity }))
   rest.use(originGuard({ mode, allowedOrigins }))
@@ -80,7 +87,7 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
     query: url.searchParams,
     headers: c.req.raw.headers,
     context: { caller, requestId: c.env.requestId },
-    body: () => c.env.readBody(),
+    body: () => readShapedBody(c.env),
   }
   const key = c.req.header('idempotency-key')
   if (key === undefined || c.req.method === 'GET' || c.req.method === 'HEAD') return endpoint.handle(request)
@@ -92,6 +99,18 @@ async function answer(c: Context<AppEnv>, { icebergRest: service, idempotency }:
     method: c.req.method,
     path: url.pathname + url.search,
   })
+}
+
+/** The body, unless it has too many values: these take much longer to read than their bytes to arrive. */
+async function readShapedBody({ readBody }: Exchange): Promise<Uint8Array> {
+  const bytes = await readBody()
+  try {
+    await checkLongJsonShape(bytes, BODY_SHAPE)
+  } catch (error) {
+    if (!(error instanceof JsonShapeError)) throw error
+    throw new DomainError('INVALID_REQUEST', `the body ${error.message}`, { cause: error })
+  }
+  return bytes
 }
 
 function notOffered(c: Context<AppEnv>, found: readonly { readonly endpoint: Endpoint }[]): Error {

@@ -8,9 +8,9 @@ import type { EnvironmentView } from '../../schemas/environments.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionRecord } from '../../storage/stores/version-store.ts'
-import type { ColumnUser } from '../../maintenance/table-guard.ts'
+import type { TouchedColumn } from '../../maintenance/evolve.ts'
+import type { ColumnUse } from '../../maintenance/table-guard.ts'
 import type { BatchQuery } from '../../streaming/sink/batch-query.ts'
-import type { ChangedColumn } from '../../streaming/graph/column-uses.ts'
 import { planGraph } from '../../streaming/graph/graph-plan.ts'
 import { createGraphQuery } from '../../streaming/graph/graph-query.ts'
 import { type GraphProblem, isRunnable } from '../../streaming/graph/graph-problem.ts'
@@ -105,8 +105,8 @@ export interface GraphService {
    * must not write.
    */
   compileVersion(versionId: string, user: string, environment?: RunEnvironment): Promise<CompiledVersion>
-  /** Versions in uat and production that would break when the column is renamed or dropped. */
-  columnUsers(column: ChangedColumn): Promise<readonly ColumnUser[]>
+  /** Versions in uat and production that would break when the columns are renamed or dropped. */
+  columnUsers(table: string, columns: readonly TouchedColumn[]): Promise<readonly ColumnUse[]>
   /** The query of a pipeline that was started from a version; undefined for one that copies a table. */
   queryOf(pipeline: StartedPipeline): Promise<BatchQuery | undefined>
 }
@@ -157,8 +157,8 @@ export function createGraphService(deps: GraphServiceDeps): GraphService {
     },
     environmentOf: async (versionId) => environmentOf(await findById(stores, versionId)),
     compileVersion: (versionId, user, environment) => compileVersion(deps, { versionId, user, environment }),
-    columnUsers: (column) =>
-      versionsUsing(column, {
+    columnUsers: (table, columns) =>
+      versionsUsing(table, columns, {
         stores,
         sandbox,
         environments: deps.environments,

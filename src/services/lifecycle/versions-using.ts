@@ -1,9 +1,11 @@
+import { mayBeSameTable } from '../../catalog/table-identifier.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { PipelineGraph, PipelineNode } from '../../domain/graph.ts'
 import { matchesGlob } from '../../domain/tables/table-globs.ts'
-import type { ColumnUser } from '../../maintenance/table-guard.ts'
+import type { TouchedColumn } from '../../maintenance/evolve.ts'
+import type { ColumnUse } from '../../maintenance/table-guard.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
-import { type ChangedColumn, type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'
+import { type ColumnUsesDeps, nodesUsing } from '../../streaming/graph/column-uses.ts'
 import { type ParameterValues, textParts } from '../../streaming/graph/parameter-text.ts'
 import type { EnvironmentService } from '../environments/environment-service.ts'
 
@@ -16,24 +18,32 @@ export interface VersionsUsingDeps extends ColumnUsesDeps {
 }
 
 /**
- * Versions in uat and production that would break when the column is renamed or dropped, by definition and number; each
+ * Versions in uat and production that would break when the columns are renamed or dropped, by definition and number; each
  * with the parameters of its environment. A table name that cannot be resolved counts for every table that it could name.
  */
 export async function versionsUsing(
-  column: ChangedColumn,
+  table: string,
+  columns: readonly TouchedColumn[],
   { stores, environments, ...deps }: VersionsUsingDeps,
-): Promise<readonly ColumnUser[]> {
-  const users: ColumnUser[] = []
+): Promise<readonly ColumnUse[]> {
+  const uses: ColumnUse[] = []
   const parameters = new Map<string, ParameterValues>()
   for (const view of await environments.list()) parameters.set(view.environment, view.parameters)
   for await (const { id, graph, definitionName, version, environment } of stores.versions.inEnvironments(GUARDED)) {
     const resolved = environments.resolveForDisplay(graph, parameters.get(environment) ?? {})
-    const nodeIds = await nodesUsing(assumed(resolved.graph, resolved.problems, column.table), column, deps)
-    if (nodeIds.length > 0) {
-      users.push({ kind: 'version', id, definition: definitionName, version, environment, nodeIds })
+    const asked = assumed(resolved.graph, resolved.problems, table)
+    if (!namesTable(asked, table)) continue
+    for (const column of columns) {
+      const nodeIds = await nodesUsing(asked, { table, path: column.path }, deps)
+      if (nodeIds.length === 0) continue
+      uses.push({ column, user: { kind: 'version', id, definition: definitionName, version, environment, nodeIds } })
     }
   }
-  return users
+  return uses
+}
+
+function namesTable({ nodes }: PipelineGraph, table: string): boolean {
+  return nodes.some(({ config }) => typeof config['table'] === 'string' && mayBeSameTable(config['table'], table))
 }
 
 /** The graph, in which nodes with a problem name the table if their own text could. */

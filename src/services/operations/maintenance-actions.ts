@@ -117,7 +117,7 @@ function userHooks({ guard, identifier, request }: ActionInput): EvolveHooks {
   if (guard === undefined) return {}
   return {
     async checkUsers(column) {
-      const users = await guard.usersOf(formatIdentifier(identifier), column)
+      const users = (await guard.usersOf(formatIdentifier(identifier), [column])).map(({ user }) => user)
       const kept = request['force'] === true ? users.filter(({ kind }) => kind === 'pipeline') : users
       if (kept.length > 0) throw columnInUse(column.name, kept)
     },

@@ -4,7 +4,7 @@ import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { TouchedColumn } from '../../maintenance/evolve.ts'
-import type { SnapshotPin, TableGuard, TableUser } from '../../maintenance/table-guard.ts'
+import type { ColumnUse, SnapshotPin, TableGuard, TableUser } from '../../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
@@ -36,12 +36,14 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
       const known = new Set(records.map(({ id }) => id))
       return { pins, metadata: withoutPinRetention(metadata, known), unpinned: withoutPins(metadata, known) }
     },
-    async usersOf(table, column) {
-      const users = []
+    async usersOf(table, columns) {
+      const found: ColumnUse[] = []
       for (const record of await deps.store.listLive()) {
-        if (await usesColumn(deps, record, { table, column })) users.push({ kind: 'pipeline' as const, id: record.id })
+        const user = { kind: 'pipeline' as const, id: record.id }
+        const needed = await neededColumns(deps, record, { table, columns })
+        found.push(...needed.map((column) => ({ column, user })))
       }
-      return users
+      return found
     },
     async pipelinesOf(table) {
       const records = await deps.store.list()
@@ -101,22 +103,28 @@ function unread(metadata: TableMetadata, from: bigint | undefined): ReadonlySet<
 
 interface Asked {
   readonly table: string
-  readonly column: TouchedColumn
+  readonly columns: readonly TouchedColumn[]
 }
 
-async function usesColumn(
+/** Those of the columns that a pipeline needs. */
+async function neededColumns(
   { catalog, queryOf }: PipelineGuardDeps,
   record: PipelineRecord,
-  { table, column }: Asked,
-): Promise<boolean> {
+  { table, columns }: Asked,
+): Promise<readonly TouchedColumn[]> {
   if (record.sources.some((source) => mayBeSameTable(source, table))) {
     const query = await queryOf?.(record)
-    return (await query?.usesColumn?.({ table, path: column.path })) ?? true
+    const needed: TouchedColumn[] = []
+    for (const column of columns) {
+      if ((await query?.usesColumn?.({ table, path: column.path })) ?? true) needed.push(column)
+    }
+    return needed
   }
-  if (!mayBeSameTable(record.sinkTable, table)) return false
+  if (!mayBeSameTable(record.sinkTable, table)) return []
   const { metadata } = await catalog().loadTable(parseIdentifier(table))
   const { progress } = readSinkState(metadata, record.queryId)
   // before the first batch it is unknown which columns of the sink will be filled
-  if (progress === undefined || progress.pairs.length === 0) return true
-  return progress.pairs.some(([, sinkId]) => sinkId === column.fieldId || sinkId === column.topLevelId)
+  if (progress === undefined || progress.pairs.length === 0) return columns
+  const filled = new Set(progress.pairs.map(([, sinkId]) => sinkId))
+  return columns.filter(({ fieldId, topLevelId }) => filled.has(fieldId) || filled.has(topLevelId))
 }

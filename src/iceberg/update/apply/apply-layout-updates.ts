@@ -1,16 +1,31 @@
-import { isJsonObject, jsonEquals, normalizeJson } from '../../json/json-fields.ts'
+import { canonicalJson } from '../../json/canonical-json.ts'
+import { isJsonObject, normalizeJson } from '../../json/json-fields.ts'
 import type { JsonObject, JsonValue } from '../../json/lossless-json.ts'
+import { readOnce } from '../../json/read-once.ts'
 import { checkIdentifierFields, checkPartitionSpec, checkSchemaVersion } from '../../metadata/checks.ts'
 import { checkSortOrder, checkSourcesExist } from '../../metadata/checks.ts'
 import { lastPartitionFieldId, parsePartitionSpec, partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { PartitionSpec } from '../../partitioning/partitioning.ts'
 import { highestFieldId, parseSchema } from '../../schema/schema.ts'
+import { checkSchemaSize } from '../../schema/schema-limits.ts'
 import type { Schema } from '../../schema/schema.ts'
 import { parseSortOrder } from '../../partitioning/sort-order.ts'
 import type { SortOrder } from '../../partitioning/sort-order.ts'
 import { formatTransform } from '../../partitioning/transforms.ts'
 import { draftInt, draftList, draftVersion, refuseUpdate, setDraftKey, setDraftList } from './metadata-draft.ts'
 import type { ListKey, MetadataDraft } from './metadata-draft.ts'
+
+// entries of a document are replaced and never changed: a change with many updates reads and prints each of them once
+const readSchema = readOnce(parseSchema)
+const readSpec = readOnce(parsePartitionSpec)
+const specText = readOnce((entry, where) => describeSpec(readSpec(entry, where)))
+const schemaText = printOnce((entry) => canonicalJson({ ...entry, 'schema-id': 0 }))
+const sortText = printOnce((entry) => canonicalJson(entry['fields'] ?? []))
+
+function printOnce(print: (entry: JsonObject) => string): (entry: JsonObject) => string {
+  const once = readOnce(print)
+  return (entry) => once(entry, '')
+}
 
 /** `add-schema`: a schema equal to one that the table has is not added again; the id in the update is not used. */
 export function addSchema(draft: MetadataDraft, update: JsonObject): void {
@@ -19,13 +34,18 @@ export function addSchema(draft: MetadataDraft, update: JsonObject): void {
   checkSchemaVersion(schema, draftVersion(draft))
   checkIdentifierFields(schema)
   const existing = draftList(draft, 'schemas')
-  const same = existing.find((entry) => jsonEquals({ ...entry, 'schema-id': 0 }, { ...json, 'schema-id': 0 }))
+  const text = canonicalJson({ ...json, 'schema-id': 0 })
+  const same = existing.find((entry) => schemaText(entry) === text)
   const lastColumnId = Math.max(draftInt(draft, 'last-column-id'), highestFieldId(schema))
   if (lastColumnId !== draftInt(draft, 'last-column-id')) setDraftKey(draft, 'last-column-id', lastColumnId)
   if (same) {
     draft.lastAddedSchemaId = idOf(same, 'schema-id')
     return
   }
+  checkSchemaSize(
+    schema,
+    existing.map((entry) => readSchema(entry, 'schema')),
+  )
   draft.lastAddedSchemaId = highestId(existing, 'schema-id') + 1
   const { type, ...rest } = json
   setDraftList(draft, 'schemas', [
@@ -63,7 +83,8 @@ export function addSpec(draft: MetadataDraft, update: JsonObject): void {
   if (draftVersion(draft) === 1 && spec.fields.some((field, index) => field.fieldId !== partitionIdBase + 1 + index)) {
     throw refuseUpdate('partition field ids of a version 1 table must count from 1000')
   }
-  const same = existing.find((entry) => isSameSpec(parsePartitionSpec(entry), spec))
+  const described = describeSpec(spec)
+  const same = existing.find((entry) => specText(entry, 'partition spec') === described)
   if (same) {
     draft.lastAddedSpecId = idOf(same, 'spec-id')
     return
@@ -88,10 +109,6 @@ function withPartitionIds(json: JsonObject, lastPartitionId: number): JsonObject
 }
 
 /** Specs are the same when they split rows the same way under the same names; ids do not matter. */
-function isSameSpec(a: PartitionSpec, b: PartitionSpec): boolean {
-  return describeSpec(a) === describeSpec(b)
-}
-
 function describeSpec(spec: PartitionSpec): string {
   return JSON.stringify(
     spec.fields.map((field) => [field.sourceIds ?? field.sourceId, formatTransform(field.transform), field.name]),
@@ -120,7 +137,8 @@ export function addSortOrder(draft: MetadataDraft, update: JsonObject): void {
   const order = parseSortOrder(json, 'sort order to add')
   checkSortOrder(order, layoutSchema(draft))
   const existing = draftList(draft, 'sort-orders')
-  const same = existing.find((entry) => jsonEquals(entry['fields'], json['fields']))
+  const text = canonicalJson(json['fields'] ?? [])
+  const same = existing.find((entry) => sortText(entry) === text)
   if (same) {
     draft.lastAddedSortOrderId = idOf(same, 'order-id')
     return
@@ -150,7 +168,7 @@ function schemaOfDraft(draft: MetadataDraft, schemaId: number): Schema {
   const json = draftList(draft, 'schemas').find((entry) => idOf(entry, 'schema-id') === schemaId)
   if (json === undefined)
     throw refuseUpdate(schemaId === NO_SCHEMA ? 'there is no schema yet' : `there is no schema ${schemaId}`)
-  return parseSchema(json)
+  return readSchema(json, 'schema')
 }
 
 /** The default spec id of a table that is being created, before its first spec is set. */
@@ -160,7 +178,7 @@ function specOfDraft(draft: MetadataDraft, specId: number): PartitionSpec {
   if (specId === NO_SPEC) return { specId: 0, fields: [] }
   const json = draftList(draft, 'partition-specs').find((entry) => entry['spec-id'] === specId)
   if (json === undefined) throw refuseUpdate(`there is no partition spec ${specId}`)
-  return parsePartitionSpec(json)
+  return readSpec(json, 'partition spec')
 }
 
 function sortOrderOfDraft(draft: MetadataDraft, orderId: number): SortOrder {

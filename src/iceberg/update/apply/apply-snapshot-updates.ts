@@ -1,5 +1,5 @@
 import { IcebergError } from '../../errors.ts'
-import { isJsonObject, jsonEquals, jsonInteger, normalizeJson, toBigint, toLong } from '../../json/json-fields.ts'
+import { isJsonObject, jsonEquals, jsonInteger, normalizeJson, toLong } from '../../json/json-fields.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import { mainBranch, parseSnapshot, parseSnapshotRef } from '../../metadata/snapshots.ts'
 import type { Snapshot, SnapshotRef } from '../../metadata/snapshots.ts'
@@ -125,20 +125,20 @@ function moveMain(draft: MetadataDraft, snapshotId: bigint, snapshot: Snapshot):
   setDraftList(draft, 'snapshot-log', [...log, { 'timestamp-ms': timestampMs, 'snapshot-id': jsonInteger(snapshotId) }])
 }
 
-/** `remove-snapshot-ref`; without `main` the table has no current snapshot. A missing reference is ignored. */
-export function removeSnapshotRef(draft: MetadataDraft, name: string): void {
-  const refs = draftObject(draft, 'refs')
-  if (!Object.hasOwn(refs, name)) return
-  setDraftKey(draft, 'refs', Object.fromEntries(Object.entries(refs).filter(([key]) => key !== name)))
-  if (name === mainBranch) clearCurrentSnapshot(draft)
+/** `remove-snapshot-ref`; without `main` the table has no current snapshot. Missing references are ignored. */
+export function removeSnapshotRefs(draft: MetadataDraft, names: ReadonlySet<string>): void {
+  const before = Object.entries(draftObject(draft, 'refs'))
+  const after = before.filter(([name]) => !names.has(name))
+  if (after.length === before.length) return
+  setDraftKey(draft, 'refs', Object.fromEntries(after))
+  if (before.some(([name]) => name === mainBranch) && names.has(mainBranch)) clearCurrentSnapshot(draft)
 }
 
 /**
  * `remove-snapshots`: also removes their statistics; `COMMIT_CONFLICT` while a branch or tag points to one (remove it
- * before, in the same change). Ids that do not exist are ignored.
+ * in the same change). Ids that do not exist are ignored.
  */
-export function removeSnapshots(draft: MetadataDraft, snapshotIds: readonly bigint[]): void {
-  const removed = new Set(snapshotIds.map(toBigint))
+export function removeSnapshots(draft: MetadataDraft, removed: ReadonlySet<bigint>): void {
   const snapshots = draftList(draft, 'snapshots')
   const kept = snapshots.filter((entry) => !removed.has(snapshotIdOf(entry)))
   if (kept.length === snapshots.length) return

@@ -1,10 +1,10 @@
 import { IcebergError } from '../../errors.ts'
-import { toBigint } from '../../json/json-fields.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
+import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
 import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
-import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
+import { addSnapshot, removeSnapshotRefs, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
 import { setStatistics } from './apply-snapshot-updates.ts'
 import { restoreSnapshots } from './restore-snapshots.ts'
 import { setSnapshotRef, tidySnapshotLog, upgradeFormatVersion } from './apply-snapshot-updates.ts'
@@ -18,6 +18,7 @@ import {
   viewDraft,
 } from './metadata-draft.ts'
 import type { MetadataDraft } from './metadata-draft.ts'
+import { mergeUpdates, type UpdateStep } from './merge-updates.ts'
 import type { TableUpdate } from '../table-update.ts'
 
 const defaultPreviousVersionsMax = 100
@@ -41,8 +42,11 @@ export function applyUpdates(
   context: ApplyContext,
 ): TableMetadata {
   const draft = openDraft(base, context.nowMs)
-  for (const update of updates) applyUpdate(draft, update)
-  return draft.changed ? nextVersion(base, draft, context) : base
+  for (const step of mergeUpdates(updates)) applyStep(draft, step)
+  if (!draft.changed) return base
+  const next = nextVersion(base, draft, context)
+  checkReadableByJava(next, base)
+  return next
 }
 
 /** The next version of a document with the same content: only its time and the log of metadata files change. */
@@ -68,8 +72,8 @@ export function closeDraft(draft: MetadataDraft, nowMs: number): void {
   draft.json['last-updated-ms'] = Math.max(draft.lastUpdatedMs, nowMs)
 }
 
-/** Applies one update of a change to its draft. */
-export function applyUpdate(draft: MetadataDraft, update: TableUpdate): void {
+/** Applies one step of a change to its draft. */
+export function applyStep(draft: MetadataDraft, update: UpdateStep): void {
   switch (update.action) {
     case 'assign-uuid':
       return assignUuid(draft, update.uuid)
@@ -96,26 +100,20 @@ export function applyUpdate(draft: MetadataDraft, update: TableUpdate): void {
   }
 }
 
-function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
+function applySnapshotUpdate(draft: MetadataDraft, update: UpdateStep): void {
   switch (update.action) {
     case 'add-snapshot':
       return addSnapshot(draft, update.snapshot)
     case 'set-snapshot-ref':
       return setSnapshotRef(draft, update['ref-name'], update)
-    case 'remove-snapshots':
-      return removeSnapshots(draft, update['snapshot-ids'])
+    case 'remove':
+      return removeAll(draft, update)
     case 'restore-snapshots':
       return restoreSnapshots(draft, update)
-    case 'remove-snapshot-ref':
-      return removeSnapshotRef(draft, update['ref-name'])
     case 'set-statistics':
       return setStatistics(draft, 'statistics', update.statistics)
     case 'set-partition-statistics':
       return setStatistics(draft, 'partition-statistics', update['partition-statistics'])
-    case 'remove-statistics':
-      return removeStatistics(draft, 'statistics', new Set([toBigint(update['snapshot-id'])]))
-    case 'remove-partition-statistics':
-      return removeStatistics(draft, 'partition-statistics', new Set([toBigint(update['snapshot-id'])]))
     case 'set-location':
       return setLocation(draft, update.location)
     case 'set-properties':
@@ -125,6 +123,14 @@ function applySnapshotUpdate(draft: MetadataDraft, update: TableUpdate): void {
     default:
       throw new IcebergError('UNSUPPORTED', `metadata update "${update.action}" is not supported`)
   }
+}
+
+/** Branches and tags first: a snapshot that one points to is not removed. */
+function removeAll(draft: MetadataDraft, removal: Extract<UpdateStep, { readonly action: 'remove' }>): void {
+  removeSnapshotRefs(draft, removal.refs)
+  removeStatistics(draft, 'statistics', removal.statistics)
+  removeStatistics(draft, 'partition-statistics', removal.partitionStatistics)
+  removeSnapshots(draft, removal.snapshots)
 }
 
 /** Checked only: a table keeps its uuid. */

@@ -2,10 +2,12 @@ import { IcebergError } from '../../errors.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import { withoutTrailingSlash } from '../../metadata/builder.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
+import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { TableUpdate } from '../table-update.ts'
 import { addSortOrder, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
-import { applyUpdate, closeDraft } from './apply-updates.ts'
+import { applyStep, closeDraft } from './apply-updates.ts'
+import { mergeUpdates } from './merge-updates.ts'
 import { draftInt, draftList, draftOf, viewDraft } from './metadata-draft.ts'
 import type { MetadataDraft } from './metadata-draft.ts'
 
@@ -23,17 +25,19 @@ export function isCreation(requirements: readonly { readonly type: string }[]): 
  */
 export function createFromUpdates(updates: readonly TableUpdate[], nowMs: number): TableMetadata {
   const draft = draftOf(emptyDocument(updates), { nowMs, lastUpdatedMs: nowMs })
-  for (const update of updates) {
+  for (const update of mergeUpdates(updates)) {
     if (update.action === 'assign-uuid' && draft.json['table-uuid'] === undefined) {
       draft.json['table-uuid'] = update.uuid
     }
-    applyUpdate(draft, update)
+    applyStep(draft, update)
   }
   draft.json['table-uuid'] ??= crypto.randomUUID()
   requireComplete(draft)
   if (draftList(draft, 'sort-orders').length === 0) addSortOrder(draft, { 'order-id': 0, fields: [] })
   closeDraft(draft, nowMs)
-  return viewDraft(draft)
+  const created = viewDraft(draft)
+  checkReadableByJava(created)
+  return created
 }
 
 function emptyDocument(updates: readonly TableUpdate[]): JsonObject {

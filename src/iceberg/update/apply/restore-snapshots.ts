@@ -47,9 +47,10 @@ interface Restored {
 /** Adds the missing entries before the others. */
 function restoreEntries(draft: MetadataDraft, key: ListKey, { entries, id }: Restored): void {
   const present = draftList(draft, key)
+  const byId = new Map(present.toReversed().map((entry) => [toLong(entry[id]), entry]))
   const missing: JsonObject[] = []
   for (const entry of entries) {
-    const same = present.find((other) => toLong(other[id]) === toLong(entry[id]))
+    const same = byId.get(toLong(entry[id]))
     if (same === undefined) missing.push(entry)
     else if (key !== 'snapshots' && !jsonEquals(same, entry)) {
       throw refuseUpdate(`the table has another entry ${toLong(entry[id])} in ${key}`)

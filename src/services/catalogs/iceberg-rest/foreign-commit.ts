@@ -3,14 +3,15 @@ import { hasOtherFolders, requireAllowedLocations } from '../../../catalog/owner
 import { requireUnowned } from '../../../catalog/ownership/registration-guard.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
+import { IcebergError } from '../../../iceberg/errors.ts'
 import { currentSchema } from '../../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
-import { fieldPath, walkFields } from '../../../iceberg/schema/schema.ts'
-import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
 import type { TableGuard } from '../../../maintenance/table-guard.ts'
 import { columnInUse } from '../../operations/column-refusal.ts'
 import { requireAccepted } from '../../operations/rollback-refusal.ts'
+import { changedColumns } from './changed-columns.ts'
+import { checkPropertyLimits } from './property-limits.ts'
 
 export interface ForeignCommit {
   readonly catalog: Catalog
@@ -20,13 +21,17 @@ export interface ForeignCommit {
 }
 
 const MAX_LISTED = 5
+/** Each of them is looked for in every pipeline and version that uses the table. */
+const MAX_CHANGED_COLUMNS = 1000
 
 /**
  * Refuses what a commit of another system may not do: the same as for our own operations. Throws `FORBIDDEN` for
  * snapshots that pipelines have not read yet, for a history that they depend on, and for columns in use;
- * `INVALID_ARGUMENT` for a location that the catalog does not allow, `TABLES_OVERLAP` for folders of another table.
+ * `INVALID_ARGUMENT` for a location that the catalog does not allow and for a size above the limits, `TABLES_OVERLAP` for
+ * folders of another table.
  */
 export async function checkForeignCommit(guard: TableGuard, { catalog, base, next }: ForeignCommit): Promise<void> {
+  checkPropertyLimits(base?.metadata.properties ?? {}, next.metadata.properties)
   await requireAllowedLocations(catalog, base, next)
   if (base === undefined) return
   if (hasOtherFolders(base, next)) await requireUnowned(catalog, next)
@@ -60,38 +65,32 @@ async function checkHistory(guard: TableGuard, { catalog, base, next }: ForeignC
   if (before === undefined || before === after) return
   const line = after === undefined ? [] : [...ancestorsOf(next.metadata, after)]
   const kept = new Set(line.map(({ snapshotId }) => snapshotId))
+  // snapshots that are gone are checked as a removal
+  const present = new Set(next.metadata.snapshots.map(({ snapshotId }) => snapshotId))
   const undone = [...ancestorsOf(base.metadata, before)].filter(
-    ({ snapshotId }) => !kept.has(snapshotId) && !isExpired(next, snapshotId),
+    ({ snapshotId }) => !kept.has(snapshotId) && present.has(snapshotId),
   )
   if (undone.length === 0) return
   await forbid(async () => requireAccepted(await guard.affectedBy({ catalog, table: base, undone }), new Set()))
 }
 
-/** Checked as a removal. */
-function isExpired({ metadata }: Table, snapshotId: bigint): boolean {
-  return !metadata.snapshots.some((snapshot) => snapshot.snapshotId === snapshotId)
-}
-
 async function checkColumns(guard: TableGuard, base: Table, next: Table): Promise<void> {
   if (base.metadata.currentSchemaId === next.metadata.currentSchemaId) return
-  for (const column of changedColumns(base, next)) {
-    const users = await guard.usersOf(formatIdentifier(base.identifier), column)
-    if (users.length > 0) await forbid(() => Promise.reject(columnInUse(column.name, users)))
-  }
+  const columns = await changedColumns(currentSchema(base.metadata), currentSchema(next.metadata))
+  if (columns.length > MAX_CHANGED_COLUMNS) throw tooManyColumns(columns.length)
+  if (columns.length === 0) return
+  const uses = await guard.usersOf(formatIdentifier(base.identifier), columns)
+  const [first] = uses
+  if (first === undefined) return
+  const users = uses.filter(({ column }) => column === first.column).map(({ user }) => user)
+  await forbid(() => Promise.reject(columnInUse(first.column.name, users)))
 }
 
-/** Columns of the current schema that the next one drops or names differently; a dropped struct without its fields. */
-function changedColumns(base: Table, next: Table): readonly TouchedColumn[] {
-  const before = currentSchema(base.metadata)
-  const after = currentSchema(next.metadata)
-  const changed: TouchedColumn[] = []
-  const isBelowChanged = (path: string): boolean => changed.some(({ name }) => path.startsWith(`${name}.`))
-  for (const { field, path } of walkFields(before)) {
-    const now = fieldPath(after, field.id)
-    if (now === path || isBelowChanged(path)) continue
-    changed.push(touchedColumn(before, now === undefined ? 'drop_column' : 'rename_column', field.id))
-  }
-  return changed
+function tooManyColumns(count: number): IcebergError {
+  const message =
+    `this change drops or renames ${count} columns, and one change may have at most ${MAX_CHANGED_COLUMNS} of them: ` +
+    'send several changes'
+  return new IcebergError('INVALID_ARGUMENT', message)
 }
 
 /** A client that gets a conflict would try again; this is to stay refused. */

@@ -21,6 +21,7 @@ import { AnswerCache } from './answer-cache.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
 import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
+import { checkNamespaceProperties, checkPropertyLimits } from './property-limits.ts'
 import type { TableReports } from './table-reports.ts'
 import {
   identifierJson,
@@ -138,6 +139,7 @@ class IcebergRest implements IcebergRestService {
 
   async createNamespace(body: Uint8Array, context: RequestContext): Promise<string> {
     const { namespace, properties } = readNewNamespace(readBody(body))
+    checkNamespaceProperties(Object.keys(properties).length)
     await inProtocolWords({ namespace }, () => this.#names.create(namespace, properties))
     await this.#record('namespace.create', context, {
       objectId: formatNamespace(namespace),
@@ -151,6 +153,8 @@ class IcebergRest implements IcebergRestService {
     const both = change.removals.find((name) => Object.hasOwn(change.updates, name))
     if (both !== undefined) throw new DomainError('UNPROCESSABLE', `property ${both} is both set and removed`)
     const before = await inProtocolWords({ namespace }, () => this.#names.properties(namespace))
+    checkNamespaceProperties(change.removals.length)
+    checkNamespaceProperties(Object.keys({ ...before, ...change.updates }).length)
     await inProtocolWords({ namespace }, () => this.#names.change(namespace, change))
     await this.#record('namespace.change', context, {
       objectId: formatNamespace(namespace),
@@ -198,6 +202,7 @@ class IcebergRest implements IcebergRestService {
   async createTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
     const names = this.#names // a catalog that is only read has none
+    checkPropertyLimits({}, options.properties ?? {})
     if (isStaged) {
       const metadata = await inProtocolWords({ newTable: identifier }, () => names.stage(identifier, options))
       return { json: stringifyJson({ metadata: metadata.json, config: {} }), entityTag: undefined }

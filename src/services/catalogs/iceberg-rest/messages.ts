@@ -5,7 +5,7 @@ import { DomainError } from '../../../domain/errors.ts'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 import { asObject, has, isJsonObject, optionalArray, optionalString } from '../../../iceberg/json/json-fields.ts'
 import { requireArray, requireObject, requireString, stringMap, toLong } from '../../../iceberg/json/json-fields.ts'
-import { type JsonObject, type JsonValue, parseJson, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
+import { type JsonObject, type JsonValue, parseUniqueJson, stringifyJson } from '../../../iceberg/json/lossless-json.ts'
 import { tableMetadataText } from '../../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../../iceberg/metadata/table.ts'
 import { parsePartitionSpec } from '../../../iceberg/partitioning/partitioning.ts'
@@ -33,7 +33,7 @@ const where = 'request body'
 
 /** The body of a request: one JSON object. Throws `INVALID_REQUEST`. */
 export function readBody(bytes: Uint8Array): JsonObject {
-  return asRequest(() => asObject(parseJson(bytes), where))
+  return asRequest(() => asObject(parseUniqueJson(bytes), where))
 }
 
 /** `CreateNamespaceRequest`. */
