@@ -3,36 +3,62 @@ import { hasOtherFolders, requireAllowedLocations } from '../../../catalog/owner
 import { requireUnowned } from '../../../catalog/ownership/registration-guard.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
+import type { Caller } from '../../../domain/roles.ts'
 import { currentSchema } from '../../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
 import { fieldPath, walkFields } from '../../../iceberg/schema/schema.ts'
 import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
 import type { TableGuard } from '../../../maintenance/table-guard.ts'
+import { batchOf } from '../../../streaming/sink/progress.ts'
+import type { EnvironmentService } from '../../environments/environment-service.ts'
 import { columnInUse } from '../../operations/column-refusal.ts'
 import { requireAccepted } from '../../operations/rollback-refusal.ts'
+import { changesRows, requireMayWrite } from './listed-table.ts'
+import { addedSnapshots, requireUnreserved } from './reserved-names.ts'
 
 export interface ForeignCommit {
   readonly catalog: Catalog
   /** Undefined: the commit creates the table. */
   readonly base: Table | undefined
   readonly next: Table
+  readonly caller: Caller
+}
+
+export interface ForeignCommitDeps {
+  readonly guard: TableGuard
+  readonly environments: Pick<EnvironmentService, 'list'>
 }
 
 const MAX_LISTED = 5
 
 /**
  * Refuses what a commit of another system may not do: the same as for our own operations. Throws `FORBIDDEN` for
- * snapshots that pipelines have not read yet, for a history that they depend on, and for columns in use;
- * `INVALID_ARGUMENT` for a location that the catalog does not allow, `TABLES_OVERLAP` for folders of another table.
+ * snapshots that pipelines have not read yet, for a history that they depend on, for columns in use, for what only this
+ * service records in a table, and for rows of tables that uat or production lists; `INVALID_ARGUMENT` for a location
+ * that the catalog does not allow, `TABLES_OVERLAP` for folders of another table.
  */
-export async function checkForeignCommit(guard: TableGuard, { catalog, base, next }: ForeignCommit): Promise<void> {
+export async function checkForeignCommit(deps: ForeignCommitDeps, commit: ForeignCommit): Promise<void> {
+  const { guard } = deps
+  const { catalog, base, next, caller } = commit
+  requireUnreserved(base?.metadata, next.metadata)
   await requireAllowedLocations(catalog, base, next)
+  await checkBatches(guard, commit)
+  if (changesRows(base, next)) await requireMayWrite({ ...deps, catalog, identifier: next.identifier, caller })
   if (base === undefined) return
   if (hasOtherFolders(base, next)) await requireUnowned(catalog, next)
   await checkRemovedSnapshots(guard, base, next)
   await checkHistory(guard, { catalog, base, next })
   await checkColumns(guard, base, next)
+}
+
+/** Batches of streams that a commit adds: those of pipelines only where they cannot make a pipeline skip rows. */
+async function checkBatches(guard: TableGuard, { base, next, caller }: ForeignCommit): Promise<void> {
+  for (const snapshot of addedSnapshots(base?.metadata, next.metadata)) {
+    const batch = batchOf(snapshot)
+    const problem = batch && (await guard.batchProblem({ queryId: batch.queryId, batchId: batch.batchId, caller }))
+    if (problem !== undefined) throw new DomainError('FORBIDDEN', problem)
+  }
 }
 
 async function checkRemovedSnapshots(guard: TableGuard, base: Table, next: Table): Promise<void> {
@@ -53,8 +79,14 @@ async function checkRemovedSnapshots(guard: TableGuard, base: Table, next: Table
   )
 }
 
+interface ChangedTable {
+  readonly catalog: Catalog
+  readonly base: Table
+  readonly next: Table
+}
+
 /** A branch `main` that no longer contains snapshots which pipelines have read or written is a rollback. */
-async function checkHistory(guard: TableGuard, { catalog, base, next }: ForeignCommit & { readonly base: Table }) {
+async function checkHistory(guard: TableGuard, { catalog, base, next }: ChangedTable) {
   const before = base.metadata.currentSnapshotId
   const after = next.metadata.currentSnapshotId
   if (before === undefined || before === after) return
