@@ -3,19 +3,18 @@ import { hasOtherFolders, requireAllowedLocations } from '../../../catalog/owner
 import { requireUnowned } from '../../../catalog/ownership/registration-guard.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
-import type { Caller } from '../../../domain/roles.ts'
+import { type Caller, hasRole } from '../../../domain/roles.ts'
 import { currentSchema } from '../../../iceberg/metadata/metadata.ts'
-import { ancestorsOf } from '../../../iceberg/metadata/snapshot-ancestry.ts'
 import type { Table } from '../../../iceberg/metadata/table.ts'
-import { fieldPath, walkFields } from '../../../iceberg/schema/schema.ts'
-import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
 import type { TableGuard } from '../../../maintenance/table-guard.ts'
 import { batchOf } from '../../../streaming/sink/progress.ts'
 import type { EnvironmentService } from '../../environments/environment-service.ts'
 import { columnInUse } from '../../operations/column-refusal.ts'
 import { requireAccepted } from '../../operations/rollback-refusal.ts'
+import { addedRequiredColumns, changedColumns } from './changed-columns.ts'
 import { changesRows, requireMayWrite } from './listed-table.ts'
 import { addedSnapshots, requireUnreserved } from './reserved-names.ts'
+import { mainMove } from './undone-snapshots.ts'
 
 export interface ForeignCommit {
   readonly catalog: Catalog
@@ -48,7 +47,7 @@ export async function checkForeignCommit(deps: ForeignCommitDeps, commit: Foreig
   if (base === undefined) return
   if (hasOtherFolders(base, next)) await requireUnowned(catalog, next)
   await checkRemovedSnapshots(guard, base, next)
-  await checkHistory(guard, { catalog, base, next })
+  await checkHistory(guard, { catalog, base, next, caller })
   await checkColumns(guard, base, next)
 }
 
@@ -83,47 +82,41 @@ interface ChangedTable {
   readonly catalog: Catalog
   readonly base: Table
   readonly next: Table
+  readonly caller: Caller
 }
 
-/** A branch `main` that no longer contains snapshots which pipelines have read or written is a rollback. */
-async function checkHistory(guard: TableGuard, { catalog, base, next }: ChangedTable) {
-  const before = base.metadata.currentSnapshotId
-  const after = next.metadata.currentSnapshotId
-  if (before === undefined || before === after) return
-  const line = after === undefined ? [] : [...ancestorsOf(next.metadata, after)]
-  const kept = new Set(line.map(({ snapshotId }) => snapshotId))
-  const undone = [...ancestorsOf(base.metadata, before)].filter(
-    ({ snapshotId }) => !kept.has(snapshotId) && !isExpired(next, snapshotId),
-  )
+/** Undone snapshots are checked as our own rollback does; going back to an earlier state needs the same role. */
+async function checkHistory(guard: TableGuard, { catalog, base, next, caller }: ChangedTable): Promise<void> {
+  const { undone, isRollback } = mainMove(base.metadata, next.metadata)
+  if (isRollback && !hasRole(caller.role, 'LeadDataEngineer')) {
+    const name = formatIdentifier(base.identifier)
+    const who = `a rollback needs the role LeadDataEngineer; ${caller.user} is ${caller.role}`
+    throw new DomainError('FORBIDDEN', `the commit takes ${name} back to an earlier state: ${who}`)
+  }
   if (undone.length === 0) return
   await forbid(async () => requireAccepted(await guard.affectedBy({ catalog, table: base, undone }), new Set()))
 }
 
-/** Checked as a removal. */
-function isExpired({ metadata }: Table, snapshotId: bigint): boolean {
-  return !metadata.snapshots.some((snapshot) => snapshot.snapshotId === snapshotId)
-}
-
 async function checkColumns(guard: TableGuard, base: Table, next: Table): Promise<void> {
   if (base.metadata.currentSchemaId === next.metadata.currentSchemaId) return
-  for (const column of changedColumns(base, next)) {
-    const users = await guard.usersOf(formatIdentifier(base.identifier), column)
+  const { formatVersion } = next.metadata
+  const step = { before: currentSchema(base.metadata), after: currentSchema(next.metadata), formatVersion }
+  const table = formatIdentifier(base.identifier)
+  for (const column of changedColumns(step)) {
+    const users = await guard.usersOf(table, column)
     if (users.length > 0) await forbid(() => Promise.reject(columnInUse(column.name, users)))
   }
+  const [added] = addedRequiredColumns(step)
+  if (added !== undefined) await requireNoWriter(guard, table, added)
 }
 
-/** Columns of the current schema that the next one drops or names differently; a dropped struct without its fields. */
-function changedColumns(base: Table, next: Table): readonly TouchedColumn[] {
-  const before = currentSchema(base.metadata)
-  const after = currentSchema(next.metadata)
-  const changed: TouchedColumn[] = []
-  const isBelowChanged = (path: string): boolean => changed.some(({ name }) => path.startsWith(`${name}.`))
-  for (const { field, path } of walkFields(before)) {
-    const now = fieldPath(after, field.id)
-    if (now === path || isBelowChanged(path)) continue
-    changed.push(touchedColumn(before, now === undefined ? 'drop_column' : 'rename_column', field.id))
-  }
-  return changed
+/** Rows of a pipeline have no value for a column that is added later. */
+async function requireNoWriter(guard: TableGuard, table: string, column: string): Promise<void> {
+  const writers = (await guard.pipelinesOf(table)).filter(({ isLive, role }) => isLive && role === 'sink')
+  if (writers.length === 0) return
+  const named = writers.map(({ id }) => id).join(', ')
+  const advice = 'Make the column optional, give it a write-default, or stop the pipeline first.'
+  throw new DomainError('FORBIDDEN', `pipeline ${named} has no values for the new required column ${column}. ${advice}`)
 }
 
 /** A client that gets a conflict would try again; this is to stay refused. */

@@ -1,0 +1,62 @@
+import { fieldById, fieldPath, walkFields } from '../../../iceberg/schema/schema.ts'
+import type { Schema } from '../../../iceberg/schema/schema.ts'
+import { canPromote } from '../../../iceberg/schema/type-json.ts'
+import type { NestedField, Type } from '../../../iceberg/schema/types.ts'
+import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
+
+/** Two schemas of a table. */
+export interface SchemaStep {
+  readonly before: Schema
+  readonly after: Schema
+  readonly formatVersion: number
+}
+
+/**
+ * Columns that the later schema drops, names differently, requires, or gives a type that is no promotion (Iceberg spec,
+ * "Schema Evolution"). A changed struct counts without its fields.
+ */
+export function changedColumns({ before, after, formatVersion }: SchemaStep): readonly TouchedColumn[] {
+  const changed: TouchedColumn[] = []
+  const inside = new Set<number>()
+  for (const { field, path } of walkFields(before)) {
+    if (inside.has(field.id)) continue
+    const kind = changeOf({ field, path }, after, formatVersion)
+    if (kind === undefined) continue
+    for (const { field: child } of walkFields({ fields: [field] })) inside.add(child.id)
+    changed.push(touchedColumn(before, kind, field.id))
+  }
+  return changed
+}
+
+/** Columns that the later schema adds, and that every row must have a value for: required ones without a default. */
+export function addedRequiredColumns({ before, after }: SchemaStep): readonly string[] {
+  return [...walkFields(after)]
+    .filter(
+      ({ field, parentId }) => isNewIn(before, field.id) && !(parentId !== undefined && isNewIn(before, parentId)),
+    )
+    .filter(({ field }) => field.required && field.writeDefault === undefined)
+    .map(({ path }) => path)
+}
+
+function isNewIn(schema: Schema, id: number): boolean {
+  return fieldById(schema, id) === undefined
+}
+
+interface Placed {
+  readonly field: NestedField
+  readonly path: string
+}
+
+function changeOf({ field, path }: Placed, after: Schema, formatVersion: number): TouchedColumn['kind'] | undefined {
+  const now = fieldById(after, field.id)
+  if (now === undefined) return 'drop_column'
+  if (fieldPath(after, field.id) !== path) return 'rename_column'
+  const isNarrower = (now.required && !field.required) || !keepsValues(field.type, now.type, formatVersion)
+  return isNarrower ? 'alter_column' : undefined
+}
+
+/** Whether a column of the first type can have the second one; fields of structs, lists and maps are compared alone. */
+function keepsValues(from: Type, to: Type, formatVersion: number): boolean {
+  if (from.kind === 'struct' || from.kind === 'list' || from.kind === 'map') return from.kind === to.kind
+  return canPromote(from, to, formatVersion)
+}
