@@ -58,9 +58,14 @@ export interface Catalog {
   createTable(identifier: TableIdentifier, options: CreateTableOptions): Promise<Table>
   /**
    * Adopts a table by its metadata file. `TABLE_EXISTS` also when the catalog has the table under another name,
-   * `TABLES_OVERLAP` when another table keeps files in its folders.
+   * `TABLES_OVERLAP` when another table keeps files in its folders. `check` is called before the table is visible;
+   * what it throws refuses the registration.
    */
-  registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table>
+  registerTable(
+    identifier: TableIdentifier,
+    metadataLocation: string,
+    check?: (table: Table) => Promise<void>,
+  ): Promise<Table>
   /** Removes the table from the catalog; its files stay. */
   dropTable(identifier: TableIdentifier): Promise<void>
   /**

@@ -212,18 +212,19 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const alone = config.databaseUrl === undefined
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
-  const { environments, graphs } = openGraphs(options, { common, sandbox })
+  const definitions = openGraphs(options, { common, sandbox })
+  const { environments, graphs } = definitions
   const upkeep = openMaintenance({
     quarantineDays: config.quarantineDays,
     embeddedMaxBytes: config.engine.embeddedMaxBytes,
     spark,
     ...common,
-    graphs,
+    ...definitions,
     engine,
     lockTimes: overrides?.tableLocks,
     onOperation: metrics.onOperation,
   })
-  const graphParts = { ...common, graphs, environments, engine, spark: foundation.streams }
+  const graphParts = { ...common, ...definitions, engine, spark: foundation.streams }
   const { parts, ...streamingServices } = openStreaming({
     ...graphParts,
     home,
@@ -253,8 +254,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     ...fleet,
     ...webhooks,
     tokens,
-    graphs,
-    environments,
+    ...definitions,
     notebooks,
     notebookUpstream: createNotebookUpstream(),
     lifecycle,

@@ -3,6 +3,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
+import type { EnvironmentService } from '../services/environments/environment-service.ts'
 import type { GraphService } from '../services/lifecycle/graph-service.ts'
 import { createIcebergRestService } from '../services/catalogs/iceberg-rest/iceberg-rest-service.ts'
 import { createTableReports } from '../services/catalogs/iceberg-rest/table-reports.ts'
@@ -27,6 +28,7 @@ export interface MaintenanceParts {
   readonly state: State
   readonly catalog: CatalogService
   readonly graphs: GraphService
+  readonly environments: Pick<EnvironmentService, 'list'>
   readonly engine: Engine
   /** Undefined: no Spark server is configured. */
   readonly spark: SparkEngine | undefined
@@ -42,7 +44,7 @@ export interface MaintenanceParts {
 
 /** Creates the services for tables and operations, and the reconciler for operations interrupted by a crash. */
 export function openMaintenance(parts: MaintenanceParts) {
-  const { state, catalog, graphs, engine, newId, now, log } = parts
+  const { state, catalog, graphs, environments, engine, newId, now, log } = parts
   const { db, instance, inTransaction, audit, events } = state
   const store = createOperationStore(db)
   const ledger = createOperationLedger({
@@ -52,7 +54,6 @@ export function openMaintenance(parts: MaintenanceParts) {
     instanceId: instance.id,
     onFinished: parts.onOperation,
   })
-  const tables = createTableService({ catalog, inTransaction, audit, events, now })
   const lock = createTableLock({ leases: createLeaseStore(db), instance, now, log, times: parts.lockTimes })
   const operations = createOperationService({ operations: store, ledger, newId, now, log, lock, prices: parts.prices })
   const pipelines = createPipelineGuard({
@@ -61,6 +62,7 @@ export function openMaintenance(parts: MaintenanceParts) {
     checkpointIo: new LocalFileIO(),
     queryOf: (record) => graphs.queryOf(record),
   })
+  const tables = createTableService({ catalog, guard: pipelines, inTransaction, audit, events, now })
   const quarantine = openQuarantine({ ...parts, lock })
   const guard = {
     ...pipelines,
@@ -94,6 +96,6 @@ export function openMaintenance(parts: MaintenanceParts) {
     log,
   })
   const reports = createTableReports({ store: createTableReportStore(db), newId, now })
-  const icebergRest = createIcebergRestService({ catalog, guard, inTransaction, audit, reports })
+  const icebergRest = createIcebergRestService({ catalog, guard, environments, inTransaction, audit, reports })
   return { ...quarantine, tables, operations, maintenance, reconciler, icebergRest, reports }
 }

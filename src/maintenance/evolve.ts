@@ -25,9 +25,9 @@ export type ColumnChange =
   | { readonly kind: 'rename_column'; readonly name: string; readonly newName: string }
   | { readonly kind: 'drop_column'; readonly name: string }
 
-/** A column that is about to be renamed or dropped. */
+/** A column that is about to be renamed, dropped, or changed so that not every value of it stays valid. */
 export interface TouchedColumn {
-  readonly kind: ColumnChange['kind']
+  readonly kind: ColumnChange['kind'] | 'alter_column'
   readonly name: string
   readonly fieldId: number
   /** Id of the enclosing top-level column, or of the column itself. */
@@ -97,7 +97,7 @@ async function stageColumnChange(table: Table, { change, hooks }: EvolveInput): 
 }
 
 /** A column of a schema that a change is about. */
-export function touchedColumn(schema: Schema, kind: ColumnChange['kind'], fieldId: number): TouchedColumn {
+export function touchedColumn(schema: Schema, kind: TouchedColumn['kind'], fieldId: number): TouchedColumn {
   const chain = fieldChain(schema, fieldId)
   const end = chain.findIndex(({ type }) => type.kind === 'list' || type.kind === 'map')
   const path = chain.slice(0, end < 0 ? chain.length : end + 1).map((field) => field.name)

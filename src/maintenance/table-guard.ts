@@ -1,4 +1,5 @@
 import type { Catalog } from '../catalog/catalog.ts'
+import type { Caller } from '../domain/roles.ts'
 import type { TableMetadata } from '../iceberg/metadata/metadata.ts'
 import type { Snapshot } from '../iceberg/metadata/snapshots.ts'
 import type { Table } from '../iceberg/metadata/table.ts'
@@ -81,6 +82,14 @@ export interface ColumnUse {
   readonly user: ColumnUser
 }
 
+/** A batch of a stream that another system commits. */
+export interface ForeignBatch {
+  /** The id of the stream's query, which identifies its batches in the sink. */
+  readonly queryId: string
+  readonly batchId: number
+  readonly caller: Caller
+}
+
 /** Finds what depends on tables; maintenance calls it before it removes anything. */
 export interface TableGuard {
   pinsOf(table: Table): Promise<PinnedHistory>
@@ -90,4 +99,6 @@ export interface TableGuard {
   pipelinesOf(table: string): Promise<readonly TableUser[]>
   /** Every pipeline for which a rollback is not provably without consequence. */
   affectedBy(rollback: PlannedRollback): Promise<readonly AffectedPipeline[]>
+  /** Why the batch would make a pipeline skip rows; undefined when it does not, or no pipeline has the query. */
+  batchProblem(batch: ForeignBatch): Promise<string | undefined>
 }

@@ -49,6 +49,12 @@ function outwardCookie(cookie: string, basePath: string): string {
 }
 
 function notFound(path: string): Response {
-  const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'NOT_FOUND', detail: `there is no route ${path}` }
+  const body = {
+    type: 'about:blank',
+    title: 'Not Found',
+    status: 404,
+    code: 'NOT_FOUND',
+    detail: `there is no route ${path}`,
+  }
   return Response.json(body, { status: 404, headers: { 'Content-Type': 'application/problem+json' } })
 }

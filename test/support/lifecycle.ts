@@ -25,6 +25,7 @@ export const CHANGED_GRAPH = {
 /** One user of a service, with all it does on pipelines. */
 export interface Actor {
   readonly user: string
+  readonly token: string
   call(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>
 }
 
@@ -34,6 +35,7 @@ export async function actor(service: TestService, user: string, role: Role): Pro
   const token: string = body.token
   return {
     user,
+    token,
     call: (method, path, body, headers) =>
       service.call(method, path, { token, ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) }),
   }

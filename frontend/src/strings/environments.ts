@@ -62,7 +62,8 @@ export const environmentForm = {
     'Secret: the name of an environment variable of the server. It must start with LAKE_ or be listed in CONFIG_ENV_ALLOW.',
   add: 'Add parameter',
   remove: (name: string) => `Remove ${name === '' ? 'this parameter' : name}`,
-  writesHelp: 'Table names, one per line. * stands for any characters. If empty, versions may not write to any table.',
+  writesHelp:
+    'Table names, one per line. * stands for any characters. If empty, versions may not write to any table. In tables that UAT or production lists here, only leads may change rows over the Iceberg REST catalog.',
   intervalHelp: 'Number and unit (ms, s, min, h), from 100 ms to 24 h.',
   checkpointHelp: 'Folder of the checkpoints of deployed pipelines.',
   bytes: (size: string) => `${size} per batch`,

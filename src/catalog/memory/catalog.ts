@@ -92,10 +92,15 @@ class MemoryCatalog implements Catalog {
     return this.#add(await stageTable(this.#io, identifier, metadata))
   }
 
-  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+  async registerTable(
+    identifier: TableIdentifier,
+    metadataLocation: string,
+    check?: (table: Table) => Promise<void>,
+  ): Promise<Table> {
     this.#requireFree(identifier)
     // Relative locations are resolved by the FileIO of the catalog.
     const table = await loadTableAt(this.#io, identifier, metadataLocation)
+    await check?.(table)
     return addUnowned(this, table, {
       add: () => this.#add({ table, discard: async () => {} }),
       undo: async () => void this.#locations.delete(formatIdentifier(identifier)),

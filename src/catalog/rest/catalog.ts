@@ -152,12 +152,17 @@ class RestCatalog implements Catalog {
     }
   }
 
-  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+  async registerTable(
+    identifier: TableIdentifier,
+    metadataLocation: string,
+    check?: (table: Table) => Promise<void>,
+  ): Promise<Table> {
     checkNewIdentifier(identifier)
     const { namespace, name } = identifier
     const path = (await this.#prepare()).register(namespace)
     await this.#requireNamespace(namespace)
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    await check?.(table)
     const add = async (): Promise<Table> => {
       try {
         const body = { name, 'metadata-location': metadataLocation }

@@ -182,9 +182,14 @@ class SqlCatalogImpl implements SqlCatalog {
     return this.#addTable(identifier, await this.#newMetadata(identifier, options))
   }
 
-  async registerTable(identifier: TableIdentifier, metadataLocation: string): Promise<Table> {
+  async registerTable(
+    identifier: TableIdentifier,
+    metadataLocation: string,
+    check?: (table: Table) => Promise<void>,
+  ): Promise<Table> {
     await this.#requireNew(identifier)
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    await check?.(table)
     return addUnowned(this, table, {
       add: () => this.#insert({ table, discard: async () => {} }),
       undo: (added) => this.#forget(added),

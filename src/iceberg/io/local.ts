@@ -108,7 +108,10 @@ export class LocalFileIO implements FileIO {
   #path(location: string): string {
     const path = pathOfLocation(location)
     if (this.#roots !== undefined && !this.#roots.some((root) => isWithin(path, root))) {
-      throw new IcebergError('INVALID_ARGUMENT', `The location "${location}" is outside of the folders that this catalog may use.`)
+      throw new IcebergError(
+        'INVALID_ARGUMENT',
+        `The location "${location}" is outside of the folders that this catalog may use.`,
+      )
     }
     return path
   }

@@ -314,7 +314,10 @@ export class S3FileIO implements FileIO {
   #object(location: string): S3Object {
     const object = s3ObjectOf(location)
     if (!this.#roots.some((root) => isBelow(object, root))) {
-      throw new IcebergError('INVALID_ARGUMENT', `The location "${location}" is outside of the folders that this catalog may use.`)
+      throw new IcebergError(
+        'INVALID_ARGUMENT',
+        `The location "${location}" is outside of the folders that this catalog may use.`,
+      )
     }
     return object
   }

@@ -52,22 +52,31 @@ export async function writesProblem(
   return undefined
 }
 
-/**
- * Throws `FORBIDDEN` when uat or production lists the table in its `writes`, under any name and in any case. Patterns
- * of only `*` and `.` list nothing.
- */
+/** Throws `FORBIDDEN` when uat or production lists the table in its `writes`; see {@link listedIn}. */
 export async function requireUnlisted(environments: readonly WriteRules[], written: WrittenTable): Promise<void> {
+  const rule = await listedIn(environments, written)
+  if (rule !== undefined) throw forbidden(`${rule}: only a version that runs in an environment may write it`)
+}
+
+/**
+ * The rule of uat or production that lists the table in its `writes`, under any name and in any case, in words;
+ * undefined when none does. Patterns of only `*` and `.` list nothing.
+ */
+export async function listedIn(
+  environments: readonly WriteRules[],
+  written: WrittenTable,
+): Promise<string | undefined> {
   const listing = environments
     .filter(({ environment }) => PROTECTED.includes(environment))
     .flatMap(({ environment, writes }) => writes.filter(isExplicit).map((pattern) => ({ environment, pattern })))
-  if (listing.length === 0) return
+  if (listing.length === 0) return undefined
   for (const name of await namesOf(written)) {
     const found = listing.find(({ pattern }) => matchesGlob(pattern.toLowerCase(), name.toLowerCase()))
     if (found === undefined) continue
     const { environment, pattern } = found
-    const rule = `${described(written, name)} is listed in the writes of ${environment} (${pattern})`
-    throw forbidden(`${rule}: only a version that runs in an environment may write it`)
+    return `${described(written, name)} is listed in the writes of ${environment} (${pattern})`
   }
+  return undefined
 }
 
 /** The name as given, as the catalog reads it, and all others of the same table. */

@@ -31,8 +31,7 @@ export function observedCatalog(catalog: Catalog, observe: ObserveCall): Catalog
       statMetadataFile: (location) => observe('stat_metadata', () => statMetadataFile.call(catalog, location)),
     }),
     createTable: (identifier, options) => observe('create_table', () => catalog.createTable(identifier, options)),
-    registerTable: (identifier, location) =>
-      observe('register_table', () => catalog.registerTable(identifier, location)),
+    registerTable: (...registration) => observe('register_table', () => catalog.registerTable(...registration)),
     dropTable: (identifier) => observe('drop_table', () => catalog.dropTable(identifier)),
     commit: (identifier, request) =>
       observe(

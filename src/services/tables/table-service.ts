@@ -6,6 +6,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import { describeColumns } from '../../maintenance/evolve.ts'
 import { createTableInspector, type TableInspector } from '../../maintenance/inspection/table-inspector.ts'
 import { listFiles, listHistory, listRefs, listSnapshots } from '../../maintenance/inspection/table-listings.ts'
+import type { TableGuard } from '../../maintenance/table-guard.ts'
 import type {
   fileList,
   historyList,
@@ -22,12 +23,14 @@ import type { StoredJson } from '../../storage/json-column.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
+import { requireRegistrable } from '../catalogs/registration.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import { offsetToken, pageLimit, pageOffset, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { describeHealth, healthDigest } from './table-health-view.ts'
 
 export interface TableServiceDeps {
   readonly catalog: CatalogService
+  readonly guard: Pick<TableGuard, 'pipelinesOf'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly events: EventWriter
@@ -45,14 +48,15 @@ export interface TableService {
   partitions(table: string, page: PageQuery): Promise<Wire<typeof partitionList>>
   history(table: string, page: PageQuery): Promise<Wire<typeof historyList>>
   refs(table: string, page: PageQuery): Promise<Wire<typeof refList>>
-  /** Adds an existing table to the catalog; returns its overview. */
+  /** Adds an existing table to the catalog; returns its overview. `FORBIDDEN` for tables of pipelines unless by a lead. */
   register(table: string, metadataLocation: string, context: RequestContext): Promise<Wire<typeof tableOverview>>
   /** The health numbers of a table that the ledger stores. */
   healthDigest(table: Table): Promise<StoredJson>
 }
 
 /** Table inspection over the current catalog. */
-export function createTableService({ catalog, now, inTransaction, audit, events }: TableServiceDeps): TableService {
+export function createTableService(deps: TableServiceDeps): TableService {
+  const { catalog, guard, now, inTransaction, audit, events } = deps
   const inspector = createTableInspector()
   const load = (name: string): Promise<Table> => catalog.current().loadTable(parseIdentifier(name))
   return {
@@ -86,7 +90,8 @@ export function createTableService({ catalog, now, inTransaction, audit, events 
       const identifier = parseIdentifier(name)
       const entry = { ...context, action: 'table.register', objectType: 'table', objectId: name } as const
       await inTransaction((tx) => audit.record(tx, { ...entry, outcome: 'begun' }))
-      const table = await catalog.current().registerTable(identifier, metadataLocation)
+      const check = (found: Table) => requireRegistrable(guard, found, context.caller)
+      const table = await catalog.current().registerTable(identifier, metadataLocation, check)
       await inTransaction(async (tx) => {
         await audit.record(tx, entry)
         await events.append(tx, {

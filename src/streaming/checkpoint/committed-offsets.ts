@@ -1,7 +1,8 @@
 import type { SinkState } from '../sink/progress.ts'
 import { isStart, type StreamingOffset } from '../source/offset.ts'
 import type { CheckpointState } from './checkpoint.ts'
-import { isBatchDone, mismatch, startOf } from './recover.ts'
+import { mismatch } from '../supervision/pipeline-errors.ts'
+import { isBatchDone, startOf } from './recover.ts'
 
 /**
  * How far a query has read each source into its sink, in committed batches only: a batch that is logged in the checkpoint

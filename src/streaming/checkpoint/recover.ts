@@ -2,9 +2,10 @@ import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Checkpoint, CheckpointState, LoggedBatch } from './checkpoint.ts'
 import { footprintOf } from '../source/expired-history.ts'
-import { PipelineStopped } from '../supervision/pipeline-errors.ts'
+import { mismatch, PipelineStopped } from '../supervision/pipeline-errors.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { readSinkState } from '../sink/progress.ts'
+import { requireLoggedOffsets, requireWritten } from './sink-evidence.ts'
 import type { SinkState } from '../sink/progress.ts'
 import type { ReadPosition } from '../source/history.ts'
 import type { SourcePlanner } from '../source/plan.ts'
@@ -35,7 +36,8 @@ export interface RecoverRequest {
 
 /**
  * Determines the progress of a pipeline from its checkpoint and its sink. The sink decides: a batch is done when the
- * sink has it. Entries that are missing in the checkpoint are written again, so that Spark can resume from it, too.
+ * sink has it, with the offsets that were logged for it. Entries that are missing in the checkpoint are written again, so
+ * that Spark can resume from it, too.
  *
  * Throws `PipelineStopped` when checkpoint and sink do not belong together, or one of the tables was replaced.
  */
@@ -73,6 +75,7 @@ async function fromCheckpoint(
   const { spec, checkpoint, sink: sinkTable } = request
   const sink = readSinkState(sinkTable.metadata, spec.queryId)
   const common = { sinkBatch: sink.lastBatch, sink, awaiting: latest.offsets.map(() => false) }
+  requireLoggedOffsets(latest, sink)
   if (isBatchDone(latest, state, sink)) {
     if ((state.lastCommit ?? -1) < latest.batchId) await checkpoint.commitBatch(latest.batchId)
     const positions = await complete(request, latest.offsets, sink)
@@ -113,6 +116,7 @@ async function fromSink(request: RecoverRequest, state: CheckpointState, sink: S
         'restore the checkpoint that Spark used',
     )
   }
+  requireWritten(request.sink, { queryId: request.spec.queryId, progress, latest: state.latest })
   const { positions, batchId } = progress
   for (const [source, { offset }] of positions.entries()) await checkpoint.writeInitial(source, offset)
   const offsets = positions.map(({ offset }) => offset)
@@ -198,9 +202,4 @@ export function requireOwnCheckpoint(
         'start a pipeline with a new checkpoint for it',
     )
   }
-}
-
-/** The error for a checkpoint and a sink that do not belong together. */
-export function mismatch(message: string): PipelineStopped {
-  return new PipelineStopped('CHECKPOINT_MISMATCH', message)
 }

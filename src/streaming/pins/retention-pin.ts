@@ -24,6 +24,11 @@ export function pinTag(pipelineId: string): string {
   return `${TAG_PREFIX}${pipelineId}`
 }
 
+/** Whether a reference of a table is the tag of a pipeline. */
+export function isPinTag(name: string): boolean {
+  return name.startsWith(TAG_PREFIX)
+}
+
 /** The snapshot that the tag of a pipeline points to; undefined when there is none. */
 export function pinnedSnapshot({ refs }: TableMetadata, pipelineId: string): bigint | undefined {
   return refs[pinTag(pipelineId)]?.snapshotId
@@ -34,7 +39,7 @@ export function pinnedPipelines({
   refs,
 }: TableMetadata): readonly { readonly pipelineId: string; readonly snapshotId: bigint }[] {
   return Object.entries(refs)
-    .filter(([name]) => name.startsWith(TAG_PREFIX))
+    .filter(([name]) => isPinTag(name))
     .map(([name, { snapshotId }]) => ({ pipelineId: name.slice(TAG_PREFIX.length), snapshotId }))
 }
 
@@ -64,7 +69,7 @@ export async function unpinHistory(catalog: Catalog, identifier: TableIdentifier
 /** The metadata as it would be without the pins of the known pipelines. */
 export function withoutPins(metadata: TableMetadata, known: ReadonlySet<string>): TableMetadata {
   const { refs } = withoutPinRetention(metadata, known)
-  const isPin = (name: string): boolean => name.startsWith(TAG_PREFIX) && known.has(name.slice(TAG_PREFIX.length))
+  const isPin = (name: string): boolean => isPinTag(name) && known.has(name.slice(TAG_PREFIX.length))
   return { ...metadata, refs: Object.fromEntries(Object.entries(refs).filter(([name]) => !isPin(name))) }
 }
 

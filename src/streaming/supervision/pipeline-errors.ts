@@ -37,6 +37,11 @@ export class PipelineStopped extends Error {
   }
 }
 
+/** The error for a checkpoint and a sink that do not belong together. */
+export function mismatch(message: string): PipelineStopped {
+  return new PipelineStopped('CHECKPOINT_MISMATCH', message)
+}
+
 /**
  * Another session committed a batch first. It may belong to the process that ran this pipeline before and has not
  * noticed yet: the lease holder opens a new session, and only repeated occurrences mean that another copy is running.

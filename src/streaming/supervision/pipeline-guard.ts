@@ -13,6 +13,7 @@ import { withoutPinRetention, withoutPins } from '../pins/retention-pin.ts'
 import { newestBatch, readSinkState } from '../sink/progress.ts'
 import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { isStart } from '../source/offset.ts'
+import { foreignBatchProblem } from './foreign-batch.ts'
 import { isLiveState, rollbackEffects } from './rollback-effects.ts'
 
 export interface PipelineGuardDeps {
@@ -56,6 +57,7 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
     },
     affectedBy: async (rollback) =>
       rollback.undone.length === 0 ? [] : rollbackEffects(deps.checkpointIo, await deps.store.list(), rollback),
+    batchProblem: async (batch) => foreignBatchProblem(deps.checkpointIo, await deps.store.list(), batch),
   }
 }
 

@@ -1,22 +1,68 @@
-import { fieldPath, type Schema, walkFields } from '../../../iceberg/schema/schema.ts'
+import { fieldById, fieldPath, type Schema, walkFields } from '../../../iceberg/schema/schema.ts'
+import { canPromote } from '../../../iceberg/schema/type-json.ts'
+import type { NestedField, Type } from '../../../iceberg/schema/types.ts'
 import { Turns } from '../../../iceberg/turns.ts'
 import { touchedColumn, type TouchedColumn } from '../../../maintenance/evolve.ts'
 
+/** Two schemas of a table. */
+export interface SchemaStep {
+  readonly before: Schema
+  readonly after: Schema
+  readonly formatVersion: number
+}
+
 /**
- * Columns of a schema that the next one drops or names differently, in the order of the schema; a dropped or renamed
- * struct, list or map is listed without its fields. The time grows with the number of fields.
+ * Columns that the later schema drops, names differently, requires, or gives a type that is no promotion (Iceberg spec,
+ * "Schema Evolution"), in the order of the schema. A changed struct, list or map is listed without its fields. The time
+ * grows with the number of fields.
  */
-export async function changedColumns(before: Schema, after: Schema): Promise<readonly TouchedColumn[]> {
+export async function changedColumns({ before, after, formatVersion }: SchemaStep): Promise<readonly TouchedColumn[]> {
   const changed: TouchedColumn[] = []
   const covered = new Set<number>()
   const turns = new Turns()
   for (const { field, path, parentId } of walkFields(before)) {
     await turns.next()
-    const now = fieldPath(after, field.id)
-    if (now === path) continue
+    if (parentId !== undefined && covered.has(parentId)) {
+      covered.add(field.id)
+      continue
+    }
+    const kind = changeOf({ field, path }, after, formatVersion)
+    if (kind === undefined) continue
     covered.add(field.id)
-    if (parentId !== undefined && covered.has(parentId)) continue
-    changed.push(touchedColumn(before, now === undefined ? 'drop_column' : 'rename_column', field.id))
+    changed.push(touchedColumn(before, kind, field.id))
   }
   return changed
+}
+
+/** Columns that the later schema adds, and that every row must have a value for: required ones without a default. */
+export function addedRequiredColumns({ before, after }: SchemaStep): readonly string[] {
+  return [...walkFields(after)]
+    .filter(
+      ({ field, parentId }) => isNewIn(before, field.id) && !(parentId !== undefined && isNewIn(before, parentId)),
+    )
+    .filter(({ field }) => field.required && field.writeDefault === undefined)
+    .map(({ path }) => path)
+}
+
+function isNewIn(schema: Schema, id: number): boolean {
+  return fieldById(schema, id) === undefined
+}
+
+interface Placed {
+  readonly field: NestedField
+  readonly path: string
+}
+
+function changeOf({ field, path }: Placed, after: Schema, formatVersion: number): TouchedColumn['kind'] | undefined {
+  const now = fieldById(after, field.id)
+  if (now === undefined) return 'drop_column'
+  if (fieldPath(after, field.id) !== path) return 'rename_column'
+  const isNarrower = (now.required && !field.required) || !keepsValues(field.type, now.type, formatVersion)
+  return isNarrower ? 'alter_column' : undefined
+}
+
+/** Whether a column of the first type can have the second one; fields of structs, lists and maps are compared alone. */
+function keepsValues(from: Type, to: Type, formatVersion: number): boolean {
+  if (from.kind === 'struct' || from.kind === 'list' || from.kind === 'map') return from.kind === to.kind
+  return canPromote(from, to, formatVersion)
 }

@@ -1,4 +1,4 @@
-import type { Catalog } from '../../../catalog/catalog.ts'
+import type { Catalog, CommitRequest } from '../../../catalog/catalog.ts'
 import type { CatalogNames } from '../../../catalog/names.ts'
 import { addedSnapshots } from '../../../catalog/rest/outcome.ts'
 import { fileState } from '../../../catalog/file-state.ts'
@@ -16,12 +16,16 @@ import type { StoredJson } from '../../../storage/json-column.ts'
 import { sha256Hex } from '../../../storage/sha256.ts'
 import type { InTransaction } from '../../../storage/transactions.ts'
 import type { AuditRecorder } from '../../audit/audit-service.ts'
+import type { EnvironmentService } from '../../environments/environment-service.ts'
 import type { CatalogService } from '../catalog-service.ts'
 import { AnswerCache } from './answer-cache.ts'
+import { requireRegistrable } from '../registration.ts'
 import { checkForeignCommit, requireUnused } from './foreign-commit.ts'
 import { listPage, type ListQuery } from './list-page.ts'
+import { requireMayWrite } from './listed-table.ts'
 import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
 import { checkNamespaceProperties, checkPropertyLimits } from './property-limits.ts'
+import { requireUnreservedProperties } from './reserved-names.ts'
 import type { TableReports } from './table-reports.ts'
 import {
   identifierJson,
@@ -41,6 +45,7 @@ import {
 export interface IcebergRestDeps {
   readonly catalog: Pick<CatalogService, 'current'>
   readonly guard: TableGuard
+  readonly environments: Pick<EnvironmentService, 'list'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly reports: TableReports
@@ -203,6 +208,8 @@ class IcebergRest implements IcebergRestService {
     const { identifier, options, isStaged } = readCreateTable(readBody(body), namespace)
     const names = this.#names // a catalog that is only read has none
     checkPropertyLimits({}, options.properties ?? {})
+    requireUnreservedProperties(options.properties ?? {})
+    await this.#requireMayWrite(identifier, context)
     if (isStaged) {
       const metadata = await inProtocolWords({ newTable: identifier }, () => names.stage(identifier, options))
       return { json: stringifyJson({ metadata: metadata.json, config: {} }), entityTag: undefined }
@@ -215,7 +222,9 @@ class IcebergRest implements IcebergRestService {
 
   async registerTable(namespace: readonly string[], body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const { identifier, metadataLocation } = readRegistration(readBody(body), namespace)
-    const register = () => this.#catalog.registerTable(identifier, metadataLocation)
+    await this.#requireMayWrite(identifier, context)
+    const check = (table: Table) => requireRegistrable(this.#deps.guard, table, context.caller)
+    const register = () => this.#catalog.registerTable(identifier, metadataLocation, check)
     const table = await inProtocolWords({ newTable: identifier }, register)
     await this.#record('table.register', context, { objectId: formatIdentifier(identifier) })
     return answerOf(table)
@@ -224,6 +233,7 @@ class IcebergRest implements IcebergRestService {
   async renameTable(body: Uint8Array, context: RequestContext): Promise<void> {
     const { from, to } = readRename(readBody(body))
     await requireUnused(this.#deps.guard, formatIdentifier(from), 'rename')
+    for (const name of [from, to]) await this.#requireMayWrite(name, context)
     await inProtocolWords({ table: from, newTable: to }, () => this.#names.rename(from, to))
     await this.#record('table.rename', context, {
       objectId: formatIdentifier(from),
@@ -241,13 +251,14 @@ class IcebergRest implements IcebergRestService {
   async dropTable(identifier: TableIdentifier, { purge, context }: DropOptions): Promise<void> {
     if (purge) throw new IcebergError('UNSUPPORTED', 'Files are not deleted with a table: drop it without purge.')
     await requireUnused(this.#deps.guard, formatIdentifier(identifier), 'drop')
+    await this.#requireMayWrite(identifier, context)
     await inProtocolWords({ table: identifier }, () => this.#catalog.dropTable(identifier))
     await this.#record('table.drop', context, { objectId: formatIdentifier(identifier) })
   }
 
   async commit(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<TableAnswer> {
     const change = readChange(readBody(body), identifier)
-    const table = await this.#commit(change)
+    const table = await this.#commit(change, context)
     await this.#recordCommits([change], context)
     return answerOf(table)
   }
@@ -263,11 +274,10 @@ class IcebergRest implements IcebergRestService {
     if (catalog.commitAll === undefined) {
       throw new IcebergError('UNSUPPORTED', 'This catalog cannot commit to several tables at once.')
     }
-    const { guard } = this.#deps
     const outcome = await catalog.commitAll(
       changes.map(({ identifier, ...request }) => ({
         identifier,
-        request: { ...request, check: (base, next) => checkForeignCommit(guard, { catalog, base, next }) },
+        request: { ...request, check: this.#checkFor(catalog, context) },
       })),
     )
     if (outcome.kind !== 'committed' && !(await this.#isAppliedBefore(changes, outcome.error))) {
@@ -296,18 +306,24 @@ class IcebergRest implements IcebergRestService {
     return answerOf(await inProtocolWords({ table: identifier }, load))
   }
 
-  async #commit({ identifier, ...request }: TableChange): Promise<Table> {
+  async #commit({ identifier, ...request }: TableChange, context: RequestContext): Promise<Table> {
     const catalog = this.#catalog
     if (catalog.names === undefined) throw readOnly()
-    const { guard } = this.#deps
-    const outcome = await catalog.commit(identifier, {
-      ...request,
-      check: (base, next) => checkForeignCommit(guard, { catalog, base, next }),
-    })
+    const outcome = await catalog.commit(identifier, { ...request, check: this.#checkFor(catalog, context) })
     if (outcome.kind === 'committed') return outcome.table
     const { error } = outcome
     if (await this.#isAppliedBefore([{ identifier, ...request }], error)) return catalog.loadTable(identifier)
     return inProtocolWords({ table: identifier }, () => Promise.reject(refusalIn(error)))
+  }
+
+  #checkFor(catalog: Catalog, { caller }: RequestContext): NonNullable<CommitRequest['check']> {
+    return (base, next) => checkForeignCommit(this.#deps, { catalog, base, next, caller })
+  }
+
+  /** Refuses a change of a table under a name that only leads may write. */
+  async #requireMayWrite(identifier: TableIdentifier, { caller }: RequestContext): Promise<void> {
+    const { environments } = this.#deps
+    await requireMayWrite({ environments, catalog: this.#catalog, identifier, caller })
   }
 
   /**

@@ -26,16 +26,16 @@ it('dropped and renamed columns are found on every level, those inside them are 
     column(6, 'l', list(7, struct(column(8, 'z'), column(9, 'y')))),
     column(10, 's.a'),
   )
-  const changed = (await changedColumns(before, after)).map(({ kind, name }) => `${kind} ${name}`)
+  const changed = (await changedColumns({ before, after, formatVersion: 2 })).map(({ kind, name }) => `${kind} ${name}`)
   expect(changed).toEqual(['rename_column id', 'drop_column s.a', 'rename_column l.element.x'])
-  expect(await changedColumns(before, before)).toEqual([])
+  expect(await changedColumns({ before, after: before, formatVersion: 2 })).toEqual([])
 })
 
 it('the time to find dropped columns grows with their number', async () => {
   const growth = await growthOf(2500, (size) => {
     const before = schema(...Array.from({ length: size }, (_, at) => column(at + 1, `column_${at}`)))
     const after = schema(column(1, 'column_0'))
-    return () => changedColumns(before, after)
+    return () => changedColumns({ before, after, formatVersion: 2 })
   })
   expect(growth).toBeLessThan(LINEAR)
 })

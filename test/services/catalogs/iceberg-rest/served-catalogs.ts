@@ -47,6 +47,7 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     log,
   })
   const reports = createTableReports({ store: createTableReportStore(state.db), newId, now })
+  const environments = { list: async () => [] }
   const apps: ReturnType<typeof belowBasePath>[] = []
   const catalogs: { close(): Promise<void> }[] = []
 
@@ -59,7 +60,7 @@ export async function serveCatalogs(folder: string): Promise<ServedCatalogs> {
     const current = (): typeof catalog => catalog
     const store = createPipelineStore(state.db)
     const guard = createPipelineGuard({ store, catalog: current, checkpointIo: io })
-    const icebergRest = createIcebergRestService({ ...state, catalog: { current }, guard, reports })
+    const icebergRest = createIcebergRestService({ ...state, catalog: { current }, guard, environments, reports })
     const app = new Hono<AppEnv>()
     const identity = {} as never // not asked without authentication
     mountIcebergRest(app, { log, authMode: 'off', identity, allowedOrigins: [], icebergRest, idempotency })
