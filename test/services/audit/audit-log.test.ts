@@ -149,7 +149,9 @@ for (const kind of stateKinds) {
         await service.post('/api/compact', { table })
       }
       const found = await entries('?object=lake.trips')
-      expect(found.map(({ details, action }: any) => [details.table, action])).toEqual(
+      expect(
+        found.map(({ details, action }: { details: { table: string }; action: string }) => [details.table, action]),
+      ).toEqual(
         Array(2)
           .fill(null)
           .flatMap(() => [
