@@ -212,7 +212,8 @@ for (const kind of stateKinds) {
       }
       const pending = (await users.lead.call('GET', '/api/notifications/pending-approvals')).body
       expect(pending.requests.map(({ id }: { id: string }) => id)).not.toContain(request)
-      const trail = (await users.lead.call('GET', `/api/audit?object=${place.definitionId}`)).body
+      const trail = (await users.lead.call('GET', `/api/audit?object=${place.definitionId}&object_type=definition`))
+        .body
       expect(trail.map(({ action }: { action: string }) => action)).toEqual(['definition.delete', 'definition.create'])
       expect(trail[0]).toMatchObject({
         actor: 'ed',

@@ -1,3 +1,5 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { ADMIN_TOKEN, startTestService, type TestService } from '../../support/service.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
@@ -165,6 +167,7 @@ for (const kind of stateKinds) {
       const { body } = await service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' })
       await service.post('/api/auth/session', { token: body.token }, { token: null })
       await service.get('/api/tables?secret=canary-query', { token: 'lh_canary-bad-token' })
+      await mkdir(join(service.folder, 'warehouse'))
       await service.call('PUT', '/api/config', {
         body: {
           catalog_type: 'hadoop',
