@@ -36,7 +36,14 @@ let provider: ModelProvider
 let lab: StreamLab
 beforeAll(async () => {
   provider = await startModelProvider()
-  lab = await openLab({ env: { ...ENV, OPENAI_BASE_URL: provider.url, AGENT_DAILY_TOKENS: '100000000' } })
+  lab = await openLab({
+    env: {
+      ...ENV,
+      CONFIG_ENV_ALLOW: 'WAREHOUSE_PASSWORD',
+      OPENAI_BASE_URL: provider.url,
+      AGENT_DAILY_TOKENS: '100000000',
+    },
+  })
   const config = (await lab.service.get('/api/config')).body
   const { catalog_type, warehouse, catalog_name, uri } = config
   const answer = await lab.service.call('PUT', '/api/config', {

@@ -41,7 +41,7 @@ describe('the columns of a table', () => {
 
   it('are dropped, at most 1,000 in one commit', async () => {
     expect((await create('dropped', 2500)).status).toBe(200)
-    const message = 'this change drops or renames 1001 columns, and one change may have at most 1000 of them'
+    const message = 'this change drops, renames or narrows 1001 columns, and one change may have at most 1000 of them'
     expect(await refused(setSchema('dropped', 1499))).toEqual([400, expect.stringContaining(message)])
     expect((await setSchema('dropped', 1500)).status).toBe(200)
   })
