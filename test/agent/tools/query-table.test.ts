@@ -143,6 +143,11 @@ describe('hostile SQL', () => {
     ['a value of two gigabytes', "SELECT repeat('x', 2000000000) FROM events"],
     ['a list of a billion', 'SELECT unnest(range(1000000000)) FROM events'],
     ['parameters', 'SELECT $1 FROM events'],
+    ['the address in a state of an aggregate', 'SELECT hex((first(what) EXPORT_STATE)::BLOB) FROM events'],
+    [
+      'memory by its address',
+      "SELECT finalize(cast_to_type(unhex('01'), (SELECT first(what) EXPORT_STATE FROM events))) FROM events",
+    ],
     ['an unknown column', 'SELECT password FROM events'],
     ['a text that is too long', `SELECT ${'1,'.repeat(6000)} 1 FROM events`],
   ]

@@ -101,20 +101,22 @@ function requireNamedAggregate(name: string, argument: unknown): void {
 
 function requireStructure(name: string, argument: unknown): void {
   const structure = constantOf(argument)
-  const refused = (): IcebergError => refusal(`${name} takes a constant JSON structure of ordinary types here`)
-  if (typeof structure !== 'string') throw refused()
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(structure)
-  } catch {
-    throw refused()
-  }
-  if (!isStructure(parsed)) throw refused()
+  if (typeof structure === 'string' && isStructure(structure)) return
+  throw refusal(`${name} takes a constant JSON structure of ordinary types here`)
 }
 
-function isStructure(part: unknown): boolean {
-  if (typeof part === 'string') return isAllowedTypeText(part)
-  return typeof part === 'object' && part !== null && Object.values(part).every(isStructure)
+/** A text in JSON, and whether it is the name of a member. */
+const JSON_TEXT = /("(?:[^"\\]|\\.)*")(\s*:)?/g
+
+/** Whether every text of a JSON structure names an allowed type, also of members that a parser would drop as duplicates. */
+function isStructure(json: string): boolean {
+  try {
+    JSON.parse(json)
+  } catch {
+    return false
+  }
+  const types = [...json.matchAll(JSON_TEXT)].filter(([, , isName]) => isName === undefined)
+  return types.every(([, text = '""']) => isAllowedTypeText(String(JSON.parse(text))))
 }
 
 /** The value of a constant node; undefined for any other node. */

@@ -111,23 +111,19 @@ export class UserQueries {
   /** Writes the result of a user query over its inputs; see `Engine.appendFrom`. */
   append(task: AppendFromTask, options: EngineRunOptions): Promise<AppendFromResult> {
     const { limits } = this.#options
-    const isSecret = task.secrets !== undefined
+    const hasSecrets = task.secrets !== undefined
+    let isAsked = false
     const run = this.#run(
       'batch',
-      { ...options, limits, isLast: isSecret },
+      { ...options, limits, isLast: hasSecrets },
       async ({ folder, bounds, signal, ask }) => {
         const inputs = await stageInputs(task.inputs, { folder, signal })
         const { query, isRepeatable, secrets } = task
         const { newDataLocation: _, ...output } = task.output
         const work = workFolder(folder)
-        const answer = await ask({
-          op: 'append',
-          folder: work,
-          bounds,
-          inputs,
-          task: { query, isRepeatable, ...(secrets && { secrets }) },
-          output,
-        })
+        const own = { query, isRepeatable, ...(secrets && { secrets }) }
+        isAsked = true
+        const answer = await ask({ op: 'append', folder: work, bounds, inputs, task: own, output })
         const { written, rowsRead, rowsDeleted } = readWritten(answer)
         const files = await placeWritten(written, { task, work, signal })
         const rowsWritten = files.reduce((sum, { recordCount }) => sum + recordCount, 0)
@@ -135,7 +131,7 @@ export class UserQueries {
         return { files, rowsRead, rowsDeleted, rowsWritten }
       },
     )
-    return isSecret ? run.catch((error: unknown) => Promise.reject(withoutReason(error))) : run
+    return run.catch((error: unknown) => Promise.reject(hasSecrets && isAsked ? withoutReason(error) : error))
   }
 
   /** How busy its lanes are, and how many processes there are. */

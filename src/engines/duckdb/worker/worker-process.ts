@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
+import { confined } from './confinement.ts'
 import { encodeFrame, FrameReader } from './frames.ts'
 import type { WorkerReply, WorkerRequest } from './messages.ts'
 import { fromWire, toWire } from './value-codec.ts'
@@ -48,7 +49,6 @@ const READY_BYTES = 1000
 const MAX_FIT_BYTES = 256 * 1_048_576
 const MAX_GROWTH_BYTES = 128 * 1_048_576
 const MAX_CALLS = 200
-const SHELL = '/bin/sh'
 /** Sets limits of a running process; part of util-linux. */
 const PRLIMIT = ['/usr/bin/prlimit', '/bin/prlimit'].find((path) => existsSync(path))
 /**
@@ -64,16 +64,8 @@ const RUNTIME_DATA_BYTES = 768 * 1_048_576
 /** Limit during the start, when the limit for queries is set afterwards. */
 const START_DATA_BYTES = RUNTIME_DATA_BYTES + 128 * 1_048_576
 /**
- * The kernel kills the worker first when memory runs out, limits its data by the arguments `$0` of `ulimit`, writes no core
- * dump, and gives it a low priority, but not so low that it starts slowly: the worker lowers its priority further.
- */
-const LIMITS_SCRIPT =
-  '{ echo 1000 > /proc/self/oom_score_adj; ulimit -c 0; ulimit $0; } 2> /dev/null; ' +
-  'if command -v nice > /dev/null; then exec nice -n 5 "$@"; fi; exec "$@"'
-
-/**
- * A process that runs user SQL. It has no environment variable of its parent, ends when its parent does, and
- * answers one request at a time. A killed process cannot be used again.
+ * A process that runs user SQL. It has no environment variable of its parent, ends when its parent does, and answers one request
+ * at a time. The system confines it as far as it can, see {@link confined}. A killed process cannot be used again.
  */
 export class WorkerProcess {
   readonly #child: ChildProcess
@@ -266,15 +258,14 @@ function unref(child: ChildProcess): void {
   for (const stream of child.stdio as readonly ({ unref?: () => void } | null | undefined)[]) stream?.unref?.()
 }
 
-function start({ file, args }: WorkerCommand, memoryBytes: number): ChildProcess {
-  const options = {
-    cwd: '/', // a runtime reads settings from its working directory
-    env: { PATH: '/usr/local/bin:/usr/bin:/bin', TZ: 'UTC' },
-    stdio: 'pipe' as const,
-  }
-  if (!existsSync(SHELL)) return spawn(file, args, { ...options, cwd: undefined })
+function start(command: WorkerCommand, memoryBytes: number): ChildProcess {
   const limit = PRLIMIT === undefined ? `-d ${kib(memoryBytes + RUNTIME_DATA_BYTES)}` : `-S -d ${kib(START_DATA_BYTES)}`
-  return spawn(SHELL, ['-c', LIMITS_SCRIPT, limit, file, ...args], options)
+  const { file, args } = confined(command, limit)
+  return spawn(file, args, {
+    cwd: file === command.file ? undefined : '/', // a runtime reads settings from its working directory
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', TZ: 'UTC' },
+    stdio: 'pipe',
+  })
 }
 
 function kib(bytes: number): number {

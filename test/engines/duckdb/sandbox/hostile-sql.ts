@@ -244,6 +244,8 @@ export const RAW_VALUES: readonly string[] = [
   'SELECT json_transform_strict(name, name) FROM input',
   `SELECT name.from_json('"TYPE"') FROM input`,
   `SELECT from_json(name, '"STRUCT(a POINTER)"') FROM input`,
+  `SELECT from_json(name, '{"a": "POINTER", "a": "INTEGER"}') FROM input`,
+  String.raw`SELECT from_json(name, '{"a\"": "INTEGER", "b": "P\u004fINTER"}') FROM input`,
   `SELECT from_json(name, 'not json') FROM input`,
   // sort keys, and functions of the engine's own plans
   "SELECT create_sort_key(name, 'ASC') FROM input",

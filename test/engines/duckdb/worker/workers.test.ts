@@ -49,8 +49,11 @@ const mine = () => workersOf(process.pid, MARKER)
 async function busyWorker(): Promise<number> {
   const ticks = (pid: number): number => Number(readProc(`${pid}/stat`).split(') ')[1]?.split(' ')[11] ?? 0)
   await until(() => mine().some(({ pid }) => isAlive(pid) && readdirSync(`/proc/${pid}/task`).length > 3), 'no worker')
-  await sleep(1000) // long enough to be in the middle of it
-  const busiest = mine().toSorted((a, b) => ticks(b.pid) - ticks(a.pid))[0]
+  const before = new Map(mine().map(({ pid }) => [pid, ticks(pid)]))
+  const since = (pid: number): number => ticks(pid) - (before.get(pid) ?? 0)
+  await sleep(1000) // long enough to be in the middle of it; others are idle, or start only
+  await until(() => mine().some(({ pid }) => since(pid) > 30), 'a busy worker')
+  const busiest = mine().toSorted((a, b) => since(b.pid) - since(a.pid))[0]
   if (busiest === undefined) throw new Error('no worker')
   return busiest.pid
 }
