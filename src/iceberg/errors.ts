@@ -22,7 +22,7 @@ export const ICEBERG_ERROR_CODES = [
   'COMMIT_STATE_UNKNOWN', // the commit may or may not have happened; nothing may be deleted
   'ROWS_NOT_CONSERVED', // a rewrite would have lost, invented or changed rows; nothing was changed
   'ENGINE_FAILED',
-  'LIMIT_EXCEEDED', // a query takes more time, memory or disk than it may
+  'LIMIT_EXCEEDED', // work takes more time, memory or disk than it may; a retry does not help
   'CANCELLED',
 ] as const
 

@@ -236,6 +236,7 @@ async function rewriteFiles(
     fields,
     output,
     bytesPerRow: rowsRead === 0 ? 0 : bytes / rowsRead,
+    memoryPerRow: rowsRead === 0 ? 0 : inputs.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / rowsRead,
     ...(rowsDeleted === 0 ? { rowCount: rowsRead } : {}),
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),

@@ -329,7 +329,7 @@ describe('memory', () => {
       type: { kind: 'list' as const, elementId: 2, elementRequired: false, element: { kind: 'long' as const } },
     }))
     await expect(engine.append({ io: lake.io, query, output: lake.output(schemaOf(fields)) })).rejects.toMatchObject({
-      code: 'ENGINE_FAILED',
+      code: 'LIMIT_EXCEEDED',
       message: expect.stringContaining('ENGINE_MEMORY_LIMIT'),
     })
     await engine.ping()

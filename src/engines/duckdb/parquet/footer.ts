@@ -40,6 +40,8 @@ export interface ColumnChunk {
   readonly start: number
   /** Bytes of the pages. */
   readonly size: number
+  /** Bytes of the pages without compression. */
+  readonly plainSize: number
   /** Offset in the footer of the byte with the physical type. */
   readonly typeAt: number
 }
@@ -77,6 +79,16 @@ export async function readFooter(path: string, location: string): Promise<Parque
   } finally {
     await file.close()
   }
+}
+
+/** Bytes of one value in the engine's memory, besides the bytes of a text. */
+const VALUE_BYTES = 16
+
+/** About how many bytes the rows of a file have in the engine's memory, at least. */
+export function memoryBytes({ rowGroups }: Pick<ParquetFooter, 'rowGroups'>): number {
+  let sum = 0
+  for (const chunks of rowGroups) for (const { values, plainSize } of chunks) sum += values * VALUE_BYTES + plainSize
+  return sum
 }
 
 async function footerBytes(file: FileHandle, size: number, location: string): Promise<Uint8Array> {
@@ -212,13 +224,14 @@ function readChunk(reader: CompactReader, location: string): ColumnChunk {
 }
 
 function readChunkMetadata(reader: CompactReader): ColumnChunk {
-  const chunk = { codec: 0, values: 0, hasBounds: false, size: 0, typeAt: 0 }
+  const chunk = { codec: 0, values: 0, hasBounds: false, size: 0, plainSize: 0, typeAt: 0 }
   let nulls: number | undefined
   const offsets: number[] = []
   reader.struct((id, type) => {
     if (id === 1) chunk.typeAt = reader.position
     else if (id === 4) chunk.codec = reader.integer()
     else if (id === 5) chunk.values = reader.integer()
+    else if (id === 6) chunk.plainSize = reader.integer()
     else if (id === 7) chunk.size = reader.integer()
     else if (id === 9 || id === 11) offsets.push(reader.integer())
     else if (id === 12 && type === COMPACT.struct) {

@@ -3,7 +3,7 @@ import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '
 import { mapBounded } from '../../../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 
-import { readFooter } from '../parquet/footer.ts'
+import { memoryBytes, readFooter } from '../parquet/footer.ts'
 import type { ParquetNode } from '../parquet/footer.ts'
 import { hasInt96 } from '../parquet/int96.ts'
 import { requireCodecs } from '../parquet/codecs.ts'
@@ -55,6 +55,8 @@ export interface InspectedFile {
   readonly rowCount: number
   /** Whether it has timestamps that may be out of the engine's range. */
   readonly hasInt96: boolean
+  /** About how many bytes its rows have in the engine's memory. */
+  readonly memoryBytes: number
 }
 
 /** Parallel reads of footers; each has its bytes in memory. */
@@ -71,7 +73,7 @@ export async function inspectFiles(
     const footer = await readFooter(path, location)
     requireCodecs(footer, location)
     const { root, layout, rowCount } = footer
-    return { path, root, layout, rowCount, hasInt96: hasInt96(footer) }
+    return { path, root, layout, rowCount, hasInt96: hasInt96(footer), memoryBytes: memoryBytes(footer) }
   })
   const shapes = new Map<string, FileShape>()
   const inspected = new Map<string, InspectedFile>()

@@ -17,6 +17,8 @@ export interface StagedFile {
   readonly path: string
   readonly shape: FileShape
   readonly rowCount: number
+  /** About how many bytes its rows have in the engine's memory. */
+  readonly memoryBytes: number
   /** A file without rows that is read along with this one when it is read alone, see {@link emptyFile}. */
   readonly companion?: string
 }
@@ -86,8 +88,8 @@ export async function openFiles(
     }
     const shape = assigned.get(found.shape) ?? assign(found.shape, file.filePath)
     assigned.set(found.shape, shape)
-    const { rowCount } = found
-    const staged = { file, path, shape, rowCount }
+    const { rowCount, memoryBytes } = found
+    const staged = { file, path, shape, rowCount, memoryBytes }
     return companion !== undefined && isWorthSplitting(found) ? { ...staged, companion } : staged
   })
 }

@@ -17,7 +17,7 @@ const RULES: readonly ErrorRule[] = [
   },
   {
     pattern: /^Out of Memory|std::bad_alloc|failed to allocate|cannot allocate memory/i,
-    code: 'ENGINE_FAILED',
+    code: 'LIMIT_EXCEEDED',
     advice: 'raise ENGINE_MEMORY_LIMIT, or lower ENGINE_THREADS or the size of the groups',
   },
   { pattern: /no such file or directory|No files found that match/i, code: 'FILE_NOT_FOUND' },

@@ -32,6 +32,8 @@ export interface CopyRequest {
   readonly properties: Readonly<Record<string, string>>
   /** Bytes of a row in the inputs, a guess for the sizes of row groups; 0 when there is none. */
   readonly bytesPerRow: number
+  /** Bytes of a row in the engine's memory, a guess; 0 or undefined when there is none. */
+  readonly memoryPerRow?: number
   /** How files are split: near a size, or by the column `partition` of the rows. */
   readonly split: { readonly kind: 'size'; readonly bytes: number } | { readonly kind: 'partition' }
   /** ORDER BY clause over `s`; empty for no order. */
@@ -54,6 +56,10 @@ const MIN_ROW_GROUP_ROWS = 2048
  */
 const NO_LIMIT = 2n ** 62n
 const MAX_ROW_GROUP_ROWS = 8_388_608
+/** Rows of at least this size fill the memory before a row group has its usual number of rows. */
+const WIDE_ROW_BYTES = 8192
+/** Part of a thread's memory for the row group that it collects; reading, encoding and compressing need the rest. */
+const WIDE_SHARE = 1 / 8
 
 /** Iceberg's names of codecs, and DuckDB's. */
 const CODECS: Readonly<Record<string, string>> = {
@@ -85,7 +91,7 @@ async function copyKeepingZeros(
   request: CopyRequest,
   filters: BloomFilters | undefined,
 ): Promise<readonly CopiedFile[]> {
-  const rows = rowGroupRows(request)
+  const rows = Math.min(rowGroupRows(request), rowsInMemory(run, request))
   const copied = await (filters
     ? copyOnce(run, request, { rows: Math.min(rows, DEFAULT_ROW_GROUP_ROWS), dictionaries: rows, filters })
     : copyOnce(run, request, { rows, dictionaries: await dictionaryLimit(run, dictionaryRows(request, rows)) }))
@@ -182,6 +188,15 @@ function pageVersion(properties: Readonly<Record<string, string>>): 'V1' | 'V2' 
   if (version === 'v1') return 'V1'
   if (version === 'v2') return 'V2'
   throw new IcebergError('UNSUPPORTED', `table property ${PAGE_VERSION_PROPERTY} is ${version}; use v1 or v2`)
+}
+
+/**
+ * Rows of a row group that stay within the memory of the engine: each thread collects one. The engine writes whole chunks
+ * of up to 2,048 rows, so a smaller number means one chunk, which has as many rows as the input's row groups have.
+ */
+function rowsInMemory({ memoryPerThread }: DuckDbRun, { memoryPerRow = 0 }: CopyRequest): number {
+  if (memoryPerRow < WIDE_ROW_BYTES) return MAX_ROW_GROUP_ROWS
+  return Math.max(1, Math.floor((memoryPerThread * WIDE_SHARE) / memoryPerRow))
 }
 
 /** Rows that are sorted while they are written have fewer distinct values in a row group than a sample of them. */

@@ -17,7 +17,10 @@ const MANY_PARTITIONS = 32
 /** Number of consecutive rows that stay in one file when a large partition is split into several files. */
 const BLOCK_ROWS = 122_880
 
-export interface RowsToWrite extends Pick<CopyRequest, 'fields' | 'bytesPerRow' | 'rowCount' | 'onProgress'> {
+export interface RowsToWrite extends Pick<
+  CopyRequest,
+  'fields' | 'bytesPerRow' | 'memoryPerRow' | 'rowCount' | 'onProgress'
+> {
   /** SELECT with column `c<id>` for each field. */
   readonly rows: string
   readonly output: OutputSpec
@@ -49,8 +52,14 @@ export async function writeRows(run: DuckDbRun, request: RowsToWrite): Promise<r
     : writeEach(run, request, { partitions, order })
 }
 
-function copyBase({ fields, bytesPerRow, output, onProgress }: RowsToWrite): Omit<CopyRequest, 'rows' | 'split'> {
-  return { fields, bytesPerRow, properties: output.properties, ...(onProgress ? { onProgress } : {}) }
+function copyBase({
+  fields,
+  bytesPerRow,
+  memoryPerRow = 0,
+  output,
+  onProgress,
+}: RowsToWrite): Omit<CopyRequest, 'rows' | 'split'> {
+  return { fields, bytesPerRow, memoryPerRow, properties: output.properties, ...(onProgress ? { onProgress } : {}) }
 }
 
 function bySize(output: OutputSpec): CopyRequest['split'] {
