@@ -21,6 +21,11 @@ export interface RequestContext {
   readonly channel?: AuditChannel
   /** What the operation of this request has in common with others that are started with it. */
   readonly group?: string
+  /**
+   * The id of the operation that the request begins; default: a new one. A policy makes the id before the operation begins, so
+   * that its decision names the operation without the request id, which callers may choose.
+   */
+  readonly operationId?: string
 }
 
 /** The channel of a caller, unless the request context names one. */

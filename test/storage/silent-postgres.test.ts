@@ -48,6 +48,9 @@ describe.skipIf(postgresServer === undefined)('a PostgreSQL that is lost in sile
     }
     const work = inTransaction(async (tx) => void (await sql`select 42`.execute(tx)))
     await expect(work).rejects.toMatchObject({ name: 'DatabaseError', code: 'CANNOT_OPEN' })
+    relay.judge = (piece) => (piece.includes('commit\0') ? 'stall' : 'pass')
+    const committing = inTransaction(async (tx) => void (await sql`select 43`.execute(tx)))
+    await expect(committing).rejects.toMatchObject({ ...LOST, refused: false }) // the commit may have arrived
     // a rollback behind a statement without an answer would wait as long again
     expect(statements.filter((piece) => piece.includes('rollback'))).toEqual([])
     relay.judge = () => 'pass'

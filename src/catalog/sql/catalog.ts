@@ -21,6 +21,7 @@ import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
 import { createSqlNames } from './names.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './namespaces.ts'
 import { databaseFailure, query } from './query.ts'
+import { transact } from './transaction.ts'
 import {
   failuresAreFinal,
   type IcebergTablesTable,
@@ -249,7 +250,7 @@ class SqlCatalogImpl implements SqlCatalog {
       if (only !== undefined && swaps.length === 1) {
         return { kind: (await this.#swapOne(this.#db, only, version)) ? 'swapped' : 'moved' }
       }
-      await this.#db.transaction().execute(async (tx) => {
+      await transact(this.#db, async (tx) => {
         for (const swap of swaps) if (!(await this.#swapOne(tx, swap, version))) throw new MovedError()
       })
       return { kind: 'swapped' }

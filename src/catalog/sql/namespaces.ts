@@ -3,6 +3,7 @@ import type { Kysely } from 'kysely'
 import type { NamespaceChange, NamespaceProperties } from '../names.ts'
 import { formatNamespace, withParents } from '../table-identifier.ts'
 import { inNamespace, type SqlCatalogTables } from './tables.ts'
+import { transact } from './transaction.ts'
 
 /** The property of a namespace without others, as Iceberg's own catalogs write it. */
 export const EXISTS = 'exists'
@@ -34,7 +35,7 @@ export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: s
       .where('namespace', '=', formatNamespace(namespace))
   return {
     create: (namespace, properties = {}) =>
-      db.transaction().execute(async (tx) => {
+      transact(db, async (tx) => {
         const row = rowsOf({ [EXISTS]: 'true' }, namespace)
         const insert = tx.insertInto('iceberg_namespace_properties').values(row)
         const result = await insert.onConflict((conflict) => conflict.columns(KEY).doNothing()).executeTakeFirst()
@@ -48,9 +49,8 @@ export function createSqlNamespaces(db: Kysely<SqlCatalogTables>, catalogName: s
       const shown = rows.filter(({ property_key: key }) => key !== EXISTS)
       return Object.fromEntries(shown.map((row) => [row.property_key ?? '', row.property_value ?? '']))
     },
-    change: (namespace, change) =>
-      db.transaction().execute((tx) => changeProperties(tx, { catalogName, namespace, ...change })),
-    drop: (namespace) => db.transaction().execute((tx) => dropNamespace(tx, catalogName, namespace)),
+    change: (namespace, change) => transact(db, (tx) => changeProperties(tx, { catalogName, namespace, ...change })),
+    drop: (namespace) => transact(db, (tx) => dropNamespace(tx, catalogName, namespace)),
     async exists(namespace) {
       const name = formatNamespace(namespace)
       const found = [...(await withProperties(db, catalogName, name)), ...(await withTables(db, catalogName, name))]

@@ -124,8 +124,8 @@ export function createOperationService(deps: OperationServiceDeps): OperationSer
 
   async function start<T extends StoredJson>(work: OperationWork<T>): Promise<StartedOperation<T>> {
     if (shuttingDown) throw new DomainError('SHUTTING_DOWN', 'the service is shutting down')
-    const id = deps.newId('op')
     const { kind, table, context, request } = work
+    const id = context.operationId ?? deps.newId('op')
     if (!isPolicyUser(context.caller.user)) cancelPolicies(running, table)
     await begin(runner, { id, kind, table, request, createdAt: deps.now().toISOString() }, context)
     return { id, done: follow(id, { ...work, user: context.caller.user }) }

@@ -50,13 +50,15 @@ interface NotRun {
  */
 export async function runOperation(deps: SchedulerDeps, ready: ReadyRun, claimed: ClaimedRun): Promise<void> {
   const { decision } = claimed
+  const operationId = deps.newId('op')
   const context: RequestContext = {
+    operationId,
     caller: { user: policyUser(decision.policy_name), role: 'LeadDataEngineer', via: 'token' },
     requestId: decision.id,
     channel: 'system',
   }
   try {
-    const notRun = await apply(deps, ready, { decision, context })
+    const notRun = await apply(deps, ready, { decision, context, operationId })
     if (notRun !== undefined) return await endNotRun(deps, claimed, notRun)
   } catch (error) {
     deps.log.warn('an operation of a policy failed', {
@@ -64,9 +66,9 @@ export async function runOperation(deps: SchedulerDeps, ready: ReadyRun, claimed
       table: decision.table_name,
       error,
     })
-    if ((await deps.operations.findByRequest(decision.id)) === undefined) return await refused(deps, claimed, error)
+    if ((await deps.operations.find(operationId)) === undefined) return await refused(deps, claimed, error)
   }
-  const operation = await deps.operations.findByRequest(decision.id)
+  const operation = await deps.operations.find(operationId)
   if (operation !== undefined && operation.state !== 'running' && operation.state !== 'unknown') {
     await settle(deps, decision, operation)
   }
@@ -135,11 +137,18 @@ export function decisionRow(
   }
 }
 
+/** A decision that is carried out. */
+interface CarriedOut {
+  readonly decision: PolicyDecisionsTable
+  readonly context: RequestContext
+  readonly operationId: string
+}
+
 /** Previews and applies; returns why nothing was applied. */
 async function apply(
   { maintenance, catalog, decisions, policies }: SchedulerDeps,
   { governing: { policy, operation, configured }, assessment, bytesLeft }: ReadyRun,
-  { decision, context }: { readonly decision: PolicyDecisionsTable; readonly context: RequestContext },
+  { decision, context, operationId }: CarriedOut,
 ): Promise<NotRun | undefined> {
   const table = decision.table_name
   const { metadata } = await catalog.current().loadTable(parseIdentifier(table))
@@ -161,8 +170,9 @@ async function apply(
     const detail = `${decision.detail}, but the policy was changed before it began`
     return { outcome: 'cancelled', reason: assessment.reason, detail }
   }
+  // stored first, so that whoever settles the decision after a crash finds the operation, and no other
+  await decisions.update(decision.id, { operation_id: operationId })
   const started = await maintenance.start(operation, planned, context)
-  await decisions.update(decision.id, { operation_id: started.id })
   await started.done
   return undefined
 }
@@ -199,7 +209,8 @@ async function endNotRun(deps: SchedulerDeps, { decision, before }: ClaimedRun, 
   await deps.inTransaction(async (tx) => {
     const decisions = createDecisionStore(tx)
     const { outcome, reason, detail } = notRun
-    await decisions.end(decision.id, { outcome, reason, detail, updated_at: now.toISOString() })
+    const ended = { outcome, reason, detail, operation_id: null, updated_at: now.toISOString() }
+    await decisions.end(decision.id, ended)
     const state = await decisions.state(keyOf(decision))
     if (state === undefined) return
     if (notRun.refusal !== undefined) return countRefusal(deps, tx, { decision, state, error: notRun.refusal })

@@ -55,9 +55,9 @@ export async function settleRuns(deps: SchedulerDeps, isRunning: (decisionId: st
 
 async function operationOf(
   operations: OperationStore,
-  { id, operation_id: operationId }: PolicyDecisionsTable,
+  { operation_id: operationId }: PolicyDecisionsTable,
 ): Promise<OperationRecord | undefined> {
-  return operationId === null ? operations.findByRequest(id) : operations.find(operationId)
+  return operationId === null ? undefined : operations.find(operationId)
 }
 
 /** Ends a decision of which no operation came. */
@@ -68,7 +68,8 @@ export async function endWithout(
 ): Promise<void> {
   const now = deps.now().toISOString()
   await deps.inTransaction(async (tx) => {
-    await createDecisionStore(tx).end(decision.id, { outcome: 'cancelled', detail, updated_at: now })
+    const ended = { outcome: 'cancelled', detail, operation_id: null, updated_at: now }
+    await createDecisionStore(tx).end(decision.id, ended)
   })
 }
 

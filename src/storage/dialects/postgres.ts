@@ -146,19 +146,24 @@ function wrapPool(pool: pg.Pool): PostgresPool {
       const client = await pool.connect().catch((error: unknown) => {
         throw databaseError(error, { sent: false })
       })
-      let isBroken = false
+      let broken: DatabaseError | undefined
       const query = async (text: never, values?: never): Promise<unknown> => {
-        // an unanswered statement is still running, so the server would not get to the next one: a rollback would hang too
-        if (isBroken) throw databaseError(new Error('the connection is lost'), { sent: false })
+        // An unanswered statement may still be running, and a rollback behind it would hang too. The error stays that of the
+        // statement: a commit without an answer must never look refused because its rollback was not sent.
+        if (broken !== undefined) throw broken
         try {
           return await client.query(text, values)
         } catch (error) {
+          const failure = databaseError(error, { sent: true })
           // Without the server's response the statement may still be running: do not wait for it.
-          isBroken ||= sqlState(error) === undefined
-          throw databaseError(error, { sent: true })
+          if (sqlState(error) === undefined) broken = failure
+          throw failure
         }
       }
-      return { query: query as typeof client.query, release: (discard) => client.release(discard === true || isBroken) }
+      return {
+        query: query as typeof client.query,
+        release: (discard) => client.release(discard === true || broken !== undefined),
+      }
     },
   }
 }

@@ -9,7 +9,7 @@ import { reconcileOperation } from '../../../src/maintenance/recovery/reconcile.
 import { postgresServer } from '../../storage/open.ts'
 import type { Verdict } from '../../support/network/relay.ts'
 import { type PostgresLab, postgresLabs, settled } from './postgres.ts'
-import { commitOnce, createEvents, EVENTS, filesBelow, setProperty } from '../support-files.ts'
+import { commitOnce, createEvents, EVENTS, filesBelow, SCHEMA, setProperty } from '../support-files.ts'
 import type { StagedCommit } from '../../../src/iceberg/update/staged-commit.ts'
 import type { StagedChange } from '../../../src/iceberg/update/table-update.ts'
 import { sleep, until } from '../../support/waiting.ts'
@@ -186,6 +186,23 @@ describe.skipIf(postgresServer === undefined)('commits to a catalog in PostgreSQ
     await sleep(100)
     await settled(lab)
     expect((await direct.loadTable(EVENTS)).metadataLocation).toBe(table.metadataLocation)
+  })
+
+  it('of several tables lock no row for long when their client vanishes before the end', async () => {
+    const lab = await newLab()
+    const relay = await lab.relay()
+    const direct = lab.open()
+    await createEvents(direct)
+    const other = { ...EVENTS, name: 'other' }
+    await direct.createTable(other, { schema: SCHEMA })
+    relay.judge = (piece, from) => (from === 'client' && piece.includes('commit\0') ? 'stall' : 'pass')
+    const vanishing = lab.open({ relay, answerTimeoutMs: 1000 })
+    const updates = [{ action: 'set-properties', updates: { vanished: 'yes' } }] as const
+    const commits = [EVENTS, other].map((identifier) => ({ identifier, request: { requirements: [], updates } }))
+    expect((await vanishing.commitAll?.(commits))?.kind).toBe('unknown')
+    const { table } = await commitTable(direct, EVENTS, setProperty('next', 'yes')) // waits until the server gives up
+    expect(table.metadata.properties).toMatchObject({ next: 'yes' })
+    expect(table.metadata.properties).not.toHaveProperty('vanished')
   })
 
   it('certainly have failed when no connection was available', async () => {

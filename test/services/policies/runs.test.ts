@@ -7,6 +7,7 @@ import { createLogger } from '../../../src/services/logger.ts'
 import { governingPolicies } from '../../../src/services/policies/governance.ts'
 import type { SchedulerDeps } from '../../../src/services/policies/policy-deps.ts'
 import { claim, runOperation } from '../../../src/services/policies/run-operation.ts'
+import { settleRuns } from '../../../src/services/policies/settle-runs.ts'
 import { createOperationStore } from '../../../src/storage/stores/operations/operation-store.ts'
 import { createDecisionStore } from '../../../src/storage/stores/policies/decision-store.ts'
 import { createPolicyStore } from '../../../src/storage/stores/policies/policy-store.ts'
@@ -239,7 +240,7 @@ async function decided(bytesLeft?: number) {
     ...createTransactions(db),
     maintenance: app.maintenance,
     catalog: app.catalog,
-    newId: (prefix: string) => `${prefix}-1`,
+    newId: (prefix: string) => `${prefix}-00000001`,
     now: () => new Date(),
     instance: { id: 1 },
     log: createLogger('silent', () => undefined),
@@ -254,7 +255,9 @@ async function decided(bytesLeft?: number) {
   return {
     service,
     path,
+    decisionId: claimed.decision.id,
     run: () => runOperation(deps, ready, claimed),
+    settle: () => settleRuns(deps, () => true),
     stored: async () => ({
       decision: await deps.decisions.find(claimed.decision.id),
       state: await deps.decisions.state({ policy_id: body.id, table_name: TABLE, operation: 'compact' }),
@@ -271,6 +274,31 @@ describe('a decision of a policy', () => {
     const { run, stored, close } = await decided()
     await run()
     expect((await stored()).decision).toMatchObject({ outcome: 'ran' })
+    await close()
+  })
+
+  it('is not settled by the operation of a user who sends its id as the id of the request', async () => {
+    const { service: lab, decisionId, run, settle, stored, close } = await decided()
+    const headers = { 'X-Request-Id': decisionId }
+    const { status, body } = await lab.post('/api/rewrite-manifests', { table: TABLE }, { headers })
+    expect([status, body.operation]).toEqual([200, 'rewrite_manifests'])
+    const { operations } = (await lab.get('/api/operations')).body
+    expect(operations).toMatchObject([{ operation: 'rewrite_manifests', request_id: decisionId }])
+    await settle()
+    expect((await stored()).decision).toMatchObject({ outcome: 'running', operation_id: null })
+    await run()
+    const { decision } = await stored()
+    expect(decision).toMatchObject({ outcome: 'ran', operation_id: expect.any(String) })
+    expect(decision?.operation_id).not.toBe(operations[0].id)
+    await close()
+  })
+
+  it('has no operation when its own was refused, though a user has sent its id as the id of a request', async () => {
+    const { service: lab, decisionId, run, stored, close } = await decided()
+    await lab.post('/api/rewrite-manifests', { table: TABLE }, { headers: { 'X-Request-Id': decisionId } })
+    await lab.context.app.operations.shutDown() // refuses what is started from now on
+    await run()
+    expect((await stored()).decision).toMatchObject({ outcome: 'skipped', reason: 'refused', operation_id: null })
     await close()
   })
 

@@ -34,8 +34,6 @@ export interface OperationStore {
   find(id: string): Promise<OperationRecord | undefined>
   /** Newest first. */
   list(filter: OperationFilter, page: PageRequest): Promise<Page<OperationRecord>>
-  /** The operation that a request started. */
-  findByRequest(requestId: string): Promise<OperationRecord | undefined>
   /** Operations without a certain end: running, or with an unknown outcome; oldest first. */
   listUnsettled(): Promise<readonly OperationRecord[]>
   /** Adds details; false, with nothing changed, when the operation is not running. */
@@ -56,10 +54,6 @@ export function createOperationStore(db: Kysely<StateTables>): OperationStore {
     insert: (operation) => insert(db, operation),
     async find(id) {
       const row = await db.selectFrom('operations').selectAll().where('id', '=', id).executeTakeFirst()
-      return row && operationFromRow(row)
-    },
-    async findByRequest(requestId) {
-      const row = await db.selectFrom('operations').selectAll().where('request_id', '=', requestId).executeTakeFirst()
       return row && operationFromRow(row)
     },
     list: (filter, page) => list(db, filter, page),
