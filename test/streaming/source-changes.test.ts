@@ -119,6 +119,68 @@ describe('a pipeline whose tables are changed by others', () => {
     await stop(id)
   })
 
+  it('copies the values of rows that were appended before their column was dropped', async () => {
+    await makeSource('behind')
+    const id = await start('behind')
+    await untilRows('behind', 10)
+    await stop(id)
+    await lab.append('s.behind', "SELECT 10::BIGINT AS c1, 'n10' AS c2")
+    await change('s.behind', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await lab.append('s.behind', 'SELECT 11::BIGINT AS c1')
+    await start('behind')
+    await untilRows('behind', 12)
+    const rows = await sinkRows('behind')
+    expect(rows).toContain('{"id":"10","name":"n10"}')
+    expect(rows).toContain('{"id":"11","name":null}')
+    await stop(id)
+  })
+
+  it('copies old and new values when a dropped column was added again under its name', async () => {
+    await makeSource('again')
+    const id = await start('again')
+    await untilRows('again', 10)
+    await stop(id)
+    await lab.append('s.again', "SELECT 10::BIGINT AS c1, 'old' AS c2")
+    await change('s.again', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await change('s.again', (metadata) => addColumn(metadata, { name: 'name', type: { kind: 'string' } }))
+    await lab.append('s.again', "SELECT 11::BIGINT AS c1, 'new' AS c3")
+    await start('again')
+    await untilRows('again', 12)
+    const rows = await sinkRows('again')
+    expect(rows).toContain('{"id":"10","name":"old"}')
+    expect(rows).toContain('{"id":"11","name":"new"}')
+    expect((await lab.load('s.again_sink')).metadata.schemas).toHaveLength(1)
+    await stop(id)
+  })
+
+  it('does not copy a column that was dropped before the pipeline began', async () => {
+    await makeSource('before')
+    await lab.createTable('s.before_sink', [
+      ['id', 'long'],
+      ['name', 'string'],
+    ])
+    await change('s.before', (metadata) => dropColumn(metadata, { name: 'name' }))
+    const id = await start('before', { create_sink_table: false })
+    await untilRows('before', 10)
+    expect(await sinkRows('before')).toContain('{"id":"3","name":null}')
+    await stop(id)
+  })
+
+  it('does not add a column to the sink that source and sink have dropped', async () => {
+    await makeSource('both')
+    const id = await start('both')
+    await untilRows('both', 10)
+    await stop(id)
+    await lab.append('s.both', "SELECT 10::BIGINT AS c1, 'n10' AS c2")
+    for (const table of ['s.both', 's.both_sink']) {
+      await change(table, (metadata) => dropColumn(metadata, { name: 'name' }))
+    }
+    await start('both')
+    await untilRows('both', 11)
+    expect(await sinkRows('both')).toContain('{"id":"10"}')
+    await stop(id)
+  })
+
   it('waits while the sink lacks a required value, and reports the column', async () => {
     await makeSource('required')
     await lab.createTable('s.required_sink', [

@@ -36,7 +36,7 @@ export async function renameOnce(source: string, target: string, renameFile: Nam
 }
 
 /** The file system said that a name exists, and then did not show which file has the name. */
-export class UncertainPlaceError extends Error {
+class UncertainPlaceError extends Error {
   override readonly name = 'UncertainPlaceError'
 
   constructor(target: string, cause: unknown) {

@@ -1,5 +1,6 @@
 import type { FileScanTask } from '../../iceberg/scan/scan.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
+import type { RowSchemas } from '../source/dropped-columns.ts'
 import { operationOf, type ReadPosition, toCount, type UnreadHistory } from '../source/history.ts'
 
 /** How much one batch may read; the first file is always read. */
@@ -14,6 +15,8 @@ export interface SourceBatch {
   readonly end: ReadPosition
   /** Whether the limits left files unread. */
   readonly hasMore: boolean
+  /** The schemas that the rows were written with. */
+  readonly schemas: RowSchemas
   /** Snapshots of kind `overwrite` and `delete` that were skipped because of `on_delete: skip`. */
   readonly skippedSnapshots: number
 }
@@ -31,6 +34,14 @@ export interface SnapshotFiles {
   readonly end: number
 }
 
+/** Which files of a snapshot to take. */
+export interface FileRange {
+  /** The position before which to stop. */
+  readonly until: number
+  /** The schema of the snapshot; undefined when the snapshot does not name it. */
+  readonly schemaId: number | undefined
+}
+
 /** A batch under construction. */
 export class BatchDraft {
   readonly #start: ReadPosition
@@ -39,6 +50,8 @@ export class BatchDraft {
   #end: ReadPosition
   #bytes = 0
   #skipped = 0
+  readonly #appended = new Set<number>()
+  readonly #others = new Set<number>()
   isFull = false
 
   constructor(start: ReadPosition, limits: BatchLimits) {
@@ -59,6 +72,11 @@ export class BatchDraft {
     return this.#tasks.length === 0
   }
 
+  /** The schema of the rows that were taken last; undefined when there are none. */
+  get lastSchemaId(): number | undefined {
+    return [...this.#appended].at(-1) ?? [...this.#others].at(-1)
+  }
+
   get isComplete(): boolean {
     return this.#end.isComplete
   }
@@ -72,8 +90,10 @@ export class BatchDraft {
   jump(
     { snapshot, position }: { readonly snapshot: Snapshot; readonly position: number },
     tasks: readonly FileScanTask[],
+    schemaIds: readonly number[],
   ): void {
     this.#tasks.push(...tasks)
+    for (const id of schemaIds) this.#others.add(id)
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
   }
 
@@ -85,7 +105,8 @@ export class BatchDraft {
   }
 
   /** Takes files of the snapshot that the end is in, as far as the limits allow. */
-  take({ files, end }: SnapshotFiles, until: number): void {
+  take({ files, end }: SnapshotFiles, { until, schemaId }: FileRange): void {
+    const before = this.#tasks.length
     let { position } = this.#end.offset
     for (const { index, task } of files) {
       if (index < this.#end.offset.position || index >= until) continue
@@ -99,6 +120,8 @@ export class BatchDraft {
       this.#bytes += size
       position = index + 1
     }
+    const schemas = this.scansAllFiles ? this.#others : this.#appended
+    if (this.#tasks.length > before && schemaId !== undefined) schemas.add(schemaId)
     const isComplete = !this.isFull && Math.max(position, until) >= end
     this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
   }
@@ -110,6 +133,7 @@ export class BatchDraft {
       tasks: this.#tasks,
       end: this.#end,
       hasMore: this.isFull || (this.hasMoved && (at !== last || !this.isComplete)),
+      schemas: { appended: [...this.#appended], others: [...this.#others] },
       skippedSnapshots: this.#skipped,
     }
   }

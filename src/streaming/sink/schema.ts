@@ -5,6 +5,7 @@ import { currentSchema } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { addColumn } from '../../iceberg/update/apply/schema-update.ts'
 import type { BatchQuery, CompiledBatch } from './batch-query.ts'
+import { type BatchSchema, batchSchema, type RowSchemas, withoutDropped } from '../source/dropped-columns.ts'
 import type { ColumnPair } from './column-mapping.ts'
 import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
 import { FOLLOWS_SOURCE } from '../pipeline-spec.ts'
@@ -15,6 +16,8 @@ export interface FitRequest {
   readonly sources: readonly Table[]
   readonly sink: Table
   readonly known: readonly ColumnPair[]
+  /** The schemas that the rows were written with, one entry per source; absent: read what the sources have now. */
+  readonly rows?: readonly RowSchemas[]
 }
 
 /** A query that fits a sink. */
@@ -35,7 +38,7 @@ export function compileProblem({ missing, problems }: CompiledBatch, sink: Table
 }
 
 /**
- * Compiles the query for the current tables. A sink that a pipeline created gets the new columns of its source. Throws
+ * Compiles the query for the current tables, and for columns that the sources dropped after the rows were written. A sink that a pipeline created gets the new columns of its source. Throws
  * `IncompatibleSchemas` when rows cannot be written without losing values.
  */
 export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
@@ -60,12 +63,33 @@ export async function fitQuery(request: FitRequest): Promise<FittedBatch> {
   return { compiled: again, sink }
 }
 
-async function compile({ query, sources, sink, known }: FitRequest): Promise<CompiledBatch> {
-  return query.compile({
-    sources: sources.map(({ metadata }) => currentSchema(metadata)),
+async function compile(request: FitRequest): Promise<CompiledBatch> {
+  const sink = currentSchema(request.sink.metadata)
+  const wide = batchSchemas(request)
+  const compiled = await compileFor(request, wide)
+  if (compiled.problems.length === 0 || wide.every(({ dropped }) => dropped.length === 0)) return compiled
+  // a query that passes all columns on does not fit a sink that lacks the dropped ones
+  const names = new Set(sink.fields.map(({ name }) => name.toLowerCase()))
+  const inSink = wide.map((schema) => withoutDropped(schema, ({ name }) => names.has(name.toLowerCase())))
+  return compileFor(request, inSink)
+}
+
+/** The columns of each source that a batch reads. */
+export function batchSchemas({ sources, rows, known }: Omit<FitRequest, 'catalog' | 'query' | 'sink'>) {
+  const paired = new Set(known.map(([sourceId]) => sourceId))
+  return sources.map(({ metadata }, at) =>
+    batchSchema(metadata, rows?.[at] ?? { appended: [], others: [] }, (id) => paired.has(id)),
+  )
+}
+
+async function compileFor({ query, sink, known }: FitRequest, sources: readonly BatchSchema[]): Promise<CompiledBatch> {
+  const compiled = await query.compile({
+    sources: sources.map(({ schema }) => schema),
     sink: currentSchema(sink.metadata),
     known,
   })
+  const dropped = new Set(sources.flatMap((source) => source.dropped))
+  return { ...compiled, missing: compiled.missing.filter(({ field }) => !dropped.has(field.id)) }
 }
 
 function followsSource({ metadata }: Table): boolean {

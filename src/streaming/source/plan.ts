@@ -10,6 +10,7 @@ import {
   type SnapshotFiles,
   type SourceBatch,
 } from '../sink/batch-draft.ts'
+import { dropsTheSame } from './dropped-columns.ts'
 import { filesOfGap, footprintOf } from './expired-history.ts'
 import { isRead, operationOf, toCount, unreadHistory } from './history.ts'
 import type { OnDelete, ReadPosition, UnreadHistory } from './history.ts'
@@ -45,7 +46,7 @@ export class SourcePlanner {
   #open: { readonly key: string; readonly files: SnapshotFiles } | undefined
 
   /**
-   * The next files of a source, oldest snapshot first. A snapshot that stops the pipeline does so only after
+   * The next files of a source, oldest snapshot first; all with the same columns that the source dropped since. A snapshot that stops the pipeline does so only after
    * everything before it is read. Errors: `PipelineStopped`; those of manifests and FileIO.
    */
   async plan({ table, start, limits, onDelete }: SourcePlanRequest): Promise<SourceBatch> {
@@ -62,6 +63,7 @@ export class SourcePlanner {
       }
       if (!readsNext(snapshot, onDelete, draft)) break
       if (operationOf(snapshot) === 'append') {
+        if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, snapshot.schemaId)) break
         draft.enter(snapshot)
         await this.#take({ table, snapshot }, draft)
       } else draft.pass(snapshot)
@@ -134,11 +136,13 @@ export class SourcePlanner {
     const [next] = history.after
     if (next === undefined) return
     const { end } = await addedFiles(table, next)
-    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start))
+    // which of the expired snapshots added a file, and with which schema, is not known any more
+    const schemaIds = table.metadata.schemas.map(({ schemaId }) => schemaId)
+    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start), schemaIds)
   }
 
   async #take({ table, snapshot, until = Infinity }: SnapshotRange, draft: BatchDraft): Promise<void> {
-    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), until)
+    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), { until, schemaId: snapshot.schemaId })
   }
 
   async #filesOf(table: Table, snapshot: Snapshot, scanAllFiles: boolean): Promise<SnapshotFiles> {

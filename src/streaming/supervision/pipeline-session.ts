@@ -16,7 +16,7 @@ import type { PipelineSpec } from '../pipeline-spec.ts'
 import { backfillOffset, type Recovered, recover, stampOf } from '../checkpoint/recover.ts'
 import { commitBatch } from '../sink/commit.ts'
 import type { SinkProgress } from '../sink/progress.ts'
-import { fitQuery, type FittedBatch } from '../sink/schema.ts'
+import { batchSchemas, fitQuery, type FittedBatch } from '../sink/schema.ts'
 import type { ReadPosition } from '../source/history.ts'
 import { type SourceLag, SourcePlanner } from '../source/plan.ts'
 import { describeOffset, isStart, sameOffset } from '../source/offset.ts'
@@ -216,7 +216,7 @@ export class PipelineSession {
   ): Promise<CommittedBatch> {
     const { batchId, sources, batches } = planned
     if (batches.every(({ tasks }) => tasks.length === 0)) return { rowsRead: 0, rowsWritten: 0, snapshotId: undefined }
-    const { compiled, sink } = await watch.time('query_planning', () => this.#fit(sources))
+    const { compiled, sink } = await watch.time('query_planning', () => this.#fit(planned))
     const { pipelineId, runId, checkpointLocation, queryId, owner } = this.#spec
     const tasks = batches.map((batch) => batch.tasks)
     const filePrefix = `${pipelineId}-${batchId}-${crypto.randomUUID().slice(0, 8)}`
@@ -247,14 +247,17 @@ export class PipelineSession {
     return { rowsRead, rowsWritten, snapshotId: outcome.staged.snapshotId }
   }
 
-  /** The query for the current schemas; compiled again only when one of them has changed. */
-  async #fit(sources: readonly Table[]): Promise<FittedBatch> {
+  /** The query for the schemas of a batch; compiled again only when one of them has changed. */
+  async #fit({ sources, batches }: PlannedBatch): Promise<FittedBatch> {
     const sink = await this.#deps.tables.current(this.#spec.sink)
-    const key = schemaKey(sources, sink)
+    const rows = batches.map(({ schemas }) => schemas)
+    const known = this.#pairs
+    const dropped = batchSchemas({ sources, rows, known }).map((schema) => schema.dropped.join(' '))
+    const key = schemaKey(sources, sink, dropped)
     if (this.#fitted?.key === key) return { compiled: this.#fitted.batch, sink }
     const { query } = this.#spec
-    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, known: this.#pairs })
-    this.#fitted = { key: schemaKey(sources, fitted.sink), batch: fitted.compiled }
+    const fitted = await fitQuery({ catalog: this.#deps.catalog(), query, sources, sink, known, rows })
+    this.#fitted = { key: schemaKey(sources, fitted.sink, dropped), batch: fitted.compiled }
     return fitted
   }
 
@@ -307,8 +310,9 @@ export class PipelineSession {
   }
 }
 
-function schemaKey(sources: readonly Table[], sink: Table): string {
-  return [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`).join()
+function schemaKey(sources: readonly Table[], sink: Table, dropped: readonly string[]): string {
+  const tables = [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${currentSchema(metadata).schemaId}`)
+  return [...tables, ...dropped].join()
 }
 
 function isSame(end: ReadPosition, start: ReadPosition | undefined): boolean {
