@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { count, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
+import { count, NO_CONTROL_CHARACTERS, pageQuery, timeInput, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
 const ENV_NAME = String.raw`env:[A-Za-z_][A-Za-z0-9_]{0,199}`
@@ -125,7 +125,7 @@ export const changedAlert = alertView
 export const alertList = z.object({ success: z.literal(true), alerts: z.array(alertView) }).meta({ id: 'AlertList' })
 
 export const silenceRequest = z.strictObject({
-  until: z.iso.datetime().nullable().optional().meta({ description: 'Absent or null: ends the silence' }),
+  until: timeInput.nullable().optional().meta({ description: 'Absent or null: ends the silence' }),
 })
 
 export const alertDeliveryQuery = pageQuery

@@ -22,6 +22,7 @@ import {
   checkIdentifier,
   checkNamespace,
   checkNewIdentifier,
+  checkNewNamespace,
   formatIdentifier,
   formatNamespace,
 } from '../table-identifier.ts'
@@ -66,7 +67,7 @@ class HadoopCatalog implements Catalog {
   }
 
   async createNamespace(namespace: readonly string[]): Promise<void> {
-    checkNamespace(namespace)
+    checkNewNamespace(namespace)
     for (let depth = 1; depth <= namespace.length; depth++) {
       if (!(await this.#isTable(namespace.slice(0, depth)))) continue
       const message = `${formatNamespace(namespace.slice(0, depth))} is a table, so it cannot be a namespace.`

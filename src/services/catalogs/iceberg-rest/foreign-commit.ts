@@ -1,5 +1,6 @@
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { hasOtherFolders, requireAllowedLocations } from '../../../catalog/ownership/allowed-locations.ts'
+import { namespaceFolders, requireOwnNamespace } from '../../../catalog/ownership/namespace-folders.ts'
 import { requireUnowned } from '../../../catalog/ownership/registration-guard.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
@@ -33,8 +34,11 @@ const MAX_CHANGED_COLUMNS = 1000
 export async function checkForeignCommit(guard: TableGuard, { catalog, base, next }: ForeignCommit): Promise<void> {
   checkPropertyLimits(base?.metadata.properties ?? {}, next.metadata.properties)
   await requireAllowedLocations(catalog, base, next)
+  const folders = namespaceFolders(catalog)
+  const isElsewhere = base === undefined || hasOtherFolders(base, next)
+  if (isElsewhere && folders !== undefined) await requireOwnNamespace(folders, base, next)
   if (base === undefined) return
-  if (hasOtherFolders(base, next)) await requireUnowned(catalog, next)
+  if (isElsewhere) await requireUnowned(catalog, next)
   await checkRemovedSnapshots(guard, base, next)
   await checkHistory(guard, { catalog, base, next })
   await checkColumns(guard, base, next)
