@@ -70,12 +70,28 @@ export function checkNamespace(namespace: readonly string[]): void {
   if (formatNamespace(namespace).length > MAX_LENGTH) throw invalid('A namespace', 'is too long')
 }
 
-/** Like {@link checkIdentifier}, for a new table, which also needs a namespace. */
+/** Like {@link checkIdentifier}, for a new table, which also needs a namespace, and names that can be those of folders. */
 export function checkNewIdentifier(identifier: TableIdentifier): void {
   checkIdentifier(identifier)
+  for (const name of [...identifier.namespace, identifier.name]) checkFolderName(name)
   if (identifier.namespace.length === 0) {
     throw invalid(`"${identifier.name}"`, 'has no namespace: write it as namespace.table')
   }
+}
+
+/** Like {@link checkNamespace}, for a new namespace, whose levels can be the names of folders. */
+export function checkNewNamespace(namespace: readonly string[]): void {
+  checkNamespace(namespace)
+  for (const level of namespace) checkFolderName(level)
+}
+
+function checkFolderName(name: string): void {
+  const bytes = new TextEncoder().encode(name).length
+  if (bytes <= MAX_LENGTH) return
+  throw invalid(
+    JSON.stringify(name.slice(0, 80)),
+    `has ${bytes} bytes in UTF-8, and a folder name at most ${MAX_LENGTH}`,
+  )
 }
 
 /**

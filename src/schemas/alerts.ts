@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
-import { count, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timestamp } from './common.ts'
+import { count, nextPageToken, NO_CONTROL_CHARACTERS, pageQuery, timeInput, timestamp } from './common.ts'
 
 const MAX_GLOBS = 200
 const ENV_NAME = String.raw`env:[A-Za-z_][A-Za-z0-9_]{0,199}`
@@ -129,7 +129,7 @@ export const alertList = z
   .meta({ id: 'AlertList' })
 
 export const silenceRequest = z.strictObject({
-  until: z.iso.datetime().nullable().optional().meta({ description: 'Absent or null: ends the silence' }),
+  until: timeInput.nullable().optional().meta({ description: 'Absent or null: ends the silence' }),
 })
 
 export const alertDeliveryQuery = pageQuery

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ROLES } from '../domain/roles.ts'
-import { timestamp } from './common.ts'
+import { timeInput, timestamp } from './common.ts'
 
 export const whoAmI = z
   .object({ user: z.string(), role: z.enum(ROLES), via: z.enum(['token', 'session', 'jwt', 'off']) })
@@ -16,7 +16,7 @@ export const createTokenRequest = z.strictObject({
   user: userName,
   role: z.enum(ROLES),
   name: z.string().min(1).max(200),
-  expires_at: timestamp
+  expires_at: timeInput
     .nullable()
     .optional()
     .meta({ description: 'In the future', example: '2036-01-01T00:00:00.000Z' }),

@@ -1,14 +1,14 @@
 import { z } from 'zod'
 import { AUDIT_CHANNELS, AUDIT_OUTCOMES } from '../domain/audit.ts'
-import { count, eventFilter, nextPageToken, pageQuery, timestamp } from './common.ts'
+import { count, eventFilter, nextPageToken, pageQuery, timeInput, timestamp } from './common.ts'
 
 export const listAuditQuery = pageQuery.extend({
   actor: z.string().max(200).optional(),
   object: z.string().max(1000).optional().meta({ description: 'Id of the object, such as `def-…`' }),
   object_type: z.string().max(100).optional(),
   action: z.string().max(100).optional(),
-  from: timestamp.optional().meta({ description: 'Entries at or after this time' }),
-  to: timestamp.optional().meta({ description: 'Entries before this time' }),
+  from: timeInput.optional().meta({ description: 'Entries at or after this time' }),
+  to: timeInput.optional().meta({ description: 'Entries before this time' }),
 })
 
 export const exportAuditQuery = z.strictObject({

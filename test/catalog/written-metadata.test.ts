@@ -58,7 +58,7 @@ describe('metadata files that this process wrote', () => {
     const committed = await put(lake.catalog, 'last', '1')
     const stored = parseTableMetadata(await new LocalFileIO().read(committed.metadataLocation))
     expect(stored).toEqual(committed.metadata)
-    expect(Object.keys(stored.properties)).toHaveLength(22)
+    expect(Object.keys(stored.properties)).toHaveLength(23)
     expect(new TextDecoder().decode(serializeTableMetadata(stored))).toBe(
       new TextDecoder().decode(serializeTableMetadata(committed.metadata)),
     )
@@ -75,7 +75,11 @@ describe('metadata files that this process wrote', () => {
     }
     const { properties } = (await other.catalog.loadTable(EVENTS)).metadata
     expect(Object.keys(properties).sort()).toEqual(
-      ['a', ...[0, 1, 2, 3, 4].flatMap((round) => [`ours_${round}`, `theirs_${round}`])].sort(),
+      [
+        'a',
+        'write.parquet.compression-codec',
+        ...[0, 1, 2, 3, 4].flatMap((round) => [`ours_${round}`, `theirs_${round}`]),
+      ].sort(),
     )
   })
 

@@ -14,6 +14,7 @@ import {
   checkIdentifier,
   checkNamespace,
   checkNewIdentifier,
+  checkNewNamespace,
   formatIdentifier,
   formatNamespace,
 } from '../table-identifier.ts'
@@ -58,7 +59,7 @@ class HadoopCatalog implements Catalog {
   }
 
   async createNamespace(namespace: readonly string[]): Promise<void> {
-    checkNamespace(namespace)
+    checkNewNamespace(namespace)
     for (let depth = 1; depth <= namespace.length; depth++) {
       if (!(await this.#isTable(namespace.slice(0, depth)))) continue
       const message = `${formatNamespace(namespace.slice(0, depth))} is a table, so it cannot be a namespace.`

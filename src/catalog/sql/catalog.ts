@@ -17,6 +17,10 @@ import { WrittenMetadata } from '../written-metadata.ts'
 import type { CatalogNames } from '../names.ts'
 import { draftOf, type NewTable, newTableMetadata, stageTable } from '../new-table.ts'
 import type { TableCommit } from '../requests.ts'
+import { namedLocations, requireAllowedLocations, requireInRoots } from '../ownership/allowed-locations.ts'
+import { requireNoLinkOut } from '../ownership/allowed-locations.ts'
+import { folderOfNamespace, type NamespaceFolders, requireFreeFolder } from '../ownership/namespace-folders.ts'
+import { requireOwnNamespace } from '../ownership/namespace-folders.ts'
 import { addUnowned, requireUnowned } from '../ownership/registration-guard.ts'
 import { createSqlNames } from './names.ts'
 import { createSqlNamespaces, type SqlNamespaces } from './namespaces.ts'
@@ -37,6 +41,7 @@ import {
   checkIdentifier,
   checkNamespace,
   checkNewIdentifier,
+  checkNewNamespace,
   formatIdentifier,
   formatNamespace,
   parseNamespace,
@@ -78,6 +83,7 @@ class SqlCatalogImpl implements SqlCatalog {
   readonly #db: Kysely<SqlCatalogTables>
   readonly #io: FileIO
   readonly #namespaces: SqlNamespaces
+  readonly #folders: NamespaceFolders
   readonly #pointer: TablePointer & Required<Pick<TablePointer, 'swapAll'>>
   #version: Promise<SqlCatalogVersion> | undefined
   #location: CompiledQuery<{ metadata_location: string | null }> | undefined
@@ -89,6 +95,11 @@ class SqlCatalogImpl implements SqlCatalog {
     this.#db = options.db
     this.#io = options.io
     this.#namespaces = createSqlNamespaces(options.db, options.name)
+    this.#folders = {
+      warehouse: this.warehouse,
+      list: () => query(() => this.#namespaces.list()),
+      location: (namespace) => query(() => this.#namespaces.location(namespace)),
+    }
     this.names = createSqlNames({
       db: options.db,
       catalogName: options.name,
@@ -98,6 +109,10 @@ class SqlCatalogImpl implements SqlCatalog {
       requireNamespace: (namespace) => this.#requireNamespace(namespace),
       requireTable: async (identifier) => void (await this.#read(identifier)),
       stage: (identifier, options) => this.#newMetadata(identifier, options),
+      checkLocation: async (namespace, location) => {
+        await requireInRoots(this, this.#io, [location])
+        await requireFreeFolder(this.#folders, this.#io, { namespace, location })
+      },
     })
     this.#pointer = {
       catalog: this,
@@ -122,7 +137,7 @@ class SqlCatalogImpl implements SqlCatalog {
   }
 
   async createNamespace(namespace: readonly string[]): Promise<void> {
-    checkNamespace(namespace)
+    checkNewNamespace(namespace)
     await this.#prepare()
     await query(() => this.#namespaces.create(namespace))
   }
@@ -189,7 +204,9 @@ class SqlCatalogImpl implements SqlCatalog {
     check?: (table: Table) => Promise<void>,
   ): Promise<Table> {
     await this.#requireNew(identifier)
+    await requireNoLinkOut(this, this.#io, [metadataLocation])
     const table = await loadNewTableAt(this.#io, identifier, metadataLocation)
+    await requireNoLinkOut(this, this.#io, namedLocations(table))
     await check?.(table)
     return addUnowned(this, table, {
       add: () => this.#insert({ table, discard: async () => {} }),
@@ -284,12 +301,13 @@ class SqlCatalogImpl implements SqlCatalog {
   /** The first metadata of a table in its place, once nothing is against the table. */
   async #newMetadata(identifier: TableIdentifier, options: CreateTableOptions): Promise<TableMetadata> {
     await this.#requireNew(identifier)
-    const parent = await query(() => this.#namespaces.location(identifier.namespace))
-    const base = parent ?? [this.warehouse, ...identifier.namespace].join('/')
-    const usual = `${base.replace(/\/+$/, '')}/${identifier.name}`
+    const usual = `${await folderOfNamespace(this.#folders, identifier.namespace)}/${identifier.name}`
     const metadata = newTableMetadata({ ...options, location: options.location ?? usual })
+    const draft = draftOf(this.#io, identifier, metadata)
+    await requireAllowedLocations(this, undefined, draft)
+    await requireOwnNamespace(this.#folders, undefined, draft)
     try {
-      await requireUnowned(this, draftOf(this.#io, identifier, metadata))
+      await requireUnowned(this, draft)
       return metadata
     } catch (error) {
       if (options.location !== undefined || !isIcebergError(error, 'TABLES_OVERLAP')) throw error

@@ -5,8 +5,8 @@ import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { CreateTableOptions } from '../catalog.ts'
 import type { CatalogNames, NamespaceChange, NamespaceProperties } from '../names.ts'
-import { checkIdentifier, checkNamespace, checkNewIdentifier, formatIdentifier } from '../table-identifier.ts'
-import { formatNamespace } from '../table-identifier.ts'
+import { checkIdentifier, checkNamespace, checkNewIdentifier, checkNewNamespace } from '../table-identifier.ts'
+import { formatIdentifier, formatNamespace } from '../table-identifier.ts'
 import { EXISTS, type SqlNamespaces } from './namespaces.ts'
 import { query } from './query.ts'
 import { onlyTables, type SqlCatalogTables, type SqlCatalogVersion } from './tables.ts'
@@ -23,6 +23,8 @@ export interface SqlNamesParts {
   /** Throws `NO_SUCH_TABLE`. */
   requireTable(identifier: TableIdentifier): Promise<void>
   stage(identifier: TableIdentifier, options: CreateTableOptions): Promise<TableMetadata>
+  /** Throws `INVALID_ARGUMENT` for a folder that a namespace must not have. */
+  checkLocation(namespace: readonly string[], location: string): Promise<void>
 }
 
 /** Longest key and value in the JDBC catalog's table of properties. */
@@ -38,9 +40,10 @@ export function createSqlNames(parts: SqlNamesParts): CatalogNames {
       return query(() => namespaces.properties(namespace))
     },
     async create(namespace, properties) {
-      checkNamespace(namespace)
+      checkNewNamespace(namespace)
       checkProperties(properties)
       await parts.prepare()
+      await checkLocation(parts, namespace, properties)
       if (!(await query(() => namespaces.exists(namespace)))) {
         if (await query(() => namespaces.create(namespace, properties))) return
       }
@@ -49,6 +52,7 @@ export function createSqlNames(parts: SqlNamesParts): CatalogNames {
     async change(namespace, change) {
       checkChange(change)
       await requireNamespace(parts, namespace)
+      await checkLocation(parts, namespace, change.updates)
       await query(() => namespaces.change(namespace, change))
     },
     async drop(namespace) {
@@ -66,6 +70,10 @@ async function requireNamespace(parts: SqlNamesParts, namespace: readonly string
   checkNamespace(namespace)
   await parts.prepare()
   await parts.requireNamespace(namespace)
+}
+
+async function checkLocation(parts: SqlNamesParts, namespace: readonly string[], { location }: NamespaceProperties) {
+  if (location !== undefined) await parts.checkLocation(namespace, location)
 }
 
 async function rename(parts: SqlNamesParts, from: TableIdentifier, to: TableIdentifier): Promise<void> {

@@ -41,6 +41,12 @@ const reservedProperties: ReadonlySet<string> = new Set([
 ])
 
 /**
+ * Defaults that the reference implementation stores in new tables (`TableMetadata.persistedProperties`): without this
+ * one, engines write gzip, the default of tables that are older than Iceberg 1.4.
+ */
+const propertiesOfNewTables = { 'write.parquet.compression-codec': 'zstd' }
+
+/**
  * Metadata of a new, empty table. Field ids count from 1 and partition field ids from 1000, in the order of the
  * reference implementation; schema and spec get id 0. `INVALID_ARGUMENT` when the parts do not fit together.
  */
@@ -69,9 +75,10 @@ export function createTableMetadata(options: NewTableOptions): TableMetadata {
     'last-partition-id': lastPartitionFieldId(partitionSpec),
     'default-sort-order-id': sortOrder.orderId,
     'sort-orders': [sortOrderToJson(sortOrder)],
-    properties: Object.fromEntries(
-      Object.entries(options.properties ?? {}).filter(([name]) => !reservedProperties.has(name)),
-    ),
+    properties: {
+      ...propertiesOfNewTables,
+      ...Object.fromEntries(Object.entries(options.properties ?? {}).filter(([name]) => !reservedProperties.has(name))),
+    },
     'current-snapshot-id': formatVersion >= 3 ? null : -1,
     ...(formatVersion >= 3 ? { 'next-row-id': 0 } : {}),
     refs: {},

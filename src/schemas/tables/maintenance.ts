@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { snapshotId, tableName, timestamp } from '../common.ts'
+import { snapshotId, tableName, timeInput } from '../common.ts'
 
 /** Fields of every maintenance and evolve request (docs/api.md#preview). */
 const preview = {
@@ -64,7 +64,7 @@ export const compactRequest = z.strictObject({
 /** Options and defaults of Iceberg's `expire_snapshots`. */
 export const expireRequest = z.strictObject({
   ...preview,
-  older_than: timestamp.optional(),
+  older_than: timeInput.optional(),
   retain_last: positive.optional(),
   snapshot_ids: z.array(snapshotId).min(1).max(10_000).optional(),
   clean_expired_metadata: z.boolean().optional(),
@@ -125,7 +125,7 @@ function orPlan<T extends z.ZodObject>(request: T, required: readonly string[]):
 export const rewriteManifestsRequest = z.strictObject({ ...preview, engine })
 
 /** Options of Iceberg's `remove_orphan_files`: never younger than 24 hours, 3 days by default. */
-export const removeOrphansRequest = z.strictObject({ ...preview, engine, older_than: timestamp.optional() })
+export const removeOrphansRequest = z.strictObject({ ...preview, engine, older_than: timeInput.optional() })
 
 /** Iceberg's `rollback_to_snapshot`. */
 export const rollbackRequest = orPlan(

@@ -153,10 +153,10 @@ describe('SQL catalog names', () => {
     const { folder, db, catalog } = setup()
     await catalog.createNamespace(['db'])
     const row = { catalog_name: 'test', namespace: 'db', property_key: 'location' }
-    const values = { ...row, property_value: `${folder}/special/` }
+    const values = { ...row, property_value: `${folder}/warehouse/special/` }
     await db.insertInto('iceberg_namespace_properties').values(values).execute()
     const table = await catalog.createTable(EVENTS, { schema: SCHEMA })
-    expect(table.metadata.location).toBe(`${folder}/special/events`)
+    expect(table.metadata.location).toBe(`${folder}/warehouse/special/events`)
   })
 })
 

@@ -56,13 +56,17 @@ for (const { kind, newStore, skip } of KINDS) {
     }
 
     it('have properties, which are changed together and are visible to others', async () => {
-      const [{ names }, other] = await openTwo()
-      await names.create(['a', 'b'], { owner: "o'wner", location: '/x' })
+      const [one, other] = await openTwo()
+      const { names } = one
+      await names.create(['a', 'b'], { owner: "o'wner", location: `${one.warehouse}/x` })
       expect(await other.listNamespaces()).toEqual([['a'], ['a', 'b']])
       expect(await codeOf(names.create(['a', 'b'], {}))).toBe('NAMESPACE_EXISTS')
       expect(await codeOf(names.create(['a'], {}))).toBe('NAMESPACE_EXISTS')
-      await names.change(['a', 'b'], { removals: ['owner', 'exists', 'gone'], updates: { location: '/y', ключ: 'é' } })
-      expect(await other.names?.properties(['a', 'b'])).toEqual({ location: '/y', ключ: 'é' })
+      await names.change(['a', 'b'], {
+        removals: ['owner', 'exists', 'gone'],
+        updates: { location: `${one.warehouse}/y`, ключ: 'é' },
+      })
+      expect(await other.names?.properties(['a', 'b'])).toEqual({ location: `${one.warehouse}/y`, ключ: 'é' })
       await names.change(['a', 'b'], { removals: ['location', 'ключ'], updates: {} })
       expect(await names.properties(['a', 'b'])).toEqual({})
       expect(await codeOf(names.properties(['a', 'c']))).toBe('NO_SUCH_NAMESPACE')

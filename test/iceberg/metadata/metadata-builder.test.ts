@@ -109,7 +109,7 @@ describe('metadata of a new table', () => {
       lastSequenceNumber: 0,
       lastUpdatedMs: base.nowMs,
     })
-    expect({ ...metadata.properties }).toEqual({ owner: 'x' })
+    expect({ ...metadata.properties }).toEqual({ 'write.parquet.compression-codec': 'zstd', owner: 'x' })
     expect(metadata.nextRowId).toBe(formatVersion === 3 ? 0 : undefined)
     expect(metadata.json['current-snapshot-id']).toBe(formatVersion === 3 ? null : -1)
   })

@@ -1,5 +1,6 @@
 import type { Catalog } from '../../../catalog/catalog.ts'
 import { hasOtherFolders, requireAllowedLocations } from '../../../catalog/ownership/allowed-locations.ts'
+import { namespaceFolders, requireOwnNamespace } from '../../../catalog/ownership/namespace-folders.ts'
 import { requireUnowned } from '../../../catalog/ownership/registration-guard.ts'
 import { formatIdentifier } from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
@@ -50,8 +51,11 @@ export async function checkForeignCommit(deps: ForeignCommitDeps, commit: Foreig
   await requireAllowedLocations(catalog, base, next)
   await checkBatches(guard, commit)
   if (changesRows(base, next)) await requireMayWrite({ ...deps, catalog, identifier: next.identifier, caller })
+  const folders = namespaceFolders(catalog)
+  const isElsewhere = base === undefined || hasOtherFolders(base, next)
+  if (isElsewhere && folders !== undefined) await requireOwnNamespace(folders, base, next)
   if (base === undefined) return
-  if (hasOtherFolders(base, next)) await requireUnowned(catalog, next)
+  if (isElsewhere) await requireUnowned(catalog, next)
   await checkRemovedSnapshots(guard, base, next)
   await checkHistory(guard, { catalog, base, next, caller })
   await checkColumns(guard, base, next)

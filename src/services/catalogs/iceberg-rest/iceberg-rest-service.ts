@@ -26,7 +26,7 @@ import { requireMayWrite } from './listed-table.ts'
 import { inProtocolWords, whenFileIsMissing } from './protocol-words.ts'
 import { checkNamespaceProperties, checkPropertyLimits } from './property-limits.ts'
 import { requireUnreservedProperties } from './reserved-names.ts'
-import type { TableReports } from './table-reports.ts'
+import { requireReport, type TableReports } from './table-reports.ts'
 import {
   identifierJson,
   readBody,
@@ -82,7 +82,7 @@ export interface IcebergRestService extends RepeatedAnswers {
   /** Takes the table out of the catalog; its files stay. Throws `UNSUPPORTED` for `purge`, and drops nothing. */
   dropTable(identifier: TableIdentifier, options: DropOptions): Promise<void>
   commit(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<TableAnswer>
-  /** Stores what a client reports of a scan or commit. */
+  /** Stores what a client reports of a scan or commit; a report about a table that does not exist yet is not kept. */
   report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void>
   /** Commits to several tables: all of them or none. Throws `UNSUPPORTED` where the catalog cannot. */
   commitAll(body: Uint8Array, context: RequestContext): Promise<void>
@@ -145,7 +145,7 @@ class IcebergRest implements IcebergRestService {
   async createNamespace(body: Uint8Array, context: RequestContext): Promise<string> {
     const { namespace, properties } = readNewNamespace(readBody(body))
     checkNamespaceProperties(Object.keys(properties).length)
-    await inProtocolWords({ namespace }, () => this.#names.create(namespace, properties))
+    await inProtocolWords({ newNamespace: namespace }, () => this.#names.create(namespace, properties))
     await this.#record('namespace.create', context, {
       objectId: formatNamespace(namespace),
       details: { ...properties },
@@ -264,8 +264,11 @@ class IcebergRest implements IcebergRestService {
   }
 
   async report(identifier: TableIdentifier, body: Uint8Array, context: RequestContext): Promise<void> {
-    await this.requireTable(identifier)
-    await this.#deps.reports.add(formatIdentifier(identifier), readBody(body), context)
+    const report = readBody(body)
+    if (await this.#isThere(identifier)) return this.#deps.reports.add(formatIdentifier(identifier), report, context)
+    // a client reports commits to a table that is staged: nothing is kept for a name that may never be a table
+    await this.namespace(identifier.namespace)
+    requireReport(report)
   }
 
   async commitAll(body: Uint8Array, context: RequestContext): Promise<void> {
@@ -304,6 +307,16 @@ class IcebergRest implements IcebergRestService {
   async currentTable(identifier: TableIdentifier): Promise<TableAnswer> {
     const load = () => this.#catalog.loadTable(identifier)
     return answerOf(await inProtocolWords({ table: identifier }, load))
+  }
+
+  async #isThere(identifier: TableIdentifier): Promise<boolean> {
+    try {
+      await this.requireTable(identifier)
+      return true
+    } catch (error) {
+      if (isIcebergError(error, 'NO_SUCH_TABLE')) return false
+      throw error
+    }
   }
 
   async #commit({ identifier, ...request }: TableChange, context: RequestContext): Promise<Table> {

@@ -1,4 +1,5 @@
 import { DomainError } from '../../../domain/errors.ts'
+import { sha256Hex } from '../../../storage/sha256.ts'
 
 /** Which part of a list a client asks for; without `pageToken`, all of it. */
 export interface ListQuery {
@@ -35,14 +36,29 @@ function sizeOf(text: string | undefined): number {
   throw new DomainError('INVALID_REQUEST', 'pageSize must be a whole number from 1')
 }
 
+/** The name, and a check of it: other text is no token. */
 function encode(name: string): string {
-  return encodeURIComponent(name)
+  return `${encodeURIComponent(name)}~${checkOf(name)}`
 }
 
 function decode(token: string): string {
+  const parts = /^(.*)~([\da-f]{16})$/s.exec(token)
+  const name = decodeName(parts?.[1] ?? '')
+  if (name !== undefined && parts?.[2] === checkOf(name)) return name
+  throw new DomainError(
+    'INVALID_REQUEST',
+    'pageToken is not one of this service: send the next-page-token of an answer',
+  )
+}
+
+function decodeName(text: string): string | undefined {
   try {
-    return decodeURIComponent(token)
+    return decodeURIComponent(text)
   } catch {
-    throw new DomainError('INVALID_REQUEST', 'pageToken is not one of this service')
+    return undefined
   }
+}
+
+function checkOf(name: string): string {
+  return sha256Hex(`page after ${name}`).slice(0, 16)
 }

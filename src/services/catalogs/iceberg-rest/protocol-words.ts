@@ -1,4 +1,9 @@
-import { formatIdentifier, formatNamespace } from '../../../catalog/table-identifier.ts'
+import {
+  checkIdentifier,
+  checkNamespace,
+  formatIdentifier,
+  formatNamespace,
+} from '../../../catalog/table-identifier.ts'
 import { DomainError } from '../../../domain/errors.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
@@ -9,6 +14,8 @@ export interface Subject {
   readonly namespace?: readonly string[]
   /** The table that must exist. */
   readonly table?: TableIdentifier
+  /** The namespace that is created. */
+  readonly newNamespace?: readonly string[]
   /** The name that must be free. */
   readonly newTable?: TableIdentifier
 }
@@ -36,8 +43,10 @@ export function whenFileIsMissing(location: string | undefined): (error: unknown
   }
 }
 
-function worded(error: IcebergError, { namespace, table, newTable }: Subject): IcebergError {
-  const place = namespace ?? newTable?.namespace ?? table?.namespace
+function worded(error: IcebergError, subject: Subject): IcebergError {
+  const { table, newTable } = subject
+  const place = namespaceIn(subject)
+  if (error.code === 'INVALID_ARGUMENT') return absent(error, subject)
   if (error.code === 'NO_SUCH_NAMESPACE' && place !== undefined) {
     return reworded(error, `Namespace does not exist: ${formatNamespace(place)}`)
   }
@@ -48,6 +57,31 @@ function worded(error: IcebergError, { namespace, table, newTable }: Subject): I
     return reworded(error, `Table already exists: ${formatIdentifier(newTable)}. ${error.message}`)
   }
   return error
+}
+
+function namespaceIn({ namespace, newNamespace, table, newTable }: Subject): readonly string[] | undefined {
+  return namespace ?? newNamespace ?? newTable?.namespace ?? table?.namespace
+}
+
+/** Clients look for names of their own making, such as one with a dot, and take 404 for an answer. */
+function absent(error: IcebergError, { namespace, table }: Subject): IcebergError {
+  if (namespace !== undefined && !isLegal(() => checkNamespace(namespace))) {
+    const message = `Namespace does not exist: ${formatNamespace(namespace)}`
+    return new IcebergError('NO_SUCH_NAMESPACE', message, { cause: error })
+  }
+  if (table !== undefined && !isLegal(() => checkIdentifier(table))) {
+    return new IcebergError('NO_SUCH_TABLE', `Table does not exist: ${formatIdentifier(table)}`, { cause: error })
+  }
+  return error
+}
+
+function isLegal(check: () => void): boolean {
+  try {
+    check()
+    return true
+  } catch {
+    return false
+  }
 }
 
 function reworded(error: IcebergError, message: string): IcebergError {

@@ -26,14 +26,18 @@ const KEPT_PER_TABLE = 100
 /** Of a report as it is sent. */
 export const MAX_REPORT_BYTES = 64 * 1024
 
+/** The kind of a report. Throws `INVALID_REQUEST` for a report that is none. */
+export function requireReport(report: JsonObject): string {
+  const kind = report['report-type']
+  if (typeof kind === 'string' && KINDS.has(kind)) return kind
+  throw new DomainError('INVALID_REQUEST', 'report-type must be scan-report or commit-report')
+}
+
 /** Reports over a store. */
 export function createTableReports({ store, newId, now }: TableReportsDeps): TableReports {
   return {
     async add(table, report, { caller }) {
-      const kind = report['report-type']
-      if (typeof kind !== 'string' || !KINDS.has(kind)) {
-        throw new DomainError('INVALID_REQUEST', 'report-type must be scan-report or commit-report')
-      }
+      const kind = requireReport(report)
       const row = {
         id: newId('rep'),
         table_name: table,
