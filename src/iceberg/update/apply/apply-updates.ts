@@ -3,7 +3,7 @@ import { toBigint } from '../../json/json-fields.ts'
 import type { JsonObject } from '../../json/lossless-json.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
-import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
+import { checkLayout, setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRef, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
 import { setStatistics } from './apply-snapshot-updates.ts'
 import { restoreSnapshots } from './restore-snapshots.ts'
@@ -21,6 +21,13 @@ import type { MetadataDraft } from './metadata-draft.ts'
 import type { TableUpdate } from '../table-update.ts'
 
 const defaultPreviousVersionsMax = 100
+
+/** Updates after which the schema may no longer have what the partition spec and sort order in use need. */
+const LAYOUT_ACTIONS: ReadonlySet<string> = new Set<TableUpdate['action']>([
+  'set-current-schema',
+  'set-default-spec',
+  'set-default-sort-order',
+])
 
 export interface ApplyContext {
   /** Current time, ms since the epoch. */
@@ -43,6 +50,7 @@ export function applyUpdates(
   const draft = openDraft(base, context.nowMs)
   for (const update of updates) applyUpdate(draft, update)
   if (!draft.changed) return base
+  if (updates.some(({ action }) => LAYOUT_ACTIONS.has(action))) checkLayout(draft)
   closeDraft(draft, context.nowMs)
   if (context.previousMetadataLocation !== undefined) {
     appendMetadataLog(draft, { 'timestamp-ms': base.lastUpdatedMs, 'metadata-file': context.previousMetadataLocation })

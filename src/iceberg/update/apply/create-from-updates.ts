@@ -4,7 +4,7 @@ import { withoutTrailingSlash } from '../../metadata/builder.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { TableUpdate } from '../table-update.ts'
-import { addSortOrder, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
+import { addSortOrder, checkLayout, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
 import { applyUpdate, closeDraft } from './apply-updates.ts'
 import { draftInt, draftList, draftOf, viewDraft } from './metadata-draft.ts'
 import type { MetadataDraft } from './metadata-draft.ts'
@@ -31,6 +31,7 @@ export function createFromUpdates(updates: readonly TableUpdate[], nowMs: number
   }
   draft.json['table-uuid'] ??= crypto.randomUUID()
   requireComplete(draft)
+  checkLayout(draft)
   if (draftList(draft, 'sort-orders').length === 0) addSortOrder(draft, { 'order-id': 0, fields: [] })
   closeDraft(draft, nowMs)
   return viewDraft(draft)
