@@ -8,6 +8,14 @@ export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
 /** A state as it was recorded at the end of a rollout, or during one; `out_of_date` is only found when it is read. */
 export type RecordedState = Exclude<DeploymentState, 'out_of_date'>
 
+/**
+ * Where a deployment starts to read: `continue` reads on where the pipelines of the definition stand, `resume` also after
+ * what other pipelines have read into the sink, `fresh` begins again.
+ */
+export const DEPLOY_CHECKPOINTS = ['continue', 'resume', 'fresh'] as const
+
+export type DeployCheckpoint = (typeof DEPLOY_CHECKPOINTS)[number]
+
 export const DEPLOYMENT_ACTIONS = ['deploy', 'undeploy', 'rollback'] as const
 
 export type DeploymentAction = (typeof DEPLOYMENT_ACTIONS)[number]

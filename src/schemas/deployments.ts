@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { DEPLOYMENT_ACTIONS, DEPLOYMENT_OUTCOMES, DEPLOYMENT_STATES } from '../domain/deployments.ts'
+import {
+  DEPLOY_CHECKPOINTS,
+  DEPLOYMENT_ACTIONS,
+  DEPLOYMENT_OUTCOMES,
+  DEPLOYMENT_STATES,
+} from '../domain/deployments.ts'
 import { pageQuery, timestamp } from './common.ts'
 import { resourceId } from './definitions.ts'
 import { runEnvironment } from './environments.ts'
@@ -25,9 +30,9 @@ const dryRun = z.boolean().optional().meta({ description: 'Only plan: changes no
 export const deployRequest = z
   .strictObject({
     environment: runEnvironment,
-    checkpoint: z.enum(['continue', 'fresh']).optional().meta({
+    checkpoint: z.enum(DEPLOY_CHECKPOINTS).optional().meta({
       description:
-        '`continue` (default): read on where the pipeline that runs now stands; `fresh`: read all sources from the beginning',
+        '`continue` (default): read on where pipelines of this definition stand, or 409 when rows of the sink would be written again; `resume`: also after rows that other pipelines have written into the sink; `fresh`: read all sources from the beginning, also rows that the sink has',
     }),
     dry_run: dryRun,
     plan_id: planId,
@@ -84,6 +89,19 @@ const plannedVersion = z
   })
   .meta({ id: 'PlannedVersion' })
 
+const knownRows = z
+  .object({
+    handling: z.enum(['resumed', 'repeated', 'blocked']).meta({
+      description:
+        '`resumed`: reading goes on after them; `repeated`: they are written again; `blocked`: send `resume` or `fresh`',
+    }),
+    rows: z.int().min(0).meta({ description: 'At most: filters may have left some out' }),
+    source_tables: z.array(z.string()),
+    pipeline_ids: z.array(z.string()).meta({ description: 'The pipelines that have read them into the sink' }),
+    can_resume: z.boolean().meta({ description: 'False: several pipelines have read the source, each its own part' }),
+  })
+  .meta({ id: 'KnownRows' })
+
 const deploymentProblem = z
   .object({
     node_id: z.string().nullable(),
@@ -102,6 +120,9 @@ export const deploymentPlan = z
     sources: z.array(plannedSource),
     problems: z.array(deploymentProblem).meta({ description: 'What keeps it from running; nothing is stopped then' }),
     consequences: z.array(z.string()).meta({ description: 'What is lost, repeated or no longer read' }),
+    known_rows: knownRows
+      .nullable()
+      .meta({ description: 'Rows of the sources that the sink has from earlier pipelines' }),
   })
   .meta({ id: 'DeploymentPlan' })
 

@@ -76,3 +76,23 @@ export const deploymentPlanStrings = {
     undeploy: 'The pipeline is being stopped',
   },
 } as const
+
+const upTo = (rows: number): string => `up to ${formatPlural(rows, 'row')}`
+
+/** Text about rows that the sink of a deployment has already. */
+export const knownRowsStrings = {
+  label: 'Rows that the sink already has',
+  has: (rows: number, tables: readonly string[]) =>
+    `Earlier pipelines have written ${upTo(rows)} of ${tables.join(', ')} into the sink.`,
+  resume: 'Read on after these rows',
+  resumeHelp: 'Only rows that are not in the sink yet are written.',
+  cannotResume: 'Several pipelines have each written their own part, so it is unknown where to read on.',
+  fresh: (rows: number) => `Read everything again: write ${upTo(rows)} a second time`,
+  freshHelp: 'The rows in the sink stay. Empty the sink first if you do not want duplicates.',
+  notice: {
+    blocked: (rows: number, tables: readonly string[]) =>
+      `A deployment would write ${upTo(rows)} of ${tables.join(', ')} a second time. Choose what to do.`,
+    repeated: (rows: number, tables: readonly string[]) =>
+      `This deployment writes ${upTo(rows)} of ${tables.join(', ')} a second time.`,
+  },
+} as const

@@ -1,5 +1,10 @@
 import { z } from 'zod'
-import { DEPLOYMENT_ACTIONS, type DeploymentAction } from '../../domain/deployments.ts'
+import {
+  DEPLOY_CHECKPOINTS,
+  type DeployCheckpoint,
+  DEPLOYMENT_ACTIONS,
+  type DeploymentAction,
+} from '../../domain/deployments.ts'
 import { RUN_ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { DeploymentAnswer } from '../../services/deployments/deployment-views.ts'
@@ -16,9 +21,11 @@ const PAGE = 50
 const definitionId = z.string().min(1).max(200).describe('Such as def-…, from list_definitions')
 const environment = z.enum(RUN_ENVIRONMENTS)
 const checkpoint = z
-  .enum(['continue', 'fresh'])
+  .enum(DEPLOY_CHECKPOINTS)
   .optional()
-  .describe('continue (default): read on where the running pipeline stands; fresh: read all sources from the beginning')
+  .describe(
+    'continue (default): read on where pipelines of the definition stand; resume: also after what others have written into the sink; fresh: read all sources from the beginning, which writes rows again',
+  )
 
 const changeInput = z.strictObject({ definition_id: definitionId, environment })
 const deployInput = changeInput.extend({ checkpoint })
@@ -120,7 +127,7 @@ function deploymentTool(action: DeploymentAction, tool: DeploymentTool): AgentTo
 interface Asked {
   readonly definition_id: string
   readonly environment: RunEnvironment
-  readonly checkpoint?: 'continue' | 'fresh' | undefined
+  readonly checkpoint?: DeployCheckpoint | undefined
 }
 
 function preview(

@@ -80,10 +80,13 @@ function checkSource(
   field: Pick<PartitionField, 'sourceId' | 'sourceIds' | 'transform'>,
   what: string,
 ): void {
+  const { transform } = field
   for (const id of sourceIdsOf(field)) {
     const source = fieldById(schema, id)
+    // in version 1, the field of a dropped column stays in its place as void (Iceberg spec, "Partition Transforms")
+    if (source === undefined && transform.kind === 'void') continue
     if (source === undefined) throw refuse(`${what}: there is no column with id ${id}`)
-    transformResultType(field.transform, source.type)
+    transformResultType(transform, source.type)
     for (let at = parentFieldId(schema, id); at !== undefined; at = parentFieldId(schema, at)) {
       if (fieldById(schema, at)?.type.kind !== 'struct') throw refuse(`${what}: column ${id} is inside a list or map`)
     }

@@ -1,5 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
-import type { DeploymentAction } from '../../domain/deployments.ts'
+import type { DeployCheckpoint, DeploymentAction } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { createDeploymentHistoryStore } from '../../storage/stores/deployments/deployment-history-store.ts'
 import {
@@ -18,7 +18,7 @@ export interface NewRollout {
   readonly id: string
   readonly action: DeploymentAction
   readonly versionId: string | undefined
-  readonly checkpoint: 'continue' | 'fresh'
+  readonly checkpoint: DeployCheckpoint
   readonly fingerprint: string | undefined
   readonly startedBy: string
   /** Undefined: the service itself. */

@@ -1,6 +1,6 @@
-import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { canonicalJson } from '../../domain/json/canonical-json.ts'
-import type { DeploymentAction, DeploymentBasis } from '../../domain/deployments.ts'
+import type { DeployCheckpoint, DeploymentAction, DeploymentBasis } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval } from '../../domain/trigger-interval.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
@@ -9,7 +9,7 @@ import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deployments/deployment-store.ts'
-import type { PlannedRun, PlannedSource } from '../../storage/stores/deployments/rollout-record.ts'
+import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
 import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
@@ -24,6 +24,7 @@ import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { consequencesOf } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
+import { type KnownRows, requireDecided, startPoints } from './start-points.ts'
 
 /** What is asked for. */
 export interface PlanRequest {
@@ -31,7 +32,7 @@ export interface PlanRequest {
   readonly action: DeploymentAction
   /** Default: the newest version in the environment, or for a rollback the one that ran before. */
   readonly versionId?: string | undefined
-  readonly checkpoint: 'continue' | 'fresh'
+  readonly checkpoint: DeployCheckpoint
   readonly user: string
   /** The rollout, which names a new checkpoint. */
   readonly rolloutId: string
@@ -53,6 +54,8 @@ export interface DeploymentPlan {
   readonly planned: PlannedRun | undefined
   /** Where the planned sources stand now; undefined for those that are read from the beginning. */
   readonly offsets: readonly (StreamingOffset | undefined)[]
+  /** Rows of the sources that the sink has already; undefined for an undeployment, and when there are none. */
+  readonly known: KnownRows | undefined
   readonly problems: readonly DeploymentProblem[]
   readonly consequences: readonly string[]
   readonly basis: DeploymentBasis
@@ -81,7 +84,7 @@ export async function planDeployment(deps: PlanDeps, request: PlanRequest): Prom
   if (version === undefined) {
     const fingerprint = fingerprintOf({ ...common, run: undefined, request })
     const consequences = previous ? [`${previous.sinkTable} gets no new rows; its checkpoint is kept`] : []
-    return { ...common, planned: undefined, offsets: [], problems: [], consequences, fingerprint }
+    return { ...common, ...NO_RUN, problems: [], consequences, fingerprint }
   }
   const run = await planRun(deps, { request, version, previous, settings })
   return { ...common, ...run, fingerprint: fingerprintOf({ ...common, run, request }) }
@@ -139,9 +142,11 @@ interface RunRequest {
   readonly settings: DeploymentSettings
 }
 
-type PlannedPart = Pick<DeploymentPlan, 'planned' | 'offsets' | 'problems' | 'consequences'> & {
+type PlannedPart = Pick<DeploymentPlan, 'planned' | 'offsets' | 'known' | 'problems' | 'consequences'> & {
   readonly tables?: readonly string[]
 }
+
+const NO_RUN = { planned: undefined, offsets: [], known: undefined } as const
 
 async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
   const { request, version, previous } = run
@@ -152,12 +157,12 @@ async function planRun(deps: PlanDeps, run: RunRequest): Promise<PlannedPart> {
     environment,
     user: request.user,
   })
-  if (compiled === undefined) return { planned: undefined, offsets: [], problems, consequences: [] }
+  if (compiled === undefined) return { ...NO_RUN, problems, consequences: [] }
   try {
     const old = previous && (await readOldProgress(deps, previous))
     return await planCompiled(deps, { ...run, compiled, old })
   } catch (error) {
-    return { planned: undefined, offsets: [], problems: [problemOf(error)], consequences: [] }
+    return { ...NO_RUN, problems: [problemOf(error)], consequences: [] }
   }
 }
 
@@ -170,8 +175,14 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
   const { request, previous, compiled, old, settings } = run
   const sources = await Promise.all(compiled.sources.map((name) => atNode(compiled, name, () => load(deps, name))))
   const sink = await atNode(compiled, compiled.sink, () => load(deps, compiled.sink))
-  const isSameCheckpoint = request.checkpoint === 'continue' && old !== undefined && isSame(old, sources, sink)
   const { definitionId, environment } = request.key
+  const { checkpoint } = request
+  const starts = await startPoints(deps.pipelines, { checkpoint, definitionId, sources, sink, previous, old })
+  const { isSameCheckpoint, known, offsets } = starts
+  const undecided = await problemIn(() =>
+    atNode(compiled, compiled.sink, async () => requireDecided(known, compiled.sink)),
+  )
+  if (undecided !== undefined) return { ...NO_RUN, known, problems: [undecided], consequences: [] }
   const folder = `${settings.checkpointRoot.replace(/\/+$/, '')}/${definitionId}/${environment}/${request.rolloutId}`
   const location = isSameCheckpoint && previous ? previous.checkpointLocation : folder
   const checked = await checkStart(
@@ -185,11 +196,8 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     },
   )
   await atNode(compiled, compiled.sink, () => requireFree(deps, { compiled, previous }))
-  const carries = request.checkpoint === 'continue' && !isSameCheckpoint ? old : undefined
-  const plannedSources = sources.map((table) => plannedSource(table, carries))
-  const offsets = plannedSources.map(({ carriedFrom }, at) => old?.offsets[isSameCheckpoint ? at : (carriedFrom ?? -1)])
   await requireReadable(compiled, sources, { offsets, isSameCheckpoint })
-  const fresh = sources.filter((_, at) => !isSameCheckpoint && plannedSources[at]?.carriedFrom === undefined)
+  const fresh = sources.filter((_, at) => !isSameCheckpoint && offsets[at] === undefined)
   const { engine: chosen, warnings: choice } = await engineOf(deps.spark, {
     requested: settings.engine,
     catalogName: deps.catalog.current().name,
@@ -198,17 +206,21 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
     query: compiled.query,
     onDelete: previous?.options.onDelete ?? 'fail',
   })
-  const warnings = [...(carries === undefined ? checked.warnings : historyWarnings(fresh)), ...choice]
+  const warnings = [...(isSameCheckpoint ? checked.warnings : historyWarnings(fresh)), ...choice]
   const started = pipelineOf(deps, { ...run, checked, isSameCheckpoint, chosen })
   const pipeline = isSameCheckpoint ? started : { ...started, warnings }
   const sinkUuid = sink.metadata.tableUuid
-  const planned = { pipeline, isSameCheckpoint, sources: plannedSources, sinkUuid }
+  const planned = { pipeline, isSameCheckpoint, sources: starts.sources, sinkUuid }
   return {
     planned,
     offsets,
+    known,
     problems: [],
-    consequences: [...consequencesOf({ planned, previous, old, isFresh: request.checkpoint === 'fresh' }), ...warnings],
-    tables: [...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
+    consequences: [...consequencesOf({ planned, previous, old, known, isFresh: checkpoint === 'fresh' }), ...warnings],
+    tables: [
+      ...[...sources, sink].map(({ metadata }) => `${metadata.tableUuid} ${metadata.currentSchemaId}`),
+      ...starts.sources.map(({ resumedFrom }) => resumedFrom ?? ''),
+    ],
   }
 }
 
@@ -219,21 +231,6 @@ async function load({ catalog }: PlanDeps, name: string): Promise<Table> {
     const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
     throw isMissing ? new DomainError('NOT_FOUND', `there is no table ${name}`, { cause: error }) : error
   }
-}
-
-function isSame(old: OldProgress, sources: readonly Table[], sink: Table): boolean {
-  return (
-    old.sinkUuid === sink.metadata.tableUuid &&
-    old.sourceUuids.length === sources.length &&
-    sources.every(({ metadata }, at) => metadata.tableUuid === old.sourceUuids[at])
-  )
-}
-
-function plannedSource({ identifier, metadata }: Table, old: OldProgress | undefined): PlannedSource {
-  const uuid = metadata.tableUuid
-  const at = old?.sourceUuids.indexOf(uuid) ?? -1
-  const carries = at >= 0 && old?.offsets[at] !== undefined
-  return { table: formatIdentifier(identifier), uuid, ...(carries ? { carriedFrom: at } : {}) }
 }
 
 interface Progress {
@@ -348,6 +345,16 @@ async function atNode<T>({ nodeOf }: CompiledVersion, table: string | undefined,
   } catch (error) {
     const nodeId = nodeOf.get(table ?? '')
     throw nodeId === undefined ? error : new NodeError(nodeId, error)
+  }
+}
+
+/** The problem that the work throws; undefined when there is none. */
+async function problemIn(work: () => Promise<void>): Promise<DeploymentProblem | undefined> {
+  try {
+    await work()
+    return undefined
+  } catch (error) {
+    return problemOf(error)
   }
 }
 

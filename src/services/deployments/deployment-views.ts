@@ -75,9 +75,9 @@ export function planView(plan: DeploymentPlan, running: VersionSummary | undefin
             trigger_interval: planned.pipeline.triggerInterval,
           }
         : null,
-    sources: (planned?.sources ?? []).map(({ table, carriedFrom }, at) => {
+    sources: (planned?.sources ?? []).map(({ table, carriedFrom, resumedFrom }, at) => {
       const offset = offsets[at]
-      const continues = planned?.isSameCheckpoint === true || carriedFrom !== undefined
+      const continues = planned?.isSameCheckpoint === true || carriedFrom !== undefined || resumedFrom !== undefined
       return {
         table,
         starts: continues ? 'continues' : 'beginning',
@@ -86,7 +86,14 @@ export function planView(plan: DeploymentPlan, running: VersionSummary | undefin
     }),
     problems: plan.problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
     consequences: plan.consequences,
+    known_rows: knownRowsView(plan.known),
   }
+}
+
+function knownRowsView(known: DeploymentPlan['known']): DeploymentPlanView['known_rows'] {
+  if (known === undefined) return null
+  const { handling, rows, tables, pipelineIds, canResume } = known
+  return { handling, rows, source_tables: tables, pipeline_ids: pipelineIds, can_resume: canResume }
 }
 
 function runningView(pipeline: PipelineRecord, version: VersionSummary | undefined): DeploymentPlanView['runs'] {

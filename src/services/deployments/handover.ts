@@ -1,38 +1,76 @@
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
-import type { PlannedRun, Rollout } from '../../storage/stores/deployments/rollout-record.ts'
-import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
+import type { PlannedRun, PlannedSource, Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
 import { fenceSink } from '../../streaming/sink/fence.ts'
 import { readSinkState } from '../../streaming/sink/progress.ts'
+import type { StreamingOffset } from '../../streaming/source/offset.ts'
 import type { RolloutDeps } from './deployment-deps.ts'
 import { readOldProgress } from './old-progress.ts'
+import { feedOffset } from './sink-feeds.ts'
 
 type HandoverDeps = Pick<RolloutDeps, 'catalog' | 'checkpointIo'>
 
 /**
- * Creates the new checkpoint with the offsets of the sources that remain, after the old pipeline can commit nothing more.
- * Repeating it writes the same.
+ * Creates the new checkpoint with the offsets of the sources that remain, or that were read into the sink before, after the
+ * pipelines that did so can commit nothing more. Repeating it writes the same.
  */
-export async function carryOffsets(
-  deps: HandoverDeps,
-  previous: PipelineRecord,
-  { id, planned }: Pick<Rollout, 'id' | 'planned'>,
-): Promise<void> {
-  if (planned === undefined || planned.sources.every(({ carriedFrom }) => carriedFrom === undefined)) return
-  const { sinkUuid: uuid } = await readOldProgress(deps, previous)
-  await fenceSink(deps.catalog.current(), { table: previous.sinkTable, uuid, operationId: `${id}-start` })
-  const old = await readOldProgress(deps, previous)
+export async function carryOffsets(deps: HandoverDeps, rollout: Handover): Promise<void> {
+  const { planned } = rollout
+  if (planned === undefined) return
+  const offsets = {
+    ...(await carriedOffsets(deps, rollout, planned)),
+    ...(await resumedOffsets(deps, rollout, planned)),
+  }
   const checkpoint = new Checkpoint(deps.checkpointIo, planned.pipeline.checkpointLocation)
-  for (const [at, { carriedFrom, uuid, table }] of planned.sources.entries()) {
-    if (carriedFrom === undefined) continue
-    const offset = old.offsets[carriedFrom]
-    if (old.sourceUuids[carriedFrom] !== uuid || offset === undefined) {
+  for (const [at, { carriedFrom, resumedFrom, table }] of planned.sources.entries()) {
+    if (carriedFrom === undefined && resumedFrom === undefined) continue
+    const offset = offsets[at]
+    if (offset === undefined) {
       throw new DomainError('CONFLICT', `the checkpoint of ${table} has changed during the rollout`)
     }
     await checkpoint.writeInitial(at, offset)
   }
+}
+
+type Handover = Pick<Rollout, 'id' | 'planned' | 'previous'>
+
+/** Offsets by the position of the source. */
+type Offsets = Readonly<Record<number, StreamingOffset>>
+
+async function carriedOffsets(
+  deps: HandoverDeps,
+  { id, previous }: Handover,
+  { sources }: PlannedRun,
+): Promise<Offsets> {
+  if (previous === undefined || sources.every(({ carriedFrom }) => carriedFrom === undefined)) return {}
+  const { sinkUuid: uuid } = await readOldProgress(deps, previous)
+  await fenceSink(deps.catalog.current(), { table: previous.sinkTable, uuid, operationId: `${id}-start` })
+  const old = await readOldProgress(deps, previous)
+  return byPosition(sources, ({ carriedFrom, uuid: source }) =>
+    carriedFrom !== undefined && old.sourceUuids[carriedFrom] === source ? old.offsets[carriedFrom] : undefined,
+  )
+}
+
+async function resumedOffsets(deps: HandoverDeps, { id }: Handover, planned: PlannedRun): Promise<Offsets> {
+  const { sources, sinkUuid: uuid, pipeline } = planned
+  if (sources.every(({ resumedFrom }) => resumedFrom === undefined)) return {}
+  const catalog = deps.catalog.current()
+  await fenceSink(catalog, { table: pipeline.sinkTable, uuid, operationId: `${id}-resume` })
+  const sink = await catalog.loadTable(parseIdentifier(pipeline.sinkTable))
+  if (sink.metadata.tableUuid !== uuid) return {}
+  return byPosition(sources, ({ resumedFrom, uuid: source }) =>
+    resumedFrom === undefined ? undefined : feedOffset(sink, resumedFrom, source),
+  )
+}
+
+function byPosition(
+  sources: readonly PlannedSource[],
+  offsetOf: (source: PlannedSource) => StreamingOffset | undefined,
+): Offsets {
+  const entries = sources.map((source, at) => [at, offsetOf(source)] as const)
+  return Object.fromEntries(entries.flatMap(([at, offset]) => (offset === undefined ? [] : [[at, offset]])))
 }
 
 /** Whether the stopped pipeline has committed rows; it cannot commit any afterwards. */

@@ -156,9 +156,8 @@ async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResu
 
 /** Writes where a new checkpoint starts, and checks the start once more, now that the old pipeline has stopped. */
 async function preparePipeline(deps: RolloutDeps, rollout: Rollout, planned: PlannedRun): Promise<PipelineRecord> {
-  const { previous } = rollout
   const { pipeline, isSameCheckpoint } = planned
-  if (!isSameCheckpoint && previous) await carryOffsets(deps, previous, rollout)
+  if (!isSameCheckpoint) await carryOffsets(deps, rollout)
   const checked = await checkPlanned(deps, planned)
   const stored = await deps.pipelines.find(pipeline.id)
   return {

@@ -1,5 +1,5 @@
 import { queryOptions, useQueryClient } from '@tanstack/react-query'
-import type { DeploymentAction } from '../../../../src/domain/deployments.ts'
+import type { DeployCheckpoint, DeploymentAction } from '../../../../src/domain/deployments.ts'
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
 import { useLiveEvents } from '../../api/live-events.ts'
@@ -40,7 +40,14 @@ export interface DeploymentChange {
   readonly definitionId: string
   readonly environment: RunEnvironment
   readonly action: DeploymentAction
+  /** Where a deployment reads from; undefined: as the service decides. */
+  readonly checkpoint?: DeployCheckpoint | undefined
 }
+
+const bodyOf = ({ environment, checkpoint }: DeploymentChange) => ({
+  environment,
+  ...(checkpoint === undefined ? {} : { checkpoint }),
+})
 
 const pathOf = ({ definitionId, action }: DeploymentChange): string =>
   `/api/pipeline-defs/${encodeURIComponent(definitionId)}/${action}`
@@ -48,9 +55,9 @@ const pathOf = ({ definitionId, action }: DeploymentChange): string =>
 /** What the change would do; it is asked anew for every dialog. */
 export const planQuery = (change: DeploymentChange) =>
   queryOptions({
-    queryKey: [...KEY, 'plan', change.definitionId, change.environment, change.action],
+    queryKey: [...KEY, 'plan', change.definitionId, change.environment, change.action, change.checkpoint],
     queryFn: ({ signal }) =>
-      api.post<DeploymentAnswer>(pathOf(change), { environment: change.environment, dry_run: true }, { signal }),
+      api.post<DeploymentAnswer>(pathOf(change), { ...bodyOf(change), dry_run: true }, { signal }),
     staleTime: 0,
     gcTime: 0,
     retry: false,
@@ -62,8 +69,7 @@ export type Basis = { readonly plan_id: string } | { readonly rollout_id: string
 
 /** Carries out a change. */
 export function applyChange(change: DeploymentChange, basis: Basis): Promise<Deployment> {
-  const body = { environment: change.environment, ...basis }
-  return api.post<DeploymentAnswer>(pathOf(change), body)
+  return api.post<DeploymentAnswer>(pathOf(change), { ...bodyOf(change), ...basis })
 }
 
 /** Updates deployments on the page when they change. */

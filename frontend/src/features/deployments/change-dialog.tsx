@@ -1,6 +1,8 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { notifications } from '@mantine/notifications'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient, type UseQueryResult } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { DeploymentAnswer } from '../../api/types.ts'
 import { hasCode } from '../../api/api-error.ts'
 import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
@@ -8,6 +10,7 @@ import { common } from '../../strings/shared/common.ts'
 import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
 import { applyChange, type Basis, type DeploymentChange, planQuery } from './api.ts'
 import { PlanView } from './plan-view.tsx'
+import { type RowsChoice, RowsOfSink } from './rows-of-sink.tsx'
 
 interface ChangeDialogProps {
   readonly change: DeploymentChange
@@ -17,8 +20,10 @@ interface ChangeDialogProps {
 }
 
 /** Previews a change of a deployment, and carries it out when it is confirmed. */
-export function ChangeDialog({ change, rolloutId, onClose }: ChangeDialogProps) {
+export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialogProps) {
   const client = useQueryClient()
+  const [checkpoint, setCheckpoint] = useState<RowsChoice>()
+  const change = { ...asked, checkpoint }
   const preview = useQuery({ ...planQuery(change), enabled: rolloutId === undefined })
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: (basis: Basis) => applyChange(change, basis),
@@ -28,7 +33,6 @@ export function ChangeDialog({ change, rolloutId, onClose }: ChangeDialogProps) 
       onClose()
     },
   })
-  const plan = preview.data?.plan
   const again = (): void => {
     reset()
     void preview.refetch()
@@ -48,9 +52,7 @@ export function ChangeDialog({ change, rolloutId, onClose }: ChangeDialogProps) 
     >
       <Stack gap="sm">
         {rolloutId !== undefined && <Text size="sm">{words.abort}</Text>}
-        {preview.isFetching && <Loading lines={4} label={words.planning} />}
-        {preview.error && <Notice tone="bad">{errorText(preview.error)}</Notice>}
-        {plan && !preview.isFetching && <PlanView plan={plan} />}
+        <Preview preview={preview} action={change.action} choice={checkpoint} onChoose={setCheckpoint} />
         <Failure error={error} onAgain={again} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} disabled={isPending}>
@@ -62,6 +64,27 @@ export function ChangeDialog({ change, rolloutId, onClose }: ChangeDialogProps) 
         </Group>
       </Stack>
     </Modal>
+  )
+}
+
+interface PreviewProps {
+  readonly preview: UseQueryResult<DeploymentAnswer>
+  readonly action: DeploymentChange['action']
+  readonly choice: RowsChoice
+  readonly onChoose: (choice: RowsChoice) => void
+}
+
+function Preview({ preview, action, choice, onChoose }: PreviewProps) {
+  const { isFetching, error, data } = preview
+  if (isFetching) return <Loading lines={4} label={words.planning} />
+  const plan = data?.plan
+  const rows = action === 'deploy' ? plan?.known_rows : undefined
+  return (
+    <>
+      {error && <Notice tone="bad">{errorText(error)}</Notice>}
+      {plan && <PlanView plan={plan} />}
+      {rows && <RowsOfSink rows={rows} choice={choice} onChoose={onChoose} />}
+    </>
   )
 }
 

@@ -54,16 +54,25 @@ export function addSchema(draft: MetadataDraft, update: JsonObject): void {
   ])
 }
 
-/** `set-current-schema`: refused when the default partition spec or sort order needs a column that the schema lacks. */
+/** `set-current-schema`; {@link checkLayout} compares it with the partition spec and sort order at the end of the change. */
 export function setCurrentSchema(draft: MetadataDraft, requestedId: number): void {
   const schemaId = resolveId(requestedId, draft.lastAddedSchemaId, 'schema')
   if (schemaId === draftInt(draft, 'current-schema-id')) return
+  schemaOfDraft(draft, schemaId)
+  setDraftKey(draft, 'current-schema-id', schemaId)
+}
+
+/**
+ * Refuses a change after which the default partition spec or sort order needs a column that the current schema lacks. Only
+ * the end counts: a change that replaces a table sets its schema before its spec and order, as in the reference
+ * implementation.
+ */
+export function checkLayout(draft: MetadataDraft): void {
   checkSourcesExist(
-    schemaOfDraft(draft, schemaId),
+    schemaOfDraft(draft, draftInt(draft, 'current-schema-id')),
     specOfDraft(draft, draftInt(draft, 'default-spec-id')),
     sortOrderOfDraft(draft, draftInt(draft, 'default-sort-order-id')),
   )
-  setDraftKey(draft, 'current-schema-id', schemaId)
 }
 
 /** `remove-schemas`: the current schema cannot be removed. */
@@ -119,7 +128,7 @@ function describeSpec(spec: PartitionSpec): string {
 export function setDefaultSpec(draft: MetadataDraft, requestedId: number): void {
   const specId = resolveId(requestedId, draft.lastAddedSpecId, 'partition spec')
   if (specId === draftInt(draft, 'default-spec-id')) return
-  checkSourcesExist(layoutSchema(draft), specOfDraft(draft, specId), { orderId: 0, fields: [] })
+  specOfDraft(draft, specId)
   setDraftKey(draft, 'default-spec-id', specId)
 }
 
@@ -151,7 +160,7 @@ export function addSortOrder(draft: MetadataDraft, update: JsonObject): void {
 export function setDefaultSortOrder(draft: MetadataDraft, requestedId: number): void {
   const orderId = resolveId(requestedId, draft.lastAddedSortOrderId, 'sort order')
   if (orderId === draftInt(draft, 'default-sort-order-id')) return
-  checkSourcesExist(layoutSchema(draft), { specId: 0, fields: [] }, sortOrderOfDraft(draft, orderId))
+  sortOrderOfDraft(draft, orderId)
   setDraftKey(draft, 'default-sort-order-id', orderId)
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../json/lossless-json.ts'
 import type { TableMetadata } from '../../metadata/metadata.ts'
 import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { addSchema, addSortOrder, addSpec, removePartitionSpecs, removeSchemas } from './apply-layout-updates.ts'
-import { setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
+import { checkLayout, setCurrentSchema, setDefaultSortOrder, setDefaultSpec } from './apply-layout-updates.ts'
 import { addSnapshot, removeSnapshotRefs, removeSnapshots, removeStatistics } from './apply-snapshot-updates.ts'
 import { setStatistics } from './apply-snapshot-updates.ts'
 import { restoreSnapshots } from './restore-snapshots.ts'
@@ -22,6 +22,13 @@ import { mergeUpdates, type UpdateStep } from './merge-updates.ts'
 import type { TableUpdate } from '../table-update.ts'
 
 const defaultPreviousVersionsMax = 100
+
+/** Updates after which the schema may no longer have what the partition spec and sort order in use need. */
+const LAYOUT_ACTIONS: ReadonlySet<string> = new Set<TableUpdate['action']>([
+  'set-current-schema',
+  'set-default-spec',
+  'set-default-sort-order',
+])
 
 export interface ApplyContext {
   /** Current time, ms since the epoch. */
@@ -44,6 +51,7 @@ export function applyUpdates(
   const draft = openDraft(base, context.nowMs)
   for (const step of mergeUpdates(updates)) applyStep(draft, step)
   if (!draft.changed) return base
+  if (updates.some(({ action }) => LAYOUT_ACTIONS.has(action))) checkLayout(draft)
   const next = nextVersion(base, draft, context)
   checkReadableByJava(next, base)
   return next

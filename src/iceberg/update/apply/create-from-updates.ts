@@ -5,7 +5,7 @@ import type { TableMetadata } from '../../metadata/metadata.ts'
 import { checkReadableByJava } from '../../metadata/readable-by-java.ts'
 import { partitionIdBase } from '../../partitioning/partitioning.ts'
 import type { TableUpdate } from '../table-update.ts'
-import { addSortOrder, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
+import { addSortOrder, checkLayout, NO_SCHEMA, NO_SPEC } from './apply-layout-updates.ts'
 import { applyStep, closeDraft } from './apply-updates.ts'
 import { mergeUpdates } from './merge-updates.ts'
 import { draftInt, draftList, draftOf, viewDraft } from './metadata-draft.ts'
@@ -33,6 +33,7 @@ export function createFromUpdates(updates: readonly TableUpdate[], nowMs: number
   }
   draft.json['table-uuid'] ??= crypto.randomUUID()
   requireComplete(draft)
+  checkLayout(draft)
   if (draftList(draft, 'sort-orders').length === 0) addSortOrder(draft, { 'order-id': 0, fields: [] })
   closeDraft(draft, nowMs)
   const created = viewDraft(draft)

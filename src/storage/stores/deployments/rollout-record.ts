@@ -1,4 +1,4 @@
-import type { DeploymentAction } from '../../../domain/deployments.ts'
+import type { DeployCheckpoint, DeploymentAction } from '../../../domain/deployments.ts'
 import type { PipelineRecord } from '../pipeline-store.ts'
 
 /**
@@ -12,8 +12,10 @@ export type RolloutPhase = 'validating' | 'stopping' | 'starting' | 'watching' |
 export interface PlannedSource {
   readonly table: string
   readonly uuid: string
-  /** Its position in the old pipeline, whose offset carries over; absent: it is read from the beginning. */
+  /** Its position in the old pipeline, whose offset carries over; absent without one, and it is read from the beginning. */
   readonly carriedFrom?: number
+  /** The query that has read the source into the sink before, and after which reading goes on. */
+  readonly resumedFrom?: string
 }
 
 /** The pipeline that a rollout starts. */
@@ -33,7 +35,7 @@ export interface Rollout {
   readonly phase: RolloutPhase
   /** The version to run; absent: the newest in the environment when it is validated. */
   readonly versionId?: string
-  readonly checkpoint: 'continue' | 'fresh'
+  readonly checkpoint: DeployCheckpoint
   readonly startedBy: string
   readonly requestId?: string
   /** Of the plan that was asked for: validation refuses another one. */
