@@ -77,7 +77,7 @@ describe.skipIf(chromiumPath === undefined)('user tasks on the web page', () => 
     await form.getByText('Your token is not valid').waitFor()
     await form.getByLabel('Your token').fill(house.token)
     await form.getByRole('button', { name: 'Create token' }).click()
-    const token = await lead.getByRole('dialog').getByRole('textbox', { name: 'Token' }).inputValue()
+    const token = await lead.getByRole('dialog').getByRole('textbox', { name: 'Token', exact: true }).inputValue()
     await signIn(token)
     expect(await house.call('GET', '/api/auth/me', undefined, token)).toMatchObject({ user: 'cleo' })
     await lead.keyboard.press('Escape')
