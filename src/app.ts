@@ -12,7 +12,7 @@ import { serveFrontend, type StaticFiles } from './middleware/frontend.ts'
 import { answerOnce, hasIdempotencyKey } from './middleware/idempotency.ts'
 import { createOriginGuard } from './middleware/origin-guard.ts'
 import { type BodyLimits, createBodyReader } from './middleware/request/request-body.ts'
-import { mountNotebookHosts, mountNotebookProxy, type NotebookMount } from './notebook-proxy/mount.ts'
+import { createNotebookHostApp, mountNotebookProxy, type NotebookMount } from './notebook-proxy/mount.ts'
 import { type McpRouteDeps, mountMcp } from './routes/agent/mcp-route.ts'
 import { allRoutes, type RouteDeps } from './routes/all-routes.ts'
 import { type IcebergRestMount, mountIcebergRest } from './routes/iceberg-rest/mount-iceberg-rest.ts'
@@ -52,7 +52,8 @@ const HEALTH_PATHS = /^\/api\/health(\/(live|ready))?$/
 export function createApp(context: AppContext): { readonly fetch: Fetch } {
   const handleError = createErrorHandler(context.log)
   const answer = createAnswer(context, handleError)
-  return { fetch: createFrame({ ...context, handleError, answer }) }
+  const sharesOriginWithNotebooks = context.notebookProxy.origins === undefined
+  return { fetch: createFrame({ ...context, handleError, answer, sharesOriginWithNotebooks }) }
 }
 
 type HandleError = ReturnType<typeof createErrorHandler>
@@ -69,14 +70,29 @@ function createAnswer(context: AppContext, handleError: HandleError): AnswerExch
   }
   const app = createHono(context, { handleError, api })
   mountRoutes(app, routes, guardOf)
-  // separate notebook hosts serve notebooks only, so every request must pass their check
-  const direct = context.notebookProxy.origins === undefined ? directRoutes(routes, guardOf) : new Map<string, never>()
+  const direct = directRoutes(routes, guardOf)
+  const hosted = notebookHosts(context, handleError)
   return (exchange) => {
     const { request } = exchange
+    // separate notebook hosts serve notebooks only, so every request must pass this check
+    if (hosted?.includes(exchange.host)) return hosted.app.fetch(request, exchange)
     const found = exchange.method === 'GET' ? direct.get(exchange.path) : undefined
     if (found === undefined || request.url.includes('?')) return app.fetch(request, exchange)
     return withErrors(found, exchange, handleError)
   }
+}
+
+/** The app of separate notebook hosts, and which hosts these are; undefined when notebooks share the service's host. */
+function notebookHosts(context: AppContext, handleError: HandleError) {
+  const { origins } = context.notebookProxy
+  if (origins === undefined) return undefined
+  const app = createNotebookHostApp(notebookOptions(context), origins)
+  app.onError((error, c) => handleError(error, c.env))
+  return { app, includes: (host: string) => origins.hosts.includes(host) }
+}
+
+function notebookOptions({ authMode: mode, identity, allowedOrigins, log, notebookProxy }: AppContext) {
+  return { ...notebookProxy, mode, identity, allowedOrigins, log }
 }
 
 function withErrors(answer: AnswerExchange, exchange: Exchange, handleError: HandleError) {
@@ -110,10 +126,7 @@ function createHono(context: AppContext, { handleError, api }: HonoParts): Hono<
     if (page !== undefined) return page
     throw new DomainError('NOT_FOUND', `there is no route ${exchange.path}`)
   })
-  const { authMode: mode, identity, allowedOrigins, log } = context
-  const notebooks = { ...context.notebookProxy, mode, identity, allowedOrigins, log }
-  mountNotebookHosts(app, notebooks)
-  mountNotebookProxy(app, notebooks)
+  mountNotebookProxy(app, notebookOptions(context))
   mountMcp(app, context)
   mountIcebergRest(app, context)
   return app

@@ -237,6 +237,11 @@ const configuration = fromEnv({
   if (notebooks.hostTemplate !== undefined) {
     context.addIssue('NOTEBOOK_HOST_TEMPLATE isolates users from each other, but AUTH_MODE=off has no users')
   }
+  if (notebooks.isolation === 'path') {
+    context.addIssue(
+      'NOTEBOOK_ISOLATION=path needs authentication: with AUTH_MODE=off, notebook pages could call the API',
+    )
+  }
   if (!LOOPBACK.includes(host)) {
     context.addIssue(`AUTH_MODE=off is allowed on loopback only, but HOST is ${host}`)
   }

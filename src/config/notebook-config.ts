@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { parseNotebookHosts } from '../notebook-proxy/admission/hosts.ts'
+import type { Isolation } from '../notebook-proxy/admission/policy.ts'
 import { type NotebookPlacement, notebookPlacement } from './notebook-placement.ts'
-import { fromEnv, isPlainHttpUrl, listOf, shown, variable, wholeNumber } from './variables.ts'
+import { fromEnv, isPlainHttpUrl, listOf, oneOf, shown, variable, wholeNumber } from './variables.ts'
 
 /** Settings of notebooks; sizes are Kubernetes quantities. */
 export interface NotebookConfig {
@@ -28,7 +29,12 @@ export interface NotebookConfig {
   readonly warehouseClaim: string | undefined
   /** `NOTEBOOK_ADDRESS`: whether pods are reached by the DNS name of their service or by their IP. */
   readonly address: 'service-dns' | 'pod-ip'
-  /** `NOTEBOOK_HOST_TEMPLATE`: separate host for each user's notebook; undefined: all use the service's host. */
+  /**
+   * `NOTEBOOK_ISOLATION`: `host`: each notebook has a host, and with it an origin, of its own. `path`: notebooks share the
+   * origin of the service.
+   */
+  readonly isolation: Isolation
+  /** `NOTEBOOK_HOST_TEMPLATE`: the host of each user's notebook; undefined: one below `notebooks.localhost`. */
   readonly hostTemplate: string | undefined
   readonly placement: NotebookPlacement
 }
@@ -84,7 +90,7 @@ const catalogUri = z
 
 const hostTemplate = z.string().refine((text) => {
   const hosts = parseNotebookHosts(text)
-  return hosts !== undefined && (hosts.secure || /\.localhost(:\d+)?$/.test(text))
+  return hosts !== undefined && (text.startsWith('https:') || /\.localhost(:\d+)?$/.test(text))
 }, 'must be a URL with {slug}, such as https://{slug}.nb.example (http for .localhost only)')
 
 const cluster = fromEnv({
@@ -140,12 +146,18 @@ export const notebookSettings = fromEnv({
     'NOTEBOOK_ADDRESS',
     z.enum(['service-dns', 'pod-ip'], shown('must be service-dns or pod-ip')).default('service-dns'),
   ),
+  isolation: variable('NOTEBOOK_ISOLATION', oneOf('host', 'path').default('host')),
   hostTemplate: variable('NOTEBOOK_HOST_TEMPLATE', hostTemplate.optional()),
   placement: notebookPlacement,
-}).refine(
-  ({ warningMs, idleMs }) => warningMs < idleMs,
-  'NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES',
-) satisfies z.ZodType<NotebookConfig>
+})
+  .refine(
+    ({ warningMs, idleMs }) => warningMs < idleMs,
+    'NOTEBOOK_WARNING_MINUTES must be less than NOTEBOOK_IDLE_MINUTES',
+  )
+  .refine(
+    ({ isolation, hostTemplate }) => isolation === 'host' || hostTemplate === undefined,
+    'NOTEBOOK_ISOLATION=path puts notebooks on the host of the service, but NOTEBOOK_HOST_TEMPLATE names others: unset one',
+  ) satisfies z.ZodType<NotebookConfig>
 
 /** A duration set in minutes, converted to ms. */
 function minutes(min: number, max: number, fallback: number) {

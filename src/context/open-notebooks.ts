@@ -3,7 +3,7 @@ import { connectKubernetes } from '../notebooks/kubernetes/kubernetes-cluster.ts
 import { createClusterGate, type GateState } from '../notebooks/cluster-gate.ts'
 import { createActivityReader } from '../notebooks/activity.ts'
 import { type AddressOf, byPodIp, byServiceName, createTargetFinder } from '../notebooks/targets.ts'
-import { type NotebookHosts, parseNotebookHosts } from '../notebook-proxy/admission/hosts.ts'
+import { LOCAL_NOTEBOOK_HOSTS, type NotebookHosts, parseNotebookHosts } from '../notebook-proxy/admission/hosts.ts'
 import { createPodTable } from '../notebooks/pod-table.ts'
 import { runPlugin } from '../notebooks/kubernetes/exec-plugin.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
@@ -64,7 +64,7 @@ type NotebookSettings = Pick<Config, 'notebooks' | 'authMode' | 'basePath'>
 /** Creates the notebook services for the configured cluster, if any. */
 export function openNotebooks(config: NotebookSettings, parts: NotebookParts): Notebooks {
   const { overrides = {} } = parts
-  const { hostTemplate, cluster: access } = config.notebooks
+  const { cluster: access } = config.notebooks
   const nowMs = (): number => parts.now().getTime()
   const { gate, table, targets } = openCluster(config.notebooks, { ...parts, nowMs })
   const touches = createTouches({
@@ -80,7 +80,7 @@ export function openNotebooks(config: NotebookSettings, parts: NotebookParts): N
   return {
     notebooks: createNotebookService(deps),
     culler,
-    hosts: hostTemplate === undefined ? undefined : parseNotebookHosts(hostTemplate),
+    hosts: notebookHosts(config.notebooks),
     checkCluster: () => gate.check(),
     firstProbe: () => gate.probeWithin(FIRST_PROBE_MS),
     startBackground() {
@@ -96,6 +96,11 @@ export function openNotebooks(config: NotebookSettings, parts: NotebookParts): N
       await touches.flush()
     },
   }
+}
+
+function notebookHosts({ isolation, hostTemplate }: Config['notebooks']): NotebookHosts | undefined {
+  if (isolation === 'path') return undefined
+  return hostTemplate === undefined ? LOCAL_NOTEBOOK_HOSTS : parseNotebookHosts(hostTemplate)
 }
 
 type ClusterParts = Pick<NotebookParts, 'log' | 'overrides'> & { readonly nowMs: () => number }
@@ -126,7 +131,7 @@ function sharedDeps(
   { notebooks, authMode, basePath }: NotebookSettings,
   { state, tokens, catalog, now, log, randomBytes, overrides = {} }: NotebookParts,
 ) {
-  const { cluster: _, namespace: __, idleMs, warningMs, hostTemplate: ___, ...settings } = notebooks
+  const { cluster: _, namespace: __, idleMs, warningMs, hostTemplate: ___, isolation: ____, ...settings } = notebooks
   return {
     ...state,
     tokens,

@@ -1,4 +1,5 @@
 import type { ConnectionInfo } from './connection-info.ts'
+import { BARE_ANSWER_HEADERS } from './security-headers.ts'
 
 /** Answers requests, as the app and the hosts do. */
 export type Fetch = (request: Request, connection: ConnectionInfo) => Response | Promise<Response>
@@ -11,7 +12,7 @@ export function belowBasePath(basePath: string, fetch: Fetch): Fetch {
   if (basePath === '') return fetch
   return async (request, connection) => {
     const url = new URL(request.url)
-    if (url.pathname === basePath) return Response.redirect(`${url.origin}${basePath}/${url.search}`, 308)
+    if (url.pathname === basePath) return redirect(`${url.origin}${basePath}/${url.search}`)
     if (!isBelow(url.pathname, basePath)) return notFound(url.pathname)
     const inner = `${url.origin}${url.pathname.slice(basePath.length)}${url.search}`
     return outward(await fetch(withUrl(request, inner), connection), basePath)
@@ -48,13 +49,13 @@ function outwardCookie(cookie: string, basePath: string): string {
   return cookie.startsWith('__Host-') ? cookie : cookie.replace(/(;\s*Path=)\//i, `$1${basePath}/`)
 }
 
+function redirect(location: string): Response {
+  return new Response(null, { status: 308, headers: { ...BARE_ANSWER_HEADERS, Location: location } })
+}
+
 function notFound(path: string): Response {
-  const body = {
-    type: 'about:blank',
-    title: 'Not Found',
-    status: 404,
-    code: 'NOT_FOUND',
-    detail: `there is no route ${path}`,
-  }
-  return Response.json(body, { status: 404, headers: { 'Content-Type': 'application/problem+json' } })
+  const detail = `there is no route ${path}`
+  const body = { type: 'about:blank', title: 'Not Found', status: 404, code: 'NOT_FOUND', detail }
+  const headers = { ...BARE_ANSWER_HEADERS, 'Content-Type': 'application/problem+json' }
+  return Response.json(body, { status: 404, headers })
 }

@@ -9,7 +9,7 @@ import { Exchange } from './exchange.ts'
 import { limitHeaders } from './header-limit.ts'
 import { HeaderMap } from './request/header-map.ts'
 import { requireHost } from './request/require-host.ts'
-import { addServiceHeaders } from './security-headers.ts'
+import { addServiceHeaders, separateFromNotebooks } from './security-headers.ts'
 
 export interface FrameDeps {
   /** Answers a request; handles its own errors. */
@@ -23,6 +23,8 @@ export interface FrameDeps {
   readonly metrics: Pick<MetricsService, 'request'>
   /** Undefined: no traces are sent. */
   readonly tracing: Tracing | undefined
+  /** Whether notebooks are served on the origin of the service. */
+  readonly sharesOriginWithNotebooks: boolean
 }
 
 const CALLER_SUPPLIED = /^[\w.-]{8,100}$/
@@ -82,6 +84,7 @@ interface Finished {
 function finish(deps: FrameDeps, exchange: Exchange, { response, startedAt }: Finished): Response | Promise<Response> {
   const recorded = auditRefusal(deps.refusals, exchange, response.status)
   addServiceHeaders(exchange, response)
+  if (deps.sharesOriginWithNotebooks && !exchange.relayed) separateFromNotebooks(response)
   if (recorded === undefined) return report(deps, exchange, { response, startedAt })
   return recorded.then(() => report(deps, exchange, { response, startedAt }))
 }

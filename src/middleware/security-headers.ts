@@ -18,10 +18,12 @@ const CONTENT_POLICY = [
   "form-action 'self'",
 ].join('; ')
 
+const OPENER_POLICY = 'Cross-Origin-Opener-Policy'
+
 /** What a page or file says to browsers: run nothing of others, show it in no frame, guess no types, tell no addresses. */
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': CONTENT_POLICY,
-  'Cross-Origin-Opener-Policy': 'same-origin',
+  [OPENER_POLICY]: 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Origin-Agent-Cluster': '?1',
   'Referrer-Policy': 'no-referrer',
@@ -29,11 +31,24 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Frame-Options': 'DENY',
 }
 
-/** The same for JSON. It loads nothing and opens no page, so it needs less, and each header takes time in every response. */
+/** The same for JSON. It loads nothing, so it needs less, and each header takes time in every response. */
 const SECURITY_HEADERS_OF_JSON: Readonly<Record<string, string>> = {
   'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+  [OPENER_POLICY]: 'same-origin',
   'Cross-Origin-Resource-Policy': 'same-origin',
   'X-Content-Type-Options': 'nosniff',
+}
+
+/**
+ * The headers of an answer that a server makes without the app, such as 431 for over-long headers. Without them it would
+ * be a document of the service's origin that no policy confines.
+ */
+export const BARE_ANSWER_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': "default-src 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
+  [OPENER_POLICY]: 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'X-Content-Type-Options': 'nosniff',
+  'X-Frame-Options': 'DENY',
 }
 
 const JSON_TYPE = 'application/json'
@@ -71,4 +86,13 @@ export function addServiceHeaders(exchange: Exchange, response: Response): void 
   if (exchange.relayed) return // a notebook's answer has a policy of its own
   const own = headers.get('content-type') === JSON_TYPE ? SECURITY_HEADERS_OF_JSON : SECURITY_HEADERS
   for (const name in own) headers.set(name, own[name] ?? '')
+}
+
+/**
+ * Separates the windows of the service from those of notebooks that share its origin. A notebook's page has the value
+ * `same-origin`, and keeps access to a window it opens only if that answers with the same value (HTML standard, section
+ * 7.1.3.1, "matching cross-origin opener policies").
+ */
+export function separateFromNotebooks({ headers }: Response): void {
+  headers.set(OPENER_POLICY, 'same-origin-allow-popups')
 }

@@ -1,14 +1,9 @@
-import type { Hono } from 'hono'
+import { Hono } from 'hono'
 import { createMiddleware } from 'hono/factory'
 import { noCluster } from '../domain/errors.ts'
 import type { AppEnv } from '../middleware/app-env.ts'
 import { authenticate, type AuthenticateOptions } from '../middleware/authenticate.ts'
-import {
-  identifyOnHost,
-  type NotebookOrigins,
-  onNotebookHosts,
-  redirectToNotebookHost,
-} from './admission/separate-host.ts'
+import { identifyOnHost, type NotebookOrigins, redirectToNotebookHost } from './admission/separate-host.ts'
 import { notebookPages } from './http/pages.ts'
 import {
   type AvailableTargets,
@@ -27,18 +22,19 @@ export interface NotebookMountOptions extends NotebookMount, AuthenticateOptions
   readonly allowedOrigins: readonly string[]
 }
 
-/** Mounts separate notebook hosts, if configured: before all other routes, because those hosts serve nothing else. */
-export function mountNotebookHosts(app: Hono<AppEnv>, options: NotebookMountOptions): void {
-  const { origins, targets } = options
-  if (origins === undefined) return
+/** The app of separate notebook hosts: it serves notebooks and nothing else. */
+export function createNotebookHostApp(options: NotebookMountOptions, origins: NotebookOrigins): Hono<AppEnv> {
   const rules = { ...options, isolation: 'host', allowedOrigins: new Set<string>() } as const
-  const steps = [
-    notebookPages(options.basePath),
-    requireCluster(targets),
-    identifyOnHost(origins),
+  const app = new Hono<AppEnv>()
+  app.use(
+    '*',
+    nameRoute,
+    notebookPages(undefined),
+    requireCluster(options.targets),
+    identifyOnHost(origins, options),
     notebookProxy(rules),
-  ]
-  for (const step of steps) app.use(onNotebookHosts(origins, step))
+  )
+  return app
 }
 
 /** Mounts `/notebook/` on the service's own host. */

@@ -1,4 +1,6 @@
+import { STATUS_CODES } from 'node:http'
 import type { ConnectionInfo } from '../middleware/connection-info.ts'
+import { BARE_ANSWER_HEADERS } from '../middleware/security-headers.ts'
 
 /** How the app is served over HTTP. */
 export interface ServeOptions {
@@ -34,6 +36,11 @@ export const DEFAULT_HOST = 'localhost'
 /** Default of {@link ServeOptions.maxSocketMessageBytes}. */
 export const MAX_SOCKET_MESSAGE_BYTES = 64 * 1024
 
+/** The answer of a server itself, to a request that the app cannot answer. */
+export function bareAnswer(status: number): Response {
+  return new Response(STATUS_CODES[status] ?? '', { status, headers: BARE_ANSWER_HEADERS })
+}
+
 /** Handles a request with `fetch`; errors go to `onError` and never to the client. Waits only if `fetch` does. */
 export function answerSafely(
   options: Pick<ServeOptions, 'fetch' | 'onError'>,
@@ -42,7 +49,7 @@ export function answerSafely(
 ): Response | Promise<Response> {
   const failed = (error: unknown): Response => {
     options.onError?.(error)
-    return new Response('Internal Server Error', { status: 500 })
+    return bareAnswer(500)
   }
   try {
     const answered = options.fetch(request, connection)

@@ -9,6 +9,7 @@ import {
 } from './embedded-host.ts'
 import {
   answerSafely,
+  bareAnswer,
   MAX_HEADER_BYTES,
   DEFAULT_HOST,
   MAX_SOCKET_MESSAGE_BYTES,
@@ -48,7 +49,7 @@ async function serveWithBun(options: ServeOptions): Promise<RunningServer> {
     websocket: socketHandler(sockets, options.maxSocketMessageBytes ?? MAX_SOCKET_MESSAGE_BYTES),
     error: (error) => {
       options.onError?.(error)
-      return new Response('Internal Server Error', { status: 500 })
+      return bareAnswer(500)
     },
     hostname: options.hostname,
     port: options.port,
@@ -111,7 +112,7 @@ async function answerUpgrade(
   // By default Bun selects the first offered subprotocol.
   const headers = { 'Sec-WebSocket-Protocol': accepted.protocol ?? '' }
   if (server.upgrade(request, { data: { accepted }, headers })) return undefined
-  return new Response('Bad Request', { status: 400 })
+  return bareAnswer(400)
 }
 
 function embedInBun(options: EmbedOptions): EmbeddedHost {

@@ -1,19 +1,22 @@
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type Server, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, RequestError } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 
 import { createNodeSockets, type NodeSockets } from './node-sockets.ts'
 import { type EmbeddedHost, type EmbedOptions, remoteAddressOf } from './embedded-host.ts'
 import {
   answerSafely,
+  bareAnswer,
   MAX_HEADER_BYTES,
   DEFAULT_HOST,
   MAX_SOCKET_MESSAGE_BYTES,
   type RunningServer,
   type ServeOptions,
 } from './http-server.ts'
+import { BARE_ANSWER_HEADERS } from '../middleware/security-headers.ts'
+import type { Upgrade } from '../middleware/server-socket.ts'
 import type { Runtime } from './runtime.ts'
 import { UpgradeOffer } from './sockets.ts'
 import { sqliteDialect } from '../storage/dialects/sqlite.ts'
@@ -28,10 +31,22 @@ export const nodeRuntime: Runtime = {
   embed: embedInNode,
 }
 
+const LISTENER_OPTIONS = {
+  hostname: DEFAULT_HOST,
+  errorHandler: (error: unknown) => bareAnswer(error instanceof RequestError ? 400 : 500),
+}
+
+/** By the codes of `node:http`; every other error is a malformed request. */
+const CLIENT_ERRORS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+}
+
 async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
   const listener = getRequestListener(
-    (request, env) => answerSafely(options, request, { remoteAddress: env.incoming.socket.remoteAddress }),
-    { hostname: DEFAULT_HOST },
+    (request, { incoming }) => answerIncoming(options, request, { incoming }),
+    LISTENER_OPTIONS,
   )
   const sockets = openSockets(options)
   const server = createServer(
@@ -42,6 +57,7 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
   )
   // The default of 5 min would cut long uploads; headers have a separate limit.
   server.requestTimeout = 0
+  server.on('clientError', answerClientError)
   server.on('upgrade', (incoming, socket, head) => answerUpgrade(options, sockets, { incoming, socket, head }))
   await listen(server, options)
   return {
@@ -52,6 +68,33 @@ async function serveWithNode(options: ServeOptions): Promise<RunningServer> {
       await stopped
     },
   }
+}
+
+interface IncomingRequest {
+  readonly incoming: {
+    readonly url?: string | undefined
+    readonly socket: { readonly remoteAddress?: string | undefined }
+  }
+  readonly upgrade?: Upgrade
+}
+
+/** Lets the app answer a request, unless its target has a user name: no `Request` can be made of such a URL. */
+function answerIncoming(
+  options: EmbedOptions,
+  request: Request,
+  { incoming: { url = '', socket }, ...offer }: IncomingRequest,
+): Response | Promise<Response> {
+  if (!url.startsWith('/') && /^https?:\/\/[^/?#]*@/i.test(url)) return bareAnswer(400)
+  return answerSafely(options, request, { remoteAddress: socket.remoteAddress, ...offer })
+}
+
+/** Answers a request that `node:http` cannot read; its own answer would have no headers. */
+function answerClientError(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const status = CLIENT_ERRORS[error.code ?? ''] ?? 400
+  const headers = { ...BARE_ANSWER_HEADERS, 'Content-Length': '0', Connection: 'close' }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n`)
 }
 
 function embedInNode(options: EmbedOptions): EmbeddedHost {
@@ -90,15 +133,14 @@ function answerUpgrade(options: EmbedOptions, sockets: NodeSockets, { incoming, 
   outgoing.once('finish', () => incoming.socket.destroySoon())
   const listener = getRequestListener(async (request) => {
     const offer = new UpgradeOffer()
-    const { remoteAddress } = incoming.socket
-    const response = await answerSafely(options, request, { remoteAddress, upgrade: offer.upgrade })
+    const response = await answerIncoming(options, request, { incoming, upgrade: offer.upgrade })
     const accepted = offer.taken(response)
     if (accepted === undefined) return response
     outgoing.detachSocket(incoming.socket)
     socket.off('error', destroy)
     sockets.accept({ incoming, socket, head }, accepted)
     return RESPONSE_ALREADY_SENT
-  })
+  }, LISTENER_OPTIONS)
   void listener(incoming, outgoing)
 }
 

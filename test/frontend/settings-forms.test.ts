@@ -16,7 +16,7 @@ describe('a token', () => {
   })
 
   it('can be requested with every expiry that the form offers', () => {
-    const form = { user: 'ana', role: 'Auditor', name: ' laptop ' } as const
+    const form = { user: 'ana', role: 'Auditor', name: ' laptop ', proof: '' } as const
     for (const expires of EXPIRY_DAYS) expect(validateForm(tokenSchema(now), { ...form, expires })).toEqual({})
     expect(tokenSchema(now).parse({ ...form, expires: '7' })).toEqual({
       user: 'ana',
@@ -29,7 +29,7 @@ describe('a token', () => {
 
   it('requires a user name that the server accepts, and a description', () => {
     const errorsOf = (user: string, name: string) =>
-      validateForm(tokenSchema(now), { user, name, role: 'Auditor', expires: '90' })
+      validateForm(tokenSchema(now), { user, name, role: 'Auditor', expires: '90', proof: '' })
     for (const user of ['ana', 'a.b@c+d-e_f', 'x'.repeat(200)]) expect(errorsOf(user, 'x')).toEqual({})
     for (const user of ['a b', 'ä', 'x'.repeat(201)]) {
       expect(errorsOf(user, 'x')).toEqual({ user: 'Must be 1 to 200 letters, digits or . @ + - _.' })

@@ -53,6 +53,7 @@ describe('every response over a socket', () => {
         })
         expect(keyed.headers.get('x-request-id')).toMatch(/^given-by-caller\.req-\w+$/)
         expect(headers.get('x-content-type-options')).toBe('nosniff')
+        expect(headers.get('cross-origin-opener-policy')).toBe('same-origin')
         expect(headers.get('cross-origin-resource-policy')).toBe('same-origin')
         const policy = headers.get('content-security-policy')
         expect(policy).toContain("frame-ancestors 'none'")

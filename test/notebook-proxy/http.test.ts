@@ -143,8 +143,15 @@ describe('HTTP to a notebook', () => {
         ['Refresh', '0; url=/api'],
         ['WWW-Authenticate', 'Basic'],
         ['Cross-Origin-Opener-Policy', 'same-origin'],
-        ['Content-Security-Policy', "script-src 'none'"],
-        ['Content-Security-Policy', 'sandbox'],
+        ['Content-Security-Policy', "script-src 'none'; report-uri /api/auth/tokens; report-to api"],
+        ['Content-Security-Policy', 'REPORT-URI /api/webhooks'],
+        ['Content-Security-Policy', 'sandbox;report-to api, report-uri'],
+        ['Content-Security-Policy-Report-Only', "default-src 'none'; report-uri /api/auth/tokens"],
+        ['Report-To', '{"group":"api","endpoints":[{"url":"/api/auth/tokens"}]}'],
+        ['Reporting-Endpoints', 'api="/api/auth/tokens"'],
+        ['NEL', '{"report_to":"api","max_age":60}'],
+        ['Secure-Session-Registration', '(ES256);path="/api/auth/tokens"'],
+        ['Permissions-Policy-Report-Only', 'camera=();report-to=api'],
         ['X-Frame-Options', 'ALLOWALL'],
         ['Cache-Control', 'public, max-age=60'],
         ['Server', 'TornadoServer/6'],
@@ -163,16 +170,22 @@ describe('HTTP to a notebook', () => {
       'refresh',
       'www-authenticate',
       'server',
+      'content-security-policy-report-only',
+      'report-to',
+      'reporting-endpoints',
+      'nel',
+      'secure-session-registration',
+      'permissions-policy-report-only',
     ]) {
       expect([name, headers[name]]).toEqual([name, undefined])
     }
     const place = `127.0.0.1:${house.port}/notebook/ana/`
     expect(headers['content-security-policy']).toBe(
       `script-src 'none', sandbox, frame-ancestors 'none'; connect-src http://${place} ws://${place} data: blob:; ` +
-        `form-action http://${place}; worker-src http://${place} blob:; base-uri 'self'`,
+        `form-action http://${place}; worker-src http://${place} blob:; frame-src blob: data:; object-src blob: data:; base-uri 'self'`,
     )
     expect(headers).toMatchObject({
-      'cross-origin-opener-policy': 'same-origin-allow-popups',
+      'cross-origin-opener-policy': 'same-origin',
       'x-frame-options': 'DENY',
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'same-origin',

@@ -241,7 +241,7 @@ describe('headers', () => {
         expect(shown.get('content-security-policy')).toContain(
           "frame-ancestors 'none'; connect-src http://h:3000/notebook/ana/",
         )
-        expect(shown.get('cross-origin-opener-policy')).toBe('same-origin-allow-popups')
+        expect(shown.get('cross-origin-opener-policy')).toBe('same-origin')
         for (const name of [
           'clear-site-data',
           'service-worker-allowed',

@@ -52,7 +52,8 @@ describe.skipIf(chromiumPath === undefined)('notebooks on the web page', () => {
       await page.getByRole('link', { name: 'Open in a new tab' }).click()
       const lab = await opened
       await lab.getByRole('heading', { name: 'A notebook of ana' }).waitFor()
-      expect(new URL(lab.url()).pathname).toBe('/notebook/ana/')
+      const { hostname, pathname } = new URL(lab.url())
+      expect([hostname, pathname]).toEqual(['ana.notebooks.localhost', '/notebook/ana/'])
 
       await page.getByRole('button', { name: 'Stop notebook' }).click()
       const dialog = page.getByRole('dialog')

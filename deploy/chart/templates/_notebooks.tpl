@@ -79,6 +79,9 @@ app.kubernetes.io/component: notebook
 {{- with .warehouseClaim }}
 - { name: NOTEBOOK_WAREHOUSE_CLAIM, value: {{ . | quote }} }
 {{- end }}
+{{- if .hosts.shared }}
+- { name: NOTEBOOK_ISOLATION, value: path }
+{{- end }}
 {{- with .hosts.domain }}
 - { name: NOTEBOOK_HOST_TEMPLATE, value: {{ printf "https://{slug}.%s" . | quote }} }
 {{- end }}

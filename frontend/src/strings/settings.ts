@@ -117,6 +117,9 @@ export const tokenStrings = {
     namePlaceholder: 'For example: laptop, or nightly job',
     expires: 'Expires',
     expiry: { '7': 'In 7 days', '30': 'In 30 days', '90': 'In 90 days', '365': 'In 1 year', never: 'Never' },
+    proof: 'Your token',
+    proofHelp: 'Enter the token that you sign in with. Being signed in is not enough to create tokens.',
+    proofRefused: 'Your token is not valid. Enter the token that you sign in with.',
     submit: 'Create token',
   },
   made: {

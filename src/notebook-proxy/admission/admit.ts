@@ -45,7 +45,7 @@ export async function admit(c: Context<AppEnv>, rules: AdmissionRules): Promise<
   if (caller === undefined || parsed.kind === 'foreign') {
     throw new DomainError('FORBIDDEN', 'the path must name your own notebook')
   }
-  const host = requireHost(c, rules.mode)
+  const host = requireHost(c, rules)
   requireOrigin(c, rules, { host, caller })
   if (REFUSED_METHODS.has(method)) {
     throw new HttpError('METHOD_NOT_ALLOWED', 'this method is not supported for notebooks', {
@@ -83,15 +83,16 @@ function redirect(location: string): Response {
   return new Response(null, { status: 308, headers: { Location: location } })
 }
 
-function requireHost(c: Context<AppEnv>, mode: 'token' | 'off'): string {
+function requireHost(c: Context<AppEnv>, { mode, isolation }: AdmissionRules): string {
   const host = c.req.header('host') ?? new URL(c.req.url).host
   if (!isHost(host)) throw new DomainError('INVALID_REQUEST', 'invalid Host header')
-  if (mode === 'off' && !isLoopbackHost(host)) {
+  if (mode === 'off' && isolation === 'path' && !isLoopbackHost(host)) {
     throw new DomainError('FORBIDDEN', 'without authentication, the Host header must be a loopback address')
   }
   return host
 }
 
-function isSecure(c: Context<AppEnv>): boolean {
+/** Whether the client's connection is encrypted. */
+export function isSecure(c: Context<AppEnv>): boolean {
   return c.req.url.startsWith('https:') || c.req.header('x-forwarded-proto') === 'https'
 }

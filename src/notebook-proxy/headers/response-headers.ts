@@ -1,5 +1,5 @@
 import { dropHopByHop } from './hop-by-hop.ts'
-import { notebookPolicy, type PolicyInput } from '../admission/policy.ts'
+import { notebookPolicy, type PolicyInput, withoutReports } from '../admission/policy.ts'
 import { isOwnCookie } from './own-cookies.ts'
 
 /**
@@ -9,17 +9,28 @@ import { isOwnCookie } from './own-cookies.ts'
 const DROPPED = [
   'accept-ch',
   'alt-svc',
+  'attribution-reporting-register-os-source',
+  'attribution-reporting-register-source',
+  'attribution-reporting-register-trigger',
   'authentication-info',
   'clear-site-data',
   'content-security-policy-report-only',
+  'cross-origin-embedder-policy-report-only',
   'cross-origin-opener-policy-report-only',
+  'document-policy-report-only',
   'expect-ct',
+  'integrity-policy-report-only',
   'nel',
   'origin-trial',
+  'permissions-policy-report-only',
   'public-key-pins',
   'refresh',
   'report-to',
   'reporting-endpoints',
+  'sec-session-challenge',
+  'sec-session-registration',
+  'secure-session-challenge',
+  'secure-session-registration',
   'server',
   'service-worker-allowed',
   'set-cookie2',
@@ -63,6 +74,9 @@ function isDropped(name: string): boolean {
 }
 
 function addSecurity(headers: Headers, input: PolicyInput): void {
+  const own = withoutReports(headers.get('content-security-policy') ?? '')
+  if (own === undefined) headers.delete('content-security-policy')
+  else headers.set('content-security-policy', own)
   headers.append('content-security-policy', notebookPolicy(input))
   headers.set('cross-origin-resource-policy', 'same-origin')
   headers.set('referrer-policy', 'same-origin')
@@ -71,8 +85,8 @@ function addSecurity(headers: Headers, input: PolicyInput): void {
     headers.delete('x-frame-options')
     return
   }
-  // Differs from the value on the service's page, so neither can access the other's window.
-  headers.set('cross-origin-opener-policy', 'same-origin-allow-popups')
+  // Differs from the service's value and from none, so no window of either can be accessed; see `frame.ts`.
+  headers.set('cross-origin-opener-policy', 'same-origin')
   headers.set('origin-agent-cluster', '?1')
   headers.set('x-frame-options', 'DENY')
 }

@@ -1,3 +1,5 @@
+import { DomainError } from '../../domain/errors.ts'
+import type { Caller } from '../../domain/roles.ts'
 import { createdToken, createTokenRequest, tokenList, tokenParams, whoAmI } from '../../schemas/auth.ts'
 import { pageQuery } from '../../schemas/common.ts'
 import type { TokenService } from '../../services/identity/token-service.ts'
@@ -31,15 +33,15 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
       method: 'post',
       path: '/api/auth/tokens',
       operationId: 'createToken',
-      summary: 'Create a token for a user with a role',
+      summary: 'Create a token for a user with a role; a session alone is refused, so send a token too',
       minRole: 'LeadDataEngineer',
       body: createTokenRequest,
       responses: { 201: { description: 'The token, shown once', schema: createdToken } },
-    }).handle(async (input) => ({
-      status: 201,
-      body: await tokens.create(input.body, requestContext(input)),
-      headers: { 'Cache-Control': 'no-store' },
-    })),
+    }).handle(async (input) => {
+      requireToken(input.caller)
+      const body = await tokens.create(input.body, requestContext(input))
+      return { status: 201, body, headers: { 'Cache-Control': 'no-store' } }
+    }),
     route({
       method: 'delete',
       path: '/api/auth/tokens/{token_id}',
@@ -53,4 +55,16 @@ export function authRoutes({ tokens }: { readonly tokens: TokenService }): Route
       return { status: 204 }
     }),
   ]
+}
+
+/**
+ * Refuses a caller who has only the cookie of a session: every document of the service's origin can use the cookie, but
+ * only the person knows the token. Throws `FORBIDDEN`.
+ */
+function requireToken({ via }: Caller): void {
+  if (via !== 'session') return
+  throw new DomainError(
+    'FORBIDDEN',
+    'a session may not create tokens: send your token as well, as Authorization: Bearer <token>',
+  )
 }

@@ -16,12 +16,14 @@ import { isReady } from '../../notebooks/pod-status.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
 import { toBase64Url } from '../identity/token-service.ts'
 import type { NotebookDeps } from './deps.ts'
+import { removeNotebook } from './removal.ts'
+import { endToken } from './end-token.ts'
 
 /**
  * Makes sure that a pod has everything that belongs to it: a record in the state, secrets, the first notebook and a
  * service. All objects are created after the pod and are owned by it, so that they are deleted with it; the next start
  * completes an interrupted one. Existing objects are kept. Returns false when the pod's key is lost and the pod must be
- * replaced.
+ * replaced, and when the notebook was stopped meanwhile: nothing of it remains then.
  */
 export async function provision(deps: NotebookDeps, pod: ClusterPod, context: RequestContext): Promise<boolean> {
   const cluster = deps.gate.cluster()
@@ -35,11 +37,31 @@ export async function provision(deps: NotebookDeps, pod: ClusterPod, context: Re
     await createUnlessThere(cluster.createSecret(notebookSecret(pod, named, { jupyterToken, catalogUri })))
   }
   const known = await deps.store.find(context.caller.user)
-  const session = known?.session === named.session ? known : newSession(deps, pod, context)
-  await ensureLakeToken(deps, { pod, session, context })
+  const isRecorded = known?.session === named.session
+  const session = isRecorded ? known : newSession(deps, pod, context)
+  // A pod without a record may be one that was stopped since it was read.
+  if (!isRecorded && !(await isThere(deps, pod))) return false
+  const isKept = await ensureLakeToken(deps, { pod, session, isRecorded, context })
+  if (!isKept) return false
   if (!isReady(pod)) await cluster.ensureConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT))
   await cluster.ensureService(notebookService(pod, named))
-  return true
+  if (isReady(pod) || (await isThere(deps, pod))) return true
+  const { user } = context.caller
+  const stopped = { ...pod, deletedAt: pod.deletedAt ?? deps.now().toISOString() }
+  await removeNotebook(deps, { user, pod: stopped, session: await recordOf(deps, user, named.session), why: 'lost' })
+  return false
+}
+
+/** Whether the cluster still has the pod, and is not deleting it. */
+async function isThere(deps: NotebookDeps, { name, uid }: ClusterPod): Promise<boolean> {
+  const pod = await deps.gate.cluster().getPod(name)
+  return pod?.uid === uid && pod.deletedAt === undefined
+}
+
+/** The record of this session; undefined when it is gone. */
+async function recordOf(deps: NotebookDeps, user: string, session: string): Promise<NotebookSession | undefined> {
+  const known = await deps.store.find(user)
+  return known?.session === session ? known : undefined
 }
 
 async function createUnlessThere(creation: Promise<void>): Promise<void> {
@@ -66,6 +88,8 @@ type Token = Pick<NotebookSession, 'tokenId' | 'tokenExpiresAt'>
 interface LakeTokenCall {
   readonly pod: ClusterPod
   readonly session: NotebookSession
+  /** Whether the state has the session. */
+  readonly isRecorded: boolean
   readonly context: RequestContext
 }
 
@@ -75,25 +99,33 @@ const MAX_ROUNDS = 5
 /**
  * Makes sure that the notebook has a valid Lockhouse token with at least half of its lifetime left, and that the state
  * records it. A new token is recorded in the state before it is written to the cluster: if the process stops between
- * the two, the end of the notebook still revokes its token.
+ * the two, the end of the notebook still revokes its token. False when the notebook was stopped meanwhile.
  */
-async function ensureLakeToken(deps: NotebookDeps, { pod, session, context }: LakeTokenCall): Promise<void> {
-  if (deps.podView.apiUrl === undefined) return recordSession(deps, session, context)
-  if (isReady(pod) && (await isGood(deps, session))) return recordSession(deps, session, context)
+async function ensureLakeToken(deps: NotebookDeps, call: LakeTokenCall): Promise<boolean> {
+  const { pod, session, context } = call
+  if (deps.podView.apiUrl === undefined) return recordSession(deps, session, call)
+  if (isReady(pod) && (await isGood(deps, session))) return recordSession(deps, session, call)
   const cluster = deps.gate.cluster()
   const name = lakeSecretName(pod.name, session.session)
   let made: LakeToken | undefined
+  let { isRecorded } = call
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const there = tokenIn(await cluster.readSecret(name))
     if (there && (await isGood(deps, there))) {
-      await recordSession(deps, { ...session, ...there }, context)
+      const isKept = await recordSession(deps, { ...session, ...there }, { isRecorded, context })
       // The token made here was not written to the notebook: another replica's was.
-      const unused = [made?.id, session.tokenId].filter((id) => id !== there.tokenId)
-      return endTokens(deps, unused, context)
+      const ids = [made?.id, session.tokenId, there.tokenId].filter((id) => !isKept || id !== there.tokenId)
+      await endTokens(deps, ids, context)
+      return isKept
     }
     await endTokens(deps, [there?.tokenId, session.tokenId], context)
     made ??= await makeToken(deps, session, context)
-    await recordSession(deps, { ...session, tokenId: made.id, tokenExpiresAt: made.expiresAt }, context)
+    const withToken = { ...session, tokenId: made.id, tokenExpiresAt: made.expiresAt }
+    if (!(await recordSession(deps, withToken, { isRecorded, context }))) {
+      await endTokens(deps, [made.id], context)
+      return false
+    }
+    isRecorded = true
     if (there) await cluster.deleteSecret(name)
     // After a lost response the secret may exist despite this error: the next round reads whose it is.
     await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, made)))
@@ -131,23 +163,22 @@ async function endTokens(deps: NotebookDeps, ids: TokenIds, context: RequestCont
   for (const id of ids) if (id !== undefined) await endToken(deps, id, context)
 }
 
-/** Revokes a token; does nothing when it has already ended. */
-export async function endToken(deps: NotebookDeps, id: string, context?: RequestContext): Promise<void> {
-  await deps.tokens.revoke(id, context).catch((error: unknown) => {
-    if (!(error instanceof Error && 'code' in error && error.code === 'NOT_FOUND')) throw error
-  })
-}
-
-/** Records the notebook in the state; a newly recorded one is logged as started. */
-async function recordSession(deps: NotebookDeps, known: NotebookSession, context: RequestContext): Promise<void> {
+/**
+ * Records the notebook in the state; a newly recorded one is logged as started. False for a recorded one that was
+ * stopped meanwhile.
+ */
+async function recordSession(
+  deps: NotebookDeps,
+  known: NotebookSession,
+  { isRecorded, context }: Pick<LakeTokenCall, 'isRecorded' | 'context'>,
+): Promise<boolean> {
   const { audit, events } = deps
   const { stopsAt: _, ...kept } = known // starting a running notebook cancels an announced stop
   const session = { ...kept, activeAt: deps.now().toISOString() }
-  await deps.inTransaction(async (tx) => {
+  return deps.inTransaction(async (tx) => {
     const store = createNotebookStore(tx)
-    const isNew = (await store.find(session.user))?.session !== session.session
-    await store.put(session)
-    if (!isNew) return
+    if (isRecorded) return store.update(session)
+    if (!(await store.put(session))) return true
     const details = { session_id: session.session, pod: session.podName }
     await audit.record(tx, {
       ...context,
@@ -162,5 +193,6 @@ async function recordSession(deps: NotebookDeps, known: NotebookSession, context
       objectId: session.session,
       data: { session_id: session.session },
     })
+    return true
   })
 }

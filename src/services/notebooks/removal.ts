@@ -7,7 +7,7 @@ import { isAbandoned } from '../../notebooks/pod-status.ts'
 import { sessionOf } from '../../notebooks/targets.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
 import type { NotebookDeps } from './deps.ts'
-import { endToken } from './provisioning.ts'
+import { endToken } from './end-token.ts'
 import { sleep } from '../../iceberg/sleep.ts'
 
 /**
@@ -49,21 +49,27 @@ export async function removeNotebook(deps: NotebookDeps, removal: Removal): Prom
       cluster.deleteConfigMap(part),
     ])
   }
-  await forget(deps, removal)
+  const forgotten = await forget(deps, removal)
+  // A start in another process may have recorded its token since the record was read.
+  const late = forgotten?.tokenId
+  if (late !== undefined && late !== session?.tokenId) await endToken(deps, late, context)
 }
 
 /**
- * Removes the notebook from the state and records its end. Of all callers, at any time and on any replica, only one
+ * Removes the notebook from the state, records its end, and returns what was removed. Of all callers, at any time and on any replica, only one
  * finds it there, so `notebook.stopped` is logged once.
  */
-async function forget(deps: NotebookDeps, { user, pod, session, why, context }: Removal): Promise<void> {
+async function forget(
+  deps: NotebookDeps,
+  { user, pod, session, why, context }: Removal,
+): Promise<NotebookSession | undefined> {
   const id = session?.session ?? (pod && sessionOf(pod))
-  if (id === undefined) return
-  await deps.inTransaction(async (tx) => {
-    const wasKnown = await createNotebookStore(tx).delete({ user, session: id })
+  if (id === undefined) return undefined
+  return deps.inTransaction(async (tx) => {
+    const known = await createNotebookStore(tx).delete({ user, session: id })
     // A pod that an interrupted start left unrecorded was never announced; its deletion is recorded nevertheless.
     const isStray = session === undefined && pod !== undefined && pod.deletedAt === undefined
-    if (!wasKnown && !isStray) return
+    if (known === undefined && !isStray) return undefined
     const details = { session_id: id, reason: why }
     await deps.audit.record(tx, {
       ...(context ?? { caller: undefined, channel: 'system' }),
@@ -72,13 +78,14 @@ async function forget(deps: NotebookDeps, { user, pod, session, why, context }: 
       objectId: user,
       details,
     })
-    if (!wasKnown) return
+    if (known === undefined) return undefined
     await deps.events.append(tx, {
       type: 'notebook.stopped',
       objectType: 'notebook',
       objectId: id,
       data: details,
     })
+    return known
   })
 }
 

@@ -41,6 +41,7 @@ export interface Visitor {
 export interface ProxiedServiceOptions {
   readonly upstream?: NotebookUpstreamOptions
   readonly relay?: Partial<RelaySettings>
+  /** Default: notebooks share the service's origin, unless that is not allowed with these settings. */
   readonly env?: Readonly<Record<string, string>>
   /** Receives log lines. */
   readonly log?: string[]
@@ -66,8 +67,9 @@ const PAGE = { bytes: new TextEncoder().encode('the page'), contentType: 'text/h
 export const NOTEBOOK_TOKEN = 'notebook-secret-0123456789'
 
 export async function startProxiedService(options: ProxiedServiceOptions = {}): Promise<ProxiedService> {
-  const { env, overrides } = options
-  const service = await startTestService({ ...(env ? { env } : {}), ...(overrides ? { overrides } : {}) })
+  const { overrides } = options
+  const env = { ...isolationOf(options.env), ...options.env }
+  const service = await startTestService({ env, ...(overrides ? { overrides } : {}) })
   const runtime = await detectRuntime()
   const targets = new KnownTargets()
   const log: Logger = createLogger(options.log === undefined ? 'silent' : 'debug', (line) => options.log?.push(line))
@@ -100,6 +102,12 @@ export async function startProxiedService(options: ProxiedServiceOptions = {}): 
       await service.close()
     },
   }
+}
+
+/** Most tests of the proxy look at the service's own host. */
+function isolationOf(env: ProxiedServiceOptions['env'] = {}): Readonly<Record<string, string>> {
+  const needsHosts = env['AUTH_MODE'] === 'off' || env['NOTEBOOK_HOST_TEMPLATE'] !== undefined
+  return { NOTEBOOK_ISOLATION: needsHosts ? 'host' : 'path' }
 }
 
 async function visitor(service: TestService, user: string, role: string): Promise<Visitor> {

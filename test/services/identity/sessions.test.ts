@@ -20,6 +20,21 @@ const me = (cookie: string) => service.get('/api/auth/me', { token: null, header
 const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' }
 
 describe('browser sessions', () => {
+  it('may not create tokens without a token', async () => {
+    const { cookie } = await signIn()
+    const body = { user: 'mallory', role: 'LeadDataEngineer', name: 'mine' }
+    const headers = { Cookie: cookie, ...SAME_ORIGIN }
+    const refused = await service.post('/api/auth/tokens', body, { token: null, headers })
+    expect([refused.status, refused.body.code]).toEqual([403, 'FORBIDDEN'])
+    expect(refused.body.detail).toBe(
+      'a session may not create tokens: send your token as well, as Authorization: Bearer <token>',
+    )
+    expect((await service.post('/api/auth/tokens', body, { token: 'lh_wrong', headers })).status).toBe(401)
+    const listed = await service.get('/api/auth/tokens')
+    expect(JSON.stringify(listed.body)).not.toContain('mallory')
+    expect((await service.post('/api/auth/tokens', body, { headers })).status).toBe(201)
+  })
+
   it('open with a token and return a cookie that scripts and other sites cannot read', async () => {
     const { status, headers, body } = await signIn()
     expect({ status, body }).toEqual({ status: 201, body: { user: 'admin', role: 'LeadDataEngineer', via: 'session' } })

@@ -36,6 +36,7 @@ describe.skipIf(chromiumPath === undefined)('the web page under double clicks, k
     const dialog = page.getByRole('dialog')
     await dialog.getByRole('textbox', { name: 'User' }).fill('zoe')
     await dialog.getByRole('textbox', { name: 'Description' }).fill('laptop')
+    await dialog.getByLabel('Your token').fill(house.token)
     await dialog.getByRole('button', { name: 'Create token' }).dblclick()
     await page.getByText('Copy the token now').waitFor()
     const tokens: { user: string }[] = await house.call('GET', '/api/auth/tokens')

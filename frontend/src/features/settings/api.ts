@@ -1,5 +1,6 @@
 import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
 import { CONFIG_PATH, type TaggedConfig } from '../../api/catalog-config.ts'
+import { ApiError } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
@@ -13,6 +14,7 @@ import type {
   Token,
   WebhookList,
 } from '../../api/types.ts'
+import { tokenStrings } from '../../strings/settings.ts'
 
 const PAGE_SIZE = 200
 
@@ -39,9 +41,25 @@ export const tokensQuery = infiniteQueryOptions({
   getNextPageParam: ({ next }) => next,
 })
 
+/** A request for a new token, with the token of the caller: a session alone may not create tokens. */
+export interface ProvenTokenRequest {
+  readonly request: CreateTokenRequest
+  /** Undefined where authentication is off. */
+  readonly proof: string | undefined
+}
+
 /** Creates a token; only this response contains it. */
-export function createToken(request: CreateTokenRequest): Promise<CreatedToken> {
-  return api.post('/api/auth/tokens', request)
+export async function createToken({ request, proof }: ProvenTokenRequest): Promise<CreatedToken> {
+  const headers = proof === undefined ? {} : { Authorization: `Bearer ${proof}` }
+  try {
+    return await api.post<CreatedToken>('/api/auth/tokens', request, { headers })
+  } catch (error) {
+    // The session goes on: only the token that was entered is wrong.
+    if (error instanceof ApiError && error.status === 401) {
+      throw new ApiError(403, { code: 'FORBIDDEN', detail: tokenStrings.form.proofRefused })
+    }
+    throw error
+  }
 }
 
 /** Revokes a token immediately. */

@@ -25,10 +25,12 @@ export type SessionKey = Pick<NotebookSession, 'user' | 'session'>
 export interface NotebookStore {
   find(user: string): Promise<NotebookSession | undefined>
   list(): Promise<readonly NotebookSession[]>
-  /** Records a notebook, replacing the user's earlier one. */
-  put(session: NotebookSession): Promise<void>
-  /** Deletes the record of a notebook; false when it is already deleted or replaced by another. */
-  delete(key: SessionKey): Promise<boolean>
+  /** Records a notebook, replacing the user's earlier one; true for the one call that records it first. */
+  put(session: NotebookSession): Promise<boolean>
+  /** Updates the record of a notebook; false when it is deleted or replaced by another. */
+  update(session: NotebookSession): Promise<boolean>
+  /** Deletes the record of a notebook and returns it; undefined when it is already deleted or replaced by another. */
+  delete(key: SessionKey): Promise<NotebookSession | undefined>
   /** Updates the last activity; cancels a stop announced before it. */
   touch(key: SessionKey, activeAt: string): Promise<void>
   /** Announces a stop; false when it is already announced, or there was activity meanwhile. */
@@ -47,13 +49,21 @@ export function createNotebookStore(db: Kysely<StateTables>): NotebookStore {
       return rows.map(fromRow)
     },
     async put(session) {
-      const { user_id: _, ...changes } = toRow(session)
-      const insert = db.insertInto('notebook_sessions').values(toRow(session))
-      await insert.onConflict((conflict) => conflict.column('user_id').doUpdateSet(changes)).execute()
+      const row = toRow(session)
+      const insert = db.insertInto('notebook_sessions').values(row)
+      const inserted = await insert.onConflict((conflict) => conflict.column('user_id').doNothing()).executeTakeFirst()
+      if (inserted.numInsertedOrUpdatedRows === 1n) return true
+      const replace = db.updateTable('notebook_sessions').set(row).where('user_id', '=', session.user)
+      const replaced = await replace.where('session', '<>', session.session).executeTakeFirst()
+      if (replaced.numUpdatedRows === 1n) return true
+      await update(db, session)
+      return false
     },
+    update: (session) => update(db, session),
     async delete({ user, session }) {
       const query = db.deleteFrom('notebook_sessions').where('user_id', '=', user).where('session', '=', session)
-      return (await query.executeTakeFirst()).numDeletedRows === 1n
+      const row = await query.returningAll().executeTakeFirst()
+      return row && fromRow(row)
     },
     async touch({ user, session }, activeAt) {
       const update = db.updateTable('notebook_sessions').set({ active_at: activeAt, stops_at: null })
@@ -67,6 +77,11 @@ export function createNotebookStore(db: Kysely<StateTables>): NotebookStore {
       return (await still.executeTakeFirst()).numUpdatedRows === 1n
     },
   }
+}
+
+async function update(db: Kysely<StateTables>, session: NotebookSession): Promise<boolean> {
+  const own = db.updateTable('notebook_sessions').set(toRow(session)).where('user_id', '=', session.user)
+  return (await own.where('session', '=', session.session).executeTakeFirst()).numUpdatedRows === 1n
 }
 
 function toRow(session: NotebookSession): NotebookSessionsTable {

@@ -1,15 +1,25 @@
-import { Button, Group, Modal, NativeSelect, Stack, TextInput } from '@mantine/core'
+import {
+  Button,
+  Group,
+  Modal,
+  NativeSelect,
+  PasswordInput,
+  type PasswordInputProps,
+  Stack,
+  TextInput,
+} from '@mantine/core'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { ROLES } from '../../../../../src/domain/roles.ts'
-import type { CreatedToken, CreateTokenRequest } from '../../../api/types.ts'
+import { useMe } from '../../../api/session.ts'
+import type { CreatedToken } from '../../../api/types.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/shared/common.ts'
 import { settingsStrings, tokenStrings } from '../../../strings/settings.ts'
 import { roleName } from '../../../strings/shared/shell.ts'
-import { createToken, tokensQuery } from '../api.ts'
+import { createToken, type ProvenTokenRequest, tokensQuery } from '../api.ts'
 import { SecretField, SecretText } from '../secret-field.tsx'
 import { type TokenForm as TokenFormValues, tokenSchema } from './token-schema.ts'
 import { EXPIRY_DAYS } from './token-state.ts'
@@ -26,7 +36,7 @@ interface NewTokenProps {
 export function NewToken({ opened, onClose }: NewTokenProps) {
   const client = useQueryClient()
   const create = useMutation({
-    mutationFn: (request: CreateTokenRequest) => createToken(request),
+    mutationFn: createToken,
     onSuccess: () => client.invalidateQueries({ queryKey: tokensQuery.queryKey }),
     gcTime: 0, // the secret stays no longer than the dialog
   })
@@ -57,13 +67,18 @@ interface TokenFormProps {
   readonly isBusy: boolean
   readonly error: unknown
   readonly onCancel: () => void
-  readonly onSubmit: (request: CreateTokenRequest) => void
+  readonly onSubmit: (request: ProvenTokenRequest) => void
 }
 
 function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
   const [schema] = useState(() => tokenSchema(new Date())) // submitting again sends the same expiry
-  const initialValues: TokenFormValues = { user: '', role: 'DataEngineer', name: '', expires: '90' }
-  const { form, submit } = useRequestForm({ initialValues, schema, onRequest: onSubmit })
+  const initialValues: TokenFormValues = { user: '', role: 'DataEngineer', name: '', expires: '90', proof: '' }
+  const needsProof = useMe()?.via === 'session'
+  const { form, submit } = useRequestForm({
+    initialValues,
+    schema,
+    onRequest: (request) => onSubmit({ request, proof: needsProof ? form.getValues().proof.trim() : undefined }),
+  })
   return (
     <form noValidate onSubmit={submit}>
       <Stack gap="sm">
@@ -93,6 +108,7 @@ function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
           data={EXPIRY_DAYS.map((value) => ({ value, label: strings.expiry[value] }))}
           {...form.getInputProps('expires')}
         />
+        {needsProof ? <ProofField {...form.getInputProps('proof')} /> : undefined}
         {error ? (
           <Notice tone="bad" role="alert">
             {errorText(error)}
@@ -109,6 +125,11 @@ function TokenForm({ isBusy, error, onCancel, onSubmit }: TokenFormProps) {
       </Stack>
     </form>
   )
+}
+
+/** The caller's own token: a session alone may not create tokens. */
+function ProofField(input: PasswordInputProps) {
+  return <PasswordInput label={strings.proof} description={strings.proofHelp} required autoComplete="off" {...input} />
 }
 
 interface MadeTokenProps {

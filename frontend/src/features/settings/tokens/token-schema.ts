@@ -9,6 +9,8 @@ export interface TokenForm {
   readonly role: Role
   readonly name: string
   readonly expires: ExpiryDays
+  /** The caller's own token; not part of the request. */
+  readonly proof: string
 }
 
 /** Checks the form for a new token and makes its request; `now` is when the token's lifetime begins. */
