@@ -98,7 +98,10 @@ export const compact: Command = {
   names: ['TABLE'],
   options: {
     'rewrite-all': { help: 'rewrite all files' },
-    where: { value: 'CONDITION', help: 'whole partitions, such as "day >= \'2026-03-01\'"' },
+    where: {
+      value: 'CONDITION',
+      help: 'whole partitions by their source columns, such as "started_at >= \'2026-03-01\'"',
+    },
     'sort-order': { value: 'ORDER', help: 'sort rows, such as "customer ASC"' },
     'target-file-size': { value: 'BYTES', help: 'size of the new files' },
     ...ENGINE,
