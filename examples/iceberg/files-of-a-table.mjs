@@ -9,8 +9,8 @@ console.log(`${metadata.location}: ${names.join(', ')}`)
 
 const table = { identifier: { namespace: [], name: '' }, metadataLocation, metadata, io }
 let rows = 0
-for (const { file, deletes } of await planFiles(table)) {
-  console.log(`${file.filePath}: ${file.recordCount} rows, ${deletes.length} delete files`)
-  rows += file.recordCount
+for (const { dataFile, deletes } of await planFiles(table)) {
+  console.log(`${dataFile.filePath}: ${dataFile.recordCount} rows, ${deletes.length} delete files`)
+  rows += dataFile.recordCount
 }
 console.log(`${rows} rows in data files`)

@@ -1,7 +1,7 @@
 import { CommandError } from './errors.ts'
 
 export interface ApiClientOptions {
-  /** Address of the service, without `/api`. */
+  /** Address of the service with its base path, without `/api`. */
   readonly server: string
   readonly token: string | undefined
   /** Default: over the network. */
@@ -31,8 +31,9 @@ export interface SendOptions {
 
 /** An {@link ApiClient} over `fetch`. */
 export function createApiClient({ server, token, fetch: send = fetch }: ApiClientOptions): ApiClient {
+  const base = server.replace(/\/+$/, '') // with the path below which a proxy or BASE_PATH serves
   const request = async (method: string, path: string, { body, headers }: SendOptions = {}): Promise<Response> => {
-    const request = new Request(new URL(path, server).href, {
+    const request = new Request(new URL(base + path).href, {
       method,
       redirect: 'error', // the token is for this server
       headers: {
@@ -94,11 +95,12 @@ interface Problem {
 
 async function problemOf(response: Response, token: string | undefined): Promise<CommandError> {
   if (response.status === 401 && token === undefined) {
-    return new CommandError('set LOCKHOUSE_TOKEN, or use --token-file')
+    return new CommandError('set LOCKHOUSE_TOKEN, or use --token-file', 'UNAUTHENTICATED')
   }
   const { code, detail, errors = [] } = (await response.json().catch(() => ({}))) as Problem
   const fields = errors.map(({ path, message }) => `${path}: ${message}`)
-  return new CommandError(`${code ?? response.status}: ${[detail ?? response.statusText, ...fields].join('; ')}`)
+  const message = [detail ?? response.statusText, ...fields].join('; ')
+  return new CommandError(`${code ?? response.status}: ${message}`, code)
 }
 
 /** The JSON of each `data:` line (WHATWG HTML, server-sent events). */

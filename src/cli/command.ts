@@ -37,6 +37,8 @@ export interface Call {
 export interface OptionSpec {
   /** What stands for its value in the help; undefined: it has none. */
   readonly value?: string
+  /** The values that are accepted; undefined: any. */
+  readonly choices?: readonly string[]
   readonly help: string
 }
 

@@ -2,4 +2,12 @@
 export class UsageError extends Error {}
 
 /** The work was not done; the process ends with 1. The message is one line. */
-export class CommandError extends Error {}
+export class CommandError extends Error {
+  /** The code of the service (docs/api.md#errors); undefined for a problem on this machine. */
+  readonly code: string | undefined
+
+  constructor(message: string, code?: string) {
+    super(message)
+    this.code = code
+  }
+}

@@ -7,16 +7,19 @@ const BAR_WIDTH = 24
 const CLEAR_LINE = '\r\u001b[K'
 
 /** Waits for an operation, showing its progress on a terminal. Throws {@link CommandError} when it does not succeed. */
-export async function followOperation({ api, terminal }: Call, id: string): Promise<Operation> {
+export async function followOperation({ api, terminal, isDirect, isSet }: Call, id: string): Promise<Operation> {
   const startedMs = terminal.nowMs()
-  terminal.note(`operation ${id} has started; it goes on when this command is interrupted`)
+  const interrupted = isDirect
+    ? 'an interruption of this command cancels the operation'
+    : 'the operation continues when this command is interrupted'
+  if (!isSet('json')) terminal.note(`operation ${id} has started; ${interrupted}`)
   const path = `/api/operations/${id}`
   for await (const event of api.events(`${path}/events`)) showProgress(terminal, event as Operation, startedMs)
   if (terminal.isLive) terminal.note(CLEAR_LINE)
   const operation = await api.get<Operation>(path)
   if (operation.state === 'succeeded') return operation
   const reason = operation.error === null ? '' : `: ${operation.error.code}: ${operation.error.message}`
-  throw new CommandError(`operation ${id} is ${operation.state}${reason}`)
+  throw new CommandError(`operation ${id} is ${operation.state}${reason}`, operation.error?.code)
 }
 
 function showProgress(terminal: Terminal, { progress, state }: Operation, startedMs: number): void {

@@ -17,11 +17,10 @@ export interface CliOptions {
   readonly openBundle?: OpenBundle
 }
 
-const DEFAULT_SERVER = 'http://127.0.0.1:3000'
-
 /** Runs a command of `lockhouse`. Sets the exit code 1 when it fails and 2 when it is not understood. */
 export async function runCli(args: readonly string[], { openBundle }: CliOptions = {}): Promise<void> {
   const [name = 'help', ...rest] = args
+  if (name !== 'serve') endWithOutput()
   try {
     if (name === 'serve') {
       requireNone(rest)
@@ -29,12 +28,35 @@ export async function runCli(args: readonly string[], { openBundle }: CliOptions
       await startService({ LOCKHOUSE_DEMO: '1', ...readEnv() }, openBundle)
     } else await runLocal(name, rest, openBundle)
   } catch (error) {
-    if (error instanceof UsageError) process.exitCode = 2
-    else if (error instanceof CommandError) process.exitCode = 1
-    else throw error
-    const hint = error instanceof UsageError ? `; see lockhouse help${name in COMMANDS ? ` ${name}` : ''}` : ''
-    console.error(`lockhouse: ${plainText(error.message)}${hint}`)
+    if (!(error instanceof UsageError) && !(error instanceof CommandError)) throw error
+    process.exitCode = error instanceof UsageError ? 2 : 1
+    console.error(isForPrograms(name, rest) ? errorJson(error) : errorText(name, error))
   }
+}
+
+/** Whether a program reads what the command prints. */
+function isForPrograms(name: string, rest: readonly string[]): boolean {
+  return Object.hasOwn(COMMANDS, name) && rest.includes('--json')
+}
+
+function errorText(name: string, error: UsageError | CommandError): string {
+  const hint =
+    error instanceof UsageError ? `; see lockhouse help${Object.hasOwn(COMMANDS, name) ? ` ${name}` : ''}` : ''
+  return `lockhouse: ${plainText(error.message)}${hint}`
+}
+
+function errorJson(error: UsageError | CommandError): string {
+  const code = error instanceof CommandError ? (error.code ?? null) : 'USAGE'
+  return JSON.stringify({ success: false, code, message: error.message })
+}
+
+/** Ends the process when nobody reads standard output any more, or when nothing more can be written there. */
+function endWithOutput(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE')
+      console.error(`lockhouse: standard output cannot be written: ${error.code ?? error.message}`)
+    process.exit(1)
+  })
 }
 
 async function runLocal(name: string, rest: readonly string[], openBundle?: OpenBundle): Promise<void> {
@@ -70,6 +92,7 @@ async function runCommand(name: string, rest: readonly string[], openBundle?: Op
   const { values, positionals } = parsed(command, rest)
   if (values['help'] === true) return void process.stdout.write(commandHelp(name, command))
   requireNames(command, positionals)
+  requireChoices(command, values)
   const bundle: Call['bundle'] = (home) => openBundle?.(home)
   const call: Call = { ...callOf(values, positionals), isDirect: false, bundle }
   const catalog = call.text('catalog')
@@ -95,13 +118,31 @@ function requireNames({ names }: Command, given: readonly string[]): void {
   requireNone(given.slice(names.length))
 }
 
+function requireChoices(command: Command, values: Values): void {
+  for (const [option, { choices }] of Object.entries(optionsOf(command))) {
+    const value = values[option]
+    if (choices === undefined || typeof value !== 'string' || choices.includes(value)) continue
+    throw new UsageError(`--${option} must be ${listText(choices)}, not ${value}`)
+  }
+}
+
+/** Words such as `auto, embedded or spark`. */
+function listText(words: readonly string[]): string {
+  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`
+}
+
+/** The service of this machine, as `serve` with the same environment runs it. */
+function localServer(env: Env): string {
+  return `http://127.0.0.1:${env['PORT'] ?? '3000'}${env['BASE_PATH'] ?? ''}`
+}
+
 function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' | 'isDirect'> {
   const text = (option: string): string | undefined => {
     const value = values[option]
     return typeof value === 'string' ? value : undefined
   }
   const env = readEnv()
-  const server = text('server') ?? env['LOCKHOUSE_SERVER'] ?? DEFAULT_SERVER
+  const server = text('server') ?? env['LOCKHOUSE_SERVER'] ?? localServer(env)
   if (!/^https?:/.test(URL.parse(server)?.protocol ?? '')) {
     throw new UsageError('--server must be an http or https address')
   }

@@ -1,4 +1,7 @@
 import { spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +9,14 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CHOICES } from '../../src/cli/choices.ts'
 import { COMMANDS } from '../../src/cli/commands/all-commands.ts'
+import { APPROVAL_STATUSES } from '../../src/domain/approvals.ts'
+import { ROLES } from '../../src/domain/roles.ts'
+import { HEALTH_BANDS } from '../../src/domain/tables/health-band.ts'
+import { HEALTH_SORTS } from '../../src/schemas/tables/health-index.ts'
+import { ENGINES } from '../../src/schemas/tables/maintenance.ts'
+import { listOperationsQuery } from '../../src/schemas/tables/operations.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
 import { textTable } from '../../src/cli/text.ts'
 import { LONG } from '../support/effort.ts'
@@ -163,6 +173,12 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['health', 'a', 'b'], 'unexpected argument b'],
     [['compact', 'a.b', '--rewrite-al'], "Unknown option '--rewrite-al'"],
     [['compact', 'a.b', '--target-file-size', 'big'], '--target-file-size must be a whole number'],
+    [['compact', 'a.b', '--engine', 'duckdb'], '--engine must be auto, embedded or spark, not duckdb'],
+    [['tables', '--band', 'ok'], '--band must be good, fair, poor or unknown, not ok'],
+    [['tables', '--sort', 'size'], '--sort must be score,'],
+    [['operations', '--state', 'done'], '--state must be running,'],
+    [['approvals', '--status', 'open'], '--status must be pending, approved or rejected, not open'],
+    [['token', 'create', '--user', 'ana', '--role', 'Admin', '--name', 'x'], '--role must be Auditor,'],
     [['token', 'steal'], 'token needs create, list or revoke'],
     [['token', 'create', '--user', 'ana'], 'token create needs --role'],
     [['tables', '--server', 'ftp://x'], '--server must be an http or https address'],
@@ -184,6 +200,47 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     const file = join(folder, 'token')
     await writeFile(file, `${ADMIN_TOKEN}\n`)
     expect((await run(['tables', '--token-file', file], { LOCKHOUSE_TOKEN: '' })).code).toBe(0)
+  })
+
+  it('reaches a service below a base path', async () => {
+    const paths: string[] = []
+    const server = createServer((request, response) => {
+      paths.push(request.url ?? '')
+      response.end('{"status":"ok"}')
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as AddressInfo
+    const env = { PORT: String(port), BASE_PATH: '/lake', LOCKHOUSE_SERVER: '' }
+    for (const address of [`http://127.0.0.1:${port}/lake`, `http://127.0.0.1:${port}/lake/`]) {
+      expect((await run(['status', '--live', '--server', address])).code).toBe(0)
+    }
+    expect((await run(['status', '--live'], env)).code).toBe(0) // as the image checks itself
+    server.close()
+    expect(paths).toEqual(Array.from({ length: 3 }, () => '/lake/api/health/live'))
+  })
+
+  it('prints errors as JSON with --json', async () => {
+    const refused = await run(['health', 'demo.nothing', '--json'])
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    const error = { success: false, code: 'NO_SUCH_TABLE', message: expect.stringContaining('demo.nothing') }
+    expect(JSON.parse(refused.err)).toEqual(error)
+    const misused = await run(['tables', '--band', 'ok', '--json'])
+    expect(misused).toMatchObject({ code: 2, out: '' })
+    expect(JSON.parse(misused.err)).toMatchObject({ success: false, code: 'USAGE' })
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('ends with one line when standard output cannot be written', async () => {
+    const command = `${[process.execPath, ...RUNTIME, MAIN].join(' ')} tables --json > /dev/full`
+    const env = { PATH: process.env['PATH'], LOCKHOUSE_SERVER: `http://${served.host}`, LOCKHOUSE_TOKEN: ADMIN_TOKEN }
+    const child = spawn('sh', ['-c', command], { stdio: ['ignore', 'ignore', 'pipe'], env })
+    const [err, [code]] = await Promise.all([text(child.stderr), once(child, 'close')])
+    expect([code, err]).toEqual([1, 'lockhouse: standard output cannot be written: ENOSPC\n'])
+  })
+
+  it('says what a dry run would do', async () => {
+    const { out } = await run(['compact', 'demo.events', '--rewrite-all', '--dry-run'])
+    expect(out).toMatch(/^would rewrite data files count\s+1$/m)
+    expect(out).not.toMatch(/^rewritten/m)
   })
 
   it('explains itself and every command', LONG, async () => {
@@ -221,6 +278,19 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
       ).stdout.trim()
     expect(complete('lockhouse', 'comp')).toBe('completion compact')
     expect(complete('lockhouse', 'expire', '--re')).toBe('--retain-last')
+    expect(complete('lockhouse', 'compact', 'a.b', '--engine', '')).toBe('auto embedded spark')
+    expect(complete('lockhouse', 'tables', '--band', 'p')).toBe('poor')
+  })
+})
+
+it('options know the values that the service accepts', () => {
+  expect(CHOICES).toEqual({
+    engine: ENGINES,
+    band: HEALTH_BANDS,
+    sort: HEALTH_SORTS,
+    state: listOperationsQuery.shape.state.unwrap().options,
+    status: APPROVAL_STATUSES,
+    role: ROLES,
   })
 })
 

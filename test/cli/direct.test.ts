@@ -143,6 +143,7 @@ describe('commands on a catalog without a service', { timeout: 300_000 }, () => 
       () => note.includes('has started'),
       () => note,
     )
+    expect(note).toContain('an interruption of this command cancels the operation')
     child.kill('SIGINT')
     const [code] = await once(child, 'close')
     expect([0, 1, 130], note).toContain(code) // it may have been done before

@@ -3,6 +3,7 @@ import type { approvalList } from '../../schemas/approvals.ts'
 import type { definitionList } from '../../schemas/definitions.ts'
 import type { pipelineList } from '../../schemas/pipelines.ts'
 import type { operationList } from '../../schemas/tables/operations.ts'
+import { CHOICES } from '../choices.ts'
 import type { Command } from '../command.ts'
 import { durationText } from '../text.ts'
 import { JSON_OPTION, showRows } from './show.ts'
@@ -12,7 +13,7 @@ export const operations: Command = {
   names: [],
   options: {
     table: { value: 'TABLE', help: 'only those of a table' },
-    state: { value: 'STATE', help: 'running, succeeded, failed, cancelled or unknown' },
+    state: { value: 'STATE', choices: CHOICES.state, help: 'running, succeeded, failed, cancelled or unknown' },
     ...JSON_OPTION,
   },
   examples: ['lockhouse operations --state running'],
@@ -88,7 +89,10 @@ export const definitions: Command = {
 export const approvals: Command = {
   summary: 'lists approval requests',
   names: [],
-  options: { status: { value: 'STATUS', help: 'pending, approved or rejected' }, ...JSON_OPTION },
+  options: {
+    status: { value: 'STATUS', choices: CHOICES.status, help: 'pending, approved or rejected' },
+    ...JSON_OPTION,
+  },
   examples: ['lockhouse approvals --status pending'],
   async run(call) {
     const answer = await call.api.get<z.infer<typeof approvalList>>('/api/approvals', { status: call.text('status') })

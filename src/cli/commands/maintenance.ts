@@ -1,3 +1,4 @@
+import { CHOICES } from '../choices.ts'
 import type { Call, Command, OptionSpec } from '../command.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { followOperation } from '../operation-progress.ts'
@@ -25,7 +26,7 @@ const COMMON: Readonly<Record<string, OptionSpec>> = {
   ...JSON_OPTION,
 }
 const ENGINE: Readonly<Record<string, OptionSpec>> = {
-  engine: { value: 'ENGINE', help: 'auto (default), embedded or spark' },
+  engine: { value: 'ENGINE', choices: CHOICES.engine, help: 'auto (default), embedded or spark' },
 }
 const YES: Readonly<Record<string, OptionSpec>> = { yes: { help: 'do not ask' } }
 
@@ -59,7 +60,7 @@ async function run(call: Call, path: string, body: Readonly<Record<string, unkno
 function show(call: Call, answer: Answer): void {
   const details = JSON.parse(answer.details_json) as Details
   const plan: [string, Cell][] = answer.plan_id === undefined ? [] : [['plan', answer.plan_id]]
-  showPairs(call, answer, [...plan, ...pairsOf(details)])
+  showPairs(call, answer, [...plan, ...pairsOf(details).map(([name, value]): [string, Cell] => [planned(name), value])])
 }
 
 /** Numbers and texts of a result; the rest is in the JSON. */
@@ -69,6 +70,22 @@ function pairsOf(details: Details): [string, Cell][] {
     const isSize = typeof value === 'number' && /_bytes(_|$)/.test(name)
     return [[name.replaceAll('_', ' '), isSize ? sizeText(value) : value]]
   })
+}
+
+/** What a finished operation has done, as what a plan would do. */
+const WOULD: Readonly<Record<string, string>> = {
+  rewritten: 'would rewrite',
+  rewrote: 'would rewrite',
+  added: 'would add',
+  removed: 'would remove',
+  deleted: 'would delete',
+  expired: 'would expire',
+  freed: 'would free',
+}
+
+function planned(label: string): string {
+  const [first = '', ...others] = label.split(' ')
+  return [WOULD[first] ?? first, ...others].join(' ')
 }
 
 function definedOf(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -81,7 +98,10 @@ export const compact: Command = {
   names: ['TABLE'],
   options: {
     'rewrite-all': { help: 'rewrite all files' },
-    where: { value: 'CONDITION', help: 'whole partitions, such as "day >= \'2026-03-01\'"' },
+    where: {
+      value: 'CONDITION',
+      help: 'whole partitions by their source columns, such as "started_at >= \'2026-03-01\'"',
+    },
     'sort-order': { value: 'ORDER', help: 'sort rows, such as "customer ASC"' },
     'target-file-size': { value: 'BYTES', help: 'size of the new files' },
     ...ENGINE,

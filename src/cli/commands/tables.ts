@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { healthIndex } from '../../schemas/tables/health-index.ts'
 import type { tableHealth, tableList } from '../../schemas/tables/tables.ts'
+import { CHOICES } from '../choices.ts'
 import type { Call, Command } from '../command.ts'
 import { sizeText } from '../text.ts'
 import { JSON_OPTION, showPairs, showRows } from './show.ts'
@@ -15,8 +16,12 @@ export const tables: Command = {
   options: {
     namespace: { value: 'NAME', help: 'only tables of this namespace' },
     search: { value: 'TEXT', help: 'only tables whose name contains it' },
-    band: { value: 'BAND', help: 'good, fair, poor or unknown' },
-    sort: { value: 'FIELD', help: 'score (default), small_files, delete_ratio, bytes, last_commit or name' },
+    band: { value: 'BAND', choices: CHOICES.band, help: 'good, fair, poor or unknown' },
+    sort: {
+      value: 'FIELD',
+      choices: CHOICES.sort,
+      help: 'score (default), small_files, delete_ratio, bytes, last_commit or name',
+    },
     ...JSON_OPTION,
   },
   examples: ['lockhouse tables --band poor', 'lockhouse tables --sort bytes --json'],

@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { createdToken, tokenList } from '../../schemas/auth.ts'
+import { CHOICES } from '../choices.ts'
 import type { Call, Command } from '../command.ts'
 import { UsageError } from '../errors.ts'
 import { JSON_OPTION, showRows } from './show.ts'
@@ -11,7 +12,7 @@ export const token: Command = {
   names: ['ACTION', '[ID]'],
   options: {
     user: { value: 'NAME', help: 'create: the user' },
-    role: { value: 'ROLE', help: 'create: Auditor, DataEngineer or LeadDataEngineer' },
+    role: { value: 'ROLE', choices: CHOICES.role, help: 'create: Auditor, DataEngineer or LeadDataEngineer' },
     name: { value: 'TEXT', help: 'create: what the token is for' },
     'expires-at': { value: 'TIME', help: 'create: such as 2036-01-01T00:00:00Z; default: never' },
     ...JSON_OPTION,

@@ -117,7 +117,9 @@ function weekday(index: number): (typeof WEEKDAYS)[number] {
   return WEEKDAYS[(index + WEEKDAYS.length) % WEEKDAYS.length] ?? 'mon'
 }
 
+/** By time zone. Users choose the names, whose case counts here: more than some are not kept. */
 const formats = new Map<string, Intl.DateTimeFormat>()
+const MAX_FORMATS = 100
 
 /** The day of the week (0 is Monday) and the minute of the day in a time zone. */
 function wallClock(timezone: string, ms: number): { readonly day: number; readonly minute: number } {
@@ -130,6 +132,7 @@ function wallClock(timezone: string, ms: number): { readonly day: number; readon
       minute: '2-digit',
       hourCycle: 'h23',
     })
+    if (formats.size >= MAX_FORMATS) formats.clear()
     formats.set(timezone, format)
   }
   const parts = new Map(format.formatToParts(ms).map(({ type, value }) => [type, value]))

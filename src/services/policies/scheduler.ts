@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache'
 import { sleep } from '../../iceberg/sleep.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
@@ -27,6 +28,8 @@ const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
 const DAY_MS = 86_400_000
 const KEPT_DECISIONS_MS = 90 * DAY_MS
+/** Last decisions that are remembered; others are read from the database: about 20 MB of memory at most. */
+const MAX_LAST = 50_000
 /** How often a decision that has not changed is written again. */
 const REPEAT_MS = 10 * 60_000
 
@@ -41,7 +44,7 @@ class Scheduler implements PolicyScheduler {
   /** What runs here, by the id of its decision. */
   readonly #runs = new Map<string, Promise<void>>()
   /** The last decision about each operation of each table, so that one that stays the same is not written each time. */
-  readonly #last = new Map<string, LastDecision>()
+  readonly #last = new LRUCache<string, LastDecision>({ max: MAX_LAST })
   #woken = new AbortController()
   #loop: Promise<void> | undefined
   #prunedAtMs = 0

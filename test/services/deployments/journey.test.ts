@@ -67,6 +67,24 @@ describe('an environment that deploys on arrival', { timeout: 180_000 }, () => {
     await until(async () => (await lab.deploymentOf(place, 'qa'))?.state === 'in_sync')
     await lab.untilCopied('arrived', 10)
   })
+
+  it.each([
+    ['whose tables are missing', 's.nowhere_in', 'id >= 0'],
+    ['whose parameter is missing', 's.arrived_in', 'id >= ${nobody}'],
+  ])('names the version %s, which cannot run, in the history and the event', async (title, source, where) => {
+    await configure('qa', { parameters: {}, writes: ['*'], deploy: 'on_arrival' })
+    await lab.tables('arrived2', 0).catch(() => undefined) // both cases write there
+    const place = await lab.users.create(title, graphOf([source], 's.arrived2_out', where))
+    await lab.users.bring(place, 'qa')
+    await lab.untilState(place, 'failed', 'qa')
+    const { body: history } = await lab.lab.service.get(`${place.definition}/deployments?environment=qa`)
+    expect(history[0], JSON.stringify(history)).toMatchObject({ outcome: 'failed', version_id: place.versionId })
+    const { events } = (await lab.lab.service.get('/api/events?type=deployment.failed')).body
+    const event = events.find(
+      ({ data }: { data: { definition_id: string } }) => data.definition_id === place.definitionId,
+    )
+    expect(event.data.version_id).toBe(place.versionId)
+  })
 })
 
 describe('what a deployment refuses', () => {
