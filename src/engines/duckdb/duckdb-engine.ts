@@ -38,6 +38,7 @@ import { LAST_UPDATED, ROW_ID } from './scan/row-lineage.ts'
 import { readRowObjects } from './scan/row-objects.ts'
 import { RowSource } from './scan/row-source.ts'
 import { openInputs } from './scan/inputs.ts'
+import type { ScanInput } from './scan/inputs.ts'
 import { ScratchFolder } from './session/scratch.ts'
 import { requireWritable } from './session/type-mapping.ts'
 import { UserQueries } from './sandbox/user-queries.ts'
@@ -230,13 +231,11 @@ async function rewriteFiles(
   const report = reporter(rowsRead, options.onProgress)
   report(0)
   const columns = { fields: output.schema.fields, withLineage: output.formatVersion === 3 }
-  const bytes = inputs.reduce((sum, input) => sum + input.file.fileSizeInBytes, 0)
   const copied = await writeRows(run, {
     rows: source.liveRows(columns),
     fields,
     output,
-    bytesPerRow: rowsRead === 0 ? 0 : bytes / rowsRead,
-    memoryPerRow: rowsRead === 0 ? 0 : inputs.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / rowsRead,
+    ...rowSizes(inputs, rowsRead),
     ...(rowsDeleted === 0 ? { rowCount: rowsRead } : {}),
     onProgress: (fraction) => report(verifyValues ? fraction * WRITING_SHARE : fraction),
     ...(partition === undefined ? {} : { partition }),
@@ -255,6 +254,20 @@ async function rewriteFiles(
     // a failed run leaves no file behind
     await Promise.all(files.map(({ filePath }) => io.delete(filePath).catch(() => undefined)))
     throw error
+  }
+}
+
+/** Bytes of a row in the files and in memory; 0 when there are no rows. */
+function rowSizes(
+  inputs: readonly ScanInput[],
+  rows: number,
+): { readonly bytesPerRow: number; readonly memoryPerRow: number } {
+  if (rows === 0) return { bytesPerRow: 0, memoryPerRow: 0 }
+  const perRow = (size: (input: ScanInput) => number): number =>
+    inputs.reduce((sum, input) => sum + size(input), 0) / rows
+  return {
+    bytesPerRow: perRow(({ file }) => file.fileSizeInBytes),
+    memoryPerRow: perRow(({ memoryBytes }) => memoryBytes),
   }
 }
 
