@@ -199,12 +199,11 @@ class TableLease implements TableHold {
     this.#untilMs = untilMs
   }
 
-  /** The answer to a renewal; false when the lease ends before: after a silent loss of the database no answer comes. */
+  /** The answer to a renewal; false when the renewed lease would end before: a database lost in silence never answers. */
   async #beforeEnd(renewal: Promise<boolean>): Promise<boolean> {
     const answered = new AbortController()
-    const leftMs = Math.max(0, this.#untilMs - this.#deps.now().getTime())
     try {
-      return await Promise.race([renewal, sleep(leftMs, answered.signal).then(() => false)])
+      return await Promise.race([renewal, sleep(this.#taken.leaseMs, answered.signal).then(() => false)])
     } finally {
       answered.abort()
     }
