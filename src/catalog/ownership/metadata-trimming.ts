@@ -21,7 +21,8 @@ export async function trimMetadata(base: Table, committed: Table, catalog?: Cata
     ...metadata.metadataLog.map((entry) => entry.metadataFile),
   ]
   const trimmed = base.metadata.metadataLog.map((entry) => entry.metadataFile)
-  const dropped = trimmed.filter((file) => !keptFiles.includes(file) && METADATA_NAME.test(file))
+  const keptNames = new Set(keptFiles)
+  const dropped = trimmed.filter((file) => !keptNames.has(file) && METADATA_NAME.test(file))
   if (dropped.length === 0) return
   try {
     const kept = new Set(await Promise.all(keptFiles.map((file) => placeOf(io, file))))

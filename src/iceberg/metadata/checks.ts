@@ -44,6 +44,7 @@ export function checkIdentifierFields(schema: Schema): void {
 
 /** Refuses a new partition spec that the schema does not allow (Iceberg spec, "Partitioning"). */
 export function checkPartitionSpec(spec: PartitionSpec, schema: Schema): void {
+  checkFieldCount('partition spec', spec.fields.length)
   const names = new Set<string>()
   const partitions = new Set<string>()
   for (const field of spec.fields) {
@@ -72,7 +73,16 @@ function checkPartitionName(field: PartitionField, schema: Schema): void {
 
 /** Refuses a sort order that the schema does not allow (Iceberg spec, "Sorting"). */
 export function checkSortOrder(order: SortOrder, schema: Schema): void {
+  checkFieldCount('sort order', order.fields.length)
   for (const [index, field] of order.fields.entries()) checkSource(schema, field, `sort field ${index}`)
+}
+
+/** Each manifest and data file has a value for each partition field. */
+const MAX_LAYOUT_FIELDS = 1000
+
+function checkFieldCount(what: string, count: number): void {
+  if (count > MAX_LAYOUT_FIELDS)
+    throw refuse(`the ${what} has ${count} fields, and at most ${MAX_LAYOUT_FIELDS} are allowed`)
 }
 
 function checkSource(

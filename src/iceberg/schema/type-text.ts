@@ -58,13 +58,13 @@ function readType(cursor: Cursor, depth: number): Type {
 function readStruct(cursor: Cursor, depth: number): StructType {
   expect(cursor, '<', STRUCT)
   const fields: NestedField[] = []
+  const names = new Set<string>()
   do {
     const name = readFieldName(cursor)
     expect(cursor, ':', STRUCT)
     const type = readType(cursor, depth + 1)
-    if (fields.some((field) => field.name.toLowerCase() === name.toLowerCase())) {
-      throw refuse(`a struct has two fields named "${name}"`)
-    }
+    if (names.has(name.toLowerCase())) throw refuse(`a struct has two fields named "${name}"`)
+    names.add(name.toLowerCase())
     fields.push({ id: 0, name, required: false, type })
   } while (accept(cursor, ','))
   expect(cursor, '>', STRUCT)

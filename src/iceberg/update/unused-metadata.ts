@@ -3,6 +3,7 @@ import { loadEntries, readManifests } from '../manifest/cache.ts'
 import type { ManifestFile } from '../manifest/manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'
 import { sourceIdsOf } from '../partitioning/partitioning.ts'
+import type { PartitionSpec } from '../partitioning/partitioning.ts'
 import { isLive } from '../scan/scan.ts'
 import { walkFields } from '../schema/schema.ts'
 import type { Schema } from '../schema/schema.ts'
@@ -48,11 +49,10 @@ export function unusedMetadata(
   used: UsedMetadata | undefined,
 ): { readonly schemaIds: readonly number[]; readonly specIds: readonly number[] } {
   const newestSpec = Math.max(...metadata.partitionSpecs.map(({ specId }) => specId))
-  const keptSpecs = metadata.partitionSpecs.filter(
-    ({ specId }) =>
-      specId === metadata.defaultSpecId || specId === newestSpec || used === undefined || used.specIds.has(specId),
-  )
-  const specIds = metadata.partitionSpecs.filter((spec) => !keptSpecs.includes(spec)).map(({ specId }) => specId)
+  const isKept = ({ specId }: PartitionSpec): boolean =>
+    specId === metadata.defaultSpecId || specId === newestSpec || used === undefined || used.specIds.has(specId)
+  const keptSpecs = metadata.partitionSpecs.filter(isKept)
+  const specIds = metadata.partitionSpecs.filter((spec) => !isKept(spec)).map(({ specId }) => specId)
   // a snapshot that does not say its schema may need any of them
   if (kept.some((snapshot) => snapshot.schemaId === undefined)) return { schemaIds: [], specIds }
   const newestSchema = Math.max(...metadata.schemas.map(({ schemaId }) => schemaId))

@@ -169,19 +169,27 @@ const EXACT: Readonly<Record<string, ReadonlySet<string>>> = {
 
 /** A union of an integer or decimal with a floating-point number would round it without a word. */
 function requireUnrounded(relations: readonly RelationShape[], columns: readonly QueryColumn[]): void {
+  const byName = columnsByName(relations)
   for (const { name, engineType } of columns) {
     const exact = EXACT[engineType]
     if (exact === undefined) continue
-    const inputs = relations.flatMap((relation) => relation.columns.filter((column) => isAlike(column.name, name)))
-    const rounded = inputs.find((column) => !exact.has(column.engineType))
+    const rounded = byName.get(name.toLowerCase())?.find((column) => !exact.has(column.engineType))
     if (rounded === undefined) continue
     const message = `column ${name} is ${rounded.engineType} in one input and would be rounded to ${engineType}: CAST it`
     throw new NodeProblem('TYPE_MISMATCH', message)
   }
 }
 
-function isAlike(one: string, other: string): boolean {
-  return one.toLowerCase() === other.toLowerCase()
+/** The columns of all relations by their names in lower case. */
+function columnsByName(relations: readonly RelationShape[]): ReadonlyMap<string, readonly QueryColumn[]> {
+  const byName = new Map<string, QueryColumn[]>()
+  for (const column of relations.flatMap(({ columns }) => columns)) {
+    const name = column.name.toLowerCase()
+    const known = byName.get(name)
+    if (known === undefined) byName.set(name, [column])
+    else known.push(column)
+  }
+  return byName
 }
 
 /** DuckDB compares names case-insensitively, and later nodes could not distinguish two columns with the same name. */

@@ -36,8 +36,8 @@ export function sparkTypeName(type: Type): string | undefined {
 
 /** Names of columns that Spark cannot distinguish, because it ignores their case. */
 export function ambiguousNames({ fields }: Schema): string[] {
-  const names = fields.map(({ name }) => withoutCase(name))
-  const twice = fields.filter((_, at) => names.indexOf(names[at] ?? '') !== at)
+  const names = new Set<string>()
+  const twice = fields.filter(({ name }) => names.size === names.add(withoutCase(name)).size)
   return twice.map(({ name }) => `two columns are named ${name} when case is ignored, as Spark does`)
 }
 

@@ -10,8 +10,9 @@ export function sparkCopy({ sources: [source], sink, known }: BatchSchemas): Spa
   if (source === undefined) return { query: '', problems: ['a copy has one source'] }
   const { reads } = mapColumns(source, sink, known)
   const problems = [...ambiguousNames(source), ...ambiguousNames(sink)]
+  const fields = new Map(source.fields.map((field) => [field.id, field]))
   const columns = reads.flatMap((read, at) => {
-    const from = source.fields.find(({ id }) => id === read.id)
+    const from = fields.get(read.id)
     const to = sink.fields[at]
     if (to === undefined) return []
     if (from === undefined) return problems.push(...absentProblem(to)) > 0 ? [] : [] // Spark writes NULL

@@ -89,3 +89,21 @@ describe('a schema', () => {
     expect(applyUpdates(table, [{ action: 'add-schema', schema: more }], { nowMs }).schemas).toHaveLength(2)
   })
 })
+
+it.each(['add-spec', 'add-sort-order'] as const)('%s is refused with more than 1,000 fields', (action) => {
+  const table = create(schema(fields(1001)))
+  const change = (count: number) => {
+    const list = fields(count).map(({ id, name }) => ({
+      'source-id': id ?? 0,
+      transform: 'identity',
+      ...(action === 'add-spec' ? { name: name ?? '' } : { direction: 'asc', 'null-order': 'nulls-first' }),
+    }))
+    const update =
+      action === 'add-spec'
+        ? { action, spec: { 'spec-id': 1, fields: list } }
+        : { action, 'sort-order': { 'order-id': 1, fields: list } }
+    return applyUpdates(table, [update], { nowMs })
+  }
+  expect(() => change(1000)).not.toThrow()
+  expect(() => change(1001)).toThrow('has 1001 fields, and at most 1000 are allowed')
+})

@@ -148,7 +148,7 @@ describe('unread snapshots of pipelines', () => {
       return Object.keys(table.metadata.refs).join() === 'main' ? table : undefined
     }, 'the pin to go')
     expect(metadata.refs['main']?.maxSnapshotAgeMs).toBeUndefined()
-    expect(metadata.properties).toEqual({ unrelated: 'yes' })
+    expect(metadata.properties).toEqual({ 'write.parquet.compression-codec': 'zstd', unrelated: 'yes' })
     const details = JSON.parse((await expire()).body.details_json)
     expect(details).toMatchObject({ expired_snapshots_count: 6, kept_snapshots_count: 0 })
     await lab.append('s.src', numbered(60, 70))

@@ -46,7 +46,8 @@ export async function appendRows(
 
 async function requireColumns(run: DuckDbRun, query: string, names: readonly string[]): Promise<void> {
   const found = await resultColumns(run, query)
-  const missing = names.filter((name) => !found.includes(name))
+  const present = new Set(found)
+  const missing = names.filter((name) => !present.has(name))
   if (missing.length === 0) return
   throw new IcebergError(
     'INVALID_ARGUMENT',

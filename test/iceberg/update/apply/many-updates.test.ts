@@ -48,7 +48,7 @@ describe('a change with many updates', () => {
   it.each<[string, number, (size: number) => () => unknown]>([
     [
       'removes snapshots with their tags and statistics, each with an update of its own',
-      1000,
+      500,
       (size) => {
         const table = tableWith(size)
         const updates = removals(size)
@@ -57,7 +57,7 @@ describe('a change with many updates', () => {
     ],
     [
       'sets properties, each with an update of its own',
-      2000,
+      600,
       (size) => {
         const table = tableWith(1)
         const updates = range(size).map((at): TableUpdate => ({
@@ -69,7 +69,7 @@ describe('a change with many updates', () => {
     ],
     [
       'removes properties, each with an update of its own',
-      2000,
+      600,
       (size) => {
         const names = range(size).map((at) => `name-${at}`)
         const updates = Object.fromEntries(names.map((name) => [name, 'v']))
@@ -80,7 +80,7 @@ describe('a change with many updates', () => {
     ],
     [
       'puts snapshots back',
-      1000,
+      500,
       (size) => {
         const table = tableWith(size)
         const removed = applyUpdates(table, removals(size), { nowMs })
@@ -100,7 +100,7 @@ describe('a change with many updates', () => {
       'schema-id': id,
       fields: range(size).map((at) => ({ ...column(at + 1, `column_${id}_${at}`, 'long'), required: false })),
     })
-    const growth = await growthOf(50, (size) => {
+    const growth = await growthOf(25, (size) => {
       const document = { ...v2Document(), schemas: [schemaOf(0, 1000), schemaOf(1, 1000)], 'last-column-id': 1000 }
       const table = parseTableMetadata(stringifyJson({ ...document, 'current-schema-id': 0 }))
       const updates = range(size).map((at): TableUpdate => ({

@@ -32,7 +32,7 @@ it('dropped and renamed columns are found on every level, those inside them are 
 })
 
 it('the time to find dropped columns grows with their number', async () => {
-  const growth = await growthOf(2500, (size) => {
+  const growth = await growthOf(1250, (size) => {
     const before = schema(...Array.from({ length: size }, (_, at) => column(at + 1, `column_${at}`)))
     const after = schema(column(1, 'column_0'))
     return () => changedColumns({ before, after, formatVersion: 2 })
