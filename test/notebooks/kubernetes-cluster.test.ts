@@ -54,6 +54,12 @@ describe('access to the cluster', LONG, () => {
     expect(cluster.namespace).toBe(NAMESPACE)
   })
 
+  it('works with the token file of a kubeconfig, relative to the kubeconfig, before its token', async () => {
+    await writeFile(join(folder, 'account-token'), `${ACCOUNT_TOKEN}\n`)
+    const user = { token: 'wrong', tokenFile: 'account-token' }
+    expect(await (await connect(fake.kubeconfig(user))).mayI({ resource: 'pods', verb: 'create' })).toBe(true)
+  })
+
   it('works with a client certificate', async () => {
     const { key, certificate } = fake.authority.issueClient('lockhouse')
     const user = {

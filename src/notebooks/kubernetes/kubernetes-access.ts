@@ -1,4 +1,7 @@
+import { readFileSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
 import type * as kubernetes from '@kubernetes/client-node'
+import { z } from 'zod'
 import { ClusterError } from '../cluster-error.ts'
 
 /** Where the cluster address and its credentials come from. */
@@ -30,10 +33,34 @@ function loadFiles(
   config: kubernetes.KubeConfig,
   [first = '', ...others]: readonly string[],
 ): void {
-  config.loadFromFile(first)
+  loadFile(library, config, first)
   for (const file of others) {
     const next = new library.KubeConfig()
-    next.loadFromFile(file)
+    loadFile(library, next, file)
     config.mergeConfig(next, true) // the first file that says which context is current wins, as with kubectl
   }
+}
+
+function loadFile(library: KubernetesLibrary, config: kubernetes.KubeConfig, file: string): void {
+  config.loadFromFile(file)
+  const files = tokenFiles(library.loadYaml(readFileSync(file, 'utf8')))
+  config.users = config.users.map((user) => {
+    const tokenFile = files.get(user.name)
+    if (tokenFile === undefined) return user
+    // As with kubectl, the file wins over a token, and is read again when it changes.
+    const { token: _, ...others } = user
+    return { ...others, authProvider: { name: 'tokenFile', config: { tokenFile: resolve(dirname(file), tokenFile) } } }
+  })
+}
+
+const usersWithTokenFile = z.object({
+  users: z
+    .array(z.object({ name: z.string(), user: z.object({ tokenFile: z.string().optional() }).nullish() }))
+    .nullish(),
+})
+
+/** The `tokenFile` of each user, by the user's name: the library ignores this field. */
+function tokenFiles(document: unknown): ReadonlyMap<string, string> {
+  const users = usersWithTokenFile.safeParse(document).data?.users ?? []
+  return new Map(users.flatMap(({ name, user }) => (user?.tokenFile ? [[name, user.tokenFile] as const] : [])))
 }

@@ -4,6 +4,7 @@ import { type ClusterPod, readPod, time } from '../cluster-pod.ts'
 import type { NotebookCluster, PodEvent } from '../cluster.ts'
 import { NOTEBOOK_SELECTOR } from '../spec.ts'
 import { type KubernetesAccess, type KubernetesLibrary, readAccess } from './kubernetes-access.ts'
+import { createCallQueue } from './call-queue.ts'
 import { type RunPlugin, replacePlugins } from './exec-credential.ts'
 import { statusOf, toClusterError } from './kubernetes-errors.ts'
 import { watchPods } from './watch-pods.ts'
@@ -20,6 +21,10 @@ export interface KubernetesOptions {
 }
 
 const ATTEMPT_MS = 3000
+
+/** A start takes about 14 calls: with more at once, 200 starts exceeded the time limit, and their retries multiplied. */
+const MAX_CALLS_AT_ONCE = 16
+const MAX_WAITING_CALLS = 5000
 
 /** Delays (ms) before a failed call is retried. */
 const RETRY_DELAYS_MS = [100, 500]
@@ -60,9 +65,12 @@ function makeClients(library: KubernetesLibrary, config: KubeConfig, attemptMs: 
       },
     ],
   })
+  const inTurn = createCallQueue(MAX_CALLS_AT_ONCE, MAX_WAITING_CALLS)
   return {
     config,
-    call: (attempt, delaysMs = RETRY_DELAYS_MS) => callWithRetries(() => within(attemptMs, attempt), delaysMs),
+    // The time limit begins when the call's turn comes.
+    call: (attempt, delaysMs = RETRY_DELAYS_MS) =>
+      callWithRetries(() => inTurn(() => within(attemptMs, attempt)), delaysMs),
     core: new library.CoreV1Api(configuration),
     authorization: new library.AuthorizationV1Api(configuration),
     version: new library.VersionApi(configuration),
@@ -113,7 +121,7 @@ function writeCalls({ call, core }: Clients, namespace: string): WriteCalls {
     createPod: async (body) => created(await call(() => core.createNamespacedPod({ namespace, body }))),
     async deletePod(name, uid, how) {
       const body = { preconditions: { uid }, ...(how?.force === true ? { gracePeriodSeconds: 0 } : {}) }
-      await call(() => unlessMissing(unlessConflict(core.deleteNamespacedPod({ name, namespace, body }))))
+      await call(() => unlessMissing(unlessReplaced(core.deleteNamespacedPod({ name, namespace, body }))))
     },
     createSecret: async (body) => void (await call(() => core.createNamespacedSecret({ namespace, body }))),
     ensureService: (body) =>
@@ -189,10 +197,13 @@ async function unlessMissing<T>(answer: Promise<T>): Promise<T | undefined> {
   })
 }
 
-/** Ignores a failed precondition of a deletion: the object is already deleted, and another one has its name. */
-async function unlessConflict<T>(answer: Promise<T>): Promise<T | undefined> {
+/**
+ * Ignores a failed precondition of a deletion: the object is already deleted, and another one has its name. Every other
+ * conflict passes, and the call is retried.
+ */
+async function unlessReplaced<T>(answer: Promise<T>): Promise<T | undefined> {
   return answer.catch((error: unknown) => {
-    if (statusOf(error) === 409) return undefined
+    if (statusOf(error) === 409 && /precondition/i.test(toClusterError(error).message)) return undefined
     throw error
   })
 }
