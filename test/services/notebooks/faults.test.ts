@@ -199,6 +199,15 @@ describe('a stop while the cluster fails', LONG, () => {
     })
   }
 
+  it('deletes the pod after a conflict that is no failed precondition', async () => {
+    await harness.start(token)
+    await harness.reach(token, 'running')
+    const action = { status: 409, reason: 'Conflict', message: 'the object has been modified: try again' }
+    harness.cluster.api.faults.add({ verb: 'delete', resource: 'pods', action })
+    expect((await harness.stop(token)).status).toBe(204)
+    await expectNothingLeft()
+  })
+
   it('fails after repeated 500: the token is revoked, and the next stop removes the rest', async () => {
     await harness.start(token)
     await harness.reach(token, 'running')
