@@ -66,7 +66,8 @@ describe('every route', () => {
       const body = method === 'GET' || method === 'DELETE' ? {} : { body: { nonsense: true } }
       const nobody = await service.call(method, path, { token: null, ...body })
       const bad = await service.call(method, path, { token: 'lh_wrong', ...body })
-      expect(bad.status, `${label} with a bad token`).toBe(401)
+      // Health checks answer without a look at credentials, because the database of the credentials may hang.
+      if (!/^\/api\/health(\/|$)/.test(route.path)) expect(bad.status, `${label} with a bad token`).toBe(401)
       if (minRole === undefined || minRole === 'none') {
         expect([401, 403, 500], `${label} without a token`).not.toContain(nobody.status)
         continue

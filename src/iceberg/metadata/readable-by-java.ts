@@ -64,16 +64,20 @@ function* ambiguousNames(schema: Schema): Iterable<string> {
   }
 }
 
-/** In all specs, because data files of older ones may still be in the table. */
+/**
+ * In all specs, because data files of older ones may still be in the table. A field whose column was dropped may have the name
+ * of another column: Java compares names only while the column is there.
+ */
 function* wrongFields(spec: PartitionSpec, schema: Schema): Iterable<string> {
   for (const { name, sourceId, transform } of spec.fields) {
     const what = `partition field "${name}" of spec ${spec.specId}`
     if (name === '') yield `a partition field of spec ${spec.specId} has no name`
     const column = findField(schema, name)
-    if (column !== undefined && column.id !== sourceId) {
+    const source = fieldById(schema, sourceId)
+    if (source !== undefined && column !== undefined && column.id !== sourceId) {
       yield `column ${column.id} has the name of the ${what}, which is made of column ${sourceId}`
     }
-    yield* wrongTransform(what, transform, fieldById(schema, sourceId)?.type)
+    yield* wrongTransform(what, transform, source?.type)
   }
 }
 

@@ -16,7 +16,7 @@ import { quarantine } from './0015-quarantine.ts'
 import { tableReports } from './0016-table-reports.ts'
 import { healthIndexOrders } from './0017-health-index-orders.ts'
 import { sparkPipelines } from './0018-spark-pipelines.ts'
-import { tableIdentity } from './0020-table-identity.ts'
+import { tableIdentity } from './0019-table-identity.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -39,7 +39,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [16, tableReports],
   [17, healthIndexOrders],
   [18, sparkPipelines],
-  // number 19 belongs to a change that lands separately
-  [19, { name: 'reserved', up: async () => {} }],
-  [20, tableIdentity],
+  [19, tableIdentity],
 ])

@@ -125,6 +125,9 @@ async function slowestHealth(until: Promise<unknown>): Promise<number> {
   return slowest
 }
 
+/** Other test files share this process on Bun, and a bomb that runs in the process takes many times as much. */
+const GROWTH = 1024 * MIB
+
 describe.each([
   ['memory', MEMORY_BOMBS],
   ['time', TIME_BOMBS],
@@ -150,7 +153,7 @@ describe.each([
         expect(took, 'time until the answer').toBeLessThan(QUERY_MS + 40_000) // processes start slowly on a busy machine
         expect(slowest, 'slowest health').toBeLessThan(2000)
         expect(watch?.largest ?? 0, 'largest worker').toBeLessThan(KILLED_AT + OVERSHOOT)
-        expect(process.memoryUsage().rss - own, 'growth of the service').toBeLessThan(256 * MIB)
+        expect(process.memoryUsage().rss - own, 'growth of the service').toBeLessThan(GROWTH)
         // A new process may take longer to start than a query may take, when the machine is busy.
         const rows = async () => (await query('SELECT count(*) FROM events WHERE id < 0')).data?.rows
         await until(async () => JSON.stringify(await rows()) === '[["0"]]', 'the next query was answered', 60_000)

@@ -92,6 +92,12 @@ export const REPLACEMENTS: readonly Replacement[] = [
     },
   },
   {
+    name: 'gives the name of a bucket to a column',
+    versions: [2, 3],
+    before: { fields: COLUMNS, spec: [partition(2, 'b', 'bucket[4]')] },
+    after: { fields: [field(1, 'id', 'long'), field(3, 'b', 'string')] },
+  },
+  {
     name: 'gives the partition column another type',
     versions: [1, 2, 3],
     before: PARTITIONED,
