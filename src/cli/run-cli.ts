@@ -131,9 +131,12 @@ function listText(words: readonly string[]): string {
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1) ?? ''}`
 }
 
-/** The service of this machine, as `serve` with the same environment runs it. */
-function localServer(env: Env): string {
-  return `http://127.0.0.1:${env['PORT'] ?? '3000'}${env['BASE_PATH'] ?? ''}`
+/**
+ * The service of this machine, as `serve` with the same environment runs it; on the default port where PORT is not valid,
+ * because `doctor` has to say so.
+ */
+function localServer({ PORT = '', BASE_PATH = '' }: Env): string {
+  return `http://127.0.0.1:${/^\d{1,5}$/.test(PORT) ? PORT : '3000'}${BASE_PATH}`
 }
 
 function callOf(values: Values, names: readonly string[]): Omit<Call, 'bundle' | 'isDirect'> {

@@ -14,6 +14,7 @@ import { SECRET_KEYS } from '../../notebooks/spec.ts'
 import { sessionOf } from '../../notebooks/targets.ts'
 import { isReady } from '../../notebooks/pod-status.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
+import type { Tx } from '../../storage/transactions.ts'
 import { toBase64Url } from '../identity/token-service.ts'
 import type { NotebookDeps } from './deps.ts'
 import { removeNotebook } from './removal.ts'
@@ -102,35 +103,74 @@ const MAX_ROUNDS = 5
  * the two, the end of the notebook still revokes its token. False when the notebook was stopped meanwhile.
  */
 async function ensureLakeToken(deps: NotebookDeps, call: LakeTokenCall): Promise<boolean> {
+  const made: MadeToken = {}
+  try {
+    return await writeLakeToken(deps, call, made)
+  } catch (error) {
+    await endUnrecorded(deps, call, made)
+    throw error
+  }
+}
+
+/** The token that a call has made, once the call has made one. */
+interface MadeToken {
+  token?: LakeToken
+}
+
+/**
+ * Ends the token of a call that failed, unless the state records the token: another replica may have recorded its own
+ * instead, and then nothing else would ever end the token.
+ */
+async function endUnrecorded(deps: NotebookDeps, { context }: LakeTokenCall, { token }: MadeToken): Promise<void> {
+  if (token === undefined) return
+  try {
+    const recorded = (await deps.store.find(context.caller.user))?.tokenId
+    if (recorded !== token.id) await endTokens(deps, [token.id], context)
+  } catch (error) {
+    deps.log.warn('a token of a notebook was not revoked; it ends at its expiry', { token: token.id, error })
+  }
+}
+
+async function writeLakeToken(deps: NotebookDeps, call: LakeTokenCall, made: MadeToken): Promise<boolean> {
   const { pod, session, context } = call
   if (deps.podView.apiUrl === undefined) return recordSession(deps, session, call)
   if (isReady(pod) && (await isGood(deps, session))) return recordSession(deps, session, call)
   const cluster = deps.gate.cluster()
   const name = lakeSecretName(pod.name, session.session)
-  let made: LakeToken | undefined
   let { isRecorded } = call
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const there = tokenIn(await cluster.readSecret(name))
     if (there && (await isGood(deps, there))) {
       const isKept = await recordSession(deps, { ...session, ...there }, { isRecorded, context })
-      // The token made here was not written to the notebook: another replica's was.
-      const ids = [made?.id, session.tokenId, there.tokenId].filter((id) => !isKept || id !== there.tokenId)
+      // Only now: a recorded token that is not in the notebook may be one that another replica is about to write.
+      const ids = [made.token?.id, session.tokenId, there.tokenId].filter((id) => !isKept || id !== there.tokenId)
       await endTokens(deps, ids, context)
       return isKept
     }
-    await endTokens(deps, [there?.tokenId, session.tokenId], context)
-    made ??= await makeToken(deps, session, context)
-    const withToken = { ...session, tokenId: made.id, tokenExpiresAt: made.expiresAt }
+    await endTokens(deps, [there?.tokenId], context)
+    const token = await usableToken(deps, call, made)
+    const withToken = { ...session, tokenId: token.id, tokenExpiresAt: token.expiresAt }
     if (!(await recordSession(deps, withToken, { isRecorded, context }))) {
-      await endTokens(deps, [made.id], context)
+      await endTokens(deps, [token.id], context)
       return false
     }
     isRecorded = true
     if (there) await cluster.deleteSecret(name)
     // After a lost response the secret may exist despite this error: the next round reads whose it is.
-    await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, made)))
+    await createUnlessThere(cluster.createSecret(lakeSecret(pod, { name: pod.name, session: session.session }, token)))
   }
   throw new ClusterError('unavailable', 'other requests keep replacing the token of the notebook: try again')
+}
+
+/** The token that the call has made; a new one when another replica has ended the token meanwhile. */
+async function usableToken(
+  deps: NotebookDeps,
+  { session, context }: LakeTokenCall,
+  made: MadeToken,
+): Promise<LakeToken> {
+  const isEnded = made.token !== undefined && !(await deps.tokens.isInUse(made.token.id))
+  if (made.token === undefined || isEnded) made.token = await makeToken(deps, session, context)
+  return made.token
 }
 
 /** Whether a token is valid, and for at least half the lifetime of a new one. */
@@ -170,29 +210,27 @@ async function endTokens(deps: NotebookDeps, ids: TokenIds, context: RequestCont
 async function recordSession(
   deps: NotebookDeps,
   known: NotebookSession,
-  { isRecorded, context }: Pick<LakeTokenCall, 'isRecorded' | 'context'>,
+  call: Pick<LakeTokenCall, 'isRecorded' | 'context'>,
 ): Promise<boolean> {
-  const { audit, events } = deps
   const { stopsAt: _, ...kept } = known // starting a running notebook cancels an announced stop
   const session = { ...kept, activeAt: deps.now().toISOString() }
-  return deps.inTransaction(async (tx) => {
-    const store = createNotebookStore(tx)
-    if (isRecorded) return store.update(session)
-    if (!(await store.put(session))) return true
-    const details = { session_id: session.session, pod: session.podName }
-    await audit.record(tx, {
-      ...context,
-      action: 'notebook.start',
-      objectType: 'notebook',
-      objectId: session.user,
-      details,
-    })
-    await events.append(tx, {
-      type: 'notebook.started',
-      objectType: 'notebook',
-      objectId: session.session,
-      data: { session_id: session.session },
-    })
-    return true
+  return deps.inTransaction((tx) => storeSession(deps, tx, { ...call, session }))
+}
+
+type StoreCall = Pick<LakeTokenCall, 'isRecorded' | 'context' | 'session'>
+
+async function storeSession({ audit, events }: NotebookDeps, tx: Tx, { session, isRecorded, context }: StoreCall) {
+  const store = createNotebookStore(tx)
+  if (isRecorded) return store.update(session)
+  if (!(await store.put(session))) return true
+  const details = { session_id: session.session, pod: session.podName }
+  const object = { objectType: 'notebook', objectId: session.user } as const
+  await audit.record(tx, { ...context, ...object, action: 'notebook.start', details })
+  await events.append(tx, {
+    type: 'notebook.started',
+    objectType: 'notebook',
+    objectId: session.session,
+    data: { session_id: session.session },
   })
+  return true
 }

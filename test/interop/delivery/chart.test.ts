@@ -258,6 +258,7 @@ describe.skipIf(!hasHelm)('the chart', () => {
       warehouseClaim: 'warehouse',
       address: 'service-dns',
       hostTemplate: 'https://{slug}.nb.example',
+      isolation: 'host',
       placement: {
         pullSecrets: ['registry'],
         nodeSelector: { pool: 'notebooks', disk: 'ssd' },
