@@ -42,7 +42,8 @@ export async function provision(deps: NotebookDeps, pod: ClusterPod, context: Re
   const session = isRecorded ? known : newSession(deps, pod, context)
   // A pod without a record may be one that was stopped since it was read.
   if (!isRecorded && !(await isThere(deps, pod))) return false
-  const isKept = await ensureLakeToken(deps, { pod, session, isRecorded, context })
+  const token: HeldToken = {}
+  const isKept = await ensureLakeToken(deps, { pod, session, isRecorded, context }, token)
   if (!isKept) return false
   if (!isReady(pod)) await cluster.ensureConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT))
   await cluster.ensureService(notebookService(pod, named))
@@ -50,6 +51,8 @@ export async function provision(deps: NotebookDeps, pod: ClusterPod, context: Re
   const { user } = context.caller
   const stopped = { ...pod, deletedAt: pod.deletedAt ?? deps.now().toISOString() }
   await removeNotebook(deps, { user, pod: stopped, session: await recordOf(deps, user, named.session), why: 'lost' })
+  // Another start may have recorded its own token instead, and the cluster deletes the secret with the pod.
+  await endTokens(deps, [token.made?.id, token.written], context)
   return false
 }
 
@@ -102,26 +105,32 @@ const MAX_ROUNDS = 5
  * records it. A new token is recorded in the state before it is written to the cluster: if the process stops between
  * the two, the end of the notebook still revokes its token. False when the notebook was stopped meanwhile.
  */
-async function ensureLakeToken(deps: NotebookDeps, call: LakeTokenCall): Promise<boolean> {
-  const made: MadeToken = {}
+async function ensureLakeToken(deps: NotebookDeps, call: LakeTokenCall, held: HeldToken): Promise<boolean> {
   try {
-    return await writeLakeToken(deps, call, made)
+    return await writeLakeToken(deps, call, held)
   } catch (error) {
-    await endUnrecorded(deps, call, made)
+    await endUnrecorded(deps, call, held)
     throw error
   }
 }
 
-/** The token that a call has made, once the call has made one. */
-interface MadeToken {
-  token?: LakeToken
+/** What a call knows of the notebook's token. */
+interface HeldToken {
+  /** The token that the call has made. */
+  made?: LakeToken
+  /** The id of the token that the call has found in the notebook, valid. */
+  written?: string
 }
 
 /**
  * Ends the token of a call that failed, unless the state records the token: another replica may have recorded its own
  * instead, and then nothing else would ever end the token.
  */
-async function endUnrecorded(deps: NotebookDeps, { context }: LakeTokenCall, { token }: MadeToken): Promise<void> {
+async function endUnrecorded(
+  deps: NotebookDeps,
+  { context }: LakeTokenCall,
+  { made: token }: HeldToken,
+): Promise<void> {
   if (token === undefined) return
   try {
     const recorded = (await deps.store.find(context.caller.user))?.tokenId
@@ -131,7 +140,7 @@ async function endUnrecorded(deps: NotebookDeps, { context }: LakeTokenCall, { t
   }
 }
 
-async function writeLakeToken(deps: NotebookDeps, call: LakeTokenCall, made: MadeToken): Promise<boolean> {
+async function writeLakeToken(deps: NotebookDeps, call: LakeTokenCall, held: HeldToken): Promise<boolean> {
   const { pod, session, context } = call
   if (deps.podView.apiUrl === undefined) return recordSession(deps, session, call)
   if (isReady(pod) && (await isGood(deps, session))) return recordSession(deps, session, call)
@@ -140,15 +149,16 @@ async function writeLakeToken(deps: NotebookDeps, call: LakeTokenCall, made: Mad
   let { isRecorded } = call
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const there = tokenIn(await cluster.readSecret(name))
-    if (there && (await isGood(deps, there))) {
+    if (there?.tokenId !== undefined && (await isGood(deps, there))) {
+      held.written = there.tokenId
       const isKept = await recordSession(deps, { ...session, ...there }, { isRecorded, context })
       // Only now: a recorded token that is not in the notebook may be one that another replica is about to write.
-      const ids = [made.token?.id, session.tokenId, there.tokenId].filter((id) => !isKept || id !== there.tokenId)
+      const ids = [held.made?.id, session.tokenId, there.tokenId].filter((id) => !isKept || id !== there.tokenId)
       await endTokens(deps, ids, context)
       return isKept
     }
     await endTokens(deps, [there?.tokenId], context)
-    const token = await usableToken(deps, call, made)
+    const token = await usableToken(deps, call, held)
     const withToken = { ...session, tokenId: token.id, tokenExpiresAt: token.expiresAt }
     if (!(await recordSession(deps, withToken, { isRecorded, context }))) {
       await endTokens(deps, [token.id], context)
@@ -166,11 +176,11 @@ async function writeLakeToken(deps: NotebookDeps, call: LakeTokenCall, made: Mad
 async function usableToken(
   deps: NotebookDeps,
   { session, context }: LakeTokenCall,
-  made: MadeToken,
+  held: HeldToken,
 ): Promise<LakeToken> {
-  const isEnded = made.token !== undefined && !(await deps.tokens.isInUse(made.token.id))
-  if (made.token === undefined || isEnded) made.token = await makeToken(deps, session, context)
-  return made.token
+  const isEnded = held.made !== undefined && !(await deps.tokens.isInUse(held.made.id))
+  if (held.made === undefined || isEnded) held.made = await makeToken(deps, session, context)
+  return held.made
 }
 
 /** Whether a token is valid, and for at least half the lifetime of a new one. */
