@@ -68,6 +68,15 @@ export interface FoundFiles {
   readonly taken: readonly HeldFile[]
 }
 
+/**
+ * The files that are not at their locations, by size: a backup or a person may have changed the time of a file while the
+ * file was in quarantine.
+ */
+export async function findGone(io: FileIO, files: readonly HeldFile[]): Promise<readonly HeldFile[]> {
+  const sizes = await mapBounded(files, CONCURRENT_MOVES, async ({ location }) => (await io.stat(location))?.sizeBytes)
+  return files.filter(({ sizeBytes }, at) => sizes[at] !== sizeBytes)
+}
+
 /** Finds files of a quarantine. */
 export async function findHeld(io: FileIO, files: readonly HeldFile[]): Promise<FoundFiles> {
   const found = { held: new Array<HeldFile>(), inPlace: new Array<HeldFile>() }

@@ -8,7 +8,7 @@ import type { StagedChange, TableRequirement, TableUpdate } from '../../iceberg/
 import { deleteFiles } from '../file-deletion.ts'
 import { commitChange, loadTarget, type OperationRun } from '../operation-commit.ts'
 import { requireUnchanged } from '../operation-hooks.ts'
-import { deleteEmptyFolders, findHeld, type FoundFiles, type HeldFile, putBack } from './held-files.ts'
+import { deleteEmptyFolders, findGone, findHeld, type FoundFiles, type HeldFile, putBack } from './held-files.ts'
 import { requireSame } from './purge.ts'
 import type { ExpiredHistory } from './removed-history.ts'
 import { chooseHistory, type ChosenHistory, type LeftOutSnapshot } from './restorable-history.ts'
@@ -124,8 +124,7 @@ function requireAllMoved(failures: readonly DeletionFailure[]): void {
 /** Locations of the files that were put back or were there; throws `IO_FAILED` when one of them is not there now. */
 async function requireBack(io: FileIO, { held, inPlace }: FoundFiles): Promise<readonly string[]> {
   const files = [...held, ...inPlace]
-  const now = new Set((await findHeld(io, files)).inPlace)
-  const gone = files.filter((file) => !now.has(file))
+  const gone = await findGone(io, files)
   const [first] = gone
   if (first === undefined) return files.map(({ location }) => location)
   const message = `${gone.length} files are gone after they were put back, such as ${first.location}; restore again`
