@@ -10,8 +10,14 @@ const glob = z.string().min(1).max(1000).regex(NO_CONTROL_CHARACTERS, 'must not 
 const eventGlob = z
   .string()
   .max(100)
-  .regex(/^[a-z_*]+(\.[a-z_*]+)?$/, 'must be an event type such as pipeline.failed, pipeline.*, *.failed or *')
-  .refine(matchesAnyType, { error: ({ input }) => unknownTypeMessage(String(input)) })
+  .regex(/^[a-z_*]+(\.[a-z_*]+)?$/, {
+    error: 'must be an event type such as pipeline.failed, pipeline.*, *.failed or *',
+    abort: true,
+  })
+  .refine(matchesAnyType, {
+    error: ({ input }) => unknownTypeMessage(String(input)),
+    params: { code: 'UNPROCESSABLE' },
+  })
 
 const duration = z
   .string()

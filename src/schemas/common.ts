@@ -48,7 +48,7 @@ export const snapshotId = z
 export const eventFilter = z
   .string()
   .max(100)
-  .regex(EVENT_FILTER, 'must be an event type such as approval.requested, approval.* or *')
+  .regex(EVENT_FILTER, { error: 'must be an event type such as approval.requested, approval.* or *', abort: true })
 
 export const count = z.int().min(0)
 export const bytes = z.int().min(0)

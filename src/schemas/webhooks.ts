@@ -2,7 +2,10 @@ import { z } from 'zod'
 import { matchesAnyType, unknownTypeMessage } from '../domain/event-type.ts'
 import { count, eventFilter, pageQuery, timestamp } from './common.ts'
 
-const subscription = eventFilter.refine(matchesAnyType, { error: ({ input }) => unknownTypeMessage(String(input)) })
+const subscription = eventFilter.refine(matchesAnyType, {
+  error: ({ input }) => unknownTypeMessage(String(input)),
+  params: { code: 'UNPROCESSABLE' },
+})
 
 export const createWebhookRequest = z.strictObject({
   url: z.string().min(1).max(2000),

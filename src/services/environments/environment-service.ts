@@ -34,8 +34,8 @@ export interface EnvironmentService {
   get(environment: RunEnvironment): Promise<Versioned<EnvironmentView>>
   /**
    * Changes the given members; `parameters` and `writes` are replaced, members of `defaults` one by one. Throws
-   * `PRECONDITION_FAILED`, `UNPROCESSABLE` for a variable that parameters must not read, and `INVALID_REQUEST` for a
-   * `checkpoint_root` outside of the warehouse and `LOCKHOUSE_HOME`.
+   * `PRECONDITION_FAILED`, and `UNPROCESSABLE` for a variable that parameters must not read or a `checkpoint_root` outside
+   * of the warehouse and `LOCKHOUSE_HOME`.
    */
   update(
     environment: RunEnvironment,
@@ -138,7 +138,7 @@ async function requireCheckpointRoot(root: string | undefined, roots: () => Chec
     if (!(error instanceof DomainError) || error.code !== 'INVALID_REQUEST') throw error
     const path = 'defaults.checkpoint_root'
     const message = error.fields?.[0]?.message ?? error.message
-    throw new DomainError('INVALID_REQUEST', `${path}: ${message}`, { fields: [{ path, message }] })
+    throw new DomainError('UNPROCESSABLE', `${path} ${message}`, { fields: [{ path, message }] })
   }
 }
 

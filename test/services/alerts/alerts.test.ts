@@ -311,7 +311,7 @@ describe('what an alert may name', () => {
     async (type) => {
       const channel = { type: 'slack', url: 'https://hooks.example' }
       const { status, body } = await post({ events: ['table.stale', type], channel })
-      expect([status, body.errors?.[0]?.path]).toEqual([400, 'events.1'])
+      expect([status, body.errors?.[0]?.path]).toEqual([422, 'events.1'])
       expect(body.errors[0].message).toContain(`no event has the type ${type}`)
       expect((await post({ events: ['table.stale', 'table.*', '*.failed', '*'], channel })).status).toBe(201)
     },

@@ -60,7 +60,7 @@ describe('environments', () => {
     'refuse the checkpoint_root %s, where no pipeline may have a checkpoint',
     async (root) => {
       const { status, body } = await put('qa', { defaults: { checkpoint_root: root } })
-      expect([status, body.errors?.[0]?.path], JSON.stringify(body)).toEqual([400, 'defaults.checkpoint_root'])
+      expect([status, body.errors?.[0]?.path], JSON.stringify(body)).toEqual([422, 'defaults.checkpoint_root'])
       expect((await service.get('/api/environments/qa')).body.defaults.checkpoint_root).toBe('checkpoints')
     },
   )
