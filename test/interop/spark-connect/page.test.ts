@@ -41,7 +41,7 @@ describe.skipIf(!available)('a table that is too large for the service, on the w
     spark = await SparkConnect.start({ scratch: folder, warehouse: `${folder}/hadoop`, settings })
     before = await reading
     await openTable(spark.remote())
-    return { env: { LOCKHOUSE_DEMO: '0', SPARK_REMOTE: spark.remote(), ENGINE_EMBEDDED_MAX_BYTES: '100KB' } }
+    return { env: { LOCKHOUSE_DEMO: '0', SPARK_REMOTE: spark.remote(), ENGINE_EMBEDDED_MAX_BYTES: '10KB' } }
   })
 
   /** Opens the table in Spark: the first time that takes longer than the service waits for an answer. */
@@ -78,7 +78,7 @@ describe.skipIf(!available)('a table that is too large for the service, on the w
     await drawer.getByRole('button', { name: 'More options' }).click()
     expect(await drawer.getByRole('combobox', { name: 'Engine' }).inputValue()).toBe('Automatic')
     await drawer.getByRole('button', { name: 'Preview' }).click()
-    const choice = /^Engine: Spark, because the plan rewrites .+, more than ENGINE_EMBEDDED_MAX_BYTES \(97\.7 KiB\)\.$/
+    const choice = /^Engine: Spark, because the plan rewrites .+, more than ENGINE_EMBEDDED_MAX_BYTES \(9\.8 KiB\)\.$/
     await drawer.getByText(choice).waitFor()
     await drawer.getByText('Preview only. Nothing has been changed yet.').waitFor()
     expect(await operations()).toEqual([])
