@@ -48,12 +48,16 @@ export async function provision(deps: NotebookDeps, pod: ClusterPod, context: Re
   if (!isReady(pod)) await cluster.ensureConfigMap(firstNotebookMap(pod, named, FIRST_NOTEBOOK_CONTENT))
   await cluster.ensureService(notebookService(pod, named))
   if (isReady(pod) || (await isThere(deps, pod))) return true
-  const { user } = context.caller
-  const stopped = { ...pod, deletedAt: pod.deletedAt ?? deps.now().toISOString() }
-  await removeNotebook(deps, { user, pod: stopped, session: await recordOf(deps, user, named.session), why: 'lost' })
+  await endStopped(deps, pod, context)
   // Another start may have recorded its own token instead, and the cluster deletes the secret with the pod.
   await endTokens(deps, [token.made?.id, token.written], context)
   return false
+}
+
+/** Ends a notebook whose pod was stopped while it was provisioned. */
+async function endStopped(deps: NotebookDeps, pod: ClusterPod, { caller: { user } }: RequestContext): Promise<void> {
+  const stopped = { ...pod, deletedAt: pod.deletedAt ?? deps.now().toISOString() }
+  await removeNotebook(deps, { user, pod: stopped, session: await recordOf(deps, user, sessionOf(pod)), why: 'lost' })
 }
 
 /** Whether the cluster still has the pod, and is not deleting it. */
