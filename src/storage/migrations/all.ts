@@ -17,6 +17,7 @@ import { tableReports } from './0016-table-reports.ts'
 import { healthIndexOrders } from './0017-health-index-orders.ts'
 import { sparkPipelines } from './0018-spark-pipelines.ts'
 import { tableIdentity } from './0019-table-identity.ts'
+import { notebookTokens } from './0020-notebook-tokens.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -40,4 +41,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [17, healthIndexOrders],
   [18, sparkPipelines],
   [19, tableIdentity],
+  [20, notebookTokens],
 ])

@@ -310,8 +310,8 @@ describe('a notebook', () => {
       return (object_type === 'notebook' || object_type === 'token') && actor === 'ana'
     })
     expect(trail.map(({ action }: { action: string }) => action).toReversed()).toEqual([
-      'token.create',
       'notebook.start',
+      'token.create',
       'token.revoke',
       'notebook.stop',
     ])
