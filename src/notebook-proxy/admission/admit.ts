@@ -91,4 +91,3 @@ function requireHost(c: Context<AppEnv>, { mode, isolation }: AdmissionRules): s
   }
   return host
 }
-

@@ -92,10 +92,12 @@ async function checkOne(deps: CullerDeps, found: Found): Promise<void> {
 
 async function applyIdleRule(deps: CullerDeps, { user, pod, known }: Found): Promise<void> {
   if (pod?.deletedAt !== undefined) return endAbandoned(deps, { user, pod, known })
-  if (known && known.podUid !== pod?.uid) await endSession(deps, known, { why: 'lost' })
-  if (!pod || (known?.podUid !== pod.uid && isNew(pod, deps))) return
-  const session = known?.podUid === pod.uid ? known : await recordStray(deps, user, pod)
-  const why = session === undefined ? 'ended' : await reasonToEnd(deps, pod, session)
+  const isLost = known !== undefined && known.podUid !== pod?.uid
+  if (isLost) await endSession(deps, known, { why: 'lost' })
+  if (!pod) return
+  const session = isLost ? undefined : known
+  if (session === undefined && isNew(pod, deps)) return
+  const why = await reasonToEnd(deps, pod, session ?? (await recordStray(deps, user, pod)))
   if (why !== undefined) await removeNotebook(deps, { user, pod, why })
 }
 
@@ -109,17 +111,15 @@ function isNew(pod: ClusterPod, { now }: CullerDeps): boolean {
 async function reasonToEnd(
   deps: CullerDeps,
   pod: ClusterPod,
-  session: NotebookSession,
+  session: NotebookSession | undefined,
 ): Promise<EndReason | undefined> {
+  if (session === undefined) return 'ended'
   const { phase } = notebookState(pod, [], deps.now().getTime())
   return phase === 'running' ? reasonToStop(deps, pod, session) : reasonToRemove(deps, pod, phase)
 }
 
 /** Ends the notebook of a pod that is being deleted, but only when the cluster cannot finish that. */
-async function endAbandoned(
-  deps: CullerDeps,
-  { pod, known }: Found & { readonly pod: ClusterPod },
-): Promise<void> {
+async function endAbandoned(deps: CullerDeps, { pod, known }: Found & { readonly pod: ClusterPod }): Promise<void> {
   if (known?.podUid !== pod.uid || !isAbandoned(pod, deps.now().getTime())) return
   // The node may never come back: end the token now; the pod goes when the node responds or the user asks for it.
   await endSession(deps, known, { why: 'lost' })

@@ -73,7 +73,8 @@ async function ensureLakeToken(deps: NotebookDeps, { pod, session, context }: La
     const there = await cluster.readSecret(name)
     const inside = tokenIn(there)
     if (inside && (await isGood(deps, inside))) return keepLakeToken(deps, session, { ...inside, context })
-    if (made === undefined || !(await deps.tokens.isInUse(made.id))) made = await createLakeToken(deps, session, context)
+    if (made === undefined || !(await deps.tokens.isInUse(made.id)))
+      made = await createLakeToken(deps, session, context)
     if (made === undefined) return false
     if (there) await cluster.deleteSecret(name)
     // After a lost response the secret may exist despite this error: the next round reads whose it is.

@@ -58,8 +58,7 @@ describe.skipIf(shared.length === 0).each(shared)('services on one $name', LONG,
 
   it('leave no valid token, no pod and no start without its end when they start and stop a notebook at once', async () => {
     const token = await tokenFor('ana')
-    const call = (i: number, what: string): Promise<Answer> =>
-      services[i]!.post(`/api/notebook/${what}`, {}, { token })
+    const call = (i: number, what: string): Promise<Answer> => services[i]!.post(`/api/notebook/${what}`, {}, { token })
     for (let round = 0; round < ROUNDS; round += 1) {
       const starts = [call(0, 'start'), call(2, 'start')]
       // the stops begin at another point of the starts in each round

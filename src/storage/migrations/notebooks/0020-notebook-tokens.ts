@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Tokens belong to a session of a notebook, and ended sessions are remembered so that a late start cannot record one. */
 export const notebookTokens: Migration = {
