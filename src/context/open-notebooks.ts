@@ -4,6 +4,7 @@ import { createClusterGate, type GateState } from '../notebooks/cluster-gate.ts'
 import { createActivityReader } from '../notebooks/activity.ts'
 import { type AddressOf, byPodIp, byServiceName, createTargetFinder } from '../notebooks/targets.ts'
 import { LOCAL_NOTEBOOK_HOSTS, type NotebookHosts, parseNotebookHosts } from '../notebook-proxy/admission/hosts.ts'
+import { isReady } from '../notebooks/pod-status.ts'
 import { createPodTable } from '../notebooks/pod-table.ts'
 import { runPlugin } from '../notebooks/kubernetes/exec-plugin.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
@@ -121,9 +122,14 @@ function openCluster(
     nowMs,
     retryMs: Math.min(1000, overrides.probeMs ?? PROBE_MS),
     onError: (error) => log.warn('the notebook pods cannot be watched', { error }),
+    onPod(pod) {
+      // Reads its token now: its requests then need no cluster. After a failure the first request reads it.
+      if (isReady(pod) && pod.deletedAt === undefined) targets.ofPod(pod).catch(() => undefined)
+    },
   })
   const addressOf = overrides.addressOf ?? (address === 'pod-ip' ? byPodIp : byServiceName)
-  return { gate, table, targets: createTargetFinder({ cluster, table, addressOf, nowMs }) }
+  const targets = createTargetFinder({ cluster, table, addressOf, nowMs })
+  return { gate, table, targets }
 }
 
 /** Dependencies of the notebook service and the culler, apart from the cluster. */

@@ -5,8 +5,14 @@ import type { IdentityService } from '../services/identity/identity-service.ts'
 import type { AppEnv } from './app-env.ts'
 import type { Exchange } from './exchange.ts'
 
-/** The cookie of a browser session. */
-export const SESSION_COOKIE = 'lockhouse_session'
+/**
+ * The name of the cookie of a browser session. On https its prefix makes browsers refuse a cookie of this name that another
+ * host of the same site sets, and new browsers refuse one that a script sets, such as a notebook's (RFC 6265bis, section
+ * 4.1.3). Browsers refuse the prefix on http.
+ */
+export function sessionCookie({ isSecure }: Pick<Exchange, 'isSecure'>): string {
+  return isSecure ? '__Host-Http-lockhouse_session' : 'lockhouse_session'
+}
 
 const LOCAL: Caller = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
@@ -37,7 +43,7 @@ export function identify(exchange: Exchange, options: AuthenticateOptions): Prom
     return admit(exchange, identity.checkToken({ token, address: exchange.clientAddress }))
   }
   const cookies = exchange.header('cookie')
-  const secret = cookies === undefined ? undefined : onlyCookie(cookies, SESSION_COOKIE)
+  const secret = cookies === undefined ? undefined : onlyCookie(cookies, sessionCookie(exchange))
   if (!secret) return undefined
   exchange.checkCaller = () => identity.checkSession(secret)
   return admit(exchange, exchange.checkCaller())

@@ -89,6 +89,11 @@ export class Exchange {
     return (this.#isUpgrade ??= this.header('upgrade')?.toLowerCase() === 'websocket')
   }
 
+  /** Whether the client's connection is encrypted. Some proxies name the scheme of a WebSocket. */
+  get isSecure(): boolean {
+    return this.request.url.startsWith('https:') || /^(https|wss)$/.test(this.header('x-forwarded-proto') ?? '')
+  }
+
   /** The value of the `Host` header, or the host of the URL. */
   get host(): string {
     return this.header('host') ?? new URL(this.request.url).host

@@ -11,6 +11,8 @@ export interface PodTableDeps {
   /** How long to wait after a failure; doubled with each further one, up to 30 s. */
   readonly retryMs: number
   readonly onError: (error: unknown) => void
+  /** Called for each pod that the cluster reports, each time. */
+  readonly onPod?: (pod: ClusterPod) => void
 }
 
 /** The notebook pods as last reported by the cluster, kept up to date with a list and a watch. */
@@ -40,6 +42,7 @@ export function createPodTable(deps: PodTableDeps): PodTable {
   async function follow(cluster: NotebookCluster): Promise<void> {
     const list = await cluster.listPods()
     pods.replace(list.pods)
+    for (const pod of list.pods) deps.onPod?.(pod)
     complete = true
     let { version } = list
     const until = deps.nowMs() + RELIST_MS
@@ -51,6 +54,7 @@ export function createPodTable(deps: PodTableDeps): PodTable {
         (change) => {
           version = change.version
           pods.apply(change)
+          if (change.kind === 'put') deps.onPod?.(change.pod)
         },
         signal,
       )

@@ -43,6 +43,7 @@ export interface StateTables {
   readonly agent_actions: AgentActionsTable
   readonly agent_usage: AgentUsageTable
   readonly notebook_sessions: NotebookSessionsTable
+  readonly notebook_ended_sessions: NotebookEndedSessionsTable
   readonly notebook_handovers: NotebookHandoversTable
   readonly environments: EnvironmentsTable
   readonly deployments: DeploymentsTable
@@ -78,6 +79,8 @@ export interface TokensTable {
   created_at: string
   expires_at: string | null
   revoked_at: string | null
+  /** The session of the user's notebook that the token belongs to, and ends with. */
+  notebook_session: string | null
 }
 
 /** `unknown`: the commit may or may not have happened; a later check of the table decides. */
@@ -472,4 +475,11 @@ export interface NotebookSessionsTable {
   started_at: string
   active_at: string
   stops_at: string | null
+}
+
+/** A notebook that has ended, and that no start may record again. */
+export interface NotebookEndedSessionsTable {
+  user_id: string
+  session: string
+  ended_at: string
 }

@@ -8,6 +8,8 @@ import { NOTEBOOK_TOKEN, type ProxiedService, startProxiedService, type Visitor 
 import { ask, rawConnection, sendRaw } from './harness/raw-client.ts'
 import { CI_SLOWNESS, later, sleep, until } from '../support/waiting.ts'
 
+const CHUNK = Buffer.alloc(65_536)
+
 describe('HTTP to a notebook', () => {
   let notebook: FakeNotebook
   let house: ProxiedService
@@ -59,7 +61,7 @@ describe('HTTP to a notebook', () => {
       path: '/notebook/ana/api?token=guess&a=1&%74oken=x&TOKEN=y',
       headers: {
         ...own,
-        Cookie: `a=1; ${ana.cookie}; __Host-lockhouse_notebook=x; _xsrf=2; Lockhouse_Other=y`,
+        Cookie: `a=1; ${ana.cookie}; __Host-lockhouse_notebook=x; __Host-Http-lockhouse_session=y; _xsrf=2; Lockhouse_Other=y`,
         Connection: 'close, X-Named',
         'X-Named': 'hop',
         TE: 'trailers',
@@ -133,6 +135,7 @@ describe('HTTP to a notebook', () => {
         ['Set-Cookie', 'wide=1; Path=/notebook/ana/; Domain=127.0.0.1'],
         ['Set-Cookie', 'lockhouse_session=stolen; Path=/notebook/ana/'],
         ['Set-Cookie', '__Secure-lockhouse_session=stolen; Path=/notebook/ana/'],
+        ['Set-Cookie', '__Host-Http-lockhouse_session=stolen; Path=/notebook/ana/'],
         ['Set-Cookie', 'twice=1; Path=/notebook/ana/; Path=/'],
         ['Service-Worker-Allowed', '/'],
         ['Clear-Site-Data', '"*"'],
@@ -357,6 +360,35 @@ describe('HTTP to a notebook', () => {
     await until(() => gone, 'the end of the connection to the notebook')
     client.destroy()
   })
+
+  it('returns the response to an upload when the notebook refuses it and closes the connection at once', async () => {
+    notebook.answer = ({ socket }) => {
+      const answer = 'HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 8\r\n\r\ntoo much'
+      socket.pause() // what it does not read makes the system reset the connection
+      socket.write(answer, () => socket.destroy())
+    }
+    const seen = []
+    for (let upload = 0; upload < 20; upload += 1) seen.push(await answerToUpload(32 * 2 ** 20))
+    expect(seen).toEqual(seen.map(() => 'HTTP/1.1 413'))
+  })
+
+  /** The first 12 characters of the answer to an upload, whose client sends until it has read them. */
+  async function answerToUpload(length: number): Promise<string> {
+    const client = await rawConnection(house.port)
+    let text = ''
+    client.on('data', (bytes: Buffer) => (text += bytes.toString('latin1')))
+    client.write(
+      `PUT /notebook/ana/big HTTP/1.1\r\nHost: 127.0.0.1:${house.port}\r\nCookie: ${ana.cookie}\r\n` +
+        `Origin: ${house.origin}\r\nContent-Length: ${length}\r\n\r\n`,
+    )
+    for (let sent = 0; sent < length && text === ''; sent += CHUNK.length) {
+      const isTaken = new Promise((resolve) => client.write(CHUNK, resolve))
+      await Promise.race([isTaken, until(() => text !== '')])
+    }
+    await until(() => text.length >= 12, 'the answer')
+    client.destroy()
+    return text.slice(0, 12)
+  }
 
   it('does not close an event stream that is quiet for seconds', LONG, async () => {
     notebook.answer = async (_, response) => {

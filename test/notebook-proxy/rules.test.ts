@@ -192,6 +192,7 @@ describe('headers', () => {
   const values = fc.constantFrom(
     'lockhouse_session=s3cret',
     'a=1; lockhouse_session=s3cret',
+    'a=1; __Host-Http-lockhouse_session=s3cret',
     'Bearer s3cret',
     'close',
     'X-Other',

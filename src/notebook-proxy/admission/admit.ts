@@ -57,7 +57,7 @@ export async function admit(c: Context<AppEnv>, rules: AdmissionRules): Promise<
     throw new DomainError('INVALID_REQUEST', 'ambiguous Content-Length or Transfer-Encoding')
   if (parsed.kind === 'no-slash') return redirect(notebookBasePath(caller.user) + withoutToken(requested.search))
   const path = parsed.path + withoutToken(requested.search)
-  const admitted = { caller, requested, host, secure: isSecure(c), path }
+  const admitted = { caller, requested, host, secure: c.env.isSecure, path }
   return (await rules.redirectToNotebookHost?.(c, admitted)) ?? admitted
 }
 
@@ -90,9 +90,4 @@ function requireHost(c: Context<AppEnv>, { mode, isolation }: AdmissionRules): s
     throw new DomainError('FORBIDDEN', 'without authentication, the Host header must be a loopback address')
   }
   return host
-}
-
-/** Whether the client's connection is encrypted. */
-export function isSecure(c: Context<AppEnv>): boolean {
-  return c.req.url.startsWith('https:') || c.req.header('x-forwarded-proto') === 'https'
 }

@@ -1,4 +1,4 @@
 /** Whether a cookie belongs to the service; notebooks may not see or set these. */
 export function isOwnCookie(name: string): boolean {
-  return /^(__(host|secure)-)?lockhouse/i.test(name)
+  return /^(__(secure|host|http|host-http)-)?lockhouse/i.test(name)
 }

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { type ClientRequest, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http'
 import { request as httpsRequest } from 'node:https'
+import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import {
@@ -13,6 +14,7 @@ import {
 } from '../upstream.ts'
 import { ClientSocket } from '../socket/client-socket.ts'
 import { readBody, sendBody } from './bodies.ts'
+import { PatientSocket } from './patient-socket.ts'
 
 export interface NotebookUpstreamOptions {
   /** Connection timeout, after which a server is `slow`; default 10 s. */
@@ -89,7 +91,7 @@ class OpenRequests {
 
 async function sendRequest(request: UpstreamRequest, { limits, openRequests }: Sender): Promise<UpstreamResponse> {
   const headers = { ...Object.fromEntries(request.headers), connection: 'close' }
-  const outgoing = open(request, headers)
+  const outgoing = open({ ...request, headers, withBody: request.body !== null })
   openRequests.add(outgoing)
   const outcome = settle<UpstreamResponse>(outgoing, request.signal, limits)
   outgoing.on('upgrade', (_, socket) => {
@@ -107,14 +109,15 @@ async function sendUpgrade(
   { limits, openRequests }: Sender,
 ): Promise<UpstreamUpgrade> {
   const key = randomBytes(16).toString('base64')
-  const outgoing = open(request, {
+  const headers = {
     ...Object.fromEntries(request.headers),
     connection: 'Upgrade',
     upgrade: 'websocket',
     'sec-websocket-version': '13',
     'sec-websocket-key': key,
     ...(protocols.length === 0 ? {} : { 'sec-websocket-protocol': protocols.join(', ') }),
-  })
+  }
+  const outgoing = open({ ...request, headers, withBody: false })
   openRequests.add(outgoing)
   const outcome = settle<UpstreamUpgrade>(outgoing, request.signal, limits)
   outgoing.on('upgrade', (incoming, socket, head) => {
@@ -129,10 +132,13 @@ async function sendUpgrade(
   return outcome.promise
 }
 
-function open(
-  { baseUrl, method, path }: Omit<UpstreamRequest, 'body'>,
-  headers: Record<string, string>,
-): ClientRequest {
+interface Opening extends Pick<UpstreamRequest, 'baseUrl' | 'method' | 'path'> {
+  readonly headers: Record<string, string>
+  /** Whether a body follows, which the server may refuse while it is sent. */
+  readonly withBody: boolean
+}
+
+function open({ baseUrl, method, path, headers, withBody }: Opening): ClientRequest {
   const { protocol, hostname, port } = new URL(baseUrl)
   const secure = protocol === 'https:'
   const options: RequestOptions = {
@@ -141,11 +147,15 @@ function open(
     method,
     path,
     headers,
-    agent: false,
     setHost: false,
     maxHeaderSize: MAX_HEADER_BYTES,
+    ...(secure || !withBody ? { agent: false } : { createConnection: connectPatiently }),
   }
   return secure ? httpsRequest(options) : httpRequest(options)
+}
+
+function connectPatiently({ host, port }: RequestOptions): Socket {
+  return new PatientSocket().connect(Number(port), host ?? '')
 }
 
 interface Outcome<T> {

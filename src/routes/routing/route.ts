@@ -175,8 +175,7 @@ class ExchangeInput<Params, Query, Body> implements PublicInput<Params, Query, B
   }
 
   get secure(): boolean {
-    const { request } = this.#exchange
-    return request.url.startsWith('https:') || this.#exchange.header('x-forwarded-proto') === 'https'
+    return this.#exchange.isSecure
   }
 
   get signal(): AbortSignal {

@@ -3,7 +3,12 @@ import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Caller, isRole, type Role } from '../../domain/roles.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
-import { createTokenStore, type TokenRecord, type TokenStore } from '../../storage/stores/token-store.ts'
+import {
+  createTokenStore,
+  type TokenRecord,
+  type TokensOfNotebook,
+  type TokenStore,
+} from '../../storage/stores/token-store.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import { createKnownTokens } from './known-tokens.ts'
@@ -53,22 +58,41 @@ export interface TokenService {
    */
   ensureAdminToken(configured: string | undefined): Promise<string | undefined>
   /** Creates a token; the secret is only in this response. Throws `INVALID_REQUEST` when it has already expired. */
-  create(
-    request: NewToken,
-    context: RequestContext,
-  ): Promise<Omit<TokenView, 'revoked_at'> & { readonly token: string }>
+  create(request: NewToken, context: RequestContext): Promise<CreatedToken>
   /** Newest first, including revoked ones. */
   list(page: PageQuery): Promise<ListPage<TokenView>>
   /** Whether a token can be used: it is known, not revoked and not expired. */
   isInUse(id: string): Promise<boolean>
   /** Revokes a token at once; without a context the service itself is recorded. Throws `NOT_FOUND`. */
   revoke(id: string, context?: RequestContext): Promise<void>
+  /** Changes tokens in one transaction with other state; a revoked token is invalid as soon as this resolves. */
+  change<T>(work: (tx: Tx, changes: TokenChanges) => Promise<T>): Promise<T>
+}
+
+/** A new token with its secret. */
+export type CreatedToken = Omit<TokenView, 'revoked_at'> & { readonly token: string }
+
+/** Changes of tokens inside a transaction; without a context the service itself is recorded. */
+export interface TokenChanges {
+  /** Creates a token that belongs to a notebook. Throws `INVALID_REQUEST` when it has already expired. */
+  createForNotebook(request: NewToken, session: string, context: RequestContext): Promise<CreatedToken>
+  /** Revokes every token that belongs to a notebook, except one. */
+  revokeOfNotebook(notebook: TokensOfNotebook, context?: RequestContext): Promise<void>
 }
 
 /** Tokens over a store. */
 export function createTokenService(deps: TokenServiceDeps): TokenService {
   const known = createKnownTokens(deps.tokens, deps)
   const newSecret = (): string => `lh_${toBase64Url(deps.randomBytes(32))}`
+  const create = async (tx: Tx, creation: Omit<Creation, 'token'>): Promise<CreatedToken> => {
+    requireFuture(creation.request.expires_at, deps.now())
+    const token = newSecret()
+    const { revoked_at: _, ...view } = toView(await insert(deps, tx, { ...creation, token }))
+    return { ...view, token }
+  }
+  // also after an error: the database may have committed before it
+  const revoking = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+    deps.inTransaction(work).finally(() => known.forget())
   return {
     check: async (token) => callerOf(deps, await known.find(sha256Hex(token))),
     rememberedCaller: (tokenSha256) => callerOf(deps, known.remembered(tokenSha256)),
@@ -81,13 +105,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       await deps.inTransaction((tx) => insert(deps, tx, { token, request }))
       return configured === undefined ? token : undefined
     },
-    async create(request, context) {
-      requireFuture(request.expires_at, deps.now())
-      const token = newSecret()
-      const made = await deps.inTransaction((tx) => insert(deps, tx, { token, request, context }))
-      const { revoked_at: _, ...view } = toView(made)
-      return { ...view, token }
-    },
+    create: (request, context) => deps.inTransaction((tx) => create(tx, { request, context })),
     async list(query) {
       return fromCursorPage(await deps.tokens.list(cursorPage(query)), toView)
     },
@@ -96,7 +114,7 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
       return token !== undefined && isCurrent(token, deps.now())
     },
     async revoke(id, context) {
-      const revoking = deps.inTransaction(async (tx) => {
+      await revoking(async (tx) => {
         const tokens = createTokenStore(tx)
         const token = await tokens.find(id)
         if (!token || !(await tokens.revoke(id, deps.now().toISOString()))) {
@@ -104,9 +122,17 @@ export function createTokenService(deps: TokenServiceDeps): TokenService {
         }
         await recordChange(deps, tx, { action: 'token.revoke', token, context })
       })
-      // also after an error: the database may have committed before it
-      await revoking.finally(() => known.forget())
     },
+    change: (work) =>
+      revoking((tx) =>
+        work(tx, {
+          createForNotebook: (request, notebookSession, context) => create(tx, { request, notebookSession, context }),
+          async revokeOfNotebook(notebook, context) {
+            const revoked = await createTokenStore(tx).revokeOfNotebook(notebook, deps.now().toISOString())
+            for (const token of revoked) await recordChange(deps, tx, { action: 'token.revoke', token, context })
+          },
+        }),
+      ),
   }
 }
 
@@ -114,12 +140,15 @@ interface Creation {
   /** The secret. */
   readonly token: string
   readonly request: NewToken
+  /** The notebook of the user that the token belongs to. */
+  readonly notebookSession?: string
   /** Default: the service itself. */
   readonly context?: RequestContext
 }
 
 /** Stores a new token and records it in the audit log. */
-async function insert(deps: TokenServiceDeps, tx: Tx, { token, request, context }: Creation): Promise<TokenRecord> {
+async function insert(deps: TokenServiceDeps, tx: Tx, creation: Creation): Promise<TokenRecord> {
+  const { token, request, notebookSession, context } = creation
   const { user, role, name, expires_at: expiresAt } = request
   const record: TokenRecord = {
     id: deps.newId('tok'),
@@ -128,6 +157,7 @@ async function insert(deps: TokenServiceDeps, tx: Tx, { token, request, context 
     name,
     createdAt: deps.now().toISOString(),
     ...(expiresAt ? { expiresAt: new Date(expiresAt).toISOString() } : {}),
+    ...(notebookSession === undefined ? {} : { notebookSession }),
   }
   await createTokenStore(tx).insert({ ...record, tokenSha256: sha256Hex(token) })
   await recordChange(deps, tx, { action: 'token.create', token: record, context })

@@ -3,12 +3,13 @@ import type { ActivityReader } from '../../notebooks/activity.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { hostedNotebookPath } from '../../notebooks/path.ts'
 import { ANNOTATIONS } from '../../notebooks/spec.ts'
-import { sessionOf, type TargetFinder } from '../../notebooks/targets.ts'
+import type { TargetFinder } from '../../notebooks/targets.ts'
 import { isAbandoned, notebookState } from '../../notebooks/pod-status.ts'
 import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
 import type { KeyedLock } from '../operations/keyed-lock.ts'
 import type { NotebookDeps } from './deps.ts'
-import { type EndReason, removeNotebook } from './removal.ts'
+import { removeNotebook } from './removal.ts'
+import { type EndReason, endSession, recordSession } from './sessions.ts'
 import type { Touches } from './touches.ts'
 
 export interface CullerDeps extends NotebookDeps {
@@ -91,44 +92,45 @@ async function checkOne(deps: CullerDeps, found: Found): Promise<void> {
 
 async function applyIdleRule(deps: CullerDeps, { user, pod, known }: Found): Promise<void> {
   if (pod?.deletedAt !== undefined) return endAbandoned(deps, { user, pod, known })
-  if (known && known.podUid !== pod?.uid) {
-    await removeNotebook(deps, { user, pod: undefined, session: known, why: 'lost' })
-  }
+  const isLost = known !== undefined && known.podUid !== pod?.uid
+  if (isLost) await endSession(deps, known, { why: 'lost' })
   if (!pod) return
-  const session = known?.podUid === pod.uid ? known : await recordStray(deps, user, pod)
+  const session = isLost ? undefined : known
+  if (session === undefined && isNew(pod, deps)) return
+  const why = await reasonToEnd(deps, pod, session ?? (await recordStray(deps, user, pod)))
+  if (why !== undefined) await removeNotebook(deps, { user, pod, why })
+}
+
+/** How long after its creation a pod is left to its start, in ms: the start records it at once. */
+const NEW_MS = 60_000
+
+function isNew(pod: ClusterPod, { now }: CullerDeps): boolean {
+  return now().getTime() - Date.parse(pod.createdAt ?? '') < NEW_MS
+}
+
+async function reasonToEnd(
+  deps: CullerDeps,
+  pod: ClusterPod,
+  session: NotebookSession | undefined,
+): Promise<EndReason | undefined> {
+  if (session === undefined) return 'ended'
   const { phase } = notebookState(pod, [], deps.now().getTime())
-  const why = phase === 'running' ? await reasonToStop(deps, pod, session) : reasonToRemove(deps, pod, phase)
-  if (why !== undefined) await removeNotebook(deps, { user, pod, session, why })
+  return phase === 'running' ? reasonToStop(deps, pod, session) : reasonToRemove(deps, pod, phase)
 }
 
 /** Ends the notebook of a pod that is being deleted, but only when the cluster cannot finish that. */
-async function endAbandoned(
-  deps: CullerDeps,
-  { user, pod, known }: Found & { readonly pod: ClusterPod },
-): Promise<void> {
+async function endAbandoned(deps: CullerDeps, { pod, known }: Found & { readonly pod: ClusterPod }): Promise<void> {
   if (known?.podUid !== pod.uid || !isAbandoned(pod, deps.now().getTime())) return
   // The node may never come back: end the token now; the pod goes when the node responds or the user asks for it.
-  await removeNotebook(deps, { user, pod: undefined, session: known, why: 'lost' })
+  await endSession(deps, known, { why: 'lost' })
 }
 
-/** Records a pod that an interrupted start left without a record; otherwise nothing would ever stop it. */
-async function recordStray(deps: CullerDeps, user: string, pod: ClusterPod): Promise<NotebookSession> {
-  return deps.inTransaction(async (tx) => {
-    const store = createNotebookStore(tx)
-    const known = await store.find(user)
-    if (known?.podUid === pod.uid) return known
-    const startedAt = pod.createdAt ?? deps.now().toISOString()
-    const session = {
-      user,
-      session: sessionOf(pod),
-      podName: pod.name,
-      podUid: pod.uid,
-      startedAt,
-      activeAt: startedAt,
-    }
-    if (!known) await store.put(session)
-    return session
-  })
+/**
+ * Records a pod that an interrupted start left without a record; otherwise nothing would ever stop it. Undefined for a
+ * pod whose session has ended: an interrupted stop left it.
+ */
+async function recordStray(deps: CullerDeps, user: string, pod: ClusterPod): Promise<NotebookSession | undefined> {
+  return recordSession(deps, pod, { user, activeAt: pod.createdAt ?? deps.now().toISOString() })
 }
 
 /** Keeps a notebook that does not run for as long as an idle one, so that its user can see the reason. */

@@ -15,7 +15,7 @@ import type { TokenService } from '../identity/token-service.ts'
 export interface NotebookDeps {
   readonly gate: ClusterGate
   readonly store: NotebookStore
-  readonly tokens: Pick<TokenService, 'create' | 'revoke' | 'isInUse'>
+  readonly tokens: Pick<TokenService, 'change' | 'isInUse'>
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly events: EventWriter

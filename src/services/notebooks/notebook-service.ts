@@ -1,6 +1,5 @@
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError, noCluster } from '../../domain/errors.ts'
-import { notebookName } from '../../notebooks/names.ts'
 import { canHaveNotebook } from '../../notebooks/path.ts'
 import type { NotebookTargets } from '../../notebooks/target.ts'
 import type { TargetFinder } from '../../notebooks/targets.ts'
@@ -8,7 +7,7 @@ import type { NotebookStatus, StartNotebookRequest } from '../../schemas/noteboo
 import type { KeyedLock } from '../operations/keyed-lock.ts'
 import { type NotebookDeps, withCluster } from './deps.ts'
 import { removeNotebook, waitUntilGone } from './removal.ts'
-import { requireOwn, startNotebook } from './start.ts'
+import { findPod, requireOwn, startNotebook } from './start.ts'
 import type { Touches } from './touches.ts'
 import { notebookStatus } from './view.ts'
 
@@ -62,11 +61,11 @@ export function createNotebookService(deps: NotebookServiceDeps): NotebookServic
       const { user } = context.caller
       requireAvailable(deps)
       await exclusively(user, async () => {
-        const session = await deps.store.find(user)
-        const pod = await deps.gate.cluster().getPod(notebookName(user))
-        if (pod) requireOwn(pod, user)
-        if (pod || session) await removeNotebook(deps, { user, pod, session, why: 'asked', context })
-        if (pod) await waitUntilGone(deps, pod)
+        const pod = await findPod(deps, user)
+        if (pod === undefined) return
+        requireOwn(pod, user)
+        await removeNotebook(deps, { user, pod, why: 'asked', context })
+        await waitUntilGone(deps, pod)
       })
     },
     async status({ caller }) {

@@ -1,92 +1,35 @@
-import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
 import { lakeSecretName, sessionName } from '../../notebooks/names.ts'
-import { SECRET_KEYS } from '../../notebooks/spec.ts'
 import { isAbandoned } from '../../notebooks/pod-status.ts'
 import { sessionOf } from '../../notebooks/targets.ts'
-import { createNotebookStore, type NotebookSession } from '../../storage/stores/notebooks/notebook-store.ts'
 import type { NotebookDeps } from './deps.ts'
-import { endToken } from './end-token.ts'
+import { endSession, type SessionEnd } from './sessions.ts'
 import { sleep } from '../../iceberg/sleep.ts'
 
-/**
- * Why a notebook ends. `asked`: its user stopped it. `replaced`: it had failed, and its user starts a new one. `idle`:
- * it was not used. `failed`, `ended`: it no longer ran. `lost`: the cluster removed it.
- */
-export type EndReason = 'asked' | 'replaced' | 'idle' | 'failed' | 'ended' | 'lost'
-
-export interface Removal {
+/** Whose pod to remove, and why. */
+export interface Removal extends SessionEnd {
   readonly user: string
-  /** Undefined when it is already gone. */
-  readonly pod: ClusterPod | undefined
-  /** The user's notebook as recorded in the state. */
-  readonly session: NotebookSession | undefined
-  readonly why: EndReason
-  /** Who requests it; undefined: the service itself. */
-  readonly context?: RequestContext
+  readonly pod: ClusterPod
 }
 
 /**
- * Ends a notebook: first its token, then the pod and its parts, then its record in the state. It can be called again
- * after an interruption at any point, also by another replica. The pod may still be terminating when this resolves.
+ * Ends a notebook: first its session with its tokens, then the pod and its parts. It can be called again after an
+ * interruption at any point, also by another replica. The pod may still be terminating when this resolves.
  */
-export async function removeNotebook(deps: NotebookDeps, removal: Removal): Promise<void> {
-  const { pod, session, context } = removal
+export async function removeNotebook(deps: NotebookDeps, { user, pod, ...reason }: Removal): Promise<void> {
   const cluster = deps.gate.cluster()
-  if (session?.tokenId !== undefined) await endToken(deps, session.tokenId, context)
-  if (pod) {
-    const [part, lake] = [sessionName(pod.name, sessionOf(pod)), lakeSecretName(pod.name, sessionOf(pod))]
-    // After an interrupted start, the token may be in the notebook but not in the state.
-    const tokenId = (await cluster.readSecret(lake))?.[SECRET_KEYS.lakeId]
-    if (tokenId !== undefined && tokenId !== session?.tokenId) await endToken(deps, tokenId, context)
-    await cluster.deletePod(pod.name, pod.uid)
-    // The cluster would delete them too, but at some later time.
-    await Promise.all([
-      cluster.deleteService(part),
-      cluster.deleteSecret(part),
-      cluster.deleteSecret(lake),
-      cluster.deleteConfigMap(part),
-    ])
-  }
-  const forgotten = await forget(deps, removal)
-  // A start in another process may have recorded its token since the record was read.
-  const late = forgotten?.tokenId
-  if (late !== undefined && late !== session?.tokenId) await endToken(deps, late, context)
-}
-
-/**
- * Removes the notebook from the state, records its end, and returns what was removed. Of all callers, at any time and on any replica, only one
- * finds it there, so `notebook.stopped` is logged once.
- */
-async function forget(
-  deps: NotebookDeps,
-  { user, pod, session, why, context }: Removal,
-): Promise<NotebookSession | undefined> {
-  const id = session?.session ?? (pod && sessionOf(pod))
-  if (id === undefined) return undefined
-  return deps.inTransaction(async (tx) => {
-    const known = await createNotebookStore(tx).delete({ user, session: id })
-    // A pod that an interrupted start left unrecorded was never announced; its deletion is recorded nevertheless.
-    const isStray = session === undefined && pod !== undefined && pod.deletedAt === undefined
-    if (known === undefined && !isStray) return undefined
-    const details = { session_id: id, reason: why }
-    await deps.audit.record(tx, {
-      ...(context ?? { caller: undefined, channel: 'system' }),
-      action: 'notebook.stop',
-      objectType: 'notebook',
-      objectId: user,
-      details,
-    })
-    if (known === undefined) return undefined
-    await deps.events.append(tx, {
-      type: 'notebook.stopped',
-      objectType: 'notebook',
-      objectId: id,
-      data: details,
-    })
-    return known
-  })
+  const session = sessionOf(pod)
+  await endSession(deps, { user, session }, reason)
+  await cluster.deletePod(pod.name, pod.uid)
+  const part = sessionName(pod.name, session)
+  // The cluster would delete them too, but at some later time.
+  await Promise.all([
+    cluster.deleteService(part),
+    cluster.deleteSecret(part),
+    cluster.deleteSecret(lakeSecretName(pod.name, session)),
+    cluster.deleteConfigMap(part),
+  ])
 }
 
 /**

@@ -12,6 +12,7 @@ import { notebookState } from '../../notebooks/pod-status.ts'
 import type { NotebookDeps } from './deps.ts'
 import { provision } from './provisioning.ts'
 import { removeNotebook, waitUntilGone } from './removal.ts'
+import { endSession } from './sessions.ts'
 
 /** Another request may start, stop or replace the pod between two reads. */
 const MAX_ROUNDS = 5
@@ -22,11 +23,9 @@ const MAX_ROUNDS = 5
  * others find it.
  */
 export async function startNotebook(deps: NotebookDeps, image: string, context: RequestContext): Promise<void> {
-  const cluster = deps.gate.cluster()
   const { user } = context.caller
   for (let round = 0; round < MAX_ROUNDS; round++) {
-    const pod = await cluster.getPod(notebookName(user))
-    await endLost(deps, user, pod)
+    const pod = await findPod(deps, user)
     if (pod === undefined) {
       const made = await makePod(deps, image, user)
       if (made && (await provision(deps, made, context))) return
@@ -35,7 +34,7 @@ export async function startNotebook(deps: NotebookDeps, image: string, context: 
     requireOwn(pod, user)
     if (pod.deletedAt === undefined) {
       if (isUsable(pod, deps) && (await provision(deps, pod, context))) return
-      await removeNotebook(deps, { user, pod, session: await deps.store.find(user), why: 'replaced', context })
+      await removeNotebook(deps, { user, pod, why: 'replaced', context })
     }
     await waitUntilGone(deps, pod)
   }
@@ -44,11 +43,16 @@ export async function startNotebook(deps: NotebookDeps, image: string, context: 
   })
 }
 
-/** Ends the user's earlier notebook when something else deleted its pod: its token must not outlive it. */
-async function endLost(deps: NotebookDeps, user: string, pod: ClusterPod | undefined): Promise<void> {
+/**
+ * The user's pod, also one that is ending. An earlier notebook whose pod something else deleted ends here: its token must
+ * not outlive it.
+ */
+export async function findPod(deps: NotebookDeps, user: string): Promise<ClusterPod | undefined> {
+  // The state first: a session is recorded after its pod was created, so a missing pod was deleted.
   const session = await deps.store.find(user)
-  if (!session || session.podUid === pod?.uid) return
-  await removeNotebook(deps, { user, pod: undefined, session, why: 'lost' })
+  const pod = await deps.gate.cluster().getPod(notebookName(user))
+  if (session && session.podUid !== pod?.uid) await endSession(deps, session, { why: 'lost' })
+  return pod
 }
 
 /** Throws when the pod belongs to someone else: names cannot collide, so it was created outside of this service. */

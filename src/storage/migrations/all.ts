@@ -3,8 +3,8 @@ import { governance } from './0002-governance.ts'
 import { lifecycle } from './0003-lifecycle.ts'
 import { streaming } from './0004-streaming.ts'
 import { agent } from './0005-agent.ts'
-import { notebooks } from './0006-notebooks.ts'
-import { notebookHandovers } from './0007-notebook-handovers.ts'
+import { notebooks } from './notebooks/0006-notebooks.ts'
+import { notebookHandovers } from './notebooks/0007-notebook-handovers.ts'
 import { environments } from './0008-environments.ts'
 import { healthIndex } from './0009-health-index.ts'
 import { policies } from './0010-policies.ts'
@@ -17,6 +17,7 @@ import { tableReports } from './0016-table-reports.ts'
 import { healthIndexOrders } from './0017-health-index-orders.ts'
 import { sparkPipelines } from './0018-spark-pipelines.ts'
 import { tableIdentity } from './0019-table-identity.ts'
+import { notebookTokens } from './notebooks/0020-notebook-tokens.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -40,4 +41,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [17, healthIndexOrders],
   [18, sparkPipelines],
   [19, tableIdentity],
+  [20, notebookTokens],
 ])

@@ -14,6 +14,15 @@ export interface TokenRecord {
   readonly createdAt: string
   readonly expiresAt?: string
   readonly revokedAt?: string
+  /** The session of the user's notebook that the token belongs to, and ends with. */
+  readonly notebookSession?: string
+}
+
+/** The tokens of a user's notebook, except one. */
+export interface TokensOfNotebook {
+  readonly user: string
+  readonly session: string
+  readonly except?: string
 }
 
 export interface TokenStore {
@@ -26,6 +35,8 @@ export interface TokenStore {
   list(page: PageRequest): Promise<Page<TokenRecord>>
   /** Marks a token as revoked; false when there is none or it was already revoked. */
   revoke(id: string, revokedAt: string): Promise<boolean>
+  /** Revokes the tokens of a notebook, and returns those that were not revoked before. */
+  revokeOfNotebook(notebook: TokensOfNotebook, revokedAt: string): Promise<readonly TokenRecord[]>
   /** Whether no token was ever created. */
   isEmpty(): Promise<boolean>
 }
@@ -54,6 +65,12 @@ export function createTokenStore(db: Kysely<StateTables>): TokenStore {
       const result = await query.where('id', '=', id).where('revoked_at', 'is', null).executeTakeFirst()
       return result.numUpdatedRows === 1n
     },
+    async revokeOfNotebook({ user, session, except }, revokedAt) {
+      const update = db.updateTable('tokens').set({ revoked_at: revokedAt }).where('notebook_session', '=', session)
+      const valid = update.where('user_id', '=', user).where('revoked_at', 'is', null)
+      const ended = except === undefined ? valid : valid.where('id', '<>', except)
+      return (await ended.returningAll().execute()).map(fromRow)
+    },
     async isEmpty() {
       return (await db.selectFrom('tokens').select('id').limit(1).executeTakeFirst()) === undefined
     },
@@ -70,6 +87,7 @@ function toRow(token: TokenRecord & { readonly tokenSha256: string }): TokensTab
     created_at: token.createdAt,
     expires_at: token.expiresAt ?? null,
     revoked_at: token.revokedAt ?? null,
+    notebook_session: token.notebookSession ?? null,
   }
 }
 
@@ -80,6 +98,10 @@ function fromRow(row: Selectable<TokensTable>): TokenRecord {
     role: row.role,
     name: row.name,
     createdAt: row.created_at,
-    ...decodeOptional({ expiresAt: row.expires_at, revokedAt: row.revoked_at }),
+    ...decodeOptional({
+      expiresAt: row.expires_at,
+      revokedAt: row.revoked_at,
+      notebookSession: row.notebook_session,
+    }),
   }
 }

@@ -16,8 +16,10 @@ async function signIn(token = ADMIN_TOKEN, headers: Record<string, string> = {})
   return { ...answer, cookie: answer.headers.get('set-cookie')?.split(';')[0] ?? '' }
 }
 
-const me = (cookie: string) => service.get('/api/auth/me', { token: null, headers: { Cookie: cookie } })
+const me = (cookie: string, headers: Record<string, string> = {}) =>
+  service.get('/api/auth/me', { token: null, headers: { Cookie: cookie, ...headers } })
 const SAME_ORIGIN = { 'Sec-Fetch-Site': 'same-origin' }
+const HTTPS = { 'X-Forwarded-Proto': 'https' }
 
 describe('browser sessions', () => {
   it('may not create tokens without a token', async () => {
@@ -44,9 +46,29 @@ describe('browser sessions', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  it('set Secure when the browser uses https', async () => {
-    const { headers } = await signIn(ADMIN_TOKEN, { 'X-Forwarded-Proto': 'https' })
-    expect(headers.get('set-cookie')).toContain('Secure')
+  it('have a cookie that no other host and no script can set when the browser uses https', async () => {
+    const { headers, cookie } = await signIn(ADMIN_TOKEN, HTTPS)
+    const attributes = headers.get('set-cookie')?.split('; ') ?? []
+    expect(attributes[0]).toMatch(/^__Host-Http-lockhouse_session=[\w-]{43}$/)
+    expect(attributes.slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure'])
+    expect((await me(cookie, HTTPS)).body).toMatchObject({ user: 'admin', via: 'session' })
+    // some proxies name the scheme of a WebSocket
+    expect((await me(cookie, { 'X-Forwarded-Proto': 'wss' })).status).toBe(200)
+    const request = { token: null, headers: { Cookie: cookie, ...HTTPS, ...SAME_ORIGIN } }
+    const out = await service.call('DELETE', '/api/auth/session', request)
+    expect(out.headers.get('set-cookie')).toMatch(/^__Host-Http-lockhouse_session=; Max-Age=0; Path=\/; /)
+    expect((await me(cookie, HTTPS)).status).toBe(401)
+  })
+
+  it('ignore the cookie name of http when the browser uses https, and that of https on http', async () => {
+    const [, secret = ''] = (await signIn()).cookie.split('=')
+    expect((await me(`lockhouse_session=${secret}`)).status).toBe(200)
+    expect((await me(`lockhouse_session=${secret}`, HTTPS)).status).toBe(401)
+    expect((await me(`__Host-lockhouse_session=${secret}`, HTTPS)).status).toBe(401)
+    expect((await me(`__Host-Http-lockhouse_session=${secret}`)).status).toBe(401)
+    // one that another host planted does not matter
+    const both = `lockhouse_session=planted; __Host-Http-lockhouse_session=${secret}`
+    expect((await me(both, HTTPS)).status).toBe(200)
   })
 
   it('continue while they are used, and end after 12 idle hours', async () => {

@@ -7,6 +7,7 @@ import {
   type NotebookHarness,
   startNotebookHarness,
 } from '../../notebooks/support/notebook-service.ts'
+import { startFakeJupyter } from '../../notebooks/support/fake-jupyter.ts'
 import { until } from '../../support/waiting.ts'
 import { LONG } from '../../support/effort.ts'
 
@@ -111,6 +112,33 @@ describe('notebooks without a usable cluster', () => {
     await until(async () => (await service.get('/api/health')).body.checks.cluster === 'failed')
     expect((await service.get('/api/health')).body.status).toBe('degraded')
     expect((await service.get('/api/health/ready')).status).toBe(200)
+  })
+})
+
+describe('the proxy while the API server is away', () => {
+  it('reaches a notebook that was ready before, also with its first request', async () => {
+    const jupyter = await startFakeJupyter()
+    closing.push(() => jupyter.close())
+    const overrides = { notebooks: { addressOf: () => jupyter.url } }
+    const { cluster, service, tokenOf, start: begin, reach } = await start({ overrides })
+    const token = await tokenOf('ana')
+    await begin(token)
+    const { session_id } = await reach(token, 'running')
+    const key = `notebook-ana-${session_id}`
+    const readings = () => cluster.api.calls.filter(({ verb, name }) => verb === 'get' && name === key)
+    // its start looked for the secret and the service before they existed
+    await until(() => readings().filter(({ resource }) => resource === 'secrets').length === 2)
+    await cluster.api.close()
+    expect((await service.get('/notebook/ana/api/kernels', { token })).status).toBe(200)
+    expect(jupyter.requests.map(({ path }) => path)).toEqual(['/notebook/ana/api/kernels'])
+  })
+
+  it('answers 503 when it has not seen the notebook before', async () => {
+    const { cluster, service, tokenOf } = await start()
+    const token = await tokenOf('ana')
+    await cluster.api.close()
+    const { status, headers, body } = await service.get('/notebook/ana/api', { token })
+    expect([status, body.code, headers.get('retry-after')]).toEqual([503, 'CLUSTER_UNAVAILABLE', '5'])
   })
 })
 
@@ -310,8 +338,8 @@ describe('a notebook', () => {
       return (object_type === 'notebook' || object_type === 'token') && actor === 'ana'
     })
     expect(trail.map(({ action }: { action: string }) => action).toReversed()).toEqual([
-      'token.create',
       'notebook.start',
+      'token.create',
       'token.revoke',
       'notebook.stop',
     ])

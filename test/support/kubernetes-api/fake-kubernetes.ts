@@ -44,6 +44,8 @@ export interface FakeKubernetes {
   readonly store: ObjectStore
   readonly faults: FaultScript
   readonly calls: readonly ApiCall[]
+  /** The most calls, apart from watches, that the server was answering at one time. */
+  mostAtOnce(): number
   /** What becomes of pods that are made from now on. */
   life: PodLife
   rules: readonly AccessRule[]
@@ -68,11 +70,12 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
   const { key, certificate: cert } = authority.issueServer()
   const store = new ObjectStore()
   const calls: ApiCall[] = []
+  const load = { now: 0, most: 0 }
   const watches = new Set<ServerResponse>()
   const server = createServer(
     { key, cert, ca: authority.certificate, requestCert: true, rejectUnauthorized: false },
     (request, response) => {
-      const context: RequestContext = { fake, calls, watches, request, response }
+      const context: RequestContext = { fake, calls, load, watches, request, response }
       answer(context).catch((error: unknown) => sendError(response, error))
     },
   )
@@ -95,6 +98,7 @@ export async function startFakeKubernetes(options: FakeKubernetesOptions): Promi
     store,
     faults: new FaultScript(),
     calls,
+    mostAtOnce: () => load.most,
     life: 'runs',
     rules: options.rules,
     watches: () => watches.size,
@@ -131,6 +135,7 @@ const ENDING: ReadonlySet<string> = new Set(['watch-expired', 'watch-end', 'watc
 interface RequestContext {
   readonly fake: FakeKubernetes
   readonly calls: ApiCall[]
+  readonly load: { now: number; most: number }
   readonly watches: Set<ServerResponse>
   readonly request: IncomingMessage
   readonly response: ServerResponse
@@ -145,8 +150,16 @@ interface Target {
 }
 
 async function answer(context: RequestContext): Promise<void> {
+  const target = targetOf(context.request)
+  if (target.verb === 'watch') return answerTo(target, context)
+  const { load } = context
+  load.now += 1
+  load.most = Math.max(load.most, load.now)
+  await answerTo(target, context).finally(() => (load.now -= 1))
+}
+
+async function answerTo(target: Target, context: RequestContext): Promise<void> {
   const { fake, request, response, calls } = context
-  const target = targetOf(request)
   const body = await readBody(request)
   calls.push({ verb: target.verb, resource: target.resource, name: target.name })
   const fault = fake.faults.take(target.verb, target.resource, target.name ?? body?.metadata?.name)

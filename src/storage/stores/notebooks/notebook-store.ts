@@ -9,7 +9,7 @@ export interface NotebookSession {
   readonly session: string
   readonly podName: string
   readonly podUid: string
-  /** The Lockhouse token in the notebook. */
+  /** The Lockhouse token that a start has found in the notebook, valid. */
   readonly tokenId?: string
   readonly tokenExpiresAt?: string
   readonly startedAt: string
@@ -25,12 +25,17 @@ export type SessionKey = Pick<NotebookSession, 'user' | 'session'>
 export interface NotebookStore {
   find(user: string): Promise<NotebookSession | undefined>
   list(): Promise<readonly NotebookSession[]>
-  /** Records a notebook, replacing the user's earlier one; true for the one call that records it first. */
-  put(session: NotebookSession): Promise<boolean>
+  /** Records a notebook. Throws `DatabaseError` `UNIQUE_VIOLATION` when the user has one. */
+  insert(session: NotebookSession): Promise<void>
   /** Updates the record of a notebook; false when it is deleted or replaced by another. */
   update(session: NotebookSession): Promise<boolean>
-  /** Deletes the record of a notebook and returns it; undefined when it is already deleted or replaced by another. */
-  delete(key: SessionKey): Promise<NotebookSession | undefined>
+  /** Deletes the record of a notebook; false when it is already deleted or replaced by another. */
+  delete(key: SessionKey): Promise<boolean>
+  /** Remembers that a notebook has ended; false when that was known. */
+  markEnded(key: SessionKey, endedAt: string): Promise<boolean>
+  isEnded(key: SessionKey): Promise<boolean>
+  /** Forgets the notebooks that ended before a time. */
+  forgetEnded(before: string): Promise<void>
   /** Updates the last activity; cancels a stop announced before it. */
   touch(key: SessionKey, activeAt: string): Promise<void>
   /** Announces a stop; false when it is already announced, or there was activity meanwhile. */
@@ -48,22 +53,29 @@ export function createNotebookStore(db: Kysely<StateTables>): NotebookStore {
       const rows = await db.selectFrom('notebook_sessions').selectAll().orderBy('user_id').execute()
       return rows.map(fromRow)
     },
-    async put(session) {
-      const row = toRow(session)
-      const insert = db.insertInto('notebook_sessions').values(row)
-      const inserted = await insert.onConflict((conflict) => conflict.column('user_id').doNothing()).executeTakeFirst()
-      if (inserted.numInsertedOrUpdatedRows === 1n) return true
-      const replace = db.updateTable('notebook_sessions').set(row).where('user_id', '=', session.user)
-      const replaced = await replace.where('session', '<>', session.session).executeTakeFirst()
-      if (replaced.numUpdatedRows === 1n) return true
-      await update(db, session)
-      return false
+    async insert(session) {
+      await db.insertInto('notebook_sessions').values(toRow(session)).execute()
     },
-    update: (session) => update(db, session),
+    async update(session) {
+      const own = db.updateTable('notebook_sessions').set(toRow(session)).where('user_id', '=', session.user)
+      return (await own.where('session', '=', session.session).executeTakeFirst()).numUpdatedRows === 1n
+    },
     async delete({ user, session }) {
       const query = db.deleteFrom('notebook_sessions').where('user_id', '=', user).where('session', '=', session)
-      const row = await query.returningAll().executeTakeFirst()
-      return row && fromRow(row)
+      return (await query.executeTakeFirst()).numDeletedRows === 1n
+    },
+    async markEnded({ user, session }, endedAt) {
+      const row = { user_id: user, session, ended_at: endedAt }
+      const insert = db.insertInto('notebook_ended_sessions').values(row)
+      const marked = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst()
+      return marked.numInsertedOrUpdatedRows === 1n
+    },
+    async isEnded({ user, session }) {
+      const own = db.selectFrom('notebook_ended_sessions').select('session').where('user_id', '=', user)
+      return (await own.where('session', '=', session).executeTakeFirst()) !== undefined
+    },
+    async forgetEnded(before) {
+      await db.deleteFrom('notebook_ended_sessions').where('ended_at', '<', before).execute()
     },
     async touch({ user, session }, activeAt) {
       const update = db.updateTable('notebook_sessions').set({ active_at: activeAt, stops_at: null })
@@ -77,11 +89,6 @@ export function createNotebookStore(db: Kysely<StateTables>): NotebookStore {
       return (await still.executeTakeFirst()).numUpdatedRows === 1n
     },
   }
-}
-
-async function update(db: Kysely<StateTables>, session: NotebookSession): Promise<boolean> {
-  const own = db.updateTable('notebook_sessions').set(toRow(session)).where('user_id', '=', session.user)
-  return (await own.where('session', '=', session.session).executeTakeFirst()).numUpdatedRows === 1n
 }
 
 function toRow(session: NotebookSession): NotebookSessionsTable {

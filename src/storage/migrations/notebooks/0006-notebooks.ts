@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Data about notebooks that the cluster does not have: their tokens, activity and announced stops. */
 export const notebooks: Migration = {

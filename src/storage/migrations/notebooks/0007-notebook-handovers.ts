@@ -1,4 +1,4 @@
-import type { Migration } from './migration.ts'
+import type { Migration } from '../migration.ts'
 
 /** Sessions transferred to the host of a notebook: first as a ticket, then as that host's own cookie. */
 export const notebookHandovers: Migration = {
