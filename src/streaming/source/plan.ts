@@ -1,5 +1,6 @@
 import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
+import { schemaById } from '../../iceberg/metadata/metadata.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../supervision/pipeline-errors.ts'
@@ -63,7 +64,7 @@ export class SourcePlanner {
       }
       if (!readsNext(snapshot, onDelete, draft)) break
       if (operationOf(snapshot) === 'append') {
-        if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, snapshot.schemaId)) break
+        if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, knownSchemaId(table, snapshot))) break
         draft.enter(snapshot)
         await this.#take({ table, snapshot }, draft)
       } else draft.pass(snapshot)
@@ -136,13 +137,12 @@ export class SourcePlanner {
     const [next] = history.after
     if (next === undefined) return
     const { end } = await addedFiles(table, next)
-    // which of the expired snapshots added a file, and with which schema, is not known any more
-    const schemaIds = table.metadata.schemas.map(({ schemaId }) => schemaId)
-    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start), schemaIds)
+    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start))
   }
 
   async #take({ table, snapshot, until = Infinity }: SnapshotRange, draft: BatchDraft): Promise<void> {
-    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), { until, schemaId: snapshot.schemaId })
+    const schemaId = knownSchemaId(table, snapshot)
+    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), { until, schemaId })
   }
 
   async #filesOf(table: Table, snapshot: Snapshot, scanAllFiles: boolean): Promise<SnapshotFiles> {
@@ -157,6 +157,11 @@ export class SourcePlanner {
 /** The end of a batch with the footprint of its snapshot. */
 function withFootprint({ metadata }: Table, batch: SourceBatch): SourceBatch {
   return { ...batch, end: { ...batch.end, footprint: footprintOf(metadata, batch.end.offset.snapshotId) } }
+}
+
+/** The schema of a snapshot, which is optional and may have been removed. */
+function knownSchemaId({ metadata }: Table, { schemaId }: Snapshot): number | undefined {
+  return schemaId === undefined || schemaById(metadata, schemaId) === undefined ? undefined : schemaId
 }
 
 function isAfterGap(snapshot: Snapshot, { after, hasGap }: UnreadHistory): boolean {
