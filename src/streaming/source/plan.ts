@@ -1,6 +1,5 @@
 import { loadEntries, loadManifests } from '../../iceberg/manifest/cache.ts'
 import { planFiles } from '../../iceberg/scan/scan.ts'
-import { schemaById } from '../../iceberg/metadata/metadata.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { PipelineStopped } from '../supervision/pipeline-errors.ts'
@@ -16,6 +15,7 @@ import { filesOfGap, footprintOf } from './expired-history.ts'
 import { isRead, operationOf, toCount, unreadHistory } from './history.ts'
 import type { OnDelete, ReadPosition, UnreadHistory } from './history.ts'
 import { isStart } from './offset.ts'
+import { knownSchemaId } from './unread-schemas.ts'
 
 /** The unread part of a source. Rows, files and bytes come from the snapshots' summaries. */
 export interface SourceLag {
@@ -157,11 +157,6 @@ export class SourcePlanner {
 /** The end of a batch with the footprint of its snapshot. */
 function withFootprint({ metadata }: Table, batch: SourceBatch): SourceBatch {
   return { ...batch, end: { ...batch.end, footprint: footprintOf(metadata, batch.end.offset.snapshotId) } }
-}
-
-/** The schema of a snapshot, which is optional and may have been removed. */
-function knownSchemaId({ metadata }: Table, { schemaId }: Snapshot): number | undefined {
-  return schemaId === undefined || schemaById(metadata, schemaId) === undefined ? undefined : schemaId
 }
 
 function isAfterGap(snapshot: Snapshot, { after, hasGap }: UnreadHistory): boolean {

@@ -148,7 +148,10 @@ describe('the served catalog refuses a commit that', () => {
     const text = stringifyJson({ requirements: [], updates: await withFields(table, change) })
     const path = `/iceberg/v1/namespaces/s/tables/${table.slice(2)}`
     const answer = await lab.service.call('POST', path, { text, token: life.lead.token })
-    expect([answer.status, answer.body.error?.message]).toEqual([403, expect.stringContaining(`${id} (which has 5 rows`)])
+    expect([answer.status, answer.body.error?.message]).toEqual([
+      403,
+      expect.stringContaining(`${id} (which has 5 rows`),
+    ])
     await runUntil(table, 15)
   })
 })

@@ -41,7 +41,6 @@ const untilRows = (table: string, rows: number) =>
 
 async function dropName(table: string): Promise<void> {
   await commitTable(lab.catalog(), parseIdentifier(table), async ({ metadata }) => ({
-    requirements: [],
     ...dropColumn(metadata, { name: 'name' }),
     writtenFiles: [],
   }))
@@ -74,12 +73,15 @@ describe('a graph', () => {
     ['select', 's.g1', [select('id', 'name')]],
     ['filter', 's.g2', [filter("name = 'n2' OR id = 1")]],
     ['sql', 's.g3', [sql('SELECT * FROM input')]],
-  ])('copies values of a column that was dropped after its rows were appended through a %s node', async (_, table, nodes) => {
-    const id = await behind(table, nodes)
-    await untilRows(table, 2)
-    expect(await lab.rows(`${table}_sink`)).toEqual(['{"id":"1","name":"n1"}', '{"id":"2","name":"n2"}'])
-    await lab.service.post(`/api/pipeline/${id}/stop`, {})
-  })
+  ])(
+    'copies values of a column that was dropped after its rows were appended through a %s node',
+    async (_, table, nodes) => {
+      const id = await behind(table, nodes)
+      await untilRows(table, 2)
+      expect(await lab.rows(`${table}_sink`)).toEqual(['{"id":"1","name":"n1"}', '{"id":"2","name":"n2"}'])
+      await lab.service.post(`/api/pipeline/${id}/stop`, {})
+    },
+  )
 
   it.each([
     ['select', 's.h1', [select('id', 'name')]],
