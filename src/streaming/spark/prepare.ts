@@ -17,7 +17,7 @@ import { IncompatibleSchemas, PipelineStopped } from '../supervision/pipeline-er
 import type { TableWatch } from '../supervision/table-watch.ts'
 import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
 import { streamName } from './stream-name.ts'
-import { droppedColumnProblem } from './unread-columns.ts'
+import { droppedColumnProblem, type SparkReading } from './unread-columns.ts'
 
 export interface PrepareDeps {
   readonly catalog: () => Catalog
@@ -64,6 +64,27 @@ export async function prepareStream(
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
   if (pending !== undefined) await fence(catalog(), sink, `fence-${spec.runId}-${pending.batchId}`)
+  await requireReadable({ spec, sources, planners, positions })
+  const known = recovered.sink.progress?.pairs ?? []
+  const unread = { query: spec.query, sources, sink, known, positions: isNew ? [] : positions }
+  await requireNoDroppedColumn({ ...unread, began: recovered.nextBatch === 0 ? began : undefined })
+  const fitted = await fitQuery({ catalog: catalog(), query: spec.query, sources, sink, known })
+  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
+  const batch = await spec.query.sparkBatch?.({ sources: schemas, sink: currentSchema(fitted.sink.metadata), known })
+  if (batch === undefined) throw new PipelineStopped('NOT_ON_SPARK', 'the query of this pipeline cannot run on Spark')
+  if (batch.problems.length > 0) throw new IncompatibleSchemas(batch.problems.join('; '))
+  const stream = streamOf(spec, { query: batch.query, sink: fitted.sink, sparkCatalog })
+  return { stream, tables: [...sources, fitted.sink].map(asQueryTable), positions }
+}
+
+interface Readings {
+  readonly spec: PipelineSpec
+  readonly sources: readonly Table[]
+  readonly planners: readonly SourcePlanner[]
+  readonly positions: readonly ReadPosition[]
+}
+
+async function requireReadable({ spec, sources, planners, positions }: Readings): Promise<void> {
   for (const [at, table] of sources.entries()) {
     const start = positions[at]
     const planner = planners[at]
@@ -73,17 +94,11 @@ export async function prepareStream(
     // what would stop the embedded engine now would stop Spark, but without telling why
     await planner.plan({ table, start, limits: { maxFiles: 1, maxBytes: 1 }, onDelete: spec.onDelete })
   }
-  const known = recovered.sink.progress?.pairs ?? []
-  const read = { query: spec.query, sources, sink, known, positions: isNew ? [] : positions }
-  const problem = await droppedColumnProblem({ ...read, began: recovered.nextBatch === 0 ? began : undefined })
+}
+
+async function requireNoDroppedColumn(reading: SparkReading): Promise<void> {
+  const problem = await droppedColumnProblem(reading)
   if (problem !== undefined) throw new PipelineStopped('NOT_ON_SPARK', `${problem}: ${SPARK_REMEDY}`)
-  const fitted = await fitQuery({ catalog: catalog(), query: spec.query, sources, sink, known })
-  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const batch = await spec.query.sparkBatch?.({ sources: schemas, sink: currentSchema(fitted.sink.metadata), known })
-  if (batch === undefined) throw new PipelineStopped('NOT_ON_SPARK', 'the query of this pipeline cannot run on Spark')
-  if (batch.problems.length > 0) throw new IncompatibleSchemas(batch.problems.join('; '))
-  const stream = streamOf(spec, { query: batch.query, sink: fitted.sink, sparkCatalog })
-  return { stream, tables: [...sources, fitted.sink].map(asQueryTable), positions }
 }
 
 /** Makes a commit of the embedded engine that was prepared for the batch conflict: Spark is about to run the batch. */
