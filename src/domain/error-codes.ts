@@ -9,6 +9,7 @@ const SERVICE_ERROR_CODES = [
   'METHOD_NOT_ALLOWED',
   'UPGRADE_REQUIRED', // a WebSocket endpoint was called without an upgrade
   'CONFLICT',
+  'PIPELINE_BEHIND', // a pipeline has not read the values of a column that the change would drop
   'PLAN_STALE', // the table has changed since the plan was made
   'REQUEST_TIMEOUT',
   'PAYLOAD_TOO_LARGE',

@@ -23,12 +23,21 @@ export interface PinnedHistory {
   readonly unpinned: TableMetadata
 }
 
+/** What a pipeline has not read of a table. */
+export interface UnreadRows {
+  readonly snapshots: number
+  readonly rows: number
+}
+
 /** A pipeline or version that would break when a column is renamed or dropped. */
 export type ColumnUser =
   | {
-      /** A pipeline that runs or should run. */
+      /** A pipeline that runs or should run, or whose unread rows have values of the column. */
       readonly kind: 'pipeline'
       readonly id: string
+      readonly isLive: boolean
+      /** Rows with the column that the pipeline has not read; only for a change that loses their values. */
+      readonly unread?: UnreadRows | undefined
     }
   | {
       /** A version of a pipeline definition in uat or production. */

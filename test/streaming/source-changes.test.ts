@@ -153,6 +153,39 @@ describe('a pipeline whose tables are changed by others', () => {
     await stop(id)
   })
 
+  it('waits when the schema that has a dropped column was removed before its rows were read', async () => {
+    await makeSource('removed')
+    const id = await start('removed')
+    await untilRows('removed', 10)
+    await stop(id)
+    await lab.append('s.removed', "SELECT 10::BIGINT AS c1, 'n10' AS c2")
+    await change('s.removed', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await change('s.removed', () => ({ updates: [{ action: 'remove-schemas', 'schema-ids': [0] }] }))
+    await start('removed')
+    const { error } = await untilState(id, 'degraded')
+    expect(error).toMatchObject({ code: 'INCOMPATIBLE_SCHEMAS', message: expect.stringContaining('was removed') })
+    expect(await sinkRows('removed')).toHaveLength(10)
+    await stop(id)
+  })
+
+  it('waits when expired snapshots may have values of two columns of one name', async () => {
+    await makeSource('twice')
+    const id = await start('twice')
+    await untilRows('twice', 10)
+    await stop(id)
+    await lab.append('s.twice', "SELECT 10::BIGINT AS c1, 'old' AS c2")
+    await change('s.twice', (metadata) => dropColumn(metadata, { name: 'name' }))
+    await change('s.twice', (metadata) => addColumn(metadata, { name: 'name', type: { kind: 'string' } }))
+    await lab.append('s.twice', "SELECT 11::BIGINT AS c1, 'new' AS c3")
+    await lab.append('s.twice', "SELECT 12::BIGINT AS c1, 'newer' AS c3")
+    await expireRuthlessly('s.twice', { sparesTags: false })
+    await start('twice')
+    const { error } = await untilState(id, 'degraded')
+    expect(error).toMatchObject({ code: 'INCOMPATIBLE_SCHEMAS', message: expect.stringContaining('column name') })
+    expect(await sinkRows('twice')).toHaveLength(10)
+    await stop(id)
+  })
+
   it('does not copy a column that was dropped before the pipeline began', async () => {
     await makeSource('before')
     await lab.createTable('s.before_sink', [

@@ -8,8 +8,10 @@ import {
   type DeploymentRecord,
 } from '../../storage/stores/deployments/deployment-store.ts'
 import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts'
+import { createVersionStore } from '../../storage/stores/version-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { DeploymentServiceDeps } from './deployment-deps.ts'
+import { versionToRun } from './candidates.ts'
 import { present, recordDeployment } from './rollout-end.ts'
 
 /** A rollout to store; the worker carries it out. */
@@ -57,7 +59,10 @@ export async function beginRollout(
   if (!(await deployments.save(record)))
     throw new DomainError('CONFLICT', 'the deployment was changed at the same time')
   const started = { outcome: 'running' as const, startedBy, startedAt: now.toISOString() }
-  await createDeploymentHistoryStore(tx).insert({ ...key, id, action, ...started, ...present({ versionId }) })
+  const asked = { action, versionId, runningVersionId: known?.runningVersionId }
+  const wanted = await versionToRun({ versions: createVersionStore(tx) }, key, asked)
+  const shown = present({ versionId: wanted })
+  await createDeploymentHistoryStore(tx).insert({ ...key, id, action, ...started, ...shown })
   await recordDeployment(deps, tx, {
     key,
     event: 'started',
@@ -66,7 +71,7 @@ export async function beginRollout(
     outcome: 'begun',
     data: {
       rollout_id: id,
-      version_id: versionId ?? null,
+      version_id: wanted ?? null,
       running_version_id: known?.runningVersionId ?? null,
       started_by: startedBy,
     },

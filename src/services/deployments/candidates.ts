@@ -1,4 +1,5 @@
 import { canonicalJson } from '../../domain/json/canonical-json.ts'
+import type { DeploymentAction } from '../../domain/deployments.ts'
 import { type RunEnvironment, type Environment, ENVIRONMENTS } from '../../domain/environments.ts'
 import { sha256Hex } from '../../storage/sha256.ts'
 import type { DeploymentKey } from '../../storage/stores/deployments/deployment-store.ts'
@@ -28,7 +29,25 @@ export async function candidateOf(
   return candidateAmong(stores, key, { newest, runningVersionId })
 }
 
-/** The same when the newest version in the environment is known. */
+/** A rollout whose version is asked for. */
+export interface AskedRollout {
+  readonly action: DeploymentAction
+  /** The version that was named; undefined: the newest. */
+  readonly versionId?: string | undefined
+  readonly runningVersionId?: string | undefined
+}
+
+/** The version that a rollout would run as the definition is now; undefined for a rollout that runs none. */
+export async function versionToRun(
+  stores: Versions,
+  key: DeploymentKey,
+  { action, versionId, runningVersionId }: AskedRollout,
+): Promise<string | undefined> {
+  if (versionId !== undefined || action !== 'deploy') return versionId
+  return (await candidateOf(stores, key, runningVersionId))?.id
+}
+
+/** As {@link candidateOf}, when the newest version in the environment is known. */
 export async function candidateAmong(
   { versions }: Versions,
   { definitionId, environment }: DeploymentKey,

@@ -9,6 +9,8 @@ import type { Rollout } from '../../storage/stores/deployments/rollout-record.ts
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { RequestContext } from '../../domain/audit.ts'
+import { createVersionStore } from '../../storage/stores/version-store.ts'
+import { versionToRun } from './candidates.ts'
 import type { DeploymentServiceDeps, RolloutDeps } from './deployment-deps.ts'
 
 /** A deployment with its rollout in progress. */
@@ -82,7 +84,7 @@ export async function endRollout(deps: RolloutDeps, tx: Tx, end: RolloutEnd): Pr
   const wanted = wantedVersion(record)
   await endHistory(deps, tx, end)
   const queued = queuedRollout(deps, record.rollout)
-  if (queued) await insertQueued(deps, tx, { record, queued })
+  if (queued) await insertQueued(deps, tx, { record, queued, runningVersionId })
   const { definitionId, environment, revision, basis } = record
   await saveHeld(deps, tx, {
     definitionId,
@@ -129,13 +131,17 @@ async function endHistory(deps: RolloutDeps, tx: Tx, { record, outcome, reason }
 interface Queued {
   readonly record: RollingOut
   readonly queued: Rollout
+  readonly runningVersionId: string | undefined
 }
 
-async function insertQueued(deps: RolloutDeps, tx: Tx, { record, queued }: Queued): Promise<void> {
+async function insertQueued(deps: RolloutDeps, tx: Tx, { record, queued, runningVersionId }: Queued): Promise<void> {
   const { definitionId, environment } = record
   const { id, action, startedBy } = queued
   const started = { startedBy, startedAt: deps.now().toISOString(), outcome: 'running' as const }
-  await createDeploymentHistoryStore(tx).insert({ definitionId, environment, id, action, ...started })
+  const shown = present({
+    versionId: await versionToRun({ versions: createVersionStore(tx) }, record, { action, runningVersionId }),
+  })
+  await createDeploymentHistoryStore(tx).insert({ definitionId, environment, id, action, ...started, ...shown })
 }
 
 const EVENT_OF: Readonly<Record<RolloutEnd['state'], DeploymentChange['event']>> = {

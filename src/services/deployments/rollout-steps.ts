@@ -1,4 +1,4 @@
-import { candidateOf } from './candidates.ts'
+import { versionToRun } from './candidates.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PlannedRun, Rollout, RolloutPhase } from '../../storage/stores/deployments/rollout-record.ts'
@@ -87,14 +87,15 @@ interface Refusal {
 /** Ends a rollout that may not begin; what runs keeps running. */
 async function refuseRollout(deps: RolloutDeps, record: RollingOut, { reason, plan }: Refusal): Promise<StepResult> {
   const desired = plan?.version?.id ?? record.desiredVersionId
-  const versionId = plan?.version?.id ?? (await versionToRun(deps, record))
+  const { rollout, runningVersionId } = record
+  const versionId = plan?.version?.id ?? (await versionToRun(deps.stores, record, { ...rollout, runningVersionId }))
   const basis = plan?.basis ?? record.basis
   await deps.inTransaction((tx) =>
     endRollout(deps, tx, {
       record: {
         ...record,
         ...(basis ? { basis } : {}),
-        rollout: { ...record.rollout, ...(versionId === undefined ? {} : { versionId }) },
+        rollout: { ...rollout, ...(versionId === undefined ? {} : { versionId }) },
       },
       state: 'failed',
       outcome: 'failed',
@@ -105,13 +106,6 @@ async function refuseRollout(deps: RolloutDeps, record: RollingOut, { reason, pl
     }),
   )
   return 'done'
-}
-
-/** The version that a rollout would have run; undefined for one that runs none. */
-async function versionToRun(deps: RolloutDeps, record: RollingOut): Promise<string | undefined> {
-  const { action, versionId } = record.rollout
-  if (versionId !== undefined || action !== 'deploy') return versionId
-  return (await candidateOf(deps.stores, record, record.runningVersionId))?.id
 }
 
 /** Waits until the old pipeline has stopped after its batch. */

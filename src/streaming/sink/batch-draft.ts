@@ -38,7 +38,7 @@ export interface SnapshotFiles {
 export interface FileRange {
   /** The position before which to stop. */
   readonly until: number
-  /** The schema of the snapshot; undefined when the snapshot does not name it. */
+  /** The schema of the snapshot; undefined when the table does not tell it. */
   readonly schemaId: number | undefined
 }
 
@@ -52,6 +52,8 @@ export class BatchDraft {
   #skipped = 0
   readonly #appended = new Set<number>()
   readonly #others = new Set<number>()
+  #hasUnknown = false
+  #lastSchemaId: number | undefined
   isFull = false
 
   constructor(start: ReadPosition, limits: BatchLimits) {
@@ -72,9 +74,9 @@ export class BatchDraft {
     return this.#tasks.length === 0
   }
 
-  /** The schema of the rows that were taken last; undefined when there are none. */
+  /** The schema of the rows that were taken last; undefined when there are none, or it is unknown. */
   get lastSchemaId(): number | undefined {
-    return [...this.#appended].at(-1) ?? [...this.#others].at(-1)
+    return this.#lastSchemaId
   }
 
   get isComplete(): boolean {
@@ -86,14 +88,13 @@ export class BatchDraft {
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position: 0, scanAllFiles: false }, isComplete: false }
   }
 
-  /** Goes to the end of a snapshot with all of these files. */
+  /** Goes to the end of a snapshot with all of these files, of expired snapshots. */
   jump(
     { snapshot, position }: { readonly snapshot: Snapshot; readonly position: number },
     tasks: readonly FileScanTask[],
-    schemaIds: readonly number[],
   ): void {
     this.#tasks.push(...tasks)
-    for (const id of schemaIds) this.#others.add(id)
+    this.#hasUnknown = true
     this.#end = { offset: { snapshotId: snapshot.snapshotId, position, scanAllFiles: false }, isComplete: true }
   }
 
@@ -121,7 +122,11 @@ export class BatchDraft {
       position = index + 1
     }
     const schemas = this.scansAllFiles ? this.#others : this.#appended
-    if (this.#tasks.length > before && schemaId !== undefined) schemas.add(schemaId)
+    if (this.#tasks.length > before) {
+      if (schemaId === undefined) this.#hasUnknown = true
+      else schemas.add(schemaId)
+      this.#lastSchemaId = schemaId
+    }
     const isComplete = !this.isFull && Math.max(position, until) >= end
     this.#end = { offset: { ...this.#end.offset, position: isComplete ? end : position }, isComplete }
   }
@@ -133,7 +138,7 @@ export class BatchDraft {
       tasks: this.#tasks,
       end: this.#end,
       hasMore: this.isFull || (this.hasMoved && (at !== last || !this.isComplete)),
-      schemas: { appended: [...this.#appended], others: [...this.#others] },
+      schemas: { appended: [...this.#appended], others: [...this.#others], hasUnknown: this.#hasUnknown },
       skippedSnapshots: this.#skipped,
     }
   }

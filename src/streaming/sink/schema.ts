@@ -74,12 +74,12 @@ async function compile(request: FitRequest): Promise<CompiledBatch> {
   return compileFor(request, inSink)
 }
 
-/** The columns of each source that a batch reads. */
+const NO_ROWS: RowSchemas = { appended: [], others: [], hasUnknown: false }
+
+/** The columns of each source that a batch reads. Throws `IncompatibleSchemas`, see {@link batchSchema}. */
 export function batchSchemas({ sources, rows, known }: Omit<FitRequest, 'catalog' | 'query' | 'sink'>) {
   const paired = new Set(known.map(([sourceId]) => sourceId))
-  return sources.map(({ metadata }, at) =>
-    batchSchema(metadata, rows?.[at] ?? { appended: [], others: [] }, (id) => paired.has(id)),
-  )
+  return sources.map(({ metadata }, at) => batchSchema(metadata, rows?.[at] ?? NO_ROWS, paired))
 }
 
 async function compileFor({ query, sink, known }: FitRequest, sources: readonly BatchSchema[]): Promise<CompiledBatch> {

@@ -1,13 +1,16 @@
 import { currentSchema, schemaById, type TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Schema } from '../../iceberg/schema/schema.ts'
 import type { NestedField, Type } from '../../iceberg/schema/types.ts'
+import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
 
 /** Ids of the schemas that the rows of a batch were written with. */
 export interface RowSchemas {
   /** Of rows that snapshots appended after the pipeline began to read. */
   readonly appended: readonly number[]
-  /** Of the other rows: those of the first snapshot, and of snapshots that have expired. */
+  /** Of the rows of the first snapshot. */
   readonly others: readonly number[]
+  /** Whether there are rows for which the table does not tell the schema: of expired snapshots, or without a schema. */
+  readonly hasUnknown: boolean
 }
 
 /** The columns of a source for a batch. */
@@ -19,14 +22,12 @@ export interface BatchSchema {
 
 /**
  * The columns that a batch reads: those that the source has now, and those that the source dropped after the rows were
- * written. Of rows that were not appended while the pipeline read, only the dropped columns that `isKnown` are read:
- * the pipeline copied them before, whereas a column that was dropped before the pipeline began stays dropped.
+ * written. Of rows that were not appended while the pipeline read, only the dropped columns in `known` are read: the
+ * pipeline copied them before, whereas a column that was dropped before the pipeline began stays dropped.
+ *
+ * Throws `IncompatibleSchemas` when rows without a known schema may have values of one of two columns.
  */
-export function batchSchema(
-  metadata: TableMetadata,
-  rows: RowSchemas,
-  isKnown: (fieldId: number) => boolean,
-): BatchSchema {
+export function batchSchema(metadata: TableMetadata, rows: RowSchemas, known: ReadonlySet<number>): BatchSchema {
   let schema = currentSchema(metadata)
   const dropped = new Set<number>()
   const merge = (schemaId: number, isWanted: (id: number) => boolean): void => {
@@ -37,9 +38,26 @@ export function batchSchema(
     const wanted = new Set(ids)
     schema = { ...schema, fields: withDropped(schema.fields, old.fields, (id) => wanted.has(id)) }
   }
+  const isKnown = (id: number): boolean => known.has(id)
   for (const id of rows.appended) merge(id, () => true)
   for (const id of rows.others) merge(id, isKnown)
+  if (rows.hasUnknown) {
+    for (const { schemaId } of metadata.schemas) merge(schemaId, isKnown)
+    requireAll(metadata, schema, known)
+  }
   return { schema, dropped: [...dropped] }
+}
+
+/** Rows without a known schema may have values of any column: of each that the pipeline copied, and of each of today. */
+function requireAll(metadata: TableMetadata, { fields }: Schema, known: ReadonlySet<number>): void {
+  const all = new Set(metadata.schemas.flatMap((schema) => fieldIds(schema.fields)))
+  const why = 'the table does not tell which columns the rows of some unread snapshots have'
+  if (![...known].every((id) => all.has(id)))
+    throw new IncompatibleSchemas(`${why}, and the schema with a column that the pipeline copied was removed`)
+  const read = new Set(fieldIds(fields))
+  const left = currentSchema(metadata).fields.find(({ id }) => !read.has(id))
+  if (left === undefined) return
+  throw new IncompatibleSchemas(`${why}, and column ${left.name} has the name of a column that was dropped`)
 }
 
 /** The same with only some of the dropped columns. */
@@ -53,6 +71,7 @@ export function withoutDropped({ schema, dropped }: BatchSchema, keep: (field: N
 /** Whether the rows of two snapshots lack the same columns of today: then one batch can read both. */
 export function dropsTheSame(metadata: TableMetadata, a: number | undefined, b: number | undefined): boolean {
   if (a === b) return true
+  if (a === undefined || b === undefined) return false
   return droppedIds(metadata, a).join() === droppedIds(metadata, b).join()
 }
 

@@ -15,6 +15,7 @@ import { filesOfGap, footprintOf } from './expired-history.ts'
 import { isRead, operationOf, toCount, unreadHistory } from './history.ts'
 import type { OnDelete, ReadPosition, UnreadHistory } from './history.ts'
 import { isStart } from './offset.ts'
+import { knownSchemaId } from './unread-schemas.ts'
 
 /** The unread part of a source. Rows, files and bytes come from the snapshots' summaries. */
 export interface SourceLag {
@@ -63,7 +64,7 @@ export class SourcePlanner {
       }
       if (!readsNext(snapshot, onDelete, draft)) break
       if (operationOf(snapshot) === 'append') {
-        if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, snapshot.schemaId)) break
+        if (!draft.isEmpty && !dropsTheSame(table.metadata, draft.lastSchemaId, knownSchemaId(table, snapshot))) break
         draft.enter(snapshot)
         await this.#take({ table, snapshot }, draft)
       } else draft.pass(snapshot)
@@ -136,13 +137,12 @@ export class SourcePlanner {
     const [next] = history.after
     if (next === undefined) return
     const { end } = await addedFiles(table, next)
-    // which of the expired snapshots added a file, and with which schema, is not known any more
-    const schemaIds = table.metadata.schemas.map(({ schemaId }) => schemaId)
-    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start), schemaIds)
+    draft.jump({ snapshot: next, position: end }, await filesOfGap(table, history, start))
   }
 
   async #take({ table, snapshot, until = Infinity }: SnapshotRange, draft: BatchDraft): Promise<void> {
-    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), { until, schemaId: snapshot.schemaId })
+    const schemaId = knownSchemaId(table, snapshot)
+    draft.take(await this.#filesOf(table, snapshot, draft.scansAllFiles), { until, schemaId })
   }
 
   async #filesOf(table: Table, snapshot: Snapshot, scanAllFiles: boolean): Promise<SnapshotFiles> {

@@ -17,6 +17,7 @@ import { IncompatibleSchemas, PipelineStopped } from '../supervision/pipeline-er
 import type { TableWatch } from '../supervision/table-watch.ts'
 import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
 import { streamName } from './stream-name.ts'
+import { droppedColumnProblem, type SparkReading } from './unread-columns.ts'
 
 export interface PrepareDeps {
   readonly catalog: () => Catalog
@@ -36,6 +37,14 @@ export interface PreparedStream {
   readonly positions: readonly ReadPosition[]
 }
 
+/** Where a pipeline runs in Spark. */
+export interface SparkTarget {
+  /** The name of the catalog in Spark. */
+  readonly sparkCatalog: string
+  /** The sources and their schemas when the pipeline was prepared for the first time; undefined when that is not known. */
+  readonly began?: readonly SparkQueryTable[] | undefined
+}
+
 /**
  * Brings checkpoint and sink to a state from which Spark reads every row exactly once, and describes the query. Throws
  * `PipelineStopped` when the pipeline cannot go on, `NOT_ON_SPARK` when only the embedded engine can, and
@@ -44,17 +53,38 @@ export interface PreparedStream {
 export async function prepareStream(
   { catalog, tables, checkpointIo, now, checkLease }: PrepareDeps,
   spec: PipelineSpec,
-  sparkCatalog: string,
+  { sparkCatalog, began }: SparkTarget,
 ): Promise<PreparedStream> {
   spec.query.requireRunnable?.()
   const sources = await Promise.all(spec.sources.map((identifier) => tables.current(identifier)))
   const sink = await tables.current(spec.sink)
   const checkpoint = new Checkpoint(checkpointIo, spec.checkpointLocation)
   const planners = sources.map(() => new SourcePlanner())
-  await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
+  const isNew = await beginAtFirstSnapshots({ spec, checkpoint, sources, sink }, checkLease)
   const recovered = await recover({ spec, checkpoint, planners, sources, sink, nowMs: now().getTime() })
   const { positions, pending } = recovered
   if (pending !== undefined) await fence(catalog(), sink, `fence-${spec.runId}-${pending.batchId}`)
+  await requireReadable({ spec, sources, planners, positions })
+  const known = recovered.sink.progress?.pairs ?? []
+  const unread = { query: spec.query, sources, sink, known, positions: isNew ? [] : positions }
+  await requireNoDroppedColumn({ ...unread, began: recovered.nextBatch === 0 ? began : undefined })
+  const fitted = await fitQuery({ catalog: catalog(), query: spec.query, sources, sink, known })
+  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
+  const batch = await spec.query.sparkBatch?.({ sources: schemas, sink: currentSchema(fitted.sink.metadata), known })
+  if (batch === undefined) throw new PipelineStopped('NOT_ON_SPARK', 'the query of this pipeline cannot run on Spark')
+  if (batch.problems.length > 0) throw new IncompatibleSchemas(batch.problems.join('; '))
+  const stream = streamOf(spec, { query: batch.query, sink: fitted.sink, sparkCatalog })
+  return { stream, tables: [...sources, fitted.sink].map(asQueryTable), positions }
+}
+
+interface Readings {
+  readonly spec: PipelineSpec
+  readonly sources: readonly Table[]
+  readonly planners: readonly SourcePlanner[]
+  readonly positions: readonly ReadPosition[]
+}
+
+async function requireReadable({ spec, sources, planners, positions }: Readings): Promise<void> {
   for (const [at, table] of sources.entries()) {
     const start = positions[at]
     const planner = planners[at]
@@ -64,14 +94,11 @@ export async function prepareStream(
     // what would stop the embedded engine now would stop Spark, but without telling why
     await planner.plan({ table, start, limits: { maxFiles: 1, maxBytes: 1 }, onDelete: spec.onDelete })
   }
-  const known = recovered.sink.progress?.pairs ?? []
-  const fitted = await fitQuery({ catalog: catalog(), query: spec.query, sources, sink, known })
-  const schemas = sources.map(({ metadata }) => currentSchema(metadata))
-  const batch = await spec.query.sparkBatch?.({ sources: schemas, sink: currentSchema(fitted.sink.metadata), known })
-  if (batch === undefined) throw new PipelineStopped('NOT_ON_SPARK', 'the query of this pipeline cannot run on Spark')
-  if (batch.problems.length > 0) throw new IncompatibleSchemas(batch.problems.join('; '))
-  const stream = streamOf(spec, { query: batch.query, sink: fitted.sink, sparkCatalog })
-  return { stream, tables: [...sources, fitted.sink].map(asQueryTable), positions }
+}
+
+async function requireNoDroppedColumn(reading: SparkReading): Promise<void> {
+  const problem = await droppedColumnProblem(reading)
+  if (problem !== undefined) throw new PipelineStopped('NOT_ON_SPARK', `${problem}: ${SPARK_REMEDY}`)
 }
 
 /** Makes a commit of the embedded engine that was prepared for the batch conflict: Spark is about to run the batch. */
@@ -84,22 +111,23 @@ export function asQueryTable({ metadata }: Table): SparkQueryTable {
   return { uuid: metadata.tableUuid, schemaId: currentSchema(metadata).schemaId }
 }
 
-/** A new checkpoint begins with the first snapshots of its sources, because Spark reads by snapshot. */
+/** A new checkpoint begins with the first snapshots of its sources, because Spark reads by snapshot. True for a new one. */
 async function beginAtFirstSnapshots(
   request: Pick<RecoverRequest, 'spec' | 'checkpoint' | 'sources' | 'sink'>,
   checkLease: () => void,
-): Promise<void> {
+): Promise<boolean> {
   const { checkpoint, sources } = request
   const state = await checkpoint.read(sources.length)
   requireOwnCheckpoint(request, state)
   const { latest, initial } = state
-  if (latest !== undefined) return
+  if (latest !== undefined) return false
   checkLease()
   await checkpoint.removeUnfinished()
   for (const [at, table] of sources.entries()) {
     const first = initial[at] === undefined ? firstSparkOffset(table) : undefined
     if (first !== undefined && !isStart(first)) await checkpoint.writeInitial(at, first)
   }
+  return initial.every((offset) => offset === undefined)
 }
 
 interface Streamed {

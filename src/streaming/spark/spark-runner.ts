@@ -2,7 +2,7 @@ import type { SparkClient, SparkStreamStatus } from '../../engines/spark/connect
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
-import type { SparkQuery } from '../../storage/stores/pipeline-store.ts'
+import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import type { ReadPosition } from '../source/history.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipelineError, LeaseLost, PipelineStopped } from '../supervision/pipeline-errors.ts'
@@ -58,6 +58,8 @@ export class SparkRunner implements PipelineRun {
   readonly #spec: PipelineSpec
   readonly #observer: QueryObserver
   #known: SparkQuery | undefined
+  /** The tables when the query was first prepared or adopted. */
+  #began: readonly SparkQueryTable[] | undefined
   #query: RunningQuery | undefined
   #ending: Ending | undefined
   #isLeaving = false
@@ -70,6 +72,7 @@ export class SparkRunner implements PipelineRun {
     this.#deps = deps
     this.#spec = spec
     this.#known = known
+    this.#began = known?.tables
     this.runId = spec.runId
     this.#observer = new QueryObserver(deps, spec, read)
   }
@@ -130,7 +133,9 @@ export class SparkRunner implements PipelineRun {
       }
       await this.#retire()
     }
-    const { stream, tables, positions } = await prepareStream(this.#deps, this.#spec, catalogName())
+    const target = { sparkCatalog: catalogName(), began: this.#began }
+    const { stream, tables, positions } = await prepareStream(this.#deps, this.#spec, target)
+    this.#began ??= tables
     this.#observer.startAt(positions)
     return startQuery(client, {
       stream,

@@ -3,10 +3,12 @@ import { formatIdentifier } from '../../catalog/table-identifier.ts'
 import { committedOffsets } from '../checkpoint/committed-offsets.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import { readSinkState } from '../sink/progress.ts'
-import type { OnDelete } from '../source/history.ts'
+import type { OnDelete, ReadPosition } from '../source/history.ts'
 import { SourcePlanner } from '../source/plan.ts'
+import { IncompatibleSchemas } from '../supervision/pipeline-errors.ts'
 import type { CheckedStart } from '../supervision/start-checks.ts'
 import { firstSparkOffset, SPARK_REMEDY, sparkProblem } from './readable.ts'
+import { droppedColumnProblem } from './unread-columns.ts'
 
 /** A start that passed all checks of the embedded engine. */
 export interface SparkQuestion {
@@ -28,18 +30,41 @@ export async function sparkStartProblem({ checked, query, onDelete }: SparkQuest
   const batch = target && (await query.sparkBatch({ sources: schemas, sink: target, known: [] }))
   if (batch !== undefined && batch.problems.length > 0) return batch.problems.join('; ')
   const read = readOf(checked)
+  const positions: (ReadPosition | undefined)[] = []
   for (const [at, table] of sources.entries()) {
     const offset = read[at]
     if (offset === undefined) {
+      positions.push(undefined)
       if (firstSparkOffset(table) !== undefined) continue
       const name = formatIdentifier(table.identifier)
       return `${name} has rows that Spark cannot find by snapshot, because others have expired or changed: ${SPARK_REMEDY}`
     }
     const isComplete = await new SourcePlanner().isComplete({ table, start: { offset, isComplete: false } })
-    const problem = sparkProblem({ table, position: { offset, isComplete }, onDelete })
+    const position = { offset, isComplete }
+    const problem = sparkProblem({ table, position, onDelete })
     if (problem !== undefined) return `${problem}: ${SPARK_REMEDY}`
+    positions.push(position)
   }
-  return undefined
+  return droppedProblem({ checked, query, positions })
+}
+
+interface Question {
+  readonly checked: CheckedStart
+  readonly query: BatchQuery
+  readonly positions: readonly (ReadPosition | undefined)[]
+}
+
+async function droppedProblem({ checked, query, positions }: Question): Promise<string | undefined> {
+  const { sources, sink, queryId } = checked
+  if (sink === undefined) return undefined
+  const known = queryId === undefined ? [] : (readSinkState(sink.metadata, queryId).progress?.pairs ?? [])
+  try {
+    const problem = await droppedColumnProblem({ query, sources, sink, known, positions })
+    return problem && `${problem}: ${SPARK_REMEDY}`
+  } catch (error) {
+    if (error instanceof IncompatibleSchemas) return error.message
+    throw error
+  }
 }
 
 function readOf({ checkpoint, queryId, sink }: CheckedStart) {

@@ -4,7 +4,7 @@ import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import { ancestorsOf } from '../../iceberg/metadata/snapshot-ancestry.ts'
 import type { TouchedColumn } from '../../maintenance/evolve.ts'
-import type { ColumnUse, SnapshotPin, TableGuard, TableUser } from '../../maintenance/table-guard.ts'
+import type { ColumnUse, SnapshotPin, TableGuard, TableUser, UnreadRows } from '../../maintenance/table-guard.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
@@ -15,6 +15,7 @@ import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { isStart } from '../source/offset.ts'
 import { foreignBatchProblem } from './foreign-batch.ts'
 import { isLiveState, rollbackEffects } from './rollback-effects.ts'
+import { unreadValues } from './unread-values.ts'
 
 export interface PipelineGuardDeps {
   readonly store: PipelineStore
@@ -39,11 +40,7 @@ export function createPipelineGuard(deps: PipelineGuardDeps): TableGuard {
     },
     async usersOf(table, columns) {
       const found: ColumnUse[] = []
-      for (const record of await deps.store.listLive()) {
-        const user = { kind: 'pipeline' as const, id: record.id }
-        const needed = await neededColumns(deps, record, { table, columns })
-        found.push(...needed.map((column) => ({ column, user })))
-      }
+      for (const record of await deps.store.list()) found.push(...(await usesOf(deps, record, { table, columns })))
       return found
     },
     async pipelinesOf(table) {
@@ -106,6 +103,44 @@ function unread(metadata: TableMetadata, from: bigint | undefined): ReadonlySet<
 interface Asked {
   readonly table: string
   readonly columns: readonly TouchedColumn[]
+}
+
+/** The columns that a live pipeline needs, and those that any pipeline has yet to read values of. */
+async function usesOf(deps: PipelineGuardDeps, record: PipelineRecord, asked: Asked): Promise<readonly ColumnUse[]> {
+  const isLive = isLiveState(record)
+  const unread = await unreadColumns(deps, record, asked)
+  if (!isLive && unread.size === 0) return []
+  const columns = isLive ? asked.columns : [...unread.keys()]
+  const needed = await neededColumns(deps, record, { ...asked, columns })
+  return needed.map((column) => ({
+    column,
+    user: { kind: 'pipeline', id: record.id, isLive, unread: unread.get(column) },
+  }))
+}
+
+/** Changes after which a pipeline cannot read the values that a column has in older snapshots. */
+const LOSING: ReadonlySet<TouchedColumn['kind']> = new Set(['drop_column', 'alter_column'])
+
+/** Per column, the rows that a pipeline has not read and that may have a value of it. */
+async function unreadColumns(
+  { catalog }: PipelineGuardDeps,
+  { sources, positions, error, state }: PipelineRecord,
+  { table, columns }: Asked,
+): Promise<ReadonlyMap<TouchedColumn, UnreadRows>> {
+  const found = new Map<TouchedColumn, UnreadRows>()
+  const isLost = state === 'failed' && !canReadOn(error?.code)
+  const losing = columns.filter(({ kind }) => LOSING.has(kind))
+  if (isLost || losing.length === 0) return found
+  for (const [at, source] of sources.entries()) {
+    const stored = positions?.[at]
+    if (stored === undefined || !mayBeSameTable(source, table)) continue
+    const loaded = await catalog().loadTable(parseIdentifier(source))
+    for (const column of losing) {
+      const unread = await unreadValues(loaded, fromStoredPosition(stored), column.fieldId)
+      if (unread !== undefined) found.set(column, unread)
+    }
+  }
+  return found
 }
 
 /** Those of the columns that a pipeline needs. */

@@ -274,6 +274,30 @@ describe.skipIf(!available)(
       }
     })
 
+    it('refuses rows with a column that the source dropped, which the embedded engine copies with their values', async () => {
+      await makeTables('d')
+      await write('d')
+      const { id } = await start('d', 'spark')
+      await expectCopied('d')
+      await stop(id)
+      const names = async () =>
+        (await sparkSql('SELECT id, name FROM house.p.d_sink WHERE name IS NOT NULL')).map(({ id }) => id)
+      await write('d')
+      const written = await sparkSql('SELECT id FROM house.p.d WHERE name IS NOT NULL')
+      await sparkSql('ALTER TABLE house.p.d DROP COLUMN name')
+      const refused = await request('d', 'spark')
+      expect(refused.status).toBe(422)
+      expect(JSON.stringify(refused.body)).toMatch(/"path":"engine".*p\.d has dropped the column name/)
+      expect((await start('d', 'embedded')).id).toBe(id)
+      await soon('the embedded engine', async () => (await names()).length === written.length)
+      await stop(id)
+      expect((await start('d', 'spark')).id).toBe(id)
+      await sparkSql('INSERT INTO house.p.d SELECT * FROM house.p.d LIMIT 1')
+      await soon('the row without a name', async () => (await sparkSql('SELECT id FROM house.p.d_sink')).length === 41)
+      expect(new Set(await names())).toEqual(new Set(written.map((row) => row['id'])))
+      await stop(id)
+    })
+
     it('is adopted after the service was killed, and the query does not start again', async () => {
       await makeTables('c')
       await write('c')

@@ -58,6 +58,13 @@ describe('one version in four environments', { ...LONG, timeout: 300_000 }, () =
   })
 })
 
+/** The version that the newest event of a type names for a definition. */
+async function versionInEvent(type: string, { definitionId }: Place): Promise<unknown> {
+  const { events } = (await lab.lab.service.get(`/api/events?type=${type}`)).body
+  const event = events.find(({ data }: { data: { definition_id: string } }) => data.definition_id === definitionId)
+  return event?.data.version_id
+}
+
 describe('an environment that deploys on arrival', { timeout: 180_000 }, () => {
   it('runs a version that is promoted there', async () => {
     await configure('qa', { parameters: {}, writes: ['*'], deploy: 'on_arrival' })
@@ -66,6 +73,7 @@ describe('an environment that deploys on arrival', { timeout: 180_000 }, () => {
     await lab.users.bring(place, 'qa')
     await until(async () => (await lab.deploymentOf(place, 'qa'))?.state === 'in_sync')
     await lab.untilCopied('arrived', 10)
+    expect(await versionInEvent('deployment.started', place)).toBe(place.versionId)
   })
 
   it.each([
@@ -79,11 +87,8 @@ describe('an environment that deploys on arrival', { timeout: 180_000 }, () => {
     await lab.untilState(place, 'failed', 'qa')
     const { body: history } = await lab.lab.service.get(`${place.definition}/deployments?environment=qa`)
     expect(history[0], JSON.stringify(history)).toMatchObject({ outcome: 'failed', version_id: place.versionId })
-    const { events } = (await lab.lab.service.get('/api/events?type=deployment.failed')).body
-    const event = events.find(
-      ({ data }: { data: { definition_id: string } }) => data.definition_id === place.definitionId,
-    )
-    expect(event.data.version_id).toBe(place.versionId)
+    for (const type of ['deployment.started', 'deployment.failed'])
+      expect(await versionInEvent(type, place), type).toBe(place.versionId)
   })
 })
 

@@ -29,13 +29,14 @@ function table(...schemas: readonly (readonly object[])[]) {
 
 const names = (fields: readonly NestedField[]): unknown[] =>
   fields.map(({ id, name, type }) => (type.kind === 'struct' ? [id, name, names(type.fields)] : [id, name]))
-const all = () => true
-const none = () => false
+const all = new Set([1, 2, 3])
+const none = new Set<number>()
+const rows = { appended: [], others: [], hasUnknown: false }
 
 describe('the columns of a batch', () => {
   it('are those of the source when no column was dropped', () => {
     const metadata = table([field(1, 'a')], [field(1, 'b'), field(2, 'c')])
-    const { schema, dropped } = batchSchema(metadata, { appended: [0], others: [0] }, all)
+    const { schema, dropped } = batchSchema(metadata, { ...rows, appended: [0], others: [0] }, all)
     expect(names(schema.fields)).toEqual([
       [1, 'b'],
       [2, 'c'],
@@ -47,7 +48,7 @@ describe('the columns of a batch', () => {
   it('include columns that were dropped after the rows were appended, at any depth', () => {
     const before = [field(1, 'a'), field(2, 'b'), field(3, 's', struct(field(4, 'x'), field(5, 'y')))]
     const metadata = table(before, [field(1, 'a'), field(3, 's', struct(field(4, 'z')))])
-    const { schema, dropped } = batchSchema(metadata, { appended: [0], others: [] }, none)
+    const { schema, dropped } = batchSchema(metadata, { ...rows, appended: [0] }, none)
     expect(names(schema.fields)).toEqual([
       [1, 'a'],
       [
@@ -69,7 +70,7 @@ describe('the columns of a batch', () => {
       [field(1, 'l', list(2, struct(field(3, 'x'), field(4, 'y'))))],
       [field(1, 'l', list(2, struct(field(3, 'x'))))],
     )
-    const { schema, dropped } = batchSchema(metadata, { appended: [0], others: [] }, none)
+    const { schema, dropped } = batchSchema(metadata, { ...rows, appended: [0] }, none)
     const [{ type }] = schema.fields as [NestedField]
     expect(type.kind === 'list' && type.element.kind === 'struct' && names(type.element.fields)).toEqual([
       [3, 'x'],
@@ -80,7 +81,7 @@ describe('the columns of a batch', () => {
 
   it('have the dropped column instead of a later one of the same name, in any case', () => {
     const metadata = table([field(1, 'a'), field(2, 'b')], [field(1, 'a')], [field(1, 'a'), field(3, 'B')])
-    expect(names(batchSchema(metadata, { appended: [0], others: [] }, none).schema.fields)).toEqual([
+    expect(names(batchSchema(metadata, { ...rows, appended: [0] }, none).schema.fields)).toEqual([
       [1, 'a'],
       [2, 'b'],
     ])
@@ -88,7 +89,7 @@ describe('the columns of a batch', () => {
 
   it('keep both when an older column was renamed to the name of a dropped one', () => {
     const metadata = table([field(1, 'a'), field(2, 'b')], [field(1, 'b')])
-    expect(names(batchSchema(metadata, { appended: [0], others: [] }, none).schema.fields)).toEqual([
+    expect(names(batchSchema(metadata, { ...rows, appended: [0] }, none).schema.fields)).toEqual([
       [1, 'b'],
       [2, 'b_dropped_2'],
     ])
@@ -96,7 +97,25 @@ describe('the columns of a batch', () => {
 
   it('include dropped columns of rows from before the pipeline only if it has copied them', () => {
     const metadata = table([field(1, 'a'), field(2, 'b'), field(3, 'c')], [field(1, 'a')])
-    const { dropped } = batchSchema(metadata, { appended: [], others: [0] }, (id) => id === 3)
+    const { dropped } = batchSchema(metadata, { ...rows, others: [0] }, new Set([1, 3]))
     expect(dropped).toEqual([3])
+  })
+
+  it('include each dropped column that was copied when the schema of rows is unknown', () => {
+    const metadata = table([field(1, 'a'), field(2, 'b'), field(3, 'c')], [field(1, 'a')])
+    expect(batchSchema(metadata, { ...rows, hasUnknown: true }, new Set([1, 2])).dropped).toEqual([2])
+  })
+
+  it('are refused when rows of an unknown schema may have values of one of two columns', () => {
+    const metadata = table([field(1, 'a'), field(2, 'b')], [field(1, 'a')], [field(1, 'a'), field(3, 'B')])
+    const unknown = { ...rows, hasUnknown: true }
+    expect(() => batchSchema(metadata, unknown, new Set([1, 2]))).toThrow('column B has the name of a column')
+    expect(batchSchema(metadata, unknown, new Set([1, 3])).dropped).toEqual([])
+  })
+
+  it('are refused when rows have an unknown schema, and a copied column is in no schema any more', () => {
+    const metadata = table([field(1, 'a')])
+    expect(() => batchSchema(metadata, { ...rows, hasUnknown: true }, new Set([1, 2]))).toThrow('was removed')
+    expect(batchSchema(metadata, rows, new Set([1, 2])).dropped).toEqual([])
   })
 })

@@ -37,11 +37,9 @@ async function prepare(queryId: string, checkLease: () => void): Promise<{ error
   } as unknown as PipelineSpec
   const tables = createTableWatch(() => catalog)
   const now = () => new Date()
-  const error = await prepareStream(
-    { catalog: () => catalog, tables, checkpointIo, now, checkLease },
-    spec,
-    'lake',
-  ).then(
+  const error = await prepareStream({ catalog: () => catalog, tables, checkpointIo, now, checkLease }, spec, {
+    sparkCatalog: 'lake',
+  }).then(
     () => undefined,
     (thrown: unknown) => thrown,
   )

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { commitTable } from '../../../src/catalog/commit-table.ts'
+import { dropColumn } from '../../../src/iceberg/update/apply/schema-update.ts'
 import { openSparkClient } from '../../../src/engines/spark/connect/open-spark-client.ts'
 import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { LocalFileIO } from '../../../src/iceberg/io/local.ts'
@@ -25,6 +27,7 @@ describe('a pipeline that Spark runs', () => {
   let stored: SparkQuery | undefined
   let told: string[] = []
   let name = ''
+  let failure = ''
 
   beforeAll(async () => {
     lab = await openLab()
@@ -82,7 +85,10 @@ describe('a pipeline that Spark runs', () => {
           onBatch: () => tell('batch'),
           onIdle: () => undefined,
           onDegraded: ({ code }) => tell(`degraded ${code}`),
-          onFailed: ({ code }) => tell(`failed ${code}`),
+          onFailed: ({ code, message }) => {
+            failure = message
+            return tell(`failed ${code}`)
+          },
           onWarning: tell,
           onNotStopped: ({ code }) => tell(`not stopped ${code}`),
           onQuery: async (query) => {
@@ -239,6 +245,47 @@ describe('a pipeline that Spark runs', () => {
     expect(await runner().run()).toBe('failed')
     expect(told).toEqual(['failed NOT_ON_SPARK'])
     expect(streams.started).toEqual([])
+  })
+
+  async function dropName(): Promise<void> {
+    await commitTable(lab.catalog(), parseIdentifier(`s.${name}`), async ({ metadata }) => ({
+      ...dropColumn(metadata, { name: 'name' }),
+      writtenFiles: [],
+    }))
+  }
+
+  it('stops when its source drops a column that unread rows have', async () => {
+    const run = runner().run()
+    await untilTold('running')
+    await dropName()
+    expect(await run).toBe('failed')
+    expect(told).toEqual(['running', 'failed NOT_ON_SPARK'])
+    expect(failure).toContain(`s.${name} has dropped the column name`)
+    expect(streams.started).toHaveLength(1)
+    expect(streams.active).toEqual([])
+  })
+
+  it('stops when its source dropped a column while nothing ran', async () => {
+    const first = runner()
+    const run = first.run()
+    await untilTold('running')
+    first.stop()
+    await run
+    await dropName()
+    expect(await runner().run()).toBe('failed')
+    expect(told.at(-1)).toBe('failed NOT_ON_SPARK')
+    expect(streams.started).toHaveLength(1)
+  })
+
+  it('reads a source that dropped a column before the pipeline began, also after Spark restarted', async () => {
+    await dropName()
+    const one = runner()
+    const run = one.run()
+    await untilTold('running')
+    streams.crash()
+    await untilTold('running', 2)
+    one.stop()
+    expect(await run).toBe('stopped')
   })
 
   it('begins with the first snapshot', async () => {

@@ -147,12 +147,14 @@ async function requireNoWriter(guard: TableGuard, table: string, column: string)
   throw new DomainError('FORBIDDEN', `pipeline ${named} has no values for the new required column ${column}. ${advice}`)
 }
 
+const REFUSALS: ReadonlySet<string> = new Set<DomainError['code']>(['CONFLICT', 'PIPELINE_BEHIND'])
+
 /** A client that gets a conflict would try again; this is to stay refused. */
 async function forbid(check: () => Promise<void>): Promise<void> {
   try {
     await check()
   } catch (error) {
-    if (!(error instanceof DomainError) || error.code !== 'CONFLICT') throw error
+    if (!(error instanceof DomainError) || !REFUSALS.has(error.code)) throw error
     throw new DomainError('FORBIDDEN', error.message, { cause: error, fields: error.fields })
   }
 }
