@@ -3,10 +3,11 @@ import type { APPROVAL_STATUSES } from '../domain/approvals.ts'
 import type { Role } from '../domain/roles.ts'
 import type { HealthBand } from '../domain/tables/health-band.ts'
 import type { HEALTH_SORTS } from '../schemas/tables/health-index.ts'
-import type { ENGINES } from '../schemas/tables/maintenance.ts'
+import type { compactRequest, ENGINES } from '../schemas/tables/maintenance.ts'
 import type { operationList } from '../schemas/tables/operations.ts'
 
 type State = z.infer<typeof operationList>['operations'][number]['state']
+type CompactChoice<Field extends 'strategy' | 'verify'> = NonNullable<z.infer<typeof compactRequest>[Field]>
 
 /**
  * The values of options that accept only some. Repeated here, because loading the schemas would take longer than most
@@ -14,6 +15,8 @@ type State = z.infer<typeof operationList>['operations'][number]['state']
  */
 export const CHOICES = {
   engine: ['auto', 'embedded', 'spark'] satisfies readonly (typeof ENGINES)[number][],
+  strategy: ['binpack', 'sort'] satisfies readonly CompactChoice<'strategy'>[],
+  verify: ['values', 'counts'] satisfies readonly CompactChoice<'verify'>[],
   band: ['good', 'fair', 'poor', 'unknown'] satisfies readonly HealthBand[],
   sort: [
     'score',

@@ -15,10 +15,10 @@ export const CATALOG_OPTION: Readonly<Record<string, OptionSpec>> = {
 
 /** Commands that need no service. */
 export const LOCAL_COMMANDS: Readonly<Record<string, string>> = {
-  serve: 'runs the service; the very first start makes a demo lakehouse, unless LOCKHOUSE_DEMO=0',
-  completion: 'prints a script that completes commands: completion bash|zsh|fish',
-  help: 'shows this text, or that of a command',
-  version: 'shows the version',
+  serve: 'run the service; the very first start makes a demo lakehouse, unless LOCKHOUSE_DEMO=0',
+  completion: 'print a script that completes commands: completion bash|zsh|fish',
+  help: 'show this text, or that of a command',
+  version: 'show the version',
 }
 
 /** The list of all commands. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { WEEKDAYS } from '../domain/policies/calendar.ts'
 import { policyProblems } from '../domain/policies/policy-problems.ts'
-import { POLICY_OPERATIONS } from '../domain/policies/policy.ts'
+import { type PolicyOperation, POLICY_OPERATIONS } from '../domain/tables/operations.ts'
 import { bytes, count, NO_CONTROL_CHARACTERS, nextPageToken, pageQuery, tableName, timestamp } from './common.ts'
 import { savings } from './tables/receipt.ts'
 import { compactRequest, expireRequest, removeOrphansRequest, rewriteManifestsRequest } from './tables/maintenance.ts'
@@ -14,27 +14,27 @@ const timezone = z.string().min(1).max(100).meta({ description: 'IANA time zone'
 
 const clockTime = z.string().regex(/^([01]\d|2[0-3]):[0-5]\d$/, 'must be a time such as 22:30')
 
-const optionsOf = {
-  compact: compactRequest.omit({ table: true, dry_run: true, plan_id: true }),
-  expire: expireRequest.omit({
-    table: true,
-    dry_run: true,
-    plan_id: true,
-    snapshot_ids: true,
-    delete_foreign_files: true,
-    older_than: true,
-  }),
-  rewrite_manifests: rewriteManifestsRequest.omit({ table: true, dry_run: true, plan_id: true }),
-  remove_orphans: removeOrphansRequest.omit({ table: true, dry_run: true, plan_id: true, older_than: true }),
-} as const
+/** Options that a policy does not set: the table and the time are those of the run. */
+const RUN = { table: true, dry_run: true, plan_id: true } as const
+
+const OPTIONS = {
+  compact: compactRequest.omit(RUN),
+  rewrite_manifests: rewriteManifestsRequest.omit(RUN),
+  expire: expireRequest.omit({ ...RUN, snapshot_ids: true, delete_foreign_files: true, older_than: true }),
+  remove_orphans: removeOrphansRequest.omit({ ...RUN, older_than: true }),
+} as const satisfies { readonly [Kind in PolicyOperation]: z.ZodObject }
 
 /** An operation of a policy, with the options that it has as a request, except times and table. */
 export const policyOperation = z.discriminatedUnion('operation', [
-  z.strictObject({ operation: z.literal('compact'), options: optionsOf.compact.optional() }),
-  z.strictObject({ operation: z.literal('expire'), options: optionsOf.expire.optional() }),
-  z.strictObject({ operation: z.literal('rewrite_manifests'), options: optionsOf.rewrite_manifests.optional() }),
-  z.strictObject({ operation: z.literal('remove_orphans'), options: optionsOf.remove_orphans.optional() }),
+  member('compact'),
+  member('rewrite_manifests'),
+  member('expire'),
+  member('remove_orphans'),
 ])
+
+function member<Kind extends PolicyOperation>(operation: Kind) {
+  return z.strictObject({ operation: z.literal(operation), options: OPTIONS[operation].optional() })
+}
 
 const when = z
   .strictObject({

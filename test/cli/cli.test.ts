@@ -15,7 +15,7 @@ import { APPROVAL_STATUSES } from '../../src/domain/approvals.ts'
 import { ROLES } from '../../src/domain/roles.ts'
 import { HEALTH_BANDS } from '../../src/domain/tables/health-band.ts'
 import { HEALTH_SORTS } from '../../src/schemas/tables/health-index.ts'
-import { ENGINES } from '../../src/schemas/tables/maintenance.ts'
+import { compactRequest, ENGINES } from '../../src/schemas/tables/maintenance.ts'
 import { listOperationsQuery } from '../../src/schemas/tables/operations.ts'
 import { progressText } from '../../src/cli/operation-progress.ts'
 import { textTable } from '../../src/cli/text.ts'
@@ -173,6 +173,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     [['health', 'a', 'b'], 'unexpected argument b'],
     [['compact', 'a.b', '--rewrite-al'], "Unknown option '--rewrite-al'"],
     [['compact', 'a.b', '--target-file-size', 'big'], '--target-file-size must be a whole number'],
+    [['compact', 'a.b', '--delete-ratio-threshold', '2'], '--delete-ratio-threshold must be a number above 0 and at'],
+    [['rename-column', 'a.b', 'city'], 'NEW-NAME is missing'],
     [['compact', 'a.b', '--engine', 'duckdb'], '--engine must be auto, embedded or spark, not duckdb'],
     [['tables', '--band', 'ok'], '--band must be good, fair, poor or unknown, not ok'],
     [['tables', '--sort', 'size'], '--sort must be score,'],
@@ -286,6 +288,8 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
 it('options know the values that the service accepts', () => {
   expect(CHOICES).toEqual({
     engine: ENGINES,
+    strategy: compactRequest.shape.strategy.unwrap().options,
+    verify: compactRequest.shape.verify.unwrap().options,
     band: HEALTH_BANDS,
     sort: HEALTH_SORTS,
     state: listOperationsQuery.shape.state.unwrap().options,

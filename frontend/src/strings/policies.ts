@@ -1,3 +1,4 @@
+import type { PolicyOperation } from '../../../src/domain/tables/operations.ts'
 import { formatCount, formatPlural } from '../components/text/units.ts'
 
 /** Text of the pages about maintenance policies. */
@@ -165,7 +166,7 @@ export const policyForm = {
     compact: 'As JSON, such as {"target_file_size_bytes": 268435456}. Empty: the defaults of the table.',
     expire: 'As JSON, such as {"retain_last": 20}. Empty: the defaults of the table.',
     remove_orphans: 'As JSON, such as {"engine": "embedded"}. Empty: the defaults.',
-  },
+  } as Readonly<Partial<Record<PolicyOperation, string>>>,
   when: 'Due when any of these is true',
   health_below: 'Health is below',
   small_files_over: 'Small files over',

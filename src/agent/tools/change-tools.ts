@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { RequestContext } from '../../domain/audit.ts'
+import { OPERATIONS, type ProposableKind, PROPOSABLE_KINDS } from '../../domain/tables/operations.ts'
 import { tableName } from '../../schemas/common.ts'
 import {
   addColumnFields,
@@ -10,8 +11,8 @@ import {
   rewriteManifestsRequest,
 } from '../../schemas/tables/maintenance.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-import type { MaintenanceRequest } from '../../services/operations/maintenance-service.ts'
-import { describePlan, type PlanDetails, type ProposableKind } from './plan-text.ts'
+import { type MaintenanceRequest, toWire } from '../../services/operations/maintenance-service.ts'
+import { describePlan } from './plan-text.ts'
 import { type AgentTool, changeTool, readTool, type ToolPlan, type ToolRun } from './tool.ts'
 import { toStoredJson } from './stored-value.ts'
 
@@ -45,68 +46,31 @@ export const planTools: readonly AgentTool[] = [
   }),
 ]
 
-/** Tools that propose to change a table. */
-export const maintenanceTools: readonly AgentTool[] = [
-  maintenanceTool('compact', {
-    name: 'compact',
-    title: 'Compact a table',
-    description: `Proposes to rewrite small files, and files with deletes, into fewer large ones. ${PLANS_ONLY}`,
-    risk: 'change',
-    input: compactInput,
-  }),
-  maintenanceTool('expire', {
-    name: 'expire_snapshots',
-    title: 'Expire snapshots',
-    description: `Proposes to expire old snapshots and delete the files that only they use. ${PLANS_ONLY}`,
-    risk: 'destructive',
-    input: expireInput,
-  }),
-  maintenanceTool('rewrite_manifests', {
-    name: 'rewrite_manifests',
-    title: 'Rewrite manifests',
-    description: `Proposes to merge small manifests of a table, so that planning reads fewer files. ${PLANS_ONLY}`,
-    risk: 'change',
-    input: rewriteManifestsRequest.omit(service),
-  }),
-  maintenanceTool('add_column', {
-    name: 'add_column',
-    title: 'Add a column',
-    description: `Proposes to add an optional column; a dotted name adds a field to a struct. ${PLANS_ONLY}`,
-    risk: 'change',
-    input: addColumnFields.omit(service),
-  }),
-  maintenanceTool('rename_column', {
-    name: 'rename_column',
-    title: 'Rename a column',
-    description: `Proposes to rename a column; its data stays. ${PLANS_ONLY}`,
-    risk: 'change',
-    input: renameColumnFields.omit(forced),
-  }),
-  maintenanceTool('drop_column', {
-    name: 'drop_column',
-    title: 'Drop a column',
-    description: `Proposes to drop a column that nothing depends on. ${PLANS_ONLY}`,
-    risk: 'destructive',
-    input: dropColumnFields.omit(forced),
-  }),
-]
-
-interface MaintenanceTool {
-  readonly name: string
-  readonly title: string
-  readonly description: string
-  readonly risk: 'change' | 'destructive'
-  readonly input: z.ZodObject
+/** What the agent may fill in of each request. */
+const INPUTS: { readonly [Kind in ProposableKind]: z.ZodObject } = {
+  compact: compactInput,
+  rewrite_manifests: rewriteManifestsRequest.omit(service),
+  expire: expireInput,
+  add_column: addColumnFields.omit(service),
+  rename_column: renameColumnFields.omit(forced),
+  drop_column: dropColumnFields.omit(forced),
 }
+
+/** Tools that propose to change a table. */
+export const maintenanceTools: readonly AgentTool[] = PROPOSABLE_KINDS.map(maintenanceTool)
 
 /** What every proposal has; its options are beside these. */
 const proposedRequest = z.looseObject({ table: tableName, plan_id: z.string().optional() })
 
 /** A confirmation runs the plan made now, by its id: it is refused when the table has changed in the meantime. */
-function maintenanceTool(kind: ProposableKind, tool: MaintenanceTool): AgentTool {
+function maintenanceTool(kind: ProposableKind): AgentTool {
+  const { summary: effect, tool, risk, request: endpoint } = OPERATIONS[kind]
   return changeTool({
     ...tool,
-    minRole: 'DataEngineer',
+    description: `Proposes to change a table: ${effect}. ${PLANS_ONLY}`,
+    risk,
+    input: INPUTS[kind],
+    minRole: endpoint.minRole,
     async plan(args, run): Promise<ToolPlan> {
       const request: MaintenanceRequest = proposedRequest.parse(args)
       const { details, planId } = await preview(kind, request, run)
@@ -123,7 +87,8 @@ function maintenanceTool(kind: ProposableKind, tool: MaintenanceTool): AgentTool
     },
     async apply(args, run) {
       const request: MaintenanceRequest = proposedRequest.parse(args)
-      return (await run.services.maintenance.start(kind, request, contextOf(run))).done
+      const { done } = await run.services.maintenance.start(kind, request, contextOf(run))
+      return toWire(await done)
     },
   })
 }
@@ -135,13 +100,13 @@ async function previewOnly(kind: ProposableKind, request: MaintenanceRequest, ru
 }
 
 interface Preview {
-  readonly details: PlanDetails & { readonly [key: string]: StoredJson }
+  readonly details: { readonly [key: string]: StoredJson }
   readonly planId: string | undefined
 }
 
 async function preview(kind: ProposableKind, request: MaintenanceRequest, run: ToolRun): Promise<Preview> {
   const answer = await run.services.maintenance.preview(kind, { ...request, dry_run: true }, contextOf(run))
-  return { details: toRecord(JSON.parse(answer.details_json) as StoredJson), planId: answer.plan_id }
+  return { details: toRecord(toStoredJson(answer.details)), planId: answer.plan_id }
 }
 
 /** The request context of a service call: the user on whose behalf the agent works. */

@@ -1,11 +1,5 @@
 import { count, formatBytes, plural } from '../../domain/tables/table-health.ts'
-import type { MaintenanceKind } from '../../services/operations/maintenance-service.ts'
-
-/** Operations on a table that the agent may propose, by their names in the ledger. */
-export type ProposableKind = Extract<
-  MaintenanceKind,
-  'compact' | 'expire' | 'add_column' | 'rename_column' | 'drop_column' | 'rewrite_manifests'
->
+import type { ProposableKind } from '../../domain/tables/operations.ts'
 
 /** Details of a dry run, in the column names of Iceberg's procedures. */
 export type PlanDetails = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@ import type { Command } from '../command.ts'
 import { backup, restore } from './backup.ts'
 import { doctor } from './doctor.ts'
 import { approvals, definitions, operations, pipelines } from './lists.ts'
-import { compact, expire, removeOrphans, rewriteManifests } from './maintenance.ts'
+import { operationCommands } from './operate.ts'
 import { status } from './status.ts'
 import { health, tables } from './tables.ts'
 import { token } from './tokens.ts'
@@ -12,10 +12,7 @@ export const COMMANDS: Readonly<Record<string, Command>> = {
   status,
   tables,
   health,
-  compact,
-  expire,
-  'rewrite-manifests': rewriteManifests,
-  'remove-orphans': removeOrphans,
+  ...operationCommands,
   operations,
   pipelines,
   definitions,

@@ -4,7 +4,7 @@ import type { Call, Command } from '../command.ts'
 import { HOME_OPTION, homeOf, local } from '../local.ts'
 
 export const backup: Command = {
-  summary: 'copies state, keys and embedded catalog of a service, which may run, into a new folder',
+  summary: 'copy state, keys and embedded catalog of a service, which may run, into a new folder',
   names: ['FOLDER'],
   options: { ...HOME_OPTION, json: { help: 'what was copied, as JSON' } },
   examples: [
@@ -24,7 +24,7 @@ export const backup: Command = {
 }
 
 export const restore: Command = {
-  summary: 'makes a folder for a service from a backup',
+  summary: 'make a folder for a service from a backup',
   names: ['FOLDER'],
   options: { ...HOME_OPTION, json: { help: 'what was restored, as JSON' } },
   examples: ['lockhouse restore /backups/lockhouse-2026-11-23 --home /var/lib/lockhouse'],

@@ -4,7 +4,7 @@ import { HOME_OPTION, homeOf } from '../local.ts'
 import { showRows } from './show.ts'
 
 export const doctor: Command = {
-  summary: 'checks settings, folder, disk, keys, state, catalog, engine, clock and port of this machine',
+  summary: 'check settings, folder, disk, keys, state, catalog, engine, clock and port of this machine',
   names: [],
   options: { ...HOME_OPTION, json: { help: 'the findings, as JSON' } },
   examples: ['lockhouse doctor', 'lockhouse doctor --home /var/lib/lockhouse --json'],

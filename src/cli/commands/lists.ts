@@ -9,7 +9,7 @@ import { durationText } from '../text.ts'
 import { JSON_OPTION, showRows } from './show.ts'
 
 export const operations: Command = {
-  summary: 'lists operations, newest first',
+  summary: 'list operations, newest first',
   names: [],
   options: {
     table: { value: 'TABLE', help: 'only those of a table' },
@@ -37,7 +37,7 @@ export const operations: Command = {
 }
 
 export const pipelines: Command = {
-  summary: 'lists streaming pipelines with their lag',
+  summary: 'list streaming pipelines with their lag',
   names: [],
   options: JSON_OPTION,
   examples: ['lockhouse pipelines'],
@@ -67,7 +67,7 @@ function lagText(progress: Progress): string | null {
 }
 
 export const definitions: Command = {
-  summary: 'lists pipeline definitions',
+  summary: 'list pipeline definitions',
   names: [],
   options: JSON_OPTION,
   examples: ['lockhouse definitions'],
@@ -87,7 +87,7 @@ export const definitions: Command = {
 }
 
 export const approvals: Command = {
-  summary: 'lists approval requests',
+  summary: 'list approval requests',
   names: [],
   options: {
     status: { value: 'STATUS', choices: CHOICES.status, help: 'pending, approved or rejected' },

@@ -4,7 +4,7 @@ import { CommandError } from '../errors.ts'
 import { JSON_OPTION, showPairs } from './show.ts'
 
 export const status: Command = {
-  summary: 'shows whether the service and its parts work; ends with 1 when a part fails',
+  summary: 'show whether the service and its parts work; end with 1 when a part fails',
   names: [],
   options: { live: { help: 'only whether the process answers; prints nothing' }, ...JSON_OPTION },
   examples: ['lockhouse status', 'lockhouse status --live && echo up'],

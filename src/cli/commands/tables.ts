@@ -10,7 +10,7 @@ type HealthIndex = z.infer<typeof healthIndex>
 type TableHealth = z.infer<typeof tableHealth>
 
 export const tables: Command = {
-  summary: 'lists tables, those that need maintenance first',
+  summary: 'list tables, those that need maintenance first',
   takesCatalog: true,
   names: [],
   options: {
@@ -79,7 +79,7 @@ async function unmeasured({ api, text }: Call, { tables: indexed }: HealthIndex)
 }
 
 export const health: Command = {
-  summary: 'shows the health of a table, and what would improve it',
+  summary: 'show the health of a table, and what would improve it',
   takesCatalog: true,
   names: ['TABLE'],
   options: JSON_OPTION,

@@ -8,7 +8,7 @@ import { JSON_OPTION, showRows } from './show.ts'
 const ACTIONS: Readonly<Record<string, (call: Call) => Promise<void>>> = { create, list, revoke }
 
 export const token: Command = {
-  summary: 'creates, lists and revokes tokens: token create|list|revoke',
+  summary: 'create, list and revoke tokens: token create|list|revoke',
   names: ['ACTION', '[ID]'],
   options: {
     user: { value: 'NAME', help: 'create: the user' },

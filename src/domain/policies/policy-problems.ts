@@ -1,5 +1,5 @@
 import { isCronExpression, isTimezone, type PolicySchedule } from './calendar.ts'
-import type { PolicyOperation } from './policy.ts'
+import type { PolicyOperation } from '../tables/operations.ts'
 
 /** The parts of a policy that can be well-formed and still mean nothing. */
 export interface CheckedPolicy {

@@ -14,6 +14,7 @@ import type {
   ProjectedManifestRewrite,
   Projections,
 } from '../../domain/tables/health-advice.ts'
+import type { RecommendedKind } from '../../domain/tables/operations.ts'
 import { scoreTable } from '../../domain/tables/table-health.ts'
 import type { HealthScore, TableHealthFacts } from '../../domain/tables/table-health.ts'
 import { mapBounded } from '../../iceberg/bounded-map.ts'
@@ -34,7 +35,7 @@ import type { CountedManifest, PartitionRow } from '../table-files.ts'
 
 /** A recommendation that can be sent unchanged: the operation, its options under their wire names, and its effect. */
 export interface HealthAction {
-  readonly operation: 'compact' | 'expire' | 'rewrite_manifests'
+  readonly operation: RecommendedKind
   readonly reason: string
   /** Without `table`. */
   readonly options: Readonly<Record<string, unknown>>

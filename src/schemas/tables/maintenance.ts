@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { FieldOf, RequestedKind } from '../../domain/tables/operations.ts'
 import { snapshotId, tableName, timeInput } from '../common.ts'
 
 /** Fields of every maintenance and evolve request (docs/api.md#preview). */
@@ -144,6 +145,23 @@ export const rollbackRequest = orPlan(
   }),
   ['snapshot_id'],
 )
+
+/** Fields of each request beside the options of its operation. */
+type CommonField = keyof typeof preview
+
+type RequestSchema<Field extends string> = z.ZodObject<{ readonly [Name in Field | CommonField]: z.ZodType }>
+
+/** The request of each operation. */
+export const OPERATION_REQUESTS = {
+  compact: compactRequest,
+  expire: expireRequest,
+  rewrite_manifests: rewriteManifestsRequest,
+  remove_orphans: removeOrphansRequest,
+  add_column: addColumnRequest,
+  rename_column: renameColumnRequest,
+  drop_column: dropColumnRequest,
+  rollback: rollbackRequest,
+} satisfies { readonly [Kind in RequestedKind]: RequestSchema<FieldOf<Kind>> }
 
 export const operationResult = z
   .object({

@@ -10,18 +10,6 @@ import type { StoredJson } from '../../storage/json-column.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle } from './operation-service.ts'
 
-/** The kinds of operations that change a table. */
-export type MaintenanceKind =
-  | 'compact'
-  | 'expire'
-  | 'add_column'
-  | 'rename_column'
-  | 'drop_column'
-  | 'rewrite_manifests'
-  | 'remove_orphans'
-  | 'rollback'
-  | 'restore'
-
 /** Options of an action under their wire names, without `table`, `dry_run`, `plan_id` and `engine`. */
 export type MaintenanceOptions = Readonly<Record<string, StoredJson | undefined>>
 

@@ -1,4 +1,5 @@
 import { formatIdentifier } from '../../catalog/table-identifier.ts'
+import type { OperationKind } from '../../domain/tables/operations.ts'
 import { type ColumnChange, type EvolveHooks, previewEvolve, runEvolve } from '../../maintenance/evolve.ts'
 import { type ExpiryHooks, previewExpiry, runExpiry } from '../../maintenance/expiry/expire.ts'
 import { readSnapshotId } from '../../maintenance/expiry/options.ts'
@@ -6,13 +7,13 @@ import { previewRestore, runRestore } from '../../maintenance/quarantine/restore
 import { previewRollback, type RollbackHooks, runRollback } from '../../maintenance/rollback.ts'
 import type { AddColumnRequest, DropColumnRequest, RenameColumnRequest } from '../../schemas/tables/maintenance.ts'
 import type { RestorableEntry } from '../quarantine/quarantine-service.ts'
-import { type Action, type ActionInput, ledgerHooks, type MaintenanceKind, quarantineIn } from './action.ts'
+import { type Action, type ActionInput, ledgerHooks, quarantineIn } from './action.ts'
 import { columnInUse } from './column-refusal.ts'
 import { compactAction, removeOrphansAction, rewriteManifestsAction } from './engine-actions.ts'
 import { requireAccepted } from './rollback-refusal.ts'
 
 /** Every maintenance action by its name in the ledger. */
-export const MAINTENANCE_ACTIONS: Readonly<Record<MaintenanceKind, Action>> = {
+export const MAINTENANCE_ACTIONS: Readonly<Record<OperationKind, Action>> = {
   compact: compactAction,
   expire: {
     preview: (input) => previewExpiry({ ...input, hooks: pinHooks(input) }),

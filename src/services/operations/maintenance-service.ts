@@ -2,6 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
+import type { OperationKind } from '../../domain/tables/operations.ts'
 import { hasRole } from '../../domain/roles.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { Engine } from '../../engines/engine.ts'
@@ -14,11 +15,13 @@ import { manifestsDetails } from '../../maintenance/spark/manifests-on-spark.ts'
 import { resumeProcedure, type SparkOutcome } from '../../maintenance/spark/run-procedure.ts'
 import type { SparkKind } from '../../maintenance/spark/spark-snapshots.ts'
 import type { TableGuard } from '../../maintenance/table-guard.ts'
+import type { operationResult } from '../../schemas/tables/maintenance.ts'
+import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
 import type { OperationRecord } from '../../storage/stores/operations/operation-record.ts'
 import type { PlanStore } from '../../storage/stores/operations/plan-store.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
-import type { ActionInput, ActionOutcome, EngineSettings, MaintenanceKind, MaintenanceOptions } from './action.ts'
+import type { ActionInput, ActionOutcome, EngineSettings, MaintenanceOptions } from './action.ts'
 import { MAINTENANCE_ACTIONS } from './maintenance-actions.ts'
 import type { QuarantineService } from '../quarantine/quarantine-service.ts'
 import type { OperationHandle, OperationService, RunOperation, StartedOperation } from './operation-service.ts'
@@ -26,8 +29,6 @@ import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
 import { sparkHooks, sparkRunOf } from './spark-hooks.ts'
 import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
 import type { TableService } from '../tables/table-service.ts'
-
-export type { MaintenanceKind }
 
 /** A request to change a table; the options are next to these fields under their wire names. */
 export interface MaintenanceRequest {
@@ -40,14 +41,24 @@ export interface MaintenanceRequest {
   readonly quarantine_id?: string
 }
 
-/** Response of every table operation (docs/api.md#table-operations). */
+/** The preview or the result of an operation on a table. */
 export interface OperationAnswer {
-  readonly success: true
-  readonly operation: MaintenanceKind
+  readonly operation: OperationKind
+  /** Null for a preview. */
   readonly operation_id: string | null
   readonly table: string
-  readonly details_json: string
+  /** Figures under their wire names; {@link toWire} makes a text of them. */
+  readonly details: OperationDetails
+  /** Of a preview. */
   readonly plan_id?: string
+}
+
+/** Figures of a preview or of a result under their wire names. */
+export type OperationDetails = Readonly<Record<string, StoredJson | undefined>>
+
+/** The response of every table operation (docs/api.md#table-operations); the specification asks for details as a text. */
+export function toWire({ details, ...answer }: OperationAnswer): Wire<typeof operationResult> {
+  return { success: true, ...answer, details_json: JSON.stringify(details) }
 }
 
 export interface MaintenanceServiceDeps {
@@ -67,10 +78,10 @@ export interface MaintenanceServiceDeps {
 /** Changes tables: previews, applies plans, and runs actions through the ledger. */
 export interface MaintenanceService {
   /** What the action would do, and a plan id to apply exactly that; changes nothing. */
-  preview(kind: MaintenanceKind, request: MaintenanceRequest, context: RequestContext): Promise<OperationAnswer>
+  preview(kind: OperationKind, request: MaintenanceRequest, context: RequestContext): Promise<OperationAnswer>
   /** Starts the action; throws `PLAN_STALE` when it applies a plan and the table has changed. */
   start(
-    kind: MaintenanceKind,
+    kind: OperationKind,
     request: MaintenanceRequest,
     context: RequestContext,
   ): Promise<StartedOperation<OperationAnswer>>
@@ -91,7 +102,7 @@ export function createMaintenanceService(deps: MaintenanceServiceDeps): Maintena
 }
 
 interface Call {
-  readonly kind: MaintenanceKind
+  readonly kind: OperationKind
   readonly request: MaintenanceRequest
   readonly context: RequestContext
 }
@@ -273,12 +284,13 @@ async function healthOf(deps: MaintenanceServiceDeps, table: Table): Promise<Sto
   return deps.tables.healthDigest(table).catch(() => undefined)
 }
 
-function answer(kind: MaintenanceKind, request: MaintenanceRequest, details: ActionOutcome | StoredJson) {
+function answer(kind: OperationKind, request: MaintenanceRequest, details: ActionOutcome | StoredJson) {
   return {
-    success: true as const,
     operation: kind,
     table: request.table,
-    details_json: JSON.stringify(details),
+    // a result of the ledger, or figures of an action: both are JSON objects
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    details: details as OperationDetails,
   }
 }
 

@@ -1,3 +1,4 @@
+import { operationEntry, type OperationKind } from '../../domain/tables/operations.ts'
 import { type Prices, savingsOf } from '../../domain/tables/prices.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import { measureScan, type ScanCost } from '../../maintenance/inspection/scan-cost.ts'
@@ -16,8 +17,11 @@ const NOTHING: ReceiptFigures = {
   bytes_rewritten: 0,
 }
 
-/** How the figures of each operation follow from its result, and from its preview, which has the same fields. */
-const FIGURES: Readonly<Record<string, (read: Read) => ReceiptFigures>> = {
+/**
+ * How the figures of each operation follow from its result, and from its preview, which has the same fields; undefined
+ * for an operation without a gain.
+ */
+const FIGURES: Readonly<Record<OperationKind, ((read: Read) => ReceiptFigures) | undefined>> = {
   compact: (read) => ({
     files_removed: difference(read('rewritten_data_files_count'), read('added_data_files_count')),
     delete_files_removed: read('removed_delete_files_count') ?? null,
@@ -47,10 +51,12 @@ const FIGURES: Readonly<Record<string, (read: Read) => ReceiptFigures>> = {
     bytes_freed: read('freed_bytes') ?? null,
     storage_freed_bytes: read('freed_bytes') ?? null,
   }),
+  add_column: undefined,
+  rename_column: undefined,
+  drop_column: undefined,
+  rollback: undefined,
+  restore: undefined,
 }
-
-/** The operations after which a full scan reads other files than before. */
-const CHANGES_SCANS: ReadonlySet<string> = new Set(['compact', 'rewrite_manifests'])
 
 function difference(from: number | undefined, to: number | undefined): number | null {
   return from === undefined || to === undefined ? null : from - to
@@ -62,7 +68,7 @@ function sum(read: Read, ...names: readonly string[]): number | null {
 }
 
 /** What an operation gains, from its preview or its result; undefined for operations without a gain. Pure. */
-export function figuresOf(kind: string, details: unknown): ReceiptFigures | undefined {
+export function figuresOf(kind: OperationKind, details: unknown): ReceiptFigures | undefined {
   if (typeof details !== 'object' || details === null) return undefined
   const values = new Map<string, unknown>(Object.entries(details))
   return FIGURES[kind]?.((name) => {
@@ -72,14 +78,14 @@ export function figuresOf(kind: string, details: unknown): ReceiptFigures | unde
 }
 
 /** What a preview expects. The size of the files that a compaction will write is not known before. */
-export function projectedOf(kind: string, details: unknown): ReceiptFigures | undefined {
+export function projectedOf(kind: OperationKind, details: unknown): ReceiptFigures | undefined {
   const figures = figuresOf(kind, details)
   return figures && kind === 'compact' ? { ...figures, bytes_freed: null, storage_freed_bytes: null } : figures
 }
 
 /** What is known before an operation. */
 export interface OpenReceipt {
-  readonly kind: string
+  readonly kind: OperationKind
   /** From the plan that is applied. */
   readonly projected: ReceiptFigures | undefined
   readonly scanBefore: ScanCost | undefined
@@ -87,7 +93,7 @@ export interface OpenReceipt {
 
 /** Measures what the operation changes, before it begins. Never fails: a receipt must not prevent a repair. */
 export async function openReceipt(
-  kind: string,
+  kind: OperationKind,
   table: Table,
   projected: ReceiptFigures | undefined,
 ): Promise<OpenReceipt> {
@@ -107,8 +113,8 @@ export async function closeReceipt(
   return { projected: projected ?? null, measured, scan }
 }
 
-async function scanOf(kind: string, table: Table): Promise<ScanCost | undefined> {
-  return CHANGES_SCANS.has(kind) ? measureScan(table).catch(() => undefined) : undefined
+async function scanOf(kind: OperationKind, table: Table): Promise<ScanCost | undefined> {
+  return operationEntry(kind).changesScans === true ? measureScan(table).catch(() => undefined) : undefined
 }
 
 /** Files that a full scan opens. */

@@ -1,6 +1,7 @@
 import { isOpen, nextOpening, nextTime } from '../../domain/policies/calendar.ts'
 import { cooldownAfter, dueBecause, type TableFigures } from '../../domain/policies/due.ts'
 import { parseDuration } from '../../domain/duration.ts'
+import { operationEntry } from '../../domain/tables/operations.ts'
 import type { decisionReason, PolicySettings } from '../../schemas/policies.ts'
 import type { PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
@@ -136,7 +137,7 @@ export function cooldownEnd({ governing, state }: Pick<AssessInput, 'governing' 
 
 /** Whether the index can tell that there is nothing to do: it knows the work of the default options. */
 export function isKnownWork({ operation, configured }: Governing): boolean {
-  return operation !== 'remove_orphans' && Object.keys(configured.options ?? {}).length === 0
+  return operationEntry(operation).byHealth === true && Object.keys(configured.options ?? {}).length === 0
 }
 
 /** What the health report recommended for this operation. */

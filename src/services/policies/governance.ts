@@ -1,4 +1,4 @@
-import { type PolicyOperation, POLICY_OPERATIONS } from '../../domain/policies/policy.ts'
+import { type PolicyOperation, POLICY_OPERATIONS } from '../../domain/tables/operations.ts'
 import { matchesGlob } from '../../domain/tables/table-globs.ts'
 import type { PolicySettings } from '../../schemas/policies.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'

@@ -2,6 +2,7 @@ import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { ErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
+import { isWithoutEffect } from '../../domain/tables/operations.ts'
 import { policyUser } from '../../domain/policies/policy.ts'
 import { formatBytes } from '../../domain/tables/table-health.ts'
 import { withoutPaths } from '../../domain/without-paths.ts'
@@ -11,7 +12,7 @@ import { isUniqueViolation } from '../../storage/database-error.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
-import type { MaintenanceRequest, OperationAnswer } from '../operations/maintenance-service.ts'
+import type { MaintenanceRequest } from '../operations/maintenance-service.ts'
 import { MAINTENANCE_PROPERTY } from '../tables/health-index/measure-table.ts'
 import { type Assessment, cooldownEnd, type DecisionReason, plannedBytes } from './assess.ts'
 import type { Governing } from './governance.ts'
@@ -157,9 +158,10 @@ async function apply(
   }
   const request: MaintenanceRequest = { table, ...configured.options }
   const preview = await maintenance.preview(operation, request, context)
-  const counts = countsOf(preview)
-  if (!hasWork(counts)) return skip(decision, 'there is nothing to do')
-  const bytes = counts['rewritten_bytes_count'] ?? decision.planned_bytes
+  const { details } = preview
+  if (isWithoutEffect(operation, details)) return skip(decision, 'there is nothing to do')
+  const rewritten = details['rewritten_bytes_count']
+  const bytes = typeof rewritten === 'number' ? rewritten : decision.planned_bytes
   if (bytesLeft !== undefined && bytes !== null && bytes > bytesLeft) {
     const detail = `${decision.detail}; it needs ${formatBytes(bytes)}, and ${formatBytes(Math.max(0, bytesLeft))} are left in this hour`
     return { outcome: 'deferred', reason: 'budget_spent', detail }
@@ -183,25 +185,6 @@ function skip(decision: PolicyDecisionsTable, why: string): NotRun {
 
 /** How long an operation waits when the bytes of the hour are spent, ms. */
 const BUDGET_WAIT_MS = 5 * 60_000
-
-/** Counts of a preview that say that something would be done. */
-const WORK = [
-  'rewritten_data_files_count',
-  'expired_snapshots_count',
-  'rewritten_manifests_count',
-  'orphan_files_count',
-]
-
-function countsOf({ details_json: json }: OperationAnswer): Readonly<Record<string, number>> {
-  const details: unknown = JSON.parse(json)
-  if (typeof details !== 'object' || details === null) return {}
-  return Object.fromEntries(Object.entries(details).filter(([, value]) => typeof value === 'number'))
-}
-
-function hasWork(counts: Readonly<Record<string, number>>): boolean {
-  const known = WORK.filter((name) => counts[name] !== undefined)
-  return known.length === 0 || known.some((name) => (counts[name] ?? 0) > 0)
-}
 
 /** Ends a decision without an operation. Only one that is skipped counts as a run: it has its cooldown. */
 async function endNotRun(deps: SchedulerDeps, { decision, before }: ClaimedRun, notRun: NotRun): Promise<void> {

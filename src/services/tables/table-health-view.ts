@@ -1,15 +1,9 @@
+import { OPERATIONS } from '../../domain/tables/operations.ts'
 import { deleteFileCount } from '../../domain/tables/table-health.ts'
-import type { HealthAction, TableHealthReport } from '../../maintenance/inspection/table-inspector.ts'
+import type { TableHealthReport } from '../../maintenance/inspection/table-inspector.ts'
 import type { tableHealth } from '../../schemas/tables/tables.ts'
 import type { Wire } from '../../schemas/wire.ts'
 import type { StoredJson } from '../../storage/json-column.ts'
-
-/** Endpoint of each operation that a health report may recommend. */
-const ENDPOINTS: Readonly<Record<HealthAction['operation'], string>> = {
-  compact: '/api/compact',
-  expire: '/api/expire',
-  rewrite_manifests: '/api/rewrite-manifests',
-}
 
 /** A health report as the API returns it (docs/api.md#tables). */
 export function describeHealth(
@@ -38,7 +32,7 @@ export function describeHealth(
     actions: report.actions.map(({ operation, reason, options, projected }) => ({
       operation,
       reason,
-      request: { method: 'POST', path: ENDPOINTS[operation], body: { table, ...options } },
+      request: { method: 'POST', path: OPERATIONS[operation].request.path, body: { table, ...options } },
       projected,
     })),
   }

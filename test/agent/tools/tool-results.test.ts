@@ -105,8 +105,8 @@ describe('tools as models see them', () => {
     const changing = allTools.filter(({ risk }) => risk !== 'read').map(({ name, risk }) => `${name} ${risk}`)
     expect(changing).toEqual([
       'compact change',
-      'expire_snapshots destructive',
       'rewrite_manifests change',
+      'expire_snapshots destructive',
       'add_column change',
       'rename_column change',
       'drop_column destructive',

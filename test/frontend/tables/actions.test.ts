@@ -1,30 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import type { z } from 'zod'
-import {
-  compareHealth,
-  figuresOf,
-  isNothingToDo,
-} from '../../../frontend/src/features/tables/actions/action-figures.ts'
-import { ACTION_KINDS, type ActionKind, ACTIONS } from '../../../frontend/src/features/tables/actions/action-specs.ts'
+import { compareHealth, figuresOf } from '../../../frontend/src/features/tables/actions/action-figures.ts'
+import { type ActionKind, ACTIONS } from '../../../frontend/src/features/tables/actions/action-specs.ts'
 import { affectedPipelines, neededFor } from '../../../frontend/src/features/tables/actions/affected-pipelines.ts'
 import { describeColumnChanges } from '../../../frontend/src/features/tables/actions/column-changes.ts'
 import { validateForm } from '../../../frontend/src/components/form/form-schema.ts'
 import { actionSchema } from '../../../frontend/src/features/tables/actions/action-schema.ts'
 import { fillForm, type FormValues, parseSize } from '../../../frontend/src/features/tables/actions/form-values.ts'
 import { details as detailNames } from '../../../frontend/src/strings/table-actions.ts'
-import * as schemas from '../../../src/schemas/tables/maintenance.ts'
-
-/** Schema of the requests that the service accepts, by action. */
-const REQUESTS: Readonly<Record<ActionKind, z.ZodObject>> = {
-  compact: schemas.compactRequest,
-  expire: schemas.expireRequest,
-  add_column: schemas.addColumnRequest,
-  rename_column: schemas.renameColumnRequest,
-  drop_column: schemas.dropColumnRequest,
-  rewrite_manifests: schemas.rewriteManifestsRequest,
-  remove_orphans: schemas.removeOrphansRequest,
-  rollback: schemas.rollbackRequest,
-}
+import { isWithoutEffect, OPERATIONS, REQUESTED_KINDS } from '../../../src/domain/tables/operations.ts'
+import { OPERATION_REQUESTS } from '../../../src/schemas/tables/maintenance.ts'
 
 const ZONE = 'Europe/Berlin'
 
@@ -42,8 +26,11 @@ function refused(kind: ActionKind, values: FormValues): string[] {
   return Object.keys(validateForm(actionSchema(kind, TABLE, ZONE), values))
 }
 
+/** Fields of every request. */
+const SERVICE: readonly string[] = ['table', 'dry_run', 'plan_id']
+
 /** Fields that no form has: `accept_pipelines` is asked for after the preview. */
-const COMMON: readonly string[] = ['table', 'dry_run', 'plan_id', 'accept_pipelines']
+const COMMON: readonly string[] = [...SERVICE, 'accept_pipelines']
 
 describe('forms and requests of the service', () => {
   test('times of a form are in the zone of the page', () => {
@@ -55,11 +42,16 @@ describe('forms and requests of the service', () => {
     })
   })
 
-  test.each(ACTION_KINDS)('%s: the form has exactly the options of the request', (kind) => {
-    const options = Object.keys(REQUESTS[kind].shape).filter((name) => !COMMON.includes(name))
+  test.each(REQUESTED_KINDS)('%s: the form has exactly the options of the request', (kind) => {
+    const options = Object.keys(OPERATION_REQUESTS[kind].shape).filter((name) => !COMMON.includes(name))
     const fields = ACTIONS[kind].fields.filter(({ local }) => local !== true).map(({ name }) => name)
     const placed = fields.includes('after') ? [...fields, 'first'] : fields
     expect(placed.toSorted()).toEqual(options.toSorted())
+  })
+
+  test.each(REQUESTED_KINDS)('%s: the list of operations names the fields of the request', (kind) => {
+    const options = Object.keys(OPERATION_REQUESTS[kind].shape).filter((name) => !SERVICE.includes(name))
+    expect([...OPERATIONS[kind].request.fields].toSorted()).toEqual(options.toSorted())
   })
 
   const FILLED: Readonly<Record<ActionKind, Readonly<Record<string, string | boolean>>>> = {
@@ -91,12 +83,12 @@ describe('forms and requests of the service', () => {
     rollback: { snapshot_id: '6816997371555012807' },
   }
 
-  test.each(ACTION_KINDS)(
+  test.each(REQUESTED_KINDS)(
     '%s: a filled form produces a request that the service accepts, and is restored from it',
     (kind) => {
       expect(refused(kind, FILLED[kind])).toEqual([])
       const request = requestOf(kind, FILLED[kind])
-      expect(REQUESTS[kind].parse({ table: TABLE, ...request })).toEqual({ table: TABLE, ...request })
+      expect(OPERATION_REQUESTS[kind].parse({ table: TABLE, ...request })).toEqual({ table: TABLE, ...request })
       expect(requestOf(kind, fillForm(ACTIONS[kind], request, ZONE))).toEqual(request)
     },
   )
@@ -167,12 +159,12 @@ describe('previews and results', () => {
   })
 
   test('a preview without effect cannot be applied', () => {
-    expect(isNothingToDo('compact', { rewritten_data_files_count: 0 })).toBe(true)
-    expect(isNothingToDo('compact', { rewritten_data_files_count: 1 })).toBe(false)
-    expect(isNothingToDo('expire', { expired_snapshots_count: 0, removed_refs: [] })).toBe(true)
-    expect(isNothingToDo('expire', { expired_snapshots_count: 0, removed_refs: ['old'] })).toBe(false)
-    expect(isNothingToDo('remove_orphans', { orphan_files_count: 0 })).toBe(true)
-    expect(isNothingToDo('rename_column', {})).toBe(false)
+    expect(isWithoutEffect('compact', { rewritten_data_files_count: 0 })).toBe(true)
+    expect(isWithoutEffect('compact', { rewritten_data_files_count: 1 })).toBe(false)
+    expect(isWithoutEffect('expire', { expired_snapshots_count: 0, removed_refs: [] })).toBe(true)
+    expect(isWithoutEffect('expire', { expired_snapshots_count: 0, removed_refs: ['old'] })).toBe(false)
+    expect(isWithoutEffect('remove_orphans', { orphan_files_count: 0 })).toBe(true)
+    expect(isWithoutEffect('rename_column', {})).toBe(false)
   })
 
   test('health before and after: better, worse, or neither', () => {

@@ -1,5 +1,6 @@
 import { Button, Title } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
+import { OPERATIONS } from '../../../../src/domain/tables/operations.ts'
 import { useCan } from '../../api/session.ts'
 import type { HealthIndex, IndexedTable } from '../../api/types.ts'
 import { ScoreBar } from '../../components/status/score.tsx'
@@ -7,7 +8,7 @@ import { formatPlural } from '../../components/text/units.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { overview } from '../../strings/overview.ts'
 import { tables } from '../../strings/tables.ts'
-import { ACTIONS, isActionKind } from '../tables/actions/action-specs.ts'
+import { isActionKind } from '../tables/actions/action-specs.ts'
 import classes from './overview.module.css'
 import { needsAttention, reasonsOf } from './reasons.ts'
 
@@ -66,7 +67,7 @@ function AttentionRow({ table }: { readonly table: IndexedTable }) {
 /** A link to the preview of the first recommended operation that the caller may run. */
 function PreviewLink({ table: { table, recommended } }: { readonly table: IndexedTable }) {
   const kind = recommended.find((name) => isActionKind(name))
-  const allowed = useCan(kind === undefined ? 'LeadDataEngineer' : ACTIONS[kind].minRole)
+  const allowed = useCan(kind === undefined ? 'LeadDataEngineer' : OPERATIONS[kind].request.minRole)
   if (kind === undefined || !allowed) return null
   const name = operations.names[kind] ?? kind
   return (

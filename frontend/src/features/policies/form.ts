@@ -1,3 +1,4 @@
+import { type PolicyOperation, POLICY_OPERATIONS } from '../../../../src/domain/tables/operations.ts'
 import type { Policy, PolicyRequest } from '../../api/types.ts'
 import { type AddProblem, formSchema, type FormSchema } from '../../components/form/form-schema.ts'
 import { numberIn } from '../../components/form/number-in.ts'
@@ -8,11 +9,6 @@ import { linesOf } from '../environments/form.ts'
 import { parseSize } from '../tables/actions/form-values.ts'
 
 const words = policyForm.problems
-
-/** The operations of policies, in the order in which they run on a table. */
-export const OPERATIONS = ['compact', 'rewrite_manifests', 'expire', 'remove_orphans'] as const
-
-export type OperationName = (typeof OPERATIONS)[number]
 
 /** The conditions with a figure. */
 export const CONDITIONS = [
@@ -39,7 +35,7 @@ export interface PolicyForm {
   readonly tables: string
   readonly except: string
   readonly priority: string
-  readonly operations: Readonly<Record<OperationName, OperationFields>>
+  readonly operations: Readonly<Record<PolicyOperation, OperationFields>>
   /** Figures as text; the ratio in percent. */
   readonly when: Readonly<Record<Condition, string>> & {
     readonly schedule: { readonly cron: string; readonly timezone: string }
@@ -59,13 +55,12 @@ export interface PolicyForm {
 /** The form of a new policy: it compacts unhealthy tables, in shadow mode. */
 export function emptyForm(): PolicyForm {
   const zone = localZone()
-  const off: OperationFields = { on: false, options: '' }
   return {
     name: '',
     tables: '',
     except: '',
     priority: '',
-    operations: { compact: { on: true, options: '' }, rewrite_manifests: off, expire: off, remove_orphans: off },
+    operations: operationFields([{ operation: 'compact' }]),
     when: {
       health_below: '80',
       small_files_over: '',
@@ -109,18 +104,13 @@ export function toForm(policy: Policy): PolicyForm {
   }
 }
 
-function operationFields(chosen: Policy['operations']): PolicyForm['operations'] {
-  const fields = (name: OperationName): OperationFields => {
+function operationFields(chosen: PolicyRequest['operations']): PolicyForm['operations'] {
+  const fields = POLICY_OPERATIONS.map((name): [PolicyOperation, OperationFields] => {
     const one = chosen.find(({ operation }) => operation === name)
     const options = Object.keys(one?.options ?? {}).length === 0 ? '' : JSON.stringify(one?.options)
-    return { on: one !== undefined, options }
-  }
-  return {
-    compact: fields('compact'),
-    rewrite_manifests: fields('rewrite_manifests'),
-    expire: fields('expire'),
-    remove_orphans: fields('remove_orphans'),
-  }
+    return [name, { on: one !== undefined, options }]
+  })
+  return Object.fromEntries(fields) as PolicyForm['operations']
 }
 
 /** Checks the form of a policy and makes its request. */
@@ -141,7 +131,7 @@ export const policySchema: FormSchema<PolicyForm, PolicyRequest> = formSchema(
 )
 
 function chosenOperations({ operations }: PolicyForm, addProblem: AddProblem): unknown[] {
-  return OPERATIONS.filter((name) => operations[name].on).map((operation) => {
+  return POLICY_OPERATIONS.filter((name) => operations[name].on).map((operation) => {
     const text = operations[operation].options.trim()
     if (text === '') return { operation }
     const options = jsonObject(text)

@@ -1,8 +1,9 @@
 import { Checkbox, NativeSelect, Textarea, TextInput } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
+import { POLICY_OPERATIONS } from '../../../../src/domain/tables/operations.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { policies, policyForm as words } from '../../strings/policies.ts'
-import { CONDITIONS, DAYS, OPERATIONS, type PolicyForm } from './form.ts'
+import { CONDITIONS, DAYS, type PolicyForm } from './form.ts'
 import classes from './policies.module.css'
 
 interface FieldsProps {
@@ -51,14 +52,14 @@ function OperationFields({ form }: FieldsProps) {
   return (
     <fieldset className={classes.fieldset}>
       <legend>{words.operations}</legend>
-      {OPERATIONS.map((name) => (
+      {POLICY_OPERATIONS.map((name) => (
         <div key={name}>
           <Checkbox
             label={operations.names[name]}
             checked={form.values.operations[name].on}
             onChange={({ currentTarget }) => form.setFieldValue(`operations.${name}.on`, currentTarget.checked)}
           />
-          {form.values.operations[name].on && name !== 'rewrite_manifests' && (
+          {form.values.operations[name].on && words.optionsHelp[name] !== undefined && (
             <TextInput
               mt={4}
               aria-label={words.options(operations.names[name] ?? name)}

@@ -1,10 +1,11 @@
 import { Button, Title, Tooltip } from '@mantine/core'
+import { OPERATIONS } from '../../../../src/domain/tables/operations.ts'
 import { useCan } from '../../api/session.ts'
 import type { HealthAction, TableHealth } from '../../api/types.ts'
 import { operations } from '../../strings/shared/common.ts'
 import { shell } from '../../strings/shared/shell.ts'
 import { health as words } from '../../strings/tables.ts'
-import { type ActionKind, ACTIONS, isActionKind } from './actions/action-specs.ts'
+import { type ActionKind, isActionKind } from './actions/action-specs.ts'
 import classes from './recommended-actions.module.css'
 import type { TabProps } from './tabs/tab-props.ts'
 
@@ -45,7 +46,7 @@ interface RecommendedProps {
 }
 
 function Recommended({ action, kind, score, onAction }: RecommendedProps) {
-  const { minRole } = ACTIONS[kind]
+  const { minRole } = OPERATIONS[kind].request
   const allowed = useCan(minRole)
   const name = operations.names[kind] ?? kind
   const after = action.projected['score']

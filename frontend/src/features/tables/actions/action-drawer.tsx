@@ -1,6 +1,7 @@
 import { Drawer, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { type RefObject, useDeferredValue, useRef, useState } from 'react'
+import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import { useCan } from '../../../api/session.ts'
 import { Forbidden, Loading } from '../../../components/status/states.tsx'
 import { useZone } from '../../../time/time-settings.ts'
@@ -54,7 +55,8 @@ interface DrawerBodyProps extends ActionDrawerProps {
 
 function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBodyProps) {
   const spec = ACTIONS[kind]
-  const allowed = useCan(spec.minRole)
+  const { minRole } = OPERATIONS[kind].request
+  const allowed = useCan(minRole)
   const wantsRecommended = search.recommended !== undefined
   const health = useQuery({ ...healthQuery(table), enabled: wantsRecommended })
   const [again, setAgain] = useState<FormValues>()
@@ -68,7 +70,7 @@ function DrawerBody({ drawer, table, kind, search, onChange, onClose }: DrawerBo
       <OperationOutcome drawer={drawer} table={table} operationId={search.op} onAgain={askAgain} onClose={onClose} />
     )
   }
-  if (!allowed) return <Forbidden role={spec.minRole} />
+  if (!allowed) return <Forbidden role={minRole} />
   if (wantsRecommended && health.isPending) return <Loading lines={4} />
   const recommended = wantsRecommended ? health.data?.actions.find(({ operation }) => operation === kind) : undefined
   return (

@@ -1,5 +1,6 @@
 import { formatBytes, formatCount, formatDelta } from '../../../components/text/units.ts'
 import { details as names, digest } from '../../../strings/table-actions.ts'
+import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import type { ActionKind } from './action-specs.ts'
 
 /** A document of an answer: `details_json`, or the result that the ledger keeps. */
@@ -34,45 +35,14 @@ export function textOf(details: Details, name: string): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Figures that are shown even when they are 0: what the action is about. */
-const MAIN: Readonly<Record<ActionKind, readonly string[]>> = {
-  compact: ['rewritten_data_files_count', 'added_data_files_count', 'rewritten_bytes_count'],
-  expire: ['expired_snapshots_count', 'deleted_data_files_count'],
-  add_column: ['field_id'],
-  rename_column: ['field_id'],
-  drop_column: ['field_id'],
-  rewrite_manifests: ['rewritten_manifests_count', 'added_manifests_count'],
-  remove_orphans: ['orphan_files_count', 'freed_bytes'],
-  rollback: ['undone_snapshots_count'],
-}
-
 /** The figures of a document that have a name and say something, in the order of their names. */
 export function figuresOf(kind: ActionKind, details: Details): readonly NamedFigure[] {
-  const main = new Set(MAIN[kind])
+  const main = new Set<string>(OPERATIONS[kind].figures) // shown even when they are 0
   return Object.entries(names).flatMap(([name, label]) => {
     const value = details[name]
     if (typeof value !== 'number' || (value === 0 && !main.has(name))) return []
     return [{ name, label, text: isBytes(name) ? formatBytes(value) : formatCount(value) }]
   })
-}
-
-/** Whether applying a preview would change nothing. */
-export function isNothingToDo(kind: ActionKind, details: Details): boolean {
-  switch (kind) {
-    case 'compact':
-      return numberOf(details, 'rewritten_data_files_count') === 0
-    case 'expire':
-      return (
-        numberOf(details, 'expired_snapshots_count') === 0 &&
-        !(Array.isArray(details['removed_refs']) && details['removed_refs'].length > 0)
-      )
-    case 'rewrite_manifests':
-      return numberOf(details, 'rewritten_manifests_count') === 0
-    case 'remove_orphans':
-      return numberOf(details, 'orphan_files_count') === 0
-    default:
-      return false
-  }
 }
 
 export interface Comparison {

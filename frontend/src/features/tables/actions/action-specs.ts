@@ -1,17 +1,9 @@
-import type { Role } from '../../../api/types.ts'
+import type { RequestedKind } from '../../../../../src/domain/tables/operations.ts'
 import { operations } from '../../../strings/shared/common.ts'
 import { fields as words } from '../../../strings/table-actions.ts'
 
 /** Everything that the page can do to a table. */
-export type ActionKind =
-  | 'compact'
-  | 'expire'
-  | 'add_column'
-  | 'rename_column'
-  | 'drop_column'
-  | 'rewrite_manifests'
-  | 'remove_orphans'
-  | 'rollback'
+export type ActionKind = RequestedKind
 
 /** What a field takes; `values` of a form are texts, and `true` for a ticked box. */
 export type FieldType =
@@ -46,10 +38,6 @@ export interface FieldSpec {
 }
 
 export interface ActionSpec {
-  readonly endpoint: string
-  readonly minRole: Role
-  /** Deletes something that cannot be restored. */
-  readonly destructive?: boolean
   readonly fields: readonly FieldSpec[]
   /** The field that a column or snapshot of the address fills. */
   readonly targetField?: string
@@ -136,20 +124,16 @@ const ADD_COLUMN: readonly FieldSpec[] = [
 
 const FORCE: FieldSpec = { name: 'force', type: 'flag', label: words.force, hint: words.forceHint, advanced: true }
 
-/** All actions: endpoint, minimum role and fields. */
+/** The form of each action. */
 export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
-  compact: { endpoint: '/api/compact', minRole: 'DataEngineer', fields: COMPACT },
-  expire: {
-    endpoint: '/api/expire',
-    minRole: 'DataEngineer',
-    destructive: true,
-    fields: EXPIRE,
-    targetField: 'snapshot_ids',
+  compact: { fields: COMPACT },
+  rewrite_manifests: { fields: [ENGINE] },
+  expire: { fields: EXPIRE, targetField: 'snapshot_ids' },
+  remove_orphans: {
+    fields: [{ name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanOrphansHint }, ENGINE],
   },
-  add_column: { endpoint: '/api/evolve/add-column', minRole: 'DataEngineer', fields: ADD_COLUMN },
+  add_column: { fields: ADD_COLUMN },
   rename_column: {
-    endpoint: '/api/evolve/rename-column',
-    minRole: 'DataEngineer',
     fields: [
       { name: 'name', type: 'column', label: words.column, required: true },
       { name: 'new_name', type: 'text', label: words.new_name, required: true },
@@ -158,31 +142,16 @@ export const ACTIONS: Readonly<Record<ActionKind, ActionSpec>> = {
     targetField: 'name',
   },
   drop_column: {
-    endpoint: '/api/evolve/drop-column',
-    minRole: 'DataEngineer',
-    destructive: true,
     fields: [{ name: 'name', type: 'column', label: words.column, required: true }, FORCE],
     targetField: 'name',
   },
-  rewrite_manifests: { endpoint: '/api/rewrite-manifests', minRole: 'DataEngineer', fields: [ENGINE] },
-  remove_orphans: {
-    endpoint: '/api/remove-orphans',
-    minRole: 'LeadDataEngineer',
-    destructive: true,
-    fields: [{ name: 'older_than', type: 'time', label: words.older_than, hint: words.older_thanOrphansHint }, ENGINE],
-  },
   rollback: {
-    endpoint: '/api/rollback',
-    minRole: 'LeadDataEngineer',
     fields: [
       { name: 'snapshot_id', type: 'snapshot', label: words.snapshot_id, hint: words.snapshot_idHint, required: true },
     ],
     targetField: 'snapshot_id',
   },
 }
-
-/** Every kind, in the order of menus. */
-export const ACTION_KINDS = Object.keys(ACTIONS) as readonly ActionKind[]
 
 /** Whether the text names an action. */
 export function isActionKind(text: string | undefined): text is ActionKind {

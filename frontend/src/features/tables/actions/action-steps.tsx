@@ -1,6 +1,7 @@
 import { Button, Stack } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type RefObject, useEffect, useRef } from 'react'
+import { OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import { serverErrors } from '../../../components/form/form-schema.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
 import { Notice } from '../../../components/status/notice.tsx'
@@ -31,16 +32,17 @@ export interface ActionStepsProps {
 /** The options of an action, then a preview of its effect, then the button that applies exactly that. */
 export function ActionSteps({ drawer, table, kind, initial, previewAtOnce, note, onStarted }: ActionStepsProps) {
   const spec = ACTIONS[kind]
+  const { path } = OPERATIONS[kind].request
   const fieldNames = spec.fields.map(({ name }) => name)
   const zone = useZone()
   const properties = useQuery(overviewQuery(table)).data?.properties ?? {}
   const preview = useMutation({
-    mutationFn: (request: ActionRequest) => previewAction(spec.endpoint, request),
+    mutationFn: (request: ActionRequest) => previewAction(path, request),
     onError: (error) => form.setErrors(serverErrors(error, fieldNames)),
   })
   const apply = useMutation({
     mutationFn: ({ planId, accepted }: PlanToApply) =>
-      applyPlan(spec.endpoint, { table, ...preview.variables, ...accepted }, planId),
+      applyPlan(path, { table, ...preview.variables, ...accepted }, planId),
     onSuccess: ({ operation_id }) => onStarted(operation_id),
   })
   const { form, submit } = useRequestForm({

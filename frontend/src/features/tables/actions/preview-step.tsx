@@ -1,6 +1,7 @@
 import { Button, Stack } from '@mantine/core'
 import type { UseMutationResult } from '@tanstack/react-query'
 import { useState } from 'react'
+import { isWithoutEffect, OPERATIONS } from '../../../../../src/domain/tables/operations.ts'
 import { hasCode } from '../../../api/api-error.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText } from '../../../components/status/states.tsx'
@@ -8,8 +9,8 @@ import { operations } from '../../../strings/shared/common.ts'
 import { actions as words } from '../../../strings/table-actions.ts'
 import type { applyPlan, previewAction } from '../api.ts'
 import classes from './action-drawer.module.css'
-import { isNothingToDo, parseDetails } from './action-figures.ts'
-import { type ActionKind, ACTIONS } from './action-specs.ts'
+import { parseDetails } from './action-figures.ts'
+import type { ActionKind } from './action-specs.ts'
 import { AffectedList } from './affected-list.tsx'
 import { affectedPipelines, neededFor } from './affected-pipelines.ts'
 import { PreviewView } from './preview-view.tsx'
@@ -32,7 +33,7 @@ export interface PreviewStepProps {
 /** The effect of an action, and the button that applies exactly that. */
 export function PreviewStep({ kind, plan, isPreviewing, apply, onBack, onPreviewAgain }: PreviewStepProps) {
   const details = parseDetails(plan.details_json)
-  const nothing = isNothingToDo(kind, details)
+  const nothing = isWithoutEffect(kind, details)
   const stale = hasCode(apply.error, 'PLAN_STALE')
   const [isAccepted, setAccepted] = useState(false)
   const affected = affectedPipelines(details)
@@ -61,7 +62,7 @@ export function PreviewStep({ kind, plan, isPreviewing, apply, onBack, onPreview
               loading={apply.isPending}
               disabled={needed === 'accept' && !isAccepted}
               onClick={() => plan.plan_id !== undefined && apply.mutate({ planId: plan.plan_id, accepted })}
-              {...(ACTIONS[kind].destructive === true ? { color: 'red.8' } : {})}
+              {...(OPERATIONS[kind].risk === 'destructive' ? { color: 'red.8' } : {})}
             >
               {words.apply(operations.names[kind] ?? kind)}
             </Button>

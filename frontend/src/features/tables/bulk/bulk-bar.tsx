@@ -1,9 +1,9 @@
 import { Button, Menu } from '@mantine/core'
+import { BULK_KINDS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import { formatCount } from '../../../components/text/units.ts'
 import { ChevronDownIcon } from '../../../components/icons.tsx'
 import { operations } from '../../../strings/shared/common.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
-import { BULK_KINDS, type BulkKind } from './bulk-run.ts'
 import { MAX_SELECTED, type Selection } from './selection.ts'
 import classes from './bulk.module.css'
 

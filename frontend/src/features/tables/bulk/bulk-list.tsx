@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import type { BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import { StatusDot } from '../../../components/status/status-dot.tsx'
 import { bulk as words } from '../../../strings/bulk.ts'
 import { operationStrings } from '../../../strings/operations.ts'
 import { tables } from '../../../strings/tables.ts'
 import { outcomeOf, STATE_TONES } from '../../operations/operation-words.ts'
-import type { BulkItem, BulkKind } from './bulk-run.ts'
+import type { BulkItem } from './bulk-run.ts'
 import { describePlan, sumOfPlans } from './bulk-words.ts'
 import classes from './bulk.module.css'
 

@@ -1,18 +1,13 @@
+import { isWithoutEffect, OPERATIONS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import { ApiError, hasCode, isUnreachable } from '../../../api/api-error.ts'
 import { api } from '../../../api/client.ts'
 import { Limiter } from '../../../api/limiter.ts'
 import type { Operation, OperationAccepted, OperationList } from '../../../api/types.ts'
 import { errorText } from '../../../components/status/states.tsx'
 import { bulk as words } from '../../../strings/bulk.ts'
-import { type Details, isNothingToDo, parseDetails } from '../actions/action-figures.ts'
-import { ACTIONS } from '../actions/action-specs.ts'
+import { type Details, parseDetails } from '../actions/action-figures.ts'
 import { affectedPipelines } from '../actions/affected-pipelines.ts'
 import { previewAction } from '../api.ts'
-
-/** The operations that can run on many tables at once, with their default options. */
-export const BULK_KINDS = ['compact', 'rewrite_manifests', 'expire'] as const
-
-export type BulkKind = (typeof BULK_KINDS)[number]
 
 /** A table of a plan for many, and how far it is. */
 export type BulkItem = { readonly table: string } & (
@@ -84,9 +79,9 @@ export class BulkRun {
   }
 
   async #preview(table: string): Promise<BulkItem> {
-    const { plan_id: planId, details_json: json } = await previewAction(ACTIONS[this.kind].endpoint, { table })
+    const { plan_id: planId, details_json: json } = await previewAction(OPERATIONS[this.kind].request.path, { table })
     const details = parseDetails(json)
-    if (isNothingToDo(this.kind, details) || planId === undefined) return { table, step: 'nothing' }
+    if (isWithoutEffect(this.kind, details) || planId === undefined) return { table, step: 'nothing' }
     if (affectedPipelines(details).length > 0) return { table, step: 'refused', reason: words.affects }
     return { table, step: 'planned', planId, details }
   }
@@ -101,7 +96,7 @@ export class BulkRun {
     const headers = { Prefer: 'respond-async', 'Idempotency-Key': planId, 'Operation-Group': this.group }
     for (let attempt = 1; ; attempt++) {
       try {
-        return await api.post(ACTIONS[this.kind].endpoint, { table, plan_id: planId }, { headers })
+        return await api.post(OPERATIONS[this.kind].request.path, { table, plan_id: planId }, { headers })
       } catch (error) {
         if (!isUnreachable(error) || attempt === ATTEMPTS) throw error
         await wait(RETRY_MS * attempt)

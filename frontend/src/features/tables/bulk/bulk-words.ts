@@ -1,19 +1,13 @@
+import { OPERATIONS, type BulkKind } from '../../../../../src/domain/tables/operations.ts'
 import type { Operation } from '../../../api/types.ts'
 import { formatBytes, formatCount, formatPlural } from '../../../components/text/units.ts'
 import { bulk as words } from '../../../strings/bulk.ts'
 import { type Details, numberOf } from '../actions/action-figures.ts'
-import type { BulkItem, BulkKind } from './bulk-run.ts'
-
-/** Figures of previews that are shown, and summed up over all tables. */
-const FIGURES: Readonly<Record<BulkKind, readonly string[]>> = {
-  compact: ['rewritten_data_files_count', 'added_data_files_count', 'rewritten_bytes_count'],
-  rewrite_manifests: ['rewritten_manifests_count', 'added_manifests_count'],
-  expire: ['expired_snapshots_count', 'deleted_data_files_count'],
-}
+import type { BulkItem } from './bulk-run.ts'
 
 /** What a preview says, in a few words. */
 export function describePlan(kind: BulkKind, details: Details): string {
-  const [first = 0, second = 0, third = 0] = FIGURES[kind].map((name) => numberOf(details, name))
+  const [first = 0, second = 0, third = 0] = OPERATIONS[kind].figures.map((name) => numberOf(details, name))
   switch (kind) {
     case 'compact':
       return words.compact(formatPlural(first, 'file'), formatCount(second), formatBytes(third))
@@ -28,7 +22,7 @@ export function describePlan(kind: BulkKind, details: Details): string {
 export function sumOfPlans(kind: BulkKind, items: readonly BulkItem[]): Details {
   const planned = items.flatMap((item) => (item.step === 'planned' ? [item.details] : []))
   return Object.fromEntries(
-    FIGURES[kind].map((name) => [name, planned.reduce((sum, details) => sum + numberOf(details, name), 0)]),
+    OPERATIONS[kind].figures.map((name) => [name, planned.reduce((sum, details) => sum + numberOf(details, name), 0)]),
   )
 }
 
