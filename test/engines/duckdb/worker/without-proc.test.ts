@@ -17,7 +17,7 @@ const canHide = withoutProc('true').status === 0 && existsSync(NODE) && !('Deno'
 if (!canHide) process.stderr.write('\nSKIPPED: /proc cannot be hidden from a process of Node here\n')
 
 it.skipIf(!canHide)('a process of user SQL answers a query when the system has no /proc', () => {
-  const script = join(import.meta.dirname, 'one-query.ts')
+  const script = join(import.meta.dirname, 'query-in-process.ts')
   const { status, stdout, stderr } = withoutProc(NODE, '--disable-warning=ExperimentalWarning', script)
   expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
   expect(JSON.parse(stdout)).toEqual({ hasProc: false, columns: ['answer'] })
