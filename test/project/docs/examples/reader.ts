@@ -31,7 +31,11 @@ export async function startReader(folder: string, foreignLake: string): Promise<
     LAKE_KEY: 'x',
     LAKE_SECRET: 'x',
   })
-  const token = (await until(() => /#token=(\S+)/.exec(service.output())?.[1])) ?? ''
+  const token = await until(
+    () => /#token=(\S+)/.exec(service.output())?.[1],
+    () => service.output(),
+    MINUTE_MS * 2,
+  )
   await until(
     async () =>
       ((await (await service.request('GET', '/api/health', { token })).json()) as { demo: unknown }).demo === null,
