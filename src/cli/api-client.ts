@@ -1,3 +1,4 @@
+import { sentenceOf } from '../schemas/issues.ts'
 import { CommandError } from './errors.ts'
 
 export interface ApiClientOptions {
@@ -98,9 +99,11 @@ async function problemOf(response: Response, token: string | undefined): Promise
     return new CommandError('set LOCKHOUSE_TOKEN, or use --token-file', 'UNAUTHENTICATED')
   }
   const { code, detail, errors = [] } = (await response.json().catch(() => ({}))) as Problem
-  const fields = errors.map(({ path, message }) => `${path}: ${message}`)
-  const message = [detail ?? response.statusText, ...fields].join('; ')
-  return new CommandError(`${code ?? response.status}: ${message}`, code)
+  const summary = detail ?? response.statusText
+  // the summary is mostly the first of the errors
+  const others = errors.filter(({ path, message }) => !(summary.includes(path) && summary.includes(message)))
+  const message = [summary, ...others.map((error) => sentenceOf(error, 'the request'))].join('; ')
+  return new CommandError(message, code ?? String(response.status))
 }
 
 /** The JSON of each `data:` line (WHATWG HTML, server-sent events). */

@@ -18,8 +18,9 @@ export async function followOperation({ api, terminal, isDirect, isSet }: Call, 
   if (terminal.isLive) terminal.note(CLEAR_LINE)
   const operation = await api.get<Operation>(path)
   if (operation.state === 'succeeded') return operation
-  const reason = operation.error === null ? '' : `: ${operation.error.code}: ${operation.error.message}`
-  throw new CommandError(`operation ${id} is ${operation.state}${reason}`, operation.error?.code)
+  const reason = operation.error === null ? '' : `: ${operation.error.message}`
+  const state = operation.state === 'failed' ? 'failed' : `is ${operation.state}`
+  throw new CommandError(`operation ${id} ${state}${reason}`, operation.error?.code)
 }
 
 function showProgress(terminal: Terminal, { progress, state }: Operation, startedMs: number): void {

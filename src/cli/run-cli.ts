@@ -30,19 +30,15 @@ export async function runCli(args: readonly string[], { openBundle }: CliOptions
   } catch (error) {
     if (!(error instanceof UsageError) && !(error instanceof CommandError)) throw error
     process.exitCode = error instanceof UsageError ? 2 : 1
-    console.error(isForPrograms(name, rest) ? errorJson(error) : errorText(name, error))
+    console.error(args.includes('--json') ? errorJson(error) : errorText(name, error))
   }
-}
-
-/** Whether a program reads what the command prints. */
-function isForPrograms(name: string, rest: readonly string[]): boolean {
-  return Object.hasOwn(COMMANDS, name) && rest.includes('--json')
 }
 
 function errorText(name: string, error: UsageError | CommandError): string {
   const hint =
     error instanceof UsageError ? `; see lockhouse help${Object.hasOwn(COMMANDS, name) ? ` ${name}` : ''}` : ''
-  return `lockhouse: ${plainText(error.message)}${hint}`
+  const code = error instanceof CommandError && error.code !== undefined ? `${error.code}: ` : ''
+  return `lockhouse: ${code}${plainText(error.message)}${hint}`
 }
 
 function errorJson(error: UsageError | CommandError): string {

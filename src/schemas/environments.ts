@@ -91,7 +91,7 @@ const environmentSettings = z.strictObject(settingFields)
 export const setEnvironmentRequest = z
   .strictObject({ ...settingFields, defaults: z.strictObject(defaultFields).partial() })
   .partial()
-  .refine((change) => Object.keys(change).length > 0, 'give at least one member')
+  .refine((change) => Object.keys(change).length > 0, 'must have at least one member')
   .meta({ id: 'SetEnvironmentRequest', minProperties: 1 })
 
 /** An environment as the API shows it. */

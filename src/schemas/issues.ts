@@ -46,7 +46,7 @@ export function sentenceOf({ path, message }: FieldError, whole: string): string
 }
 
 /** Words that begin a predicate; other messages are clauses of their own. */
-const PREDICATE = /^(must|is|has|have|needs?|may|are|cannot|contains?|exceeds?|names?|ends?|begins?|does)\b/
+const PREDICATE = /^(must|is|has|have|needs?|may|are|cannot|contains?|exceeds?|names?|ends?|begins?|does|resolves)\b/
 
 function dotted(path: readonly PropertyKey[]): string {
   return path.map(String).join('.')

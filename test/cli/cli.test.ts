@@ -198,7 +198,10 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(nobody).toMatchObject({ code: 1, out: '' })
     expect(nobody.err).toContain('start it with "lockhouse serve"')
     const anonymous = await run(['tables'], { LOCKHOUSE_TOKEN: '' })
-    expect(anonymous).toMatchObject({ code: 1, err: 'lockhouse: set LOCKHOUSE_TOKEN, or use --token-file\n' })
+    expect(anonymous).toMatchObject({
+      code: 1,
+      err: 'lockhouse: UNAUTHENTICATED: set LOCKHOUSE_TOKEN, or use --token-file\n',
+    })
     const file = join(folder, 'token')
     await writeFile(file, `${ADMIN_TOKEN}\n`)
     expect((await run(['tables', '--token-file', file], { LOCKHOUSE_TOKEN: '' })).code).toBe(0)
@@ -239,10 +242,27 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect([code, err]).toEqual([1, 'lockhouse: standard output cannot be written: ENOSPC\n'])
   })
 
-  it('says what a dry run would do', async () => {
-    const { out } = await run(['compact', 'demo.events', '--rewrite-all', '--dry-run'])
-    expect(out).toMatch(/^would rewrite data files count\s+1$/m)
-    expect(out).not.toMatch(/^rewritten/m)
+  it.each([
+    ['compact demo.events --rewrite-all', /^would rewrite data files +1\n.*^would read rows +\d+$/ms],
+    ['expire demo.events --retain-last 1', /^would expire snapshots +\d+\n/m],
+    ['rewrite-manifests demo.events', /^would rewrite manifests +\d+\n/m],
+    ['remove-orphans demo.events', /^would delete files +0\n/m],
+  ])('a dry run of `%s` names only what it would do', async (command, plan) => {
+    const { out } = await run([...command.split(' '), '--dry-run'])
+    expect(out).toMatch(plan)
+    expect(out).not.toMatch(/^(rewritten|added|removed|deleted|expired|kept|freed|failed|verif|rows|commits|snapshot)/m)
+  })
+
+  it.each([
+    ['expire demo.events --retain-last 0 --yes', 'INVALID_REQUEST', 'retain_last must be 1 or more'],
+    ['health demo.nothing', 'NO_SUCH_TABLE', 'There is no table demo.nothing.'],
+    ['token revoke tok-none', 'NOT_FOUND', 'no active token tok-none'],
+    ['fly', 'USAGE', 'unknown command fly'],
+  ])('`%s` names code and reason once when it fails', async (command, code, message) => {
+    const { err } = await run(command.split(' '))
+    if (code === 'USAGE') expect(err).toBe(`lockhouse: ${message}; see lockhouse help\n`)
+    else expect(err).toBe(`lockhouse: ${code}: ${message}\n`)
+    expect(JSON.parse((await run([...command.split(' '), '--json'])).err)).toEqual({ success: false, code, message })
   })
 
   it('explains itself and every command', LONG, async () => {

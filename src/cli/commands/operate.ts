@@ -191,7 +191,9 @@ async function run(call: Call, path: string, body: Readonly<Record<string, unkno
 function show(call: Call, answer: Answer): void {
   const details = JSON.parse(answer.details_json) as Details
   const plan: [string, Cell][] = answer.plan_id === undefined ? [] : [['plan', answer.plan_id]]
-  showPairs(call, answer, [...plan, ...pairsOf(details).map(([name, value]): [string, Cell] => [planned(name), value])])
+  const planned = Object.entries(details).filter(([name]) => !KNOWN_AFTERWARDS.has(name))
+  const pairs = pairsOf(Object.fromEntries(planned))
+  showPairs(call, answer, [...plan, ...pairs.map(([label, value]): [string, Cell] => [plannedLabel(label), value])])
 }
 
 /** Numbers and texts of a result; the rest is in the JSON. */
@@ -199,22 +201,37 @@ function pairsOf(details: Details): [string, Cell][] {
   return Object.entries(details).flatMap(([name, value]): [string, Cell][] => {
     if (typeof value !== 'number' && typeof value !== 'string') return []
     const isSize = typeof value === 'number' && /_bytes(_|$)/.test(name)
-    return [[name.replaceAll('_', ' '), isSize ? sizeText(value) : value]]
+    return [[name.replace(/_count$/, '').replaceAll('_', ' '), isSize ? sizeText(value) : value]]
   })
 }
+
+/** What only a finished operation has; a plan names the snapshot that it is made for. */
+const KNOWN_AFTERWARDS: ReadonlySet<string> = new Set([
+  'snapshot_id',
+  'failed_data_files_count',
+  'failed_deletions_count',
+  'verify_ms',
+  'commits_count',
+])
 
 /** What a finished operation has done, as what a plan would do. */
 const WOULD: Readonly<Record<string, string>> = {
   rewritten: 'would rewrite',
-  rewrote: 'would rewrite',
   added: 'would add',
   removed: 'would remove',
   deleted: 'would delete',
   expired: 'would expire',
+  kept: 'would keep',
   freed: 'would free',
+  verified: 'would verify',
+}
+const WOULD_OF_ROWS: Readonly<Record<string, string>> = {
+  'rows read': 'would read rows',
+  'rows deleted': 'would drop deleted rows',
+  'rows written': 'would write rows',
 }
 
-function planned(label: string): string {
+function plannedLabel(label: string): string {
   const [first = '', ...others] = label.split(' ')
-  return [WOULD[first] ?? first, ...others].join(' ')
+  return WOULD_OF_ROWS[label] ?? [WOULD[first] ?? first, ...others].join(' ')
 }

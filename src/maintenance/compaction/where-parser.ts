@@ -159,6 +159,6 @@ class TokenReader {
 function refused(problem: string): IcebergError {
   return new IcebergError(
     'INVALID_ARGUMENT',
-    `where: ${problem}; use conditions on partition columns joined by AND, such as day = '2024-01-01' AND region IN ('a', 'b')`,
+    `where: ${problem}; join conditions on columns that the table is partitioned by with AND, such as started_at >= '2024-01-01' AND region IN ('a', 'b')`,
   )
 }

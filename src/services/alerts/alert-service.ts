@@ -17,6 +17,7 @@ import type { AlertDeps } from './alert-deps.ts'
 import { queued, sendAlert } from './alert-dispatcher.ts'
 import { alertView, deliveryView } from './alert-views.ts'
 import { hideSecrets, type SettledChannel, settleChannel } from './channel-secrets.ts'
+import { sentenceOf } from '../../schemas/issues.ts'
 
 /** An alert with the version that `If-Match` compares. */
 export interface VersionedAlert<View = AlertView> {
@@ -143,8 +144,8 @@ function settle(deps: AlertServiceDeps, request: AlertRequest, old: AlertRecord 
   for (const path of ['for', 'cooldown'] as const) {
     const text = request[path]
     if (text === undefined || parseDuration(text) !== undefined) continue
-    const message = 'must be a duration such as 10 minutes'
-    throw new DomainError('UNPROCESSABLE', `${path}: ${message}`, { fields: [{ path, message }] })
+    const field = { path, message: 'must be a duration such as 10 minutes' }
+    throw new DomainError('UNPROCESSABLE', sentenceOf(field, 'the body'), { fields: [field] })
   }
   return settleChannel(request.channel, old?.settings.channel, deps.rules)
 }

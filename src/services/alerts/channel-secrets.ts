@@ -4,6 +4,7 @@ import { isIcebergError } from '../../iceberg/errors.ts'
 import type { AlertChannel } from '../../schemas/alerts.ts'
 import { SendProblem } from '../outbound/delivery-outcome.ts'
 import { urlProblem } from '../outbound/target-url.ts'
+import { sentenceOf } from '../../schemas/issues.ts'
 
 /** The value of a variable of the server; undefined when it is not set. Throws `INVALID_ARGUMENT` for a forbidden name. */
 export type SecretOf = (name: string) => string | undefined
@@ -130,6 +131,6 @@ function isReadable(reference: string, secretOf: SecretOf): boolean {
 }
 
 function refuse(member: string, message: string): never {
-  const path = `channel.${member}`
-  throw new DomainError('UNPROCESSABLE', `${path}: ${message}`, { fields: [{ path, message }] })
+  const field = { path: `channel.${member}`, message }
+  throw new DomainError('UNPROCESSABLE', sentenceOf(field, 'the body'), { fields: [field] })
 }

@@ -29,6 +29,7 @@ import { governingPolicies, matchesPolicy } from './governance.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
 import { stateOfTable } from './table-state.ts'
+import { sentenceOf } from '../../schemas/issues.ts'
 
 /** A policy with the version that `If-Match` compares. */
 export interface VersionedPolicy {
@@ -113,7 +114,7 @@ function unknownPolicy(id: string): never {
 function requireMeaning(request: PolicyRequest): PolicyRequest {
   const fields = policyProblems(request)
   const [first] = fields
-  if (first) throw new DomainError('UNPROCESSABLE', `${first.path}: ${first.message}`, { fields })
+  if (first) throw new DomainError('UNPROCESSABLE', sentenceOf(first, 'the body'), { fields })
   return request
 }
 

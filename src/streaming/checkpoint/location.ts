@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { sentenceOf } from '../../schemas/issues.ts'
 
 /** Folders that may contain checkpoints, and how to resolve links. */
 export interface CheckpointRoots {
@@ -104,5 +105,6 @@ function isInside(path: string, folder: string): boolean {
 }
 
 function refuse(rule: string): DomainError {
-  return new DomainError('INVALID_REQUEST', `${FIELD}: ${rule}`, { fields: [{ path: FIELD, message: rule }] })
+  const field = { path: FIELD, message: rule }
+  return new DomainError('INVALID_REQUEST', sentenceOf(field, 'the body'), { fields: [field] })
 }

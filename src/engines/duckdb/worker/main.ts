@@ -19,13 +19,21 @@ function die(): void {
 /** On Linux each thread has a priority, which the threads that it starts get; elsewhere the process has one. */
 function lowerPriority(): void {
   setPriority(NICENESS)
-  if (process.platform !== 'linux') return
-  for (const thread of readdirSync('/proc/self/task')) {
+  for (const thread of threadsOfLinux()) {
     try {
       setPriority(Number(thread), NICENESS)
     } catch {
       // the thread has ended meanwhile
     }
+  }
+}
+
+/** The ids of the threads of this process; empty on other systems, and where `/proc` is not mounted or not readable. */
+function threadsOfLinux(): readonly string[] {
+  try {
+    return readdirSync('/proc/self/task')
+  } catch {
+    return []
   }
 }
 
