@@ -208,13 +208,15 @@ function promote(source: string, file: FileType & { kind: 'primitive' }, type: P
   // DuckDB truncates nanoseconds with a zone to microseconds
   if (file.isUtcNanos) return undefined
   const target = type.kind === 'unknown' ? 'INTEGER' : duckType(type)
-  if (file.duckType === target) return source
+  // the engine reads the greatest number of milliseconds, which it treats as infinity, as the greatest number of microseconds
+  const isCoarse = COARSE.includes(file.duckType) || file.isFromMillis === true
+  if (file.duckType === target) return file.isFromMillis === true ? finerTimestamp(source, target) : source
   if (type.kind === 'unknown') return `NULL::${target}`
   if (type.kind === 'decimal') return fitsDecimal(file.duckType, type) ? `CAST(${source} AS ${target})` : undefined
   if (!ACCEPTED[type.kind]?.includes(file.duckType)) return undefined
   const recode = RECODED[type.kind]
   if (recode !== undefined) return recode(source)
-  return COARSE.includes(file.duckType) ? finerTimestamp(source, target) : `CAST(${source} AS ${target})`
+  return isCoarse ? finerTimestamp(source, target) : `CAST(${source} AS ${target})`
 }
 
 /** Whether a DuckDB type is a decimal of the same scale and no greater precision. */
