@@ -97,6 +97,19 @@ export function memoryBytes({ rowGroups }: Pick<ParquetFooter, 'rowGroups'>): nu
   return sum
 }
 
+/** Rows that the engine reads together, at most. */
+const VECTOR_ROWS = 2048
+
+/** About how many bytes the rows that the engine reads together have in its memory, for the widest row group of a file. */
+export function vectorBytes({ rowGroups }: Pick<ParquetFooter, 'rowGroups'>): number {
+  const sizes = rowGroups.map((chunks) => {
+    // a row has at least one entry in each leaf
+    const rows = chunks.reduce((least, { values }) => Math.min(least, values), Infinity)
+    return rows > 0 ? memoryBytes({ rowGroups: [chunks] }) * Math.min(1, VECTOR_ROWS / rows) : 0
+  })
+  return Math.max(0, ...sizes)
+}
+
 async function footerBytes(file: FileHandle, size: number, location: string): Promise<Uint8Array> {
   const tail = await readAt(file, Math.max(0, size - TAIL_BYTES), Math.min(size, TAIL_BYTES))
   const magic = new TextDecoder('latin1').decode(tail.subarray(-4))

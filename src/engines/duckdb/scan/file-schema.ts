@@ -3,7 +3,7 @@ import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '
 import { mapBounded } from '../../../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 
-import { memoryBytes, readFooter } from '../parquet/footer.ts'
+import { memoryBytes, readFooter, vectorBytes } from '../parquet/footer.ts'
 import type { ParquetNode } from '../parquet/footer.ts'
 import { hasInt96 } from '../parquet/int96.ts'
 import { requireCodecs, requireEncodings } from '../parquet/codecs.ts'
@@ -59,6 +59,8 @@ export interface InspectedFile {
   readonly hasInt96: boolean
   /** About how many bytes its rows have in the engine's memory. */
   readonly memoryBytes: number
+  /** About how many bytes the rows that are read together have in the engine's memory. */
+  readonly vectorBytes: number
 }
 
 /** Parallel reads of footers; each has its bytes in memory. */
@@ -76,7 +78,8 @@ export async function inspectFiles(
     requireCodecs(footer, location)
     requireEncodings(footer, location)
     const { root, layout, rowCount } = footer
-    return { path, root, layout, rowCount, hasInt96: hasInt96(footer), memoryBytes: memoryBytes(footer) }
+    const sizes = { memoryBytes: memoryBytes(footer), vectorBytes: vectorBytes(footer) }
+    return { path, root, layout, rowCount, hasInt96: hasInt96(footer), ...sizes }
   })
   const shapes = new Map<string, FileShape>()
   const inspected = new Map<string, InspectedFile>()
