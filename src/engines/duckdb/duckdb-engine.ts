@@ -33,11 +33,13 @@ import type { DuckDbRun } from './session/session.ts'
 import { placeFiles } from './write/output-files.ts'
 import type { QueryLimits } from './sandbox/query-limits.ts'
 import { writeRows } from './write/partitioned-writer.ts'
+import type { RowsToWrite } from './write/partitioned-writer.ts'
 import { requireReadable } from './scan/read-checks.ts'
 import { LAST_UPDATED, ROW_ID } from './scan/row-lineage.ts'
 import { readRowObjects } from './scan/row-objects.ts'
 import { RowSource } from './scan/row-source.ts'
 import { openInputs } from './scan/inputs.ts'
+import { planWidth } from './scan/width.ts'
 import type { ScanInput } from './scan/inputs.ts'
 import { ScratchFolder } from './session/scratch.ts'
 import { requireWritable } from './session/type-mapping.ts'
@@ -247,7 +249,10 @@ async function rewriteFiles(
   const { files, rowsWritten } = await placeFiles(placing, copied)
   const result = { files, rowsRead, rowsDeleted, rowsWritten }
   try {
-    const values = verifyValues ? await verifyRewrite(context, { source, files, ...columns }) : undefined
+    const { isForOneThread } = planWidth(run, widest(inputs))
+    const values = verifyValues
+      ? await verifyRewrite(context, { source, files, ...columns, isForOneThread })
+      : undefined
     report(1)
     return values === undefined ? result : { ...result, values }
   } catch (error) {
@@ -257,18 +262,23 @@ async function rewriteFiles(
   }
 }
 
-/** Bytes of a row in the files and in memory; 0 when there are no rows. */
+/** Bytes of a row in the files and in memory, and of rows that are read together; 0 when there are no rows. */
 function rowSizes(
   inputs: readonly ScanInput[],
   rows: number,
-): { readonly bytesPerRow: number; readonly memoryPerRow: number } {
-  if (rows === 0) return { bytesPerRow: 0, memoryPerRow: 0 }
+): Pick<RowsToWrite, 'bytesPerRow' | 'memoryPerRow' | 'vectorBytes'> {
+  if (rows === 0) return { bytesPerRow: 0 }
   const perRow = (size: (input: ScanInput) => number): number =>
     inputs.reduce((sum, input) => sum + size(input), 0) / rows
   return {
     bytesPerRow: perRow(({ file }) => file.fileSizeInBytes),
     memoryPerRow: perRow(({ memoryBytes }) => memoryBytes),
+    vectorBytes: widest(inputs),
   }
+}
+
+function widest(inputs: readonly ScanInput[]): number {
+  return Math.max(0, ...inputs.map(({ vectorBytes }) => vectorBytes))
 }
 
 function reporter(rowsTotal: number, onProgress?: (progress: EngineProgress) => void): (fraction: number) => void {

@@ -150,6 +150,11 @@ describe('a rewrite refuses, before it writes and by name,', () => {
     const inputs = [input([leaf('v', 2)], { v: 5 }, { codec })]
     expect(await refusal([INT], inputs)).toEqual(namesFile(inputs, 'compressed with LZ'))
   })
+
+  it('a column of integers with the encoding BYTE_STREAM_SPLIT', async () => {
+    const inputs = [input([leaf('v', 2)], { v: 5 }, { encodings: [3, 9] })]
+    expect(await refusal([INT], inputs)).toEqual(namesFile(inputs, 'BYTE_STREAM_SPLIT'))
+  })
 })
 
 const NANOS_PER_DAY = 86_400_000_000_000n
@@ -201,5 +206,28 @@ describe('timestamps of type INT96', () => {
       { t: null, after: null },
     ])
     expect(await readAll(files)).toHaveLength(2)
+  })
+})
+
+describe('timestamps in milliseconds', () => {
+  const MILLIS: ParquetNode = { ...leaf('t', 2), physical: 'INT64', converted: CONVERTED.TIMESTAMP_MILLIS }
+  const LONG_MAX = 2n ** 63n - 1n
+
+  it.each([LONG_MAX, -LONG_MAX])('are refused when microseconds do not hold %s', async (value) => {
+    const inputs = [input([ID, MILLIS], { id: 1n, t: value })]
+    for (const type of ['timestamp', 'timestamptz']) {
+      const error = await refusal([field(1, 'id', 'long'), field(2, 't', type)], inputs)
+      expect(error).toMatchObject({ code: 'CORRUPT_FILE', message: expect.stringContaining('out of the range') })
+    }
+  })
+
+  it('keep their values through a rewrite', async () => {
+    const engine = await lake.engine()
+    const inputs = [input([MILLIS], { t: -1n }), input([MILLIS], { t: null })]
+    const schema = schemaOf([field(2, 't', 'timestamptz')])
+    const { files } = await engine.rewrite(lake.task({ schemas: [schema] }, inputs, { verifyValues: true }))
+    const path = files[0]?.filePath ?? ''
+    const found = await lake.sql(`SELECT epoch_us(t)::VARCHAR AS t FROM '${path}' ORDER BY t`)
+    expect(found).toEqual([{ t: '-1000' }, { t: null }])
   })
 })

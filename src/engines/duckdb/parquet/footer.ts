@@ -6,7 +6,7 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import { COMPACT, CompactReader } from './compact-reader.ts'
 
 /** Numbers of physical types in parquet.thrift. */
-export const PHYSICAL = { INT96: 3, FIXED_LEN_BYTE_ARRAY: 7 } as const
+export const PHYSICAL = { INT96: 3, FLOAT: 4, DOUBLE: 5, FIXED_LEN_BYTE_ARRAY: 7 } as const
 
 /** A node of a file's schema. */
 export interface ParquetNode {
@@ -19,6 +19,8 @@ export interface ParquetNode {
   readonly annotation?: 'list' | 'map'
   /** Whether the values are timestamps in nanoseconds. */
   readonly isNanos: boolean
+  /** Whether the values are timestamps in milliseconds. */
+  readonly isMillis: boolean
   /** Position of a primitive among the leaves of the file, which is that of its column chunks. */
   readonly leaf?: number
   readonly children: readonly ParquetNode[]
@@ -30,6 +32,10 @@ export interface ParquetNode {
 export interface ColumnChunk {
   /** Number of the codec (`CompressionCodec` of parquet.thrift). */
   readonly codec: number
+  /** Number of the physical type. */
+  readonly physical: number
+  /** Whether pages may have the encoding BYTE_STREAM_SPLIT. */
+  readonly isByteStreamSplit: boolean
   /** Values including nulls, and one entry for each empty list. */
   readonly values: number
   /** Number of the entries without a value; undefined when the file does not say. */
@@ -91,6 +97,19 @@ export function memoryBytes({ rowGroups }: Pick<ParquetFooter, 'rowGroups'>): nu
   return sum
 }
 
+/** Rows that the engine reads together, at most. */
+const VECTOR_ROWS = 2048
+
+/** About how many bytes the rows that the engine reads together have in its memory, for the widest row group of a file. */
+export function vectorBytes({ rowGroups }: Pick<ParquetFooter, 'rowGroups'>): number {
+  const sizes = rowGroups.map((chunks) => {
+    // a row has at least one entry in each leaf
+    const rows = chunks.reduce((least, { values }) => Math.min(least, values), Infinity)
+    return rows > 0 ? memoryBytes({ rowGroups: [chunks] }) * Math.min(1, VECTOR_ROWS / rows) : 0
+  })
+  return Math.max(0, ...sizes)
+}
+
 async function footerBytes(file: FileHandle, size: number, location: string): Promise<Uint8Array> {
   const tail = await readAt(file, Math.max(0, size - TAIL_BYTES), Math.min(size, TAIL_BYTES))
   const magic = new TextDecoder('latin1').decode(tail.subarray(-4))
@@ -148,16 +167,20 @@ interface SchemaElement {
   physical?: number
   annotation?: 'list' | 'map'
   isNanos: boolean
+  isMillis: boolean
   childCount: number
   typeAt: number
 }
 
 const REPETITIONS = ['required', 'optional', 'repeated'] as const
+const TIMESTAMP_MILLIS = 9
+const BYTE_STREAM_SPLIT = 9
 /** Converted types of groups; MAP_KEY_VALUE on an outer group was written for MAP by mistake (LogicalTypes.md, "Maps"). */
 const ANNOTATIONS: Readonly<Record<number, 'list' | 'map'>> = { 1: 'map', 2: 'map', 3: 'list' }
 
 function readElement(reader: CompactReader): SchemaElement {
-  const element: SchemaElement = { name: '', repetition: 'required', isNanos: false, childCount: 0, typeAt: 0 }
+  const units = { isNanos: false, isMillis: false }
+  const element: SchemaElement = { name: '', repetition: 'required', ...units, childCount: 0, typeAt: 0 }
   reader.struct((id, type) => {
     switch (id) {
       case 1:
@@ -174,7 +197,9 @@ function readElement(reader: CompactReader): SchemaElement {
         element.childCount = reader.integer()
         break
       case 6: {
-        const annotation = ANNOTATIONS[reader.integer()]
+        const converted = reader.integer()
+        const annotation = ANNOTATIONS[converted]
+        if (converted === TIMESTAMP_MILLIS) element.isMillis = true
         if (annotation !== undefined) element.annotation = annotation
         break
       }
@@ -199,6 +224,7 @@ function readLogicalType(reader: CompactReader, element: SchemaElement): void {
       if (id !== 2) return
       reader.struct((unit) => {
         element.isNanos = unit === 3
+        element.isMillis = unit === 1
       })
     })
   })
@@ -224,12 +250,19 @@ function readChunk(reader: CompactReader, location: string): ColumnChunk {
 }
 
 function readChunkMetadata(reader: CompactReader): ColumnChunk {
-  const chunk = { codec: 0, values: 0, hasBounds: false, size: 0, plainSize: 0, typeAt: 0 }
+  const flags = { hasBounds: false, isByteStreamSplit: false }
+  const chunk = { codec: 0, physical: 0, values: 0, ...flags, size: 0, plainSize: 0, typeAt: 0 }
   let nulls: number | undefined
   const offsets: number[] = []
   reader.struct((id, type) => {
-    if (id === 1) chunk.typeAt = reader.position
-    else if (id === 4) chunk.codec = reader.integer()
+    if (id === 1) {
+      chunk.typeAt = reader.position
+      chunk.physical = reader.integer()
+    } else if (id === 2) {
+      reader.list(() => {
+        if (reader.integer() === BYTE_STREAM_SPLIT) chunk.isByteStreamSplit = true
+      })
+    } else if (id === 4) chunk.codec = reader.integer()
     else if (id === 5) chunk.values = reader.integer()
     else if (id === 6) chunk.plainSize = reader.integer()
     else if (id === 7) chunk.size = reader.integer()

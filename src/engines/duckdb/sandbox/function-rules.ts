@@ -14,6 +14,7 @@ const SIZED_FUNCTIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ['array_resize', [1]],
   ['bitstring', [1]],
   ['equi_width_bins', [2]],
+  ['reservoir_quantile', [2]],
   ['range', [0, 1, 2]],
   ['generate_series', [0, 1, 2]],
 ])
@@ -62,8 +63,19 @@ export function requireHarmlessCall(name: string, args: readonly unknown[], coun
   requireBoundedSize(name, args)
   if (FORMATS.has(name)) requireShortFormat(name, args[0])
   if (REPLACEMENTS.has(name)) requireBoundedGrowth(name, args, counts)
-  if (CALLERS.has(name)) requireNamedAggregate(name, args[1])
+  if (CALLERS.has(name)) requireNamedAggregate(name, args)
   if (STRUCTURED.has(name)) requireStructure(name, args[1])
+}
+
+/** The engine ends its process for the offset -2^63 (DuckDB 1.5.6), so offsets stay far from it. */
+const MAX_OFFSET = 1_000_000_000
+
+/** Refuses an offset of `lag` or `lead` that is not a constant of moderate size; `offset` is a node of the syntax tree. */
+export function requireBoundedOffset(name: string, offset: unknown): void {
+  if (offset === null || offset === undefined) return
+  const rows = constantOf(offset)
+  if (typeof rows === 'number' && Math.abs(rows) <= MAX_OFFSET) return
+  throw refusal(`${name} takes a constant offset of at most ${MAX_OFFSET} rows here`)
 }
 
 function requireBoundedGrowth(name: string, args: readonly unknown[], counts: CallCounts): void {
@@ -93,10 +105,12 @@ function requireShortFormat(name: string, argument: unknown): void {
 }
 
 /** The engine finds the aggregate by its name when it plans the call, after the check of the syntax. */
-function requireNamedAggregate(name: string, argument: unknown): void {
+function requireNamedAggregate(name: string, [list, argument, ...rest]: readonly unknown[]): void {
   const called = constantOf(argument)
   if (typeof called !== 'string') throw refusal(`${name} takes the constant name of an aggregate here`)
-  if (!AGGREGATE_NAMES.has(called.toLowerCase())) throw refusal(`${name} cannot call ${JSON.stringify(called)} here`)
+  const aggregate = called.toLowerCase()
+  if (!AGGREGATE_NAMES.has(aggregate)) throw refusal(`${name} cannot call ${JSON.stringify(called)} here`)
+  requireBoundedSize(aggregate, [list, ...rest])
 }
 
 function requireStructure(name: string, argument: unknown): void {

@@ -2,7 +2,7 @@ import { IcebergError } from '../../../iceberg/errors.ts'
 import type { UserSql } from '../../sql-sandbox.ts'
 import { AGGREGATE_NAMES, SCALAR_NAMES, TABLE_FUNCTIONS } from './allowed-functions.ts'
 import { type FieldRule, kindOf, type NodeFamily, type NodeRule, type PlainPart, ruleOf } from './allowed-syntax.ts'
-import { type CallCounts, requireHarmlessCall } from './function-rules.ts'
+import { type CallCounts, requireBoundedOffset, requireHarmlessCall } from './function-rules.ts'
 
 /** Prefix of names in generated queries, which users must not use. */
 export const RESERVED_PREFIX = 'lockhouse_'
@@ -198,6 +198,7 @@ function requireExpression(tree: Tree, { sql, counts }: Scope): void {
       throw refusal('parameters are not allowed here')
     case 'WINDOW':
       if (sql.kind === 'expression') throw refusal('a window needs the rows of a whole batch: use a sql node')
+      requireBoundedOffset(foldName(String(tree['function_name'])), tree['offset_expr'])
       return requireFunction(tree, sql, counts)
     case 'FUNCTION':
       return requireFunction(tree, sql, counts)

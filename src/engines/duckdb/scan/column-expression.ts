@@ -208,13 +208,18 @@ function promote(source: string, file: FileType & { kind: 'primitive' }, type: P
   // DuckDB truncates nanoseconds with a zone to microseconds
   if (file.isUtcNanos) return undefined
   const target = type.kind === 'unknown' ? 'INTEGER' : duckType(type)
-  if (file.duckType === target) return source
+  if (file.duckType === target && file.isFromMillis !== true) return source
   if (type.kind === 'unknown') return `NULL::${target}`
   if (type.kind === 'decimal') return fitsDecimal(file.duckType, type) ? `CAST(${source} AS ${target})` : undefined
   if (!ACCEPTED[type.kind]?.includes(file.duckType)) return undefined
   const recode = RECODED[type.kind]
   if (recode !== undefined) return recode(source)
-  return COARSE.includes(file.duckType) ? finerTimestamp(source, target) : `CAST(${source} AS ${target})`
+  return isCoarse(file) ? finerTimestamp(source, target) : `CAST(${source} AS ${target})`
+}
+
+/** Whether a finer type does not hold all values; the engine reads the greatest number of milliseconds as that of microseconds. */
+function isCoarse({ duckType: type, isFromMillis }: FileType & { kind: 'primitive' }): boolean {
+  return COARSE.includes(type) || isFromMillis === true
 }
 
 /** Whether a DuckDB type is a decimal of the same scale and no greater precision. */

@@ -3,10 +3,10 @@ import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '
 import { mapBounded } from '../../../iceberg/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 
-import { memoryBytes, readFooter } from '../parquet/footer.ts'
+import { memoryBytes, readFooter, vectorBytes } from '../parquet/footer.ts'
 import type { ParquetNode } from '../parquet/footer.ts'
 import { hasInt96 } from '../parquet/int96.ts'
-import { requireCodecs } from '../parquet/codecs.ts'
+import { requireCodecs, requireEncodings } from '../parquet/codecs.ts'
 import type { DuckDbRun } from '../session/session.ts'
 import { quoteText } from '../session/sql-text.ts'
 
@@ -28,6 +28,8 @@ export type FileType =
       readonly kind: 'primitive'
       readonly duckType: string
       readonly isUtcNanos: boolean
+      /** Whether the engine reads milliseconds as microseconds. */
+      readonly isFromMillis?: boolean
       /** Position among the leaves of the file. */
       readonly leaf: number
     }
@@ -57,6 +59,8 @@ export interface InspectedFile {
   readonly hasInt96: boolean
   /** About how many bytes its rows have in the engine's memory. */
   readonly memoryBytes: number
+  /** About how many bytes the rows that are read together have in the engine's memory. */
+  readonly vectorBytes: number
 }
 
 /** Parallel reads of footers; each has its bytes in memory. */
@@ -72,8 +76,10 @@ export async function inspectFiles(
     const location = run.locationOf(path)
     const footer = await readFooter(path, location)
     requireCodecs(footer, location)
+    requireEncodings(footer, location)
     const { root, layout, rowCount } = footer
-    return { path, root, layout, rowCount, hasInt96: hasInt96(footer), memoryBytes: memoryBytes(footer) }
+    const sizes = { memoryBytes: memoryBytes(footer), vectorBytes: vectorBytes(footer) }
+    return { path, root, layout, rowCount, hasInt96: hasInt96(footer), ...sizes }
   })
   const shapes = new Map<string, FileShape>()
   const inspected = new Map<string, InspectedFile>()
@@ -144,7 +150,9 @@ function zipper(ids: TypeIds): Zip {
     if (type.typeId === ids.STRUCT) return field(node, name, structType(type, node))
     if (node.leaf === undefined) return field(node, name, opaque(type))
     const isUtcNanos = type.typeId === ids.TIMESTAMP_TZ && node.isNanos
-    return field(node, name, { kind: 'primitive', duckType: type.toString(), isUtcNanos, leaf: node.leaf })
+    const isFromMillis = node.isMillis && (type.typeId === ids.TIMESTAMP_TZ || type.typeId === ids.TIMESTAMP)
+    const { leaf } = node
+    return field(node, name, { kind: 'primitive', duckType: type.toString(), isUtcNanos, isFromMillis, leaf })
   }
   const listType = (type: DuckDBType, element: ParquetNode | undefined): FileType => {
     if (type.typeId !== ids.LIST || element === undefined) return opaque(type)

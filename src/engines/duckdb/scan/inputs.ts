@@ -19,6 +19,8 @@ export interface StagedFile {
   readonly rowCount: number
   /** About how many bytes its rows have in the engine's memory. */
   readonly memoryBytes: number
+  /** About how many bytes the rows that are read together have in the engine's memory. */
+  readonly vectorBytes: number
   /** A file without rows that is read along with this one when it is read alone, see {@link emptyFile}. */
   readonly companion?: string
 }
@@ -88,8 +90,8 @@ export async function openFiles(
     }
     const shape = assigned.get(found.shape) ?? assign(found.shape, file.filePath)
     assigned.set(found.shape, shape)
-    const { rowCount, memoryBytes } = found
-    const staged = { file, path, shape, rowCount, memoryBytes }
+    const { rowCount, memoryBytes, vectorBytes } = found
+    const staged = { file, path, shape, rowCount, memoryBytes, vectorBytes }
     return companion !== undefined && isWorthSplitting(found) ? { ...staged, companion } : staged
   })
 }

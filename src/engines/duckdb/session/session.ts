@@ -56,7 +56,8 @@ export class DuckDbSession {
         folder,
         doing,
         signal,
-        memoryPerThread: this.#options.memoryLimitBytes / (this.#options.threads ?? availableParallelism()),
+        memoryLimitBytes: this.#options.memoryLimitBytes,
+        threads: this.#options.threads ?? availableParallelism(),
         onFatal: () => this.#discard(),
         onClose: async (closed) => {
           this.#runs.delete(closed)
@@ -128,16 +129,18 @@ export interface AloneOptions {
 export async function openRunAlone({ folder, doing, bounds }: AloneOptions): Promise<DuckDbRun> {
   const { DuckDBInstance } = await import('@duckdb/node-api')
   const instance = await DuckDBInstance.create(':memory:', sandboxSettings(bounds))
-  const memoryPerThread = bounds.memoryLimitBytes / bounds.threads
+  const { memoryLimitBytes, threads } = bounds
   const onClose = async (): Promise<void> => instance.closeSync()
-  const run = await openRun(instance, { folder, doing, signal: undefined, memoryPerThread, onClose })
+  const run = await openRun(instance, { folder, doing, signal: undefined, memoryLimitBytes, threads, onClose })
   for (const statement of spillStatements(bounds, folder)) await run.execute(statement)
   return run
 }
 
 interface RunOptions {
-  /** Memory limit of the database, divided by its threads. */
-  readonly memoryPerThread: number
+  /** Memory limit of the database. */
+  readonly memoryLimitBytes: number
+  /** Threads of the database. */
+  readonly threads: number
   readonly connection: DuckDBConnection
   readonly folder: string
   readonly doing: string
@@ -157,8 +160,10 @@ export class DuckDbRun {
   /** Folder for staged inputs and unfinished outputs; removed by {@link close}. */
   readonly folder: string
   readonly connection: DuckDBConnection
-  /** Memory limit of the database, divided by its threads, in bytes. */
-  readonly memoryPerThread: number
+  /** Memory limit of the database, in bytes. */
+  readonly memoryLimitBytes: number
+  /** Threads of the database. */
+  readonly threads: number
   readonly #options: RunOptions
   readonly #locations = new Map<string, string>()
   readonly #stop = new AbortController()
@@ -171,7 +176,8 @@ export class DuckDbRun {
     this.#options = options
     this.folder = options.folder
     this.connection = options.connection
-    this.memoryPerThread = options.memoryPerThread
+    this.memoryLimitBytes = options.memoryLimitBytes
+    this.threads = options.threads
   }
 
   /** Records the table file of a staged path, so that errors name the table's file. */

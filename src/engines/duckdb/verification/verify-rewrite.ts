@@ -18,6 +18,8 @@ export interface WrittenRows {
   readonly fields: readonly NestedField[]
   /** Whether the v3 row lineage columns are part of the rows. */
   readonly withLineage: boolean
+  /** Whether the rows are so wide that one thread reads them, first those of the source. */
+  readonly isForOneThread: boolean
 }
 
 /**
@@ -27,7 +29,7 @@ export interface WrittenRows {
  */
 export async function verifyRewrite(
   context: StageContext,
-  { source, files, fields, withLineage }: WrittenRows,
+  { source, files, fields, withLineage, isForOneThread }: WrittenRows,
 ): Promise<ValueComparison> {
   const startedAt = performance.now()
   const columns = { fields, withLineage }
@@ -39,6 +41,7 @@ export async function verifyRewrite(
     expected: source.liveRows(columns),
     found: files.length === 0 ? undefined : written.liveRows(columns),
     fields: compared,
+    isForOneThread,
   })
   const names = (list: readonly NestedField[]): readonly string[] => list.map(({ name }) => name)
   return {

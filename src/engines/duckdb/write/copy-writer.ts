@@ -13,6 +13,7 @@ import type { DictionaryRows } from './dictionary-limit.ts'
 import type { ColumnStatistics, FileStatistics } from './file-metrics.ts'
 import { doubtfulZeros, holdBothZeros } from './negative-zero.ts'
 import { fieldIdsOption } from './output-layout.ts'
+import { NO_LIMIT, planWidth } from '../scan/width.ts'
 import { quoteName, quoteText } from '../session/sql-text.ts'
 import { structMembers } from '../session/type-mapping.ts'
 
@@ -34,6 +35,8 @@ export interface CopyRequest {
   readonly bytesPerRow: number
   /** Bytes of a row in the engine's memory, a guess; 0 or undefined when there is none. */
   readonly memoryPerRow?: number
+  /** Bytes of the rows that are read together, a guess; 0 or undefined when there is none. */
+  readonly vectorBytes?: number
   /** How files are split: near a size, or by the column `partition` of the rows. */
   readonly split: { readonly kind: 'size'; readonly bytes: number } | { readonly kind: 'partition' }
   /** ORDER BY clause over `s`; empty for no order. */
@@ -50,14 +53,14 @@ const ROW_GROUP_PROPERTY = 'write.parquet.row-group-size-bytes'
 const DEFAULT_ROW_GROUP_BYTES = 128 * 1_048_576
 const DEFAULT_ROW_GROUP_ROWS = 122_880
 const MIN_ROW_GROUP_ROWS = 2048
-/**
- * The engine's largest limit. Threads that write files of a certain size put row groups in any order; rows that come through
- * a limit are written by one thread, in order.
- */
-const NO_LIMIT = 2n ** 62n
 const MAX_ROW_GROUP_ROWS = 8_388_608
 /** Rows of at least this size fill the memory before a row group has its usual number of rows. */
 const WIDE_ROW_BYTES = 8192
+/**
+ * Bytes of the texts that a dictionary may hold. A dictionary of wide texts is a second copy of a whole row group, and it does not
+ * make distinct texts smaller.
+ */
+const MAX_DICTIONARY_BYTES = 4 * 1_048_576
 /** Part of a thread's memory for the row group that it collects; reading, encoding and compressing need the rest. */
 const WIDE_SHARE = 1 / 8
 
@@ -115,12 +118,15 @@ async function copyOnce(
   request: CopyRequest,
   { rows, dictionaries, filters }: RowGroups,
 ): Promise<readonly CopiedFile[]> {
+  const { isForOneThread, isForPlainEncoding } = planWidth(run, request.vectorBytes ?? 0)
   const folder = join(await mkdtemp(join(run.folder, 'out-')), 'files')
   const members = structMembers(request.fields)
   const columns = members.map(([name, field]) => `s.c${field.id} AS ${quoteName(name)}`)
   const options = ['FORMAT parquet', ...codecOptions(request.properties), `FIELD_IDS ${fieldIdsOption(request.fields)}`]
   options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
-  options.push(`PARQUET_VERSION ${pageVersion(request.properties)}`)
+  const version = pageVersion(request.properties)
+  options.push(`PARQUET_VERSION ${isForPlainEncoding ? 'V1' : version}`)
+  if (isForOneThread || isForPlainEncoding) options.push(`STRING_DICTIONARY_PAGE_SIZE_LIMIT ${MAX_DICTIONARY_BYTES}`)
   if (filters) options.push(...bloomFilterOptions(filters))
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
@@ -128,7 +134,9 @@ async function copyOnce(
     columns.push(`s.partition AS ${name}`)
     options.push(`PARTITION_BY (${name})`, 'WRITE_PARTITION_COLUMNS false')
   }
-  const order = request.orderBy ? `${request.orderBy} LIMIT ${NO_LIMIT}` : ''
+  // threads that write files of a certain size put row groups in any order
+  const limit = request.orderBy || isForOneThread ? `LIMIT ${NO_LIMIT}` : ''
+  const order = `${request.orderBy ?? ''} ${limit}`
   const select = `SELECT ${columns.join(', ')} FROM (${request.rows}) AS s ${order}`
   const copied = await run.rows(`COPY (${select}) TO ${quoteText(folder)} (${options.join(', ')})`, request.onProgress)
   return copied.filter((row) => Number(row['count']) > 0).map(copiedFile)
@@ -194,9 +202,10 @@ function pageVersion(properties: Readonly<Record<string, string>>): 'V1' | 'V2' 
  * Rows of a row group that stay within the memory of the engine: each thread collects one. The engine writes whole chunks
  * of up to 2,048 rows, so a smaller number means one chunk, which has as many rows as the input's row groups have.
  */
-function rowsInMemory({ memoryPerThread }: DuckDbRun, { memoryPerRow = 0 }: CopyRequest): number {
+function rowsInMemory(run: DuckDbRun, { memoryPerRow = 0, vectorBytes = 0 }: CopyRequest): number {
   if (memoryPerRow < WIDE_ROW_BYTES) return MAX_ROW_GROUP_ROWS
-  return Math.max(1, Math.floor((memoryPerThread * WIDE_SHARE) / memoryPerRow))
+  const threads = planWidth(run, vectorBytes).isForOneThread ? 1 : run.threads
+  return Math.max(1, Math.floor(((run.memoryLimitBytes / threads) * WIDE_SHARE) / memoryPerRow))
 }
 
 /** Rows that are sorted while they are written have fewer distinct values in a row group than a sample of them. */

@@ -35,7 +35,7 @@ export interface DictionaryRows {
 export async function dictionaryLimit(run: DuckDbRun, request: DictionaryRows): Promise<number> {
   const { rows, fields, rowCount = 0, rowGroupRows } = request
   const largest = Math.max(MIN_LIMIT, Math.floor(rowGroupRows * MAX_DISTINCT_SHARE))
-  const sampled = Math.floor(rowGroupRows * SAMPLE_SHARE)
+  const sampled = Math.max(1, Math.floor(rowGroupRows * SAMPLE_SHARE))
   if (rowCount < MIN_ROW_GROUPS * rowGroupRows || fields.some(({ type }) => isNested(type))) return largest
   const counts = fields.flatMap(({ id }) => [`count(s.c${id}) AS n${id}`, `approx_count_distinct(s.c${id}) AS d${id}`])
   const [row] = await run.rows(`SELECT ${counts.join(', ')} FROM (SELECT * FROM (${rows}) LIMIT ${sampled}) AS s`)

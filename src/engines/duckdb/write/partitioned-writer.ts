@@ -19,7 +19,7 @@ const BLOCK_ROWS = 122_880
 
 export interface RowsToWrite extends Pick<
   CopyRequest,
-  'fields' | 'bytesPerRow' | 'memoryPerRow' | 'rowCount' | 'onProgress'
+  'fields' | 'bytesPerRow' | 'memoryPerRow' | 'vectorBytes' | 'rowCount' | 'onProgress'
 > {
   /** SELECT with column `c<id>` for each field. */
   readonly rows: string
@@ -56,10 +56,12 @@ function copyBase({
   fields,
   bytesPerRow,
   memoryPerRow = 0,
+  vectorBytes = 0,
   output,
   onProgress,
 }: RowsToWrite): Omit<CopyRequest, 'rows' | 'split'> {
-  return { fields, bytesPerRow, memoryPerRow, properties: output.properties, ...(onProgress ? { onProgress } : {}) }
+  const sizes = { bytesPerRow, memoryPerRow, vectorBytes }
+  return { fields, ...sizes, properties: output.properties, ...(onProgress ? { onProgress } : {}) }
 }
 
 function bySize(output: OutputSpec): CopyRequest['split'] {

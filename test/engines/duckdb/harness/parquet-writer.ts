@@ -15,7 +15,7 @@ const PHYSICAL = { INT32: 1, INT64: 2, INT96: 3, DOUBLE: 5, BYTE_ARRAY: 6 } as c
 type Physical = keyof typeof PHYSICAL
 
 /** Numbers of `ConvertedType` in parquet.thrift. */
-export const CONVERTED = { UTF8: 0, MAP: 1, MAP_KEY_VALUE: 2, LIST: 3 } as const
+export const CONVERTED = { UTF8: 0, MAP: 1, MAP_KEY_VALUE: 2, LIST: 3, TIMESTAMP_MILLIS: 9 } as const
 
 /**
  * A value of a node: an object for a group, an array for a repeated node, null for an optional node without a value,
@@ -35,13 +35,15 @@ export interface ParquetOptions {
   readonly hasStatistics?: boolean
   /** Codec that the footer names; the pages are never compressed. Default: none. */
   readonly codec?: number
+  /** Numbers of the encodings that the footer names; the pages are plain. Default: plain and RLE. */
+  readonly encodings?: readonly number[]
 }
 
 /** A Parquet file of one row group: plain encoding, no compression, one page for each column. */
 export function parquetBytes(
   columns: readonly ParquetNode[],
   rows: readonly Readonly<Record<string, ParquetValue>>[],
-  { hasStatistics = true, codec = 0 }: ParquetOptions = {},
+  { hasStatistics = true, codec = 0, encodings = [0, 3] }: ParquetOptions = {},
 ): Uint8Array {
   const body = [ascii('PAR1')]
   const leaves = leavesOf(columns)
@@ -61,7 +63,7 @@ export function parquetBytes(
     4: {
       structs: [
         {
-          1: { structs: chunks.map((chunk) => chunkOf(chunk, { hasStatistics, codec })) },
+          1: { structs: chunks.map((chunk) => chunkOf(chunk, { hasStatistics, codec, encodings })) },
           2: { i64: offset },
           3: { i64: rows.length },
         },
@@ -189,10 +191,13 @@ interface Chunk {
   readonly size: number
 }
 
-function chunkOf({ node, leaf, offset, size }: Chunk, { hasStatistics, codec }: Required<ParquetOptions>): Fields {
+function chunkOf(
+  { node, leaf, offset, size }: Chunk,
+  { hasStatistics, codec, encodings }: Required<ParquetOptions>,
+): Fields {
   const metadata: Fields = {
     1: { i32: PHYSICAL[node.physical ?? 'INT32'] },
-    2: { i32s: [0, 3] },
+    2: { i32s: encodings },
     3: { texts: leaf.path },
     4: { i32: codec },
     5: { i64: leaf.definitions.length },
