@@ -33,7 +33,10 @@ async function memoryInUse(): Promise<number> {
 }
 
 function collectGarbage(): void {
-  if ('Bun' in globalThis) return void Bun.gc(true)
+  if ('Bun' in globalThis) {
+    Bun.gc(true)
+    return
+  }
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('gc')
   if (typeof collect === 'function') collect()
