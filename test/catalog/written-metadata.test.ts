@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { createSqlCatalog, type SqlCatalog } from '../../src/catalog/sql/catalog.ts'
+import { WrittenMetadata } from '../../src/catalog/written-metadata.ts'
 import { LocalFileIO } from '../../src/iceberg/io/local.ts'
 import { parseTableMetadata, serializeTableMetadata } from '../../src/iceberg/metadata/metadata.ts'
 import type { Table } from '../../src/iceberg/metadata/table.ts'
@@ -127,5 +128,22 @@ describe('metadata files that this process wrote', () => {
     const changed = await put(catalog, 'of', 'the new table')
     expect(changed.metadata.tableUuid).toBe(fresh.metadata.tableUuid)
     expect(changed.metadata.tableUuid).not.toBe(old.metadata.tableUuid)
+  })
+
+  it('are kept once per table when commits follow each other', async () => {
+    const { catalog, io } = openLake(newFolder())
+    await createEvents(catalog)
+    const { metadata, metadataLocation } = await put(catalog, 'a', '1')
+    const file = await io.stat(metadataLocation)
+    if (file === undefined) throw new Error('the commit wrote no file')
+    const written = new WrittenMetadata()
+    const other = { namespace: ['db'], name: 'other' }
+    const locations = Array.from({ length: 50 }, (_, at) => `events-${at}`)
+    for (const location of locations) written.keep(EVENTS, location, { metadata, file })
+    written.keep(other, 'other-0', { metadata, file })
+    const found = locations.filter((location) => written.find(EVENTS, location) !== undefined)
+    expect(found).toEqual(['events-49'])
+    expect(written.find(other, 'other-0')).toBeDefined()
+    expect(written.find(other, 'events-49')).toBeUndefined()
   })
 })

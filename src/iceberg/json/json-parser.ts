@@ -55,7 +55,7 @@ export class JsonParser {
     const code = this.#text.charCodeAt(this.#pos)
     switch (code) {
       case QUOTE:
-        return this.#string()
+        return this.#string('value')
       case OPEN_BRACE:
         return this.#nested(() => this.#object())
       case OPEN_BRACKET:
@@ -80,7 +80,7 @@ export class JsonParser {
     do {
       this.#skipSpace()
       if (this.#text.charCodeAt(this.#pos) !== QUOTE) throw this.#broken('expected a key in quotes')
-      const key = this.#string()
+      const key = this.#string('key')
       this.#skipSpace()
       if (!this.#take(COLON)) throw this.#broken('expected ":"')
       this.#skipSpace()
@@ -107,7 +107,8 @@ export class JsonParser {
     return array
   }
 
-  #string(): string {
+  /** A value is a copy, because a slice would keep the whole document while a cache has one location of the document. */
+  #string(use: 'key' | 'value'): string {
     const start = this.#pos + 1
     let pos = start
     let escaped = false
@@ -122,10 +123,11 @@ export class JsonParser {
       pos++
     }
     this.#pos = pos + 1
-    return escaped ? this.#unescape(start, pos) : this.#text.slice(start, pos)
+    return escaped || use === 'value' ? this.#copy(start, pos) : this.#text.slice(start, pos)
   }
 
-  #unescape(start: number, end: number): string {
+  /** The string between the quotes, without its escapes and in memory of its own. */
+  #copy(start: number, end: number): string {
     try {
       const value: unknown = JSON.parse(this.#text.slice(start - 1, end + 1))
       return String(value)
