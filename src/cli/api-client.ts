@@ -1,3 +1,4 @@
+import { sentenceOf } from '../schemas/issues.ts'
 import { CommandError } from './errors.ts'
 
 export interface ApiClientOptions {
@@ -98,8 +99,8 @@ async function problemOf(response: Response, token: string | undefined): Promise
     return new CommandError('set LOCKHOUSE_TOKEN, or use --token-file', 'UNAUTHENTICATED')
   }
   const { code, detail, errors = [] } = (await response.json().catch(() => ({}))) as Problem
-  const fields = errors.map(({ path, message }) => `${path}: ${message}`)
-  const message = [detail ?? response.statusText, ...fields].join('; ')
+  const sentences = errors.map((error) => sentenceOf(error, 'the request'))
+  const message = [...new Set([detail ?? response.statusText, ...sentences])].join('; ')
   return new CommandError(`${code ?? response.status}: ${message}`, code)
 }
 

@@ -8,6 +8,7 @@ import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catal
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 import { requireSameAddresses } from './kept-secrets.ts'
 import { type HeldCatalog, OpenCatalogs } from './open-catalogs.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 interface OpenOptions {
   readonly create: boolean
@@ -158,8 +159,7 @@ function keptUri(uri: string | null, stored: string | null): string | null {
 }
 
 function nothingToKeep(path: string): DomainError {
-  const message = 'there is no stored value to keep'
-  return new DomainError('INVALID_REQUEST', `${path}: ${message}`, { fields: [{ path, message }] })
+  return fieldRefusal('INVALID_REQUEST', [{ path, message: 'has no stored value to keep' }])
 }
 
 function describeSettings(settings: CatalogSettings | undefined): CatalogConfig {

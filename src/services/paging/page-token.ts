@@ -1,4 +1,4 @@
-import { DomainError } from '../../domain/errors.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Where a page begins: what a list writes into its tokens, such as a key, or an offset and the state of the list. */
 export type PagePosition = string | readonly (string | number)[]
@@ -34,7 +34,5 @@ function positionIn(token: string): unknown {
 }
 
 function refusePageToken(): never {
-  throw new DomainError('INVALID_REQUEST', 'invalid page_token', {
-    fields: [{ path: 'page_token', message: 'invalid page_token' }],
-  })
+  throw fieldRefusal('INVALID_REQUEST', [{ path: 'page_token', message: 'must be the next_page_token of an answer' }])
 }

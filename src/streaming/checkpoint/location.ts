@@ -1,4 +1,5 @@
-import { DomainError } from '../../domain/errors.ts'
+import type { DomainError } from '../../domain/errors.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Folders that may contain checkpoints, and how to resolve links. */
 export interface CheckpointRoots {
@@ -104,5 +105,5 @@ function isInside(path: string, folder: string): boolean {
 }
 
 function refuse(rule: string): DomainError {
-  return new DomainError('INVALID_REQUEST', `${FIELD}: ${rule}`, { fields: [{ path: FIELD, message: rule }] })
+  return fieldRefusal('INVALID_REQUEST', [{ path: FIELD, message: rule }])
 }

@@ -88,7 +88,7 @@ describe('the password in the address of a catalog', () => {
     'postgresql://me:***@db/lake?sslmode=disable',
   ])('is kept for no other address, such as %s', async (uri) => {
     const { service, set, opened } = await configured(stored)
-    const refusal = { code: 'INVALID_REQUEST', fields: [{ path: 'uri', message: 'there is no stored value to keep' }] }
+    const refusal = { code: 'INVALID_REQUEST', fields: [{ path: 'uri', message: 'has no stored value to keep' }] }
     await expect(set({ uri })).rejects.toMatchObject(refusal)
     expect(opened).toEqual([stored.uri])
     expect(service.describe().uri).toBe('postgresql://me:***@db/lake')

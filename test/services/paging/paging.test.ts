@@ -60,7 +60,7 @@ describe('page tokens', () => {
     ]) {
       const error = caught(read) as DomainError
       expect(error.code).toBe('INVALID_REQUEST')
-      expect(error.fields).toEqual([{ path: 'page_token', message: 'invalid page_token' }])
+      expect(error.fields).toEqual([{ path: 'page_token', message: 'must be the next_page_token of an answer' }])
     }
   })
 
