@@ -8,6 +8,9 @@ export type DeploymentState = (typeof DEPLOYMENT_STATES)[number]
 /** A state as it was recorded at the end of a rollout, or during one; `out_of_date` is only found when it is read. */
 export type RecordedState = Exclude<DeploymentState, 'out_of_date'>
 
+/** The types of objects that block a deployment. */
+export const BLOCKING_TYPES = ['table', 'pipeline', 'definition'] as const
+
 /**
  * Where a deployment starts to read: `continue` reads on where the pipelines of the definition stand, `resume` also after
  * what other pipelines have read into the sink, `fresh` begins again.

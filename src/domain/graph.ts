@@ -48,18 +48,19 @@ function sortedById<T extends { readonly id: string }>(items: readonly T[]): T[]
  */
 export function checkGraph({ nodes, edges }: PipelineGraph): FieldError[] {
   if (nodes.length > MAX_NODES) {
-    return [{ path: 'nodes', message: `${nodes.length} nodes; a pipeline can have at most ${MAX_NODES}` }]
+    return [{ path: 'nodes', message: `must have ${MAX_NODES} entries or fewer, not ${nodes.length}` }]
   }
   const errors = [...duplicates(nodes, 'nodes'), ...duplicates(edges, 'edges'), ...looseEnds({ nodes, edges })]
   if (errors.length > 0) return errors
   const cycle = findCycle({ nodes, edges })
-  return cycle ? [{ path: 'edges', message: `the edges form a cycle: ${cycle.join(' → ')}` }] : []
+  return cycle ? [{ path: 'edges', message: `form a cycle: ${cycle.join(' → ')}` }] : []
 }
 
 function* duplicates(items: readonly { readonly id: string }[], name: string): Generator<FieldError> {
   const seen = new Set<string>()
   for (const [i, { id }] of items.entries()) {
-    if (seen.has(id)) yield { path: `${name}.${i}.id`, message: `the id ${JSON.stringify(id)} is used twice` }
+    if (seen.has(id))
+      yield { path: `${name}.${i}.id`, message: `must be unique, and ${JSON.stringify(id)} is used twice` }
     seen.add(id)
   }
 }
@@ -69,7 +70,7 @@ function* looseEnds({ nodes, edges }: PipelineGraph): Generator<FieldError> {
   for (const [i, edge] of edges.entries()) {
     for (const end of ['source', 'target'] as const) {
       if (ids.has(edge[end])) continue
-      yield { path: `edges.${i}.${end}`, message: `there is no node ${JSON.stringify(edge[end])}` }
+      yield { path: `edges.${i}.${end}`, message: `names the node ${JSON.stringify(edge[end])}, which does not exist` }
     }
   }
 }

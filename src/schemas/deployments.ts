@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import {
+  BLOCKING_TYPES,
   DEPLOY_CHECKPOINTS,
   DEPLOYMENT_ACTIONS,
   DEPLOYMENT_OUTCOMES,
@@ -108,6 +109,10 @@ const deploymentProblem = z
     parameter: z.string().nullable(),
     code: z.string(),
     message: z.string(),
+    blocked_by: z
+      .object({ type: z.enum(BLOCKING_TYPES), id: z.string().meta({ description: 'The name of a table, else an id' }) })
+      .nullable()
+      .meta({ description: 'The object that blocks the deployment; null: the version itself' }),
   })
   .meta({ id: 'DeploymentProblem' })
 
@@ -115,6 +120,10 @@ const deploymentProblem = z
 export const deploymentPlan = z
   .object({
     action: z.enum(DEPLOYMENT_ACTIONS),
+    version_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'The version that was planned, also when problems keep it from running; null: none' }),
     runs: runningVersion.nullable().meta({ description: 'What runs now' }),
     would_run: plannedVersion.nullable().meta({ description: 'What would run; null when nothing would or could' }),
     sources: z.array(plannedSource),

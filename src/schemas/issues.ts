@@ -1,5 +1,6 @@
 import type { z } from 'zod'
-import type { FieldError } from '../domain/errors.ts'
+import type { DomainErrorCode } from '../domain/error-codes.ts'
+import { DomainError, type FieldError } from '../domain/errors.ts'
 
 type RawIssue = z.core.$ZodRawIssue
 type Issue = z.core.$ZodIssue
@@ -45,8 +46,18 @@ export function sentenceOf({ path, message }: FieldError, whole: string): string
   return PREDICATE.test(message) ? `${subject} ${message}` : `${subject}: ${message}`
 }
 
+/** The refusal of the fields of a request. Its message is the sentence about the first field. */
+export function fieldRefusal(
+  code: DomainErrorCode,
+  fields: readonly [FieldError, ...FieldError[]],
+  cause?: unknown,
+): DomainError {
+  return new DomainError(code, firstSentence(fields, 'the request'), { fields, cause })
+}
+
 /** Words that begin a predicate; other messages are clauses of their own. */
-const PREDICATE = /^(must|is|has|have|needs?|may|are|cannot|contains?|exceeds?|names?|ends?|begins?|does|resolves)\b/
+const PREDICATE =
+  /^(must|is|has|have|needs?|may|are|cannot|contains?|exceeds?|names?|ends?|begins?|does|resolves|differs|forms?|would)\b/
 
 function dotted(path: readonly PropertyKey[]): string {
   return path.map(String).join('.')

@@ -167,6 +167,10 @@ const validationFields = {
   ),
   source_tables: z.array(z.string()),
   sink_table: z.string().nullable(),
+  sink_exists: z
+    .boolean()
+    .nullable()
+    .meta({ description: 'False: create the table before the version runs; null while no sink is known' }),
   sink_columns: z
     .array(sinkColumn)
     .nullable()

@@ -224,6 +224,11 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(paths).toEqual(Array.from({ length: 3 }, () => '/lake/api/health/live'))
   })
 
+  it('says a refused field once, as a sentence', async () => {
+    const { code, err } = await run(['expire', 'demo.events', '--retain-last', '0', '--yes'])
+    expect([code, err]).toEqual([1, 'lockhouse: INVALID_REQUEST: retain_last must be 1 or more\n'])
+  })
+
   it('prints errors as JSON with --json', async () => {
     const refused = await run(['health', 'demo.nothing', '--json'])
     expect(refused).toMatchObject({ code: 1, out: '' })

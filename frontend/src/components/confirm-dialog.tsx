@@ -59,6 +59,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
     <form
       onSubmit={(event) => {
         event.preventDefault()
+        event.stopPropagation() // a form around the dialog gets the event too, although the dialog is drawn elsewhere
         if (ready && !busy) onConfirm()
       }}
     >

@@ -67,6 +67,14 @@ export const deploymentPlanStrings = {
       .filter((part) => part !== undefined)
       .join(', ')
       .concat(node === null && parameter === null ? message : `: ${message}`),
+  blocked: {
+    table: (table: string) => `Open ${table}`,
+    pipeline: 'Open the pipeline',
+    stop: 'Stop the pipeline',
+    definition: 'Open its deployments',
+    node: 'Show the node',
+    environments: 'Open the environments',
+  },
   stale: 'Something changed since this preview.',
   again: 'Preview again',
   abort: 'The rollout is undone: the version before runs again on its checkpoint.',

@@ -251,13 +251,6 @@ export const designerStrings = {
     reads: (tables: string) => `Reads ${tables}`,
     writes: (table: string) => `Writes ${table}`,
   },
-  sinkTable: {
-    action: 'Create table',
-    title: (table: string) => `Create ${table}?`,
-    consequences: ['Creates an empty, unpartitioned table with these columns. Other users can see it immediately.'],
-    saveFirst: 'Save the graph first to create the table from here.',
-    done: (table: string) => `${table} created`,
-  },
   diff: {
     title: (from: number, to: number) => `Changes from v${from} to v${to}`,
     close: 'Close comparison',

@@ -1,4 +1,5 @@
-import { DomainError } from '../../domain/errors.ts'
+import type { DomainError } from '../../domain/errors.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 const MAX_LENGTH = 500
 
@@ -26,6 +27,5 @@ export function parseApiBase(text: string): URL {
 
 /** The error for an invalid provider address. */
 export function invalidApiBase(why: string): DomainError {
-  const message = `api_base ${why}`
-  return new DomainError('INVALID_REQUEST', message, { fields: [{ path: 'api_base', message: why }] })
+  return fieldRefusal('INVALID_REQUEST', [{ path: 'api_base', message: why }])
 }

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { DomainErrorCode } from '../../domain/error-codes.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
-import { check, fieldErrors, firstSentence } from '../../schemas/issues.ts'
+import { check, fieldErrors, fieldRefusal, firstSentence } from '../../schemas/issues.ts'
 import { readJson } from './read-json.ts'
 
 /** The parts of a request that a route has schemas for. */
@@ -87,6 +87,6 @@ const refuseRepeatedParameters: Check = (c) => {
   for (const [name, values] of Object.entries(c.req.queries())) {
     if (values.length === 1) continue
     const field = { path: name, message: 'is given more than once' }
-    throw new DomainError('INVALID_REQUEST', firstSentence([field], 'the query'), { fields: [field] })
+    throw fieldRefusal('INVALID_REQUEST', [field])
   }
 }

@@ -17,7 +17,7 @@ import type { AlertDeps } from './alert-deps.ts'
 import { queued, sendAlert } from './alert-dispatcher.ts'
 import { alertView, deliveryView } from './alert-views.ts'
 import { hideSecrets, type SettledChannel, settleChannel } from './channel-secrets.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** An alert with the version that `If-Match` compares. */
 export interface VersionedAlert<View = AlertView> {
@@ -144,8 +144,8 @@ function settle(deps: AlertServiceDeps, request: AlertRequest, old: AlertRecord 
   for (const path of ['for', 'cooldown'] as const) {
     const text = request[path]
     if (text === undefined || parseDuration(text) !== undefined) continue
-    const field = { path, message: 'must be a duration such as 10 minutes' }
-    throw new DomainError('UNPROCESSABLE', sentenceOf(field, 'the body'), { fields: [field] })
+    const message = 'must be a duration such as 10 minutes'
+    throw fieldRefusal('UNPROCESSABLE', [{ path, message }])
   }
   return settleChannel(request.channel, old?.settings.channel, deps.rules)
 }
@@ -184,8 +184,8 @@ async function silence(
 }
 
 function refusePast(until: string): never {
-  const message = `${until} has passed: give a later time, or null to end the silence`
-  throw new DomainError('UNPROCESSABLE', `until: ${message}`, { fields: [{ path: 'until', message }] })
+  const message = `must be in the future, and ${until} is not: send a later time, or null to end the silence`
+  throw fieldRefusal('UNPROCESSABLE', [{ path: 'until', message }])
 }
 
 async function test(deps: AlertServiceDeps, alert: AlertRecord, context: RequestContext): Promise<AlertDeliveryView> {

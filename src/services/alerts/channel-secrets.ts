@@ -1,10 +1,10 @@
-import { DomainError, type FieldError } from '../../domain/errors.ts'
+import type { FieldError } from '../../domain/errors.ts'
 import { REDACTED } from '../../domain/network/uri-password.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { AlertChannel } from '../../schemas/alerts.ts'
 import { SendProblem } from '../outbound/delivery-outcome.ts'
 import { urlProblem } from '../outbound/target-url.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 
 /** The value of a variable of the server; undefined when it is not set. Throws `INVALID_ARGUMENT` for a forbidden name. */
 export type SecretOf = (name: string) => string | undefined
@@ -63,7 +63,7 @@ export function settleChannel(
 function requireSameAddress(asked: AlertChannel, stored: AlertChannel | undefined): void {
   if (asked.type !== 'pagerduty' || asked.routing_key !== REDACTED || stored?.type !== 'pagerduty') return
   if (stored.url === asked.url) return
-  refuse('routing_key', 'send it again: url changes, so it would be sent to another address')
+  refuse('routing_key', 'must be sent again: url changes, so the stored value would go to another address')
 }
 
 /** A channel as it is shown: secrets as `***`, references to variables as they are. */
@@ -76,11 +76,13 @@ export function resolveSecrets(channel: AlertChannel, { secretOf, isAllowedHost 
   return withSecrets(channel, (path, value) => {
     if (!value.startsWith(ENV)) return value
     const text = isReadable(value, secretOf) ? secretOf(value.slice(ENV.length)) : undefined
-    if (text === undefined || text === '') throw new SendProblem(`${path}: ${value} is not set`)
+    if (text === undefined || text === '')
+      throw new SendProblem(sentenceOf({ path, message: `${value} is not set` }, ''))
     const problem = path === 'url' ? urlProblem(text, isAllowedHost) : undefined
-    if (problem !== undefined) throw new SendProblem(`${path}: the value of ${value} ${problem}`)
+    if (problem !== undefined)
+      throw new SendProblem(sentenceOf({ path, message: `the value of ${value} ${problem}` }, ''))
     if (path === 'secret' && !/^whsec_[A-Za-z0-9+/]+={0,2}$/.test(text)) {
-      throw new SendProblem(`${path}: the value of ${value} must be whsec_ and base64`)
+      throw new SendProblem(sentenceOf({ path, message: `the value of ${value} must be whsec_ and base64` }, ''))
     }
     return text
   })
@@ -105,7 +107,7 @@ function withSecrets(channel: AlertChannel, change: (path: string, value: string
 function keptValue(path: string, stored: AlertChannel | undefined): string {
   const value = Object.entries(stored ?? {}).find(([key]) => key === path)?.[1]
   if (typeof value === 'string') return value
-  refuse(path, 'there is no stored value to keep')
+  refuse(path, 'has no stored value to keep')
 }
 
 function problemsOf(channel: AlertChannel, { secretOf, isAllowedHost }: ChannelRules): readonly FieldError[] {
@@ -131,6 +133,6 @@ function isReadable(reference: string, secretOf: SecretOf): boolean {
 }
 
 function refuse(member: string, message: string): never {
-  const field = { path: `channel.${member}`, message }
-  throw new DomainError('UNPROCESSABLE', sentenceOf(field, 'the body'), { fields: [field] })
+  const path = `channel.${member}`
+  throw fieldRefusal('UNPROCESSABLE', [{ path, message }])
 }

@@ -1,9 +1,10 @@
 import { stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { Kysely, sql } from 'kysely'
-import { DomainError } from '../../domain/errors.ts'
+import type { DomainError } from '../../domain/errors.ts'
 import { realFolder } from '../../iceberg/io/real-folder.ts'
 import { sqliteDialect } from '../../storage/dialects/sqlite.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** The requirements for the file of an `sql` catalog. */
 export interface CatalogFileRule {
@@ -71,6 +72,5 @@ async function hasCatalogTables(path: string): Promise<boolean> {
 }
 
 function refusal(why: string, cause?: unknown): DomainError {
-  const options = { fields: [{ path: 'uri', message: why }], ...(cause === undefined ? {} : { cause }) }
-  return new DomainError('UNPROCESSABLE', `uri: ${why}`, options)
+  return fieldRefusal('UNPROCESSABLE', [{ path: 'uri', message: why }], cause)
 }

@@ -8,7 +8,7 @@ import type { CatalogConfig, SetCatalogConfigRequest } from '../../schemas/catal
 import type { CatalogSettingsStore } from './catalog-settings-store.ts'
 import { requireSameAddresses } from './kept-secrets.ts'
 import { type HeldCatalog, OpenCatalogs } from './open-catalogs.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 interface OpenOptions {
   readonly create: boolean
@@ -159,8 +159,9 @@ function keptUri(uri: string | null, stored: string | null): string | null {
 }
 
 function nothingToKeep(path: string): DomainError {
-  const field = { path, message: 'is ***, but there is no stored value to keep: send the value' }
-  return new DomainError('INVALID_REQUEST', sentenceOf(field, 'the body'), { fields: [field] })
+  return fieldRefusal('INVALID_REQUEST', [
+    { path, message: 'is ***, but there is no stored value to keep: send the value' },
+  ])
 }
 
 function describeSettings(settings: CatalogSettings | undefined): CatalogConfig {

@@ -1,8 +1,9 @@
 import { Kysely, sql } from 'kysely'
 import type { PostgresAddress } from '../../catalog/sql/postgres-address.ts'
-import { DomainError } from '../../domain/errors.ts'
+import type { DomainError } from '../../domain/errors.ts'
 import { openPostgres } from '../../storage/dialects/open-postgres.ts'
 import type { StateTables } from '../../storage/schema.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 interface StatePlace {
   /** Where the state is stored, when it is in PostgreSQL. */
@@ -41,5 +42,5 @@ async function identityOf<T>(db: Kysely<T>): Promise<string | undefined> {
 
 function refusal(): DomainError {
   const message = 'is the database of this service itself: choose another database'
-  return new DomainError('UNPROCESSABLE', `uri: ${message}`, { fields: [{ path: 'uri', message }] })
+  return fieldRefusal('UNPROCESSABLE', [{ path: 'uri', message }])
 }

@@ -1,6 +1,6 @@
 import type { CatalogSettings } from '../../catalog/settings.ts'
 import { isPostgresUri, parsePostgresUri } from '../../catalog/sql/postgres-address.ts'
-import { DomainError } from '../../domain/errors.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Extra properties that determine where secrets are sent. */
 const ADDRESS_PROPERTIES = ['oauth2-server-uri', 's3.endpoint', 's3.region', 'client.region'] as const
@@ -10,13 +10,13 @@ const ADDRESS_PROPERTIES = ['oauth2-server-uri', 's3.endpoint', 's3.region', 'cl
  * host or port of any address, or the catalog type, differs. `kept` are the fields that must be sent again.
  */
 export function requireSameAddresses(next: CatalogSettings, previous: CatalogSettings, kept: readonly string[]): void {
-  if (kept.length === 0) return
   const before = addressesOf(previous)
   const changed = [...addressesOf(next)].filter(([field, address]) => before.get(field) !== address)
   if (changed.length === 0) return
-  const why = `send it again: ${changed.map(([field]) => field).join(', ')} changes, so it would be sent to another address`
-  const fields = kept.map((path) => ({ path, message: why }))
-  throw new DomainError('INVALID_REQUEST', `${kept.join(', ')}: ${why}`, { fields })
+  const names = changed.map(([field]) => field).join(', ')
+  const message = `must be sent again: ${names} changes, so the stored value would go to another address`
+  const [first, ...others] = kept.map((path) => ({ path, message }))
+  if (first) throw fieldRefusal('INVALID_REQUEST', [first, ...others])
 }
 
 /** Where secrets of these settings are sent, by the field that determines it. */

@@ -1,8 +1,8 @@
 import { mkdir, stat } from 'node:fs/promises'
 import type { CatalogSettings } from '../../catalog/settings.ts'
-import { DomainError } from '../../domain/errors.ts'
 import { pathOfLocation } from '../../iceberg/io/local-location.ts'
 import { isS3Location } from '../../iceberg/io/s3-location.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface NewSettingsRule {
   /** Whether the folder of a hadoop catalog may be created. */
@@ -35,5 +35,5 @@ async function admitFolder(path: string, create: boolean): Promise<void> {
 }
 
 function refuse(what: string, cause?: unknown): never {
-  throw new DomainError('UNPROCESSABLE', `warehouse ${what}`, { fields: [{ path: 'warehouse', message: what }], cause })
+  throw fieldRefusal('UNPROCESSABLE', [{ path: 'warehouse', message: what }], cause)
 }

@@ -20,6 +20,7 @@ export async function compileForEnvironment(
         parameter,
         code,
         message,
+        blockedBy: null,
       })),
     }
   }
@@ -28,6 +29,6 @@ export async function compileForEnvironment(
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'NOT_FOUND') throw error
     const { code, message } = error
-    return { problems: [{ nodeId: null, parameter: null, code, message }] }
+    return { problems: [{ nodeId: null, parameter: null, code, message, blockedBy: null }] }
   }
 }

@@ -1,3 +1,4 @@
+import type { BLOCKING_TYPES } from '../../domain/deployments.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestedEngine } from '../../maintenance/spark/choose-engine.ts'
@@ -37,6 +38,15 @@ export interface DeploymentProblem {
   readonly parameter: string | null
   readonly code: string
   readonly message: string
+  /** The object whose state blocks the deployment; null: the version itself, or nothing that has a name. */
+  readonly blockedBy: BlockingObject | null
+}
+
+/** An object of the service that blocks a deployment. */
+export interface BlockingObject {
+  readonly type: (typeof BLOCKING_TYPES)[number]
+  /** The name of a table, the id of others. */
+  readonly id: string
 }
 
 /** A version for an environment: compiled, or the problems that prevent it. */

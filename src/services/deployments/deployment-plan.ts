@@ -3,7 +3,6 @@ import { canonicalJson } from '../../domain/json/canonical-json.ts'
 import type { DeployCheckpoint, DeploymentAction, DeploymentBasis } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { parseTriggerInterval } from '../../domain/trigger-interval.ts'
-import { withoutPaths } from '../../domain/without-paths.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { snapshotById } from '../../iceberg/metadata/metadata.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
@@ -12,7 +11,6 @@ import type { DeploymentKey, DeploymentRecord } from '../../storage/stores/deplo
 import type { PlannedRun } from '../../storage/stores/deployments/rollout-record.ts'
 import type { PipelineEngine, PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'
-import { PipelineStopped } from '../../streaming/supervision/pipeline-errors.ts'
 import { cycleThrough } from '../../streaming/supervision/cycle.ts'
 import { type CheckedStart, checkStart } from '../../streaming/supervision/start-checks.ts'
 import { historyWarnings } from '../../streaming/supervision/start-warnings.ts'
@@ -24,6 +22,7 @@ import { candidateOf, mayRunIn, settingsHash } from './candidates.ts'
 import { consequencesOf } from './consequences.ts'
 import type { DeploymentProblem, DeploymentSettings, PlanDeps } from './deployment-deps.ts'
 import { type OldProgress, readOldProgress } from './old-progress.ts'
+import { atNode, BlockedError, problemIn, problemOf } from './plan-problems.ts'
 import { type KnownRows, requireDecided, startPoints } from './start-points.ts'
 
 /** What is asked for. */
@@ -264,7 +263,9 @@ async function requireFree(
   const { sink: sinkTable, sources } = compiled
   const live = (await pipelines.listLive()).filter(({ id }) => id !== previous?.id)
   const user = live.find((pipeline) => pipeline.sinkTable === sinkTable)
-  if (user) throw new DomainError('CONFLICT', `pipeline ${user.id} is using the sink ${sinkTable}`)
+  if (user) {
+    throw new BlockedError(`pipeline ${user.id} is using the sink ${sinkTable}`, { type: 'pipeline', id: user.id })
+  }
   const rollout = (await deployments.listRollouts()).find(
     ({ pipelineId, rollout: other }) =>
       (previous === undefined || pipelineId !== previous.id) &&
@@ -272,11 +273,15 @@ async function requireFree(
   )
   if (rollout) {
     const whose = `${rollout.definitionId} in ${rollout.environment}`
-    throw new DomainError('CONFLICT', `the rollout of ${whose} is using the sink ${sinkTable}`)
+    const definition = { type: 'definition', id: rollout.definitionId } as const
+    throw new BlockedError(`the rollout of ${whose} is using the sink ${sinkTable}`, definition)
   }
   const cycle = cycleThrough(live, { sources, sinkTable })
-  if (cycle)
-    throw new DomainError('CONFLICT', `rows of ${sinkTable} would return to the source through ${cycle.join(', ')}`)
+  const [last] = cycle?.slice(-1) ?? []
+  if (cycle && last !== undefined) {
+    const message = `rows of ${sinkTable} would return to the source through ${cycle.join(', ')}`
+    throw new BlockedError(message, { type: 'pipeline', id: last })
+  }
 }
 
 interface CheckedRun extends CompiledRun {
@@ -326,43 +331,6 @@ function triggerMsOf(interval: string): number {
   const ms = parseTriggerInterval(interval)
   if (ms === undefined) throw new DomainError('UNPROCESSABLE', `trigger_interval: "${interval}" is not an interval`)
   return ms
-}
-
-/** An error that is about one node. */
-class NodeError extends Error {
-  readonly nodeId: string
-
-  constructor(nodeId: string, cause: unknown) {
-    super(`node ${nodeId}`, { cause })
-    this.nodeId = nodeId
-  }
-}
-
-/** Does something with a table; an error is about the node that reads or writes it. */
-async function atNode<T>({ nodeOf }: CompiledVersion, table: string | undefined, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    const nodeId = nodeOf.get(table ?? '')
-    throw nodeId === undefined ? error : new NodeError(nodeId, error)
-  }
-}
-
-/** The problem that the work throws; undefined when there is none. */
-async function problemIn(work: () => Promise<void>): Promise<DeploymentProblem | undefined> {
-  try {
-    await work()
-    return undefined
-  } catch (error) {
-    return problemOf(error)
-  }
-}
-
-function problemOf(error: unknown): DeploymentProblem {
-  if (error instanceof NodeError) return { ...problemOf(error.cause), nodeId: error.nodeId }
-  const isKnown = error instanceof DomainError || error instanceof PipelineStopped || isIcebergError(error)
-  if (!isKnown || (isIcebergError(error) && error.code === 'IO_FAILED')) throw error
-  return { nodeId: null, parameter: null, code: error.code, message: withoutPaths(error.message) }
 }
 
 interface Fingerprinted extends Pick<DeploymentPlan, 'previous' | 'version' | 'basis'> {

@@ -34,6 +34,7 @@ import {
   planView,
 } from './deployment-views.ts'
 import { recordDeployment } from './rollout-end.ts'
+import { fieldRefusal, sentenceOf } from '../../schemas/issues.ts'
 
 /** A change of a deployment, as requested. */
 export interface DeploymentRequest {
@@ -166,8 +167,8 @@ function requireNoProblems({ problems, version }: DeploymentPlan): void {
   if (first === undefined) return
   const fields = problems.map(({ nodeId, parameter, message }) => ({ path: pathOf(nodeId, parameter), message }))
   const code = problems.every((problem) => problem.code === 'CONFLICT') ? 'CONFLICT' : 'UNPROCESSABLE'
-  const where = first.nodeId === null ? '' : `node ${first.nodeId}: `
-  const message = `version ${version?.version ?? ''} cannot be deployed: ${where}${first.message}`
+  const where = first.nodeId === null ? first.message : sentenceOf({ ...first, path: `node ${first.nodeId}` }, '')
+  const message = `version ${version?.version ?? ''} cannot be deployed: ${where}`
   throw new DomainError(code, message, { fields })
 }
 
@@ -194,8 +195,8 @@ async function requirePlan(deps: DeploymentServiceDeps, { planId, plan, ...chang
     throw new DomainError('NOT_FOUND', `no plan ${planId} to ${action} ${place}; plans are kept for 24 hours`)
   }
   if (JSON.stringify(stored.request) !== JSON.stringify(asked)) {
-    const message = 'was made for another action or checkpoint'
-    throw new DomainError('INVALID_REQUEST', `plan_id: ${message}`, { fields: [{ path: 'plan_id', message }] })
+    const message = 'must be of a plan for the same action and checkpoint'
+    throw fieldRefusal('INVALID_REQUEST', [{ path: 'plan_id', message }])
   }
   if (stored.baseMetadataLocation === plan.fingerprint) return
   throw new DomainError('PLAN_STALE', 'something that matters has changed since the plan was made: plan again')

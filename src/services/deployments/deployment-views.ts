@@ -62,6 +62,7 @@ export function planView(plan: DeploymentPlan, running: VersionSummary | undefin
   const { version, planned, offsets, previous } = plan
   return {
     action: plan.action,
+    version_id: version?.id ?? null,
     runs: previous ? runningView(previous, running) : null,
     would_run:
       version && planned
@@ -84,7 +85,11 @@ export function planView(plan: DeploymentPlan, running: VersionSummary | undefin
         offset: offset === undefined || !continues ? null : describeOffset(offset),
       }
     }),
-    problems: plan.problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
+    problems: plan.problems.map(({ nodeId, blockedBy, ...problem }) => ({
+      node_id: nodeId,
+      ...problem,
+      blocked_by: blockedBy,
+    })),
     consequences: plan.consequences,
     known_rows: knownRowsView(plan.known),
   }

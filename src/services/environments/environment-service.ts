@@ -13,6 +13,7 @@ import { type ResolvedGraph, resolveParameters } from '../../streaming/graph/par
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
 import type { ChangeRequest, Versioned } from '../lifecycle/lifecycle-deps.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface EnvironmentServiceDeps {
   /** For reading; changes create their own store in a transaction. */
@@ -138,7 +139,7 @@ async function requireCheckpointRoot(root: string | undefined, roots: () => Chec
     if (!(error instanceof DomainError) || error.code !== 'INVALID_REQUEST') throw error
     const path = 'defaults.checkpoint_root'
     const message = error.fields?.[0]?.message ?? error.message
-    throw new DomainError('UNPROCESSABLE', `${path} ${message}`, { fields: [{ path, message }] })
+    throw fieldRefusal('UNPROCESSABLE', [{ path, message }])
   }
 }
 
@@ -150,8 +151,8 @@ function requireReadable(parameters: ParameterValues, secretOf: EnvironmentServi
     const message = `env:${variable} cannot be read: only names that start with LAKE_, or are listed in CONFIG_ENV_ALLOW, can be used`
     return [{ path: `parameters.${name}`, message }]
   })
-  const [first] = fields
-  if (first) throw new DomainError('UNPROCESSABLE', `${first.path}: ${first.message}`, { fields })
+  const [first, ...others] = fields
+  if (first) throw fieldRefusal('UNPROCESSABLE', [first, ...others])
 }
 
 function isReadable(variable: string, secretOf: EnvironmentServiceDeps['secretOf']): boolean {

@@ -7,6 +7,7 @@ import { type Caller, hasRole } from '../../domain/roles.ts'
 import { matchesGlob } from '../../domain/tables/table-globs.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A table that something is about to write. */
 export interface WrittenTable {
@@ -101,5 +102,5 @@ function isExplicit(pattern: string): boolean {
 }
 
 function forbidden(message: string): DomainError {
-  return new DomainError('FORBIDDEN', `sink_table: ${message}`, { fields: [{ path: 'sink_table', message }] })
+  return fieldRefusal('FORBIDDEN', [{ path: 'sink_table', message }])
 }

@@ -13,6 +13,7 @@ import type { InTransaction, Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import { createKnownTokens } from './known-tokens.ts'
 import { cursorPage, fromCursorPage, type ListPage, type PageQuery } from '../paging/paging.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface TokenServiceDeps {
   readonly tokens: TokenStore
@@ -189,9 +190,7 @@ function callerOf(deps: TokenServiceDeps, found: TokenRecord | undefined): Calle
 function requireFuture(expiresAt: string | null | undefined, now: Date): void {
   if (!expiresAt || Date.parse(expiresAt) > now.getTime()) return
   const message = `must be in the future, and ${expiresAt} is not`
-  throw new DomainError('INVALID_REQUEST', `expires_at ${message}`, {
-    fields: [{ path: 'expires_at', message }],
-  })
+  throw fieldRefusal('INVALID_REQUEST', [{ path: 'expires_at', message }])
 }
 
 function isCurrent({ revokedAt, expiresAt }: TokenRecord, now: Date): boolean {

@@ -28,6 +28,8 @@ export interface CheckedGraph extends PlannedGraph {
   readonly bound?: BoundPlan | undefined
   /** The columns that reach the sink; undefined while problems prevent determining them. */
   readonly columns?: readonly ResultColumn[] | undefined
+  /** Whether the sink table exists; undefined while no sink is known. */
+  readonly sinkExists?: boolean | undefined
 }
 
 /** Resolves a graph and finds all problems that prevent it from running with the current tables. */
@@ -40,7 +42,7 @@ export async function checkRunnable(
   const { plan, problems, bound } = resolved
   if (plan === undefined) return resolved
   const found = await checkTables(deps, plan, bound)
-  return { ...resolved, problems: [...problems, ...found.problems], columns: found.columns }
+  return { ...resolved, ...found, problems: [...problems, ...found.problems] }
 }
 
 /** The same, and whether the environment may write the sink. */
@@ -80,7 +82,7 @@ async function checkTables(
   deps: GraphCheckDeps,
   plan: GraphPlan,
   bound: BoundPlan | undefined,
-): Promise<Pick<CheckedGraph, 'problems' | 'columns'>> {
+): Promise<Pick<CheckedGraph, 'problems' | 'columns' | 'sinkExists'>> {
   const all: GraphProblem[] = []
   const schemas = await Promise.all(plan.sources.map((table) => loadSchema(deps, table)))
   for (const [at, loaded] of schemas.entries())
@@ -97,7 +99,7 @@ async function checkTables(
     const fitted = sinkColumns(typed.columns, sink, deps.sandbox)
     all.push(...fitted.problems.map(({ code, message }) => graphError(sinkNodeOf(plan), code, message)))
   }
-  return { problems: all, columns: typed.columns }
+  return { problems: all, columns: typed.columns, sinkExists: typeof sink !== 'string' }
 }
 
 /** The schema of a table, or the reason why it is not available. */

@@ -38,6 +38,7 @@ import { requireGraph } from './require-graph.ts'
 import { versionsUsing } from './versions-using.ts'
 import { requireRoleIn, requireWritesMatch } from '../environments/write-rules.ts'
 import type { CompiledVersion } from '../pipelines/pipeline-deps.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface GraphServiceDeps extends SinkTableDeps {
   readonly stores: LifecycleStores
@@ -59,6 +60,8 @@ export interface GraphValidationView {
   }[]
   readonly source_tables: readonly string[]
   readonly sink_table: string | null
+  /** Whether the sink table exists; null while no sink is known. */
+  readonly sink_exists: boolean | null
   /** The columns that reach the sink; null while problems prevent determining them. */
   readonly sink_columns: readonly SinkColumnView[] | null
 }
@@ -247,21 +250,20 @@ function describeNodeType(type: (typeof NODE_TYPES)[number]) {
   return { type, title, description, inputs, has_output: hasOutput, config_schema: schema }
 }
 
-function validationView({ plan, problems, columns }: CheckedGraph): GraphValidationView {
+function validationView({ plan, problems, columns, sinkExists }: CheckedGraph): GraphValidationView {
   return {
     success: true,
     runnable: isRunnable(problems),
     problems: problems.map(({ nodeId, ...problem }) => ({ node_id: nodeId, ...problem })),
     source_tables: plan?.sources ?? [],
     sink_table: plan?.sink ?? null,
+    sink_exists: sinkExists ?? null,
     sink_columns: columns ? sinkColumnViews(columns) : null,
   }
 }
 
 function notFound(versionId: string): DomainError {
-  return new DomainError('NOT_FOUND', `version_id: there is no version ${versionId}`, {
-    fields: [{ path: 'version_id', message: 'there is no such version' }],
-  })
+  return fieldRefusal('NOT_FOUND', [{ path: 'version_id', message: `names no version: ${versionId}` }])
 }
 
 async function findById({ versions }: LifecycleStores, versionId: string): Promise<VersionRecord> {
@@ -272,10 +274,8 @@ async function findById({ versions }: LifecycleStores, versionId: string): Promi
 
 function environmentOf({ id, environment }: VersionRecord): RunEnvironment {
   if (environment !== 'retired') return environment
-  const message = 'is retired: retired versions cannot run'
-  throw new DomainError('CONFLICT', `version_id: version ${id} ${message}`, {
-    fields: [{ path: 'version_id', message }],
-  })
+  const message = `names version ${id}, which is retired: retired versions cannot run`
+  throw fieldRefusal('CONFLICT', [{ path: 'version_id', message }])
 }
 
 function notRunnable({ id, graph }: VersionRecord, problems: readonly GraphProblem[]): DomainError {

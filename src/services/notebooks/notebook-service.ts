@@ -10,6 +10,7 @@ import { removeNotebook, waitUntilGone } from './removal.ts'
 import { findPod, requireOwn, startNotebook } from './start.ts'
 import type { Touches } from './touches.ts'
 import { notebookStatus } from './view.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface NotebookServiceDeps extends NotebookDeps {
   readonly targets: TargetFinder
@@ -90,5 +91,5 @@ function allowedImage({ settings: { images } }: NotebookDeps, asked: string | un
   const image = asked === undefined ? images[0] : images.find((one) => one === asked)
   if (image !== undefined) return image
   const message = `must be one of ${images.join(', ')}`
-  throw new DomainError('INVALID_REQUEST', `image: ${message}`, { fields: [{ path: 'image', message }] })
+  throw fieldRefusal('INVALID_REQUEST', [{ path: 'image', message }])
 }

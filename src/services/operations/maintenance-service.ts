@@ -29,6 +29,7 @@ import type { ReceiptFigures } from '../../schemas/tables/receipt.ts'
 import { sparkHooks, sparkRunOf } from './spark-hooks.ts'
 import { closeReceipt, openReceipt, projectedOf } from './receipt.ts'
 import type { TableService } from '../tables/table-service.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A request to change a table; the options are next to these fields under their wire names. */
 export interface MaintenanceRequest {
@@ -347,9 +348,7 @@ async function requestedInput(
   const { accept_pipelines: accepted = planned['accept_pipelines'], ...fixed } = given as MaintenanceOptions // given after reading the preview
   for (const [field, value] of Object.entries(fixed)) {
     if (value !== undefined && JSON.stringify(value) !== JSON.stringify(planned[field])) {
-      throw new DomainError('INVALID_REQUEST', `${field}: differs from the plan`, {
-        fields: [{ path: field, message: 'differs from the plan' }],
-      })
+      throw fieldRefusal('INVALID_REQUEST', [{ path: field, message: 'differs from the plan' }])
     }
   }
   const { now_ms: nowMs, projected, engine } = plan.plan as unknown as StoredPlan

@@ -1,5 +1,4 @@
-import { DomainError } from '../../domain/errors.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Where a page begins: what a list writes into its tokens, such as a key, or an offset and the state of the list. */
 export type PagePosition = string | readonly (string | number)[]
@@ -35,6 +34,6 @@ function positionIn(token: string): unknown {
 }
 
 function refusePageToken(): never {
-  const field = { path: 'page_token', message: 'must be the next_page_token of an answer to the same request' }
-  throw new DomainError('INVALID_REQUEST', sentenceOf(field, 'the query'), { fields: [field] })
+  const message = 'must be the next_page_token of an answer to the same request'
+  throw fieldRefusal('INVALID_REQUEST', [{ path: 'page_token', message }])
 }

@@ -83,5 +83,5 @@ async function unreadBytes({ checked: { sources, positions }, now }: EngineReque
 function atEngine(error: unknown): unknown {
   const isRefusal = error instanceof DomainError || error instanceof PipelineStopped || isIcebergError(error)
   if (!isRefusal || (error instanceof DomainError && error.code !== 'UNPROCESSABLE')) return error
-  return refuse('UNPROCESSABLE', 'engine', { what: error.message.replace(/^engine: /, ''), cause: error })
+  return refuse('UNPROCESSABLE', 'engine', { what: error.message.replace(/^engine:? /, ''), cause: error })
 }

@@ -140,15 +140,15 @@ async function requireFree(
   { sources, location }: Place,
 ): Promise<PipelineRecord | undefined> {
   const known = await store.findByCheckpoint(location)
-  if (known && isLive(known)) throw refuse('CONFLICT', 'checkpoint_location', `pipeline ${known.id} is using it`)
+  if (known && isLive(known)) throw refuse('CONFLICT', 'checkpoint_location', `is used by pipeline ${known.id}`)
   if (known && (known.sinkTable !== sink || known.sources.join() !== sources.join())) {
     const tables = `from ${known.sources.join(', ')} into ${known.sinkTable}`
     throw refuse('CONFLICT', 'checkpoint_location', `is that of another pipeline, ${known.id}, ${tables}`)
   }
   const live = await store.findLiveOn(sink)
-  if (live) throw refuse('CONFLICT', 'sink_table', `pipeline ${live.id} is using it`)
+  if (live) throw refuse('CONFLICT', 'sink_table', `is used by pipeline ${live.id}`)
   const cycle = cycleThrough(await store.listLive(), { sources, sinkTable: sink })
-  if (cycle) throw refuse('CONFLICT', 'sink_table', `its rows would return to the source through ${cycle.join(', ')}`)
+  if (cycle) throw refuse('CONFLICT', 'sink_table', `would return its rows to the source through ${cycle.join(', ')}`)
   return known
 }
 

@@ -29,7 +29,7 @@ import { governingPolicies, matchesPolicy } from './governance.ts'
 import type { PolicyDeps } from './policy-deps.ts'
 import { previewPolicy } from './preview-policy.ts'
 import { stateOfTable } from './table-state.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A policy with the version that `If-Match` compares. */
 export interface VersionedPolicy {
@@ -112,9 +112,8 @@ function unknownPolicy(id: string): never {
 
 /** Throws `UNPROCESSABLE` for a request that is well-formed and means nothing, such as an unknown time zone. */
 function requireMeaning(request: PolicyRequest): PolicyRequest {
-  const fields = policyProblems(request)
-  const [first] = fields
-  if (first) throw new DomainError('UNPROCESSABLE', sentenceOf(first, 'the body'), { fields })
+  const [first, ...others] = policyProblems(request)
+  if (first) throw fieldRefusal('UNPROCESSABLE', [first, ...others])
   return request
 }
 

@@ -13,6 +13,7 @@ import type { AuditRecorder } from '../audit/audit-service.ts'
 import { cursorPage, fromCursorPage, type ListPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import { urlProblem } from '../outbound/target-url.ts'
 import { newWebhookSecret } from './signature.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 export interface NewWebhook {
   readonly url: string
@@ -92,7 +93,7 @@ function checkedUrl(text: string, isAllowedHost: (host: string) => boolean): str
 }
 
 function refuseUrl(message: string): never {
-  throw new DomainError('UNPROCESSABLE', `url: ${message}`, { fields: [{ path: 'url', message }] })
+  throw fieldRefusal('UNPROCESSABLE', [{ path: 'url', message }])
 }
 
 function refuseUnknown(id: string): never {

@@ -1,5 +1,5 @@
-import { DomainError } from '../../domain/errors.ts'
-import { sentenceOf } from '../../schemas/issues.ts'
+import type { DomainError } from '../../domain/errors.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** Folders that may contain checkpoints, and how to resolve links. */
 export interface CheckpointRoots {
@@ -105,6 +105,5 @@ function isInside(path: string, folder: string): boolean {
 }
 
 function refuse(rule: string): DomainError {
-  const field = { path: FIELD, message: rule }
-  return new DomainError('INVALID_REQUEST', sentenceOf(field, 'the body'), { fields: [field] })
+  return fieldRefusal('INVALID_REQUEST', [{ path: FIELD, message: rule }])
 }

@@ -20,6 +20,7 @@ import { type KnownProgress, listProgress, type SinkProgress } from '../sink/pro
 import { compileProblem } from '../sink/schema.ts'
 import { type ReadPosition, unreadHistory } from '../source/history.ts'
 import { historyWarnings, repeatWarnings } from './start-warnings.ts'
+import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** A requested start. */
 export interface StartRequest {
@@ -206,7 +207,7 @@ async function requireFitting(
 async function requireCopyable(engine: Engine, sources: readonly Table[]): Promise<void> {
   const [source] = sources
   if (source === undefined || sources.length > 1) {
-    throw refuse('UNPROCESSABLE', 'create_sink_table', 'a sink can be created from the schema of one source only')
+    throw refuse('UNPROCESSABLE', 'create_sink_table', 'needs exactly one source, whose schema the new sink gets')
   }
   await requireWritable(engine, currentSchema(source.metadata), 'source_table')
 }
@@ -298,5 +299,5 @@ export function refuse(
   problem: string | { readonly what: string; readonly cause: unknown },
 ): DomainError {
   const { what, cause } = typeof problem === 'string' ? { what: problem, cause: undefined } : problem
-  return new DomainError(code, `${field}: ${what}`, { fields: [{ path: field, message: what }], cause })
+  return fieldRefusal(code, [{ path: field, message: what }], cause)
 }

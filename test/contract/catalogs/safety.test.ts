@@ -117,7 +117,9 @@ describe('stored secrets', () => {
     expect(refusal).toMatchObject({ code: 'INVALID_REQUEST' })
     const { fields } = refusal as { fields: { path: string; message: string }[] }
     expect(fields.map(({ path }) => path)).toEqual(secrets.map((key) => `extra_props.${key}`))
-    expect(fields[0]?.message).toBe(`send it again: ${changed} changes, so it would be sent to another address`)
+    expect(fields[0]?.message).toBe(
+      `must be sent again: ${changed} changes, so the stored value would go to another address`,
+    )
     expect(opened).toHaveLength(1)
     const given = Object.fromEntries(secrets.map((key) => [key, 'given-again']))
     await set(request, { ...properties, ...given })

@@ -199,7 +199,7 @@ describe('a sink that the environment may not write', () => {
       dry_run: true,
     })
     expect(body.plan.problems).toEqual([
-      { node_id: 'out', parameter: null, code: problem.code, message: problem.message },
+      { node_id: 'out', parameter: null, code: problem.code, message: problem.message, blocked_by: null },
     ])
     const deployed = await life.engineer.call('POST', `${place.definition}/deploy`, { environment: 'qa' })
     expect({ status: deployed.status, path: deployed.body.errors[0].path }).toEqual({ status: 422, path: 'nodes.out' })

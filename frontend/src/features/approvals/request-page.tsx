@@ -108,10 +108,11 @@ function LoadedRequest({ view, tag, detail }: LoadedRequestProps) {
               deploys={detail.deploys}
               unavailable={detail.deploys_unavailable}
               comparedId={view.diff.from?.id}
+              request={view}
             />
           )}
           {hasRest && view.status === 'pending' && (detail !== undefined || view.requested_by === me?.user) && (
-            <RehearsalSection requestId={view.id} />
+            <RehearsalSection request={view} />
           )}
         </div>
         {hasRest && (

@@ -1,4 +1,4 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query'
+import { type QueryClient, queryOptions, useQueryClient } from '@tanstack/react-query'
 import type { DeployCheckpoint, DeploymentAction } from '../../../../src/domain/deployments.ts'
 import type { RunEnvironment } from '../../../../src/domain/environments.ts'
 import { api } from '../../api/client.ts'
@@ -72,12 +72,18 @@ export function applyChange(change: DeploymentChange, basis: Basis): Promise<Dep
   return api.post<DeploymentAnswer>(pathOf(change), { ...bodyOf(change), ...basis })
 }
 
+/**
+ * Reads deployments and their history again. A preview is not asked for again: after its change it is refused, and each
+ * refusal is an entry of the audit log.
+ */
+export function refreshDeployments(client: QueryClient): Promise<void> {
+  return client.invalidateQueries({ queryKey: KEY, predicate: ({ queryKey: [, what] }) => what !== 'plan' })
+}
+
 /** Updates deployments on the page when they change. */
 export function useLiveDeployments(): void {
   const client = useQueryClient()
-  const refresh = (): void => {
-    void client.invalidateQueries({ queryKey: KEY, predicate: ({ queryKey: [, what] }) => what !== 'plan' })
-  }
+  const refresh = (): void => void refreshDeployments(client)
   useLiveEvents('deployment.', refresh)
   useLiveEvents('environment.', refresh)
   useLiveEvents('version.', refresh)

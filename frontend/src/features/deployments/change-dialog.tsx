@@ -8,7 +8,7 @@ import { Notice } from '../../components/status/notice.tsx'
 import { errorText, Loading } from '../../components/status/states.tsx'
 import { common } from '../../strings/shared/common.ts'
 import { deploymentPlanStrings as words, deploymentStrings } from '../../strings/deployments.ts'
-import { applyChange, type Basis, type DeploymentChange, planQuery } from './api.ts'
+import { applyChange, type Basis, type DeploymentChange, planQuery, refreshDeployments } from './api.ts'
 import { PlanView } from './plan-view.tsx'
 import { type RowsChoice, RowsOfSink } from './rows-of-sink.tsx'
 
@@ -28,7 +28,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
   const { mutate, isPending, error, reset } = useMutation({
     mutationFn: (basis: Basis) => applyChange(change, basis),
     onSuccess: () => {
-      void client.invalidateQueries({ queryKey: ['deployments'] })
+      void refreshDeployments(client)
       notifications.show({ message: words.begun[change.action] })
       onClose()
     },
@@ -52,7 +52,7 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
     >
       <Stack gap="sm">
         {rolloutId !== undefined && <Text size="sm">{words.abort}</Text>}
-        <Preview preview={preview} action={change.action} choice={checkpoint} onChoose={setCheckpoint} />
+        <Preview preview={preview} change={change} onChoose={setCheckpoint} />
         <Failure error={error} onAgain={again} />
         <Group justify="flex-end" gap="xs">
           <Button variant="default" onClick={onClose} disabled={isPending}>
@@ -69,12 +69,12 @@ export function ChangeDialog({ change: asked, rolloutId, onClose }: ChangeDialog
 
 interface PreviewProps {
   readonly preview: UseQueryResult<DeploymentAnswer>
-  readonly action: DeploymentChange['action']
-  readonly choice: RowsChoice
+  readonly change: Omit<DeploymentChange, 'checkpoint'> & { readonly checkpoint: RowsChoice }
   readonly onChoose: (choice: RowsChoice) => void
 }
 
-function Preview({ preview, action, choice, onChoose }: PreviewProps) {
+function Preview({ preview, change, onChoose }: PreviewProps) {
+  const { action, definitionId, environment, checkpoint } = change
   const { isFetching, error, data } = preview
   if (isFetching) return <Loading lines={4} label={words.planning} />
   const plan = data?.plan
@@ -82,8 +82,15 @@ function Preview({ preview, action, choice, onChoose }: PreviewProps) {
   return (
     <>
       {error && <Notice tone="bad">{errorText(error)}</Notice>}
-      {plan && <PlanView plan={plan} />}
-      {rows && <RowsOfSink rows={rows} choice={choice} onChoose={onChoose} />}
+      {plan && (
+        <PlanView
+          plan={plan}
+          definitionId={definitionId}
+          environment={environment}
+          onSolved={() => void preview.refetch()}
+        />
+      )}
+      {rows && <RowsOfSink rows={rows} choice={checkpoint} onChoose={onChoose} />}
     </>
   )
 }

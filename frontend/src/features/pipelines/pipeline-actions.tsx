@@ -56,7 +56,8 @@ interface DialogProps {
   readonly onClose: () => void
 }
 
-function StopDialog({ pipeline, opened, onClose }: DialogProps) {
+/** Asks how to stop a pipeline, and stops it. */
+export function StopDialog({ pipeline, opened, onClose }: DialogProps) {
   const [mode, setMode] = useState<'graceful' | 'immediate'>('graceful')
   const stop = useStopPipeline(pipeline.id)
   const confirm = (): void =>

@@ -7,8 +7,8 @@ const PAGE_SIZE = 200
 
 const pathOf = (id: string): string => `${BASE}/${encodeURIComponent(id)}`
 
-/** What the key of every query about the quarantine begins with. */
-export const QUARANTINE_KEY = ['quarantine'] as const
+/** What the key of every list of entries begins with. */
+export const QUARANTINE_LISTS = ['quarantine', 'list'] as const
 
 /** Which entries are listed. */
 export interface QuarantineSearch {
@@ -19,7 +19,7 @@ export interface QuarantineSearch {
 /** Entries, newest first, page by page. */
 export const quarantineQuery = ({ table, state }: QuarantineSearch) =>
   infiniteQueryOptions({
-    queryKey: [...QUARANTINE_KEY, 'list', { table, state }],
+    queryKey: [...QUARANTINE_LISTS, { table, state }],
     queryFn: ({ pageParam, signal }) =>
       api.get<QuarantineList>(BASE, { query: { table, state, page_size: PAGE_SIZE, page_token: pageParam }, signal }),
     initialPageParam: undefined as string | undefined,
@@ -45,7 +45,7 @@ export interface RestorePlan {
 /** What a restore would do; asked when `enabled`, and never answered from the cache. */
 export const restorePlanQuery = (id: string, enabled: boolean) =>
   queryOptions({
-    queryKey: [...QUARANTINE_KEY, 'plan', id],
+    queryKey: ['quarantine', 'plan', id],
     queryFn: async (): Promise<RestorePlan> => {
       const result = await api.post<OperationResult>(`${pathOf(id)}/restore`, { dry_run: true })
       return { details: JSON.parse(result.details_json) as RestoreDetails, planId: result.plan_id }

@@ -8,7 +8,7 @@ import { ConfirmDialog } from '../../components/confirm-dialog.tsx'
 import { Loading } from '../../components/status/states.tsx'
 import { formatBytes, formatPlural } from '../../components/text/units.ts'
 import { quarantine as words } from '../../strings/quarantine.ts'
-import { purgeEntry, QUARANTINE_KEY, restoreEntry, type RestoreDetails, restorePlanQuery } from './api.ts'
+import { purgeEntry, QUARANTINE_LISTS, restoreEntry, type RestoreDetails, restorePlanQuery } from './api.ts'
 import classes from './quarantine.module.css'
 
 interface EntryProps {
@@ -56,7 +56,7 @@ function RestoreDialog({ entry, opened, onClose }: DialogProps) {
     },
     onSettled: () =>
       Promise.all([
-        client.invalidateQueries({ queryKey: QUARANTINE_KEY }),
+        client.invalidateQueries({ queryKey: QUARANTINE_LISTS }),
         client.invalidateQueries({ queryKey: ['table', entry.table] }),
       ]),
   })
@@ -102,7 +102,7 @@ function PurgeDialog({ entry, opened, onClose }: DialogProps) {
       notifications.show({ message: words.purge.done(formatPlural(count, 'file')) })
       onClose()
     },
-    onSettled: () => client.invalidateQueries({ queryKey: QUARANTINE_KEY }),
+    onSettled: () => client.invalidateQueries({ queryKey: QUARANTINE_LISTS }),
   })
   return (
     <ConfirmDialog

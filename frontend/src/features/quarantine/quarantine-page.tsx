@@ -13,7 +13,7 @@ import { formatBytes, formatCount } from '../../components/text/units.ts'
 import { quarantine as words } from '../../strings/quarantine.ts'
 import { RelativeTime } from '../../time/relative-time.tsx'
 import { useSearchParams } from '../../use-search-params.ts'
-import { QUARANTINE_KEY, quarantineQuery, type QuarantineSearch } from './api.ts'
+import { QUARANTINE_LISTS, quarantineQuery, type QuarantineSearch } from './api.ts'
 import { EntryActions } from './entry-actions.tsx'
 import classes from './quarantine.module.css'
 
@@ -30,7 +30,7 @@ const TONES: Readonly<Record<QuarantineEntry['state'], StatusTone>> = {
 /** Files that expiry and orphan removal took away, newest first; the filters are in the URL. */
 export function QuarantinePage() {
   const client = useQueryClient()
-  useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: [...QUARANTINE_KEY, 'list'] }))
+  useLiveEvents('operation.', () => void client.invalidateQueries({ queryKey: QUARANTINE_LISTS }))
   const [{ table, state }, changeSearch] = useSearchParams()
   const known = STATES.find((each) => each === state)
   const clear = (): void => changeSearch({ table: undefined, state: undefined })

@@ -1,9 +1,12 @@
 import { Text, Title } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
 import type { ApprovedDeployment, GraphNode } from '../../../api/types.ts'
 import { Notice } from '../../../components/status/notice.tsx'
 import { approvedDeploymentStrings as words } from '../../../strings/rehearsal.ts'
 import { PlanView } from '../../deployments/plan-view.tsx'
 import { ChangeList } from '../change-section.tsx'
+import { requestQuery } from '../api.ts'
+import type { RequestView } from '../request-view.ts'
 import classes from '../approvals.module.css'
 import own from './deployment.module.css'
 
@@ -14,10 +17,11 @@ interface DeploymentSectionProps {
   readonly unavailable: string | null
   /** The version that the change above is compared with. */
   readonly comparedId: string | undefined
+  readonly request: RequestView
 }
 
 /** What an approval would deploy in the target environment. */
-export function DeploymentSection({ deploys, unavailable, comparedId }: DeploymentSectionProps) {
+export function DeploymentSection({ deploys, unavailable, comparedId, request }: DeploymentSectionProps) {
   return (
     <section className={classes.section} aria-labelledby="approval-deployment">
       <Title order={2} id="approval-deployment">
@@ -28,21 +32,28 @@ export function DeploymentSection({ deploys, unavailable, comparedId }: Deployme
           {unavailable}
         </Notice>
       )}
-      {deploys && <Deployment deploys={deploys} comparedId={comparedId} />}
+      {deploys && <Deployment deploys={deploys} comparedId={comparedId} request={request} />}
     </section>
   )
 }
 
-function Deployment({
-  deploys,
-  comparedId,
-}: Pick<DeploymentSectionProps, 'comparedId'> & { readonly deploys: ApprovedDeployment }) {
-  const { deploy, plan, diff, validation, sink, graph } = deploys
+interface DeploymentProps extends Pick<DeploymentSectionProps, 'comparedId' | 'request'> {
+  readonly deploys: ApprovedDeployment
+}
+
+function Deployment({ deploys, comparedId, request }: DeploymentProps) {
+  const client = useQueryClient()
+  const { environment, deploy, plan, diff, validation, sink, graph } = deploys
   const warnings = validation.problems.filter(({ severity }) => severity === 'warning')
   return (
     <>
       <Text size="sm">{words.mode[deploy]}</Text>
-      <PlanView plan={plan} />
+      <PlanView
+        plan={plan}
+        definitionId={request.definition_id}
+        environment={environment}
+        onSolved={() => void client.invalidateQueries({ queryKey: requestQuery(request.id).queryKey })}
+      />
       {warnings.length > 0 && (
         <Notice tone="warn" title={words.warnings}>
           <ul className={own.list}>

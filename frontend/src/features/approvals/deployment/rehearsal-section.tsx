@@ -1,10 +1,12 @@
 import { Button, NumberInput, Text, Title } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
+import { MissingSink } from '../../../components/sink-table/missing-sink.tsx'
 import { Notice } from '../../../components/status/notice.tsx'
 import { errorText, Loading } from '../../../components/status/states.tsx'
 import { rehearsalStrings as words } from '../../../strings/rehearsal.ts'
-import { rehearse } from '../api.ts'
+import { rehearse, requestQuery } from '../api.ts'
+import type { RequestView } from '../request-view.ts'
 import classes from '../approvals.module.css'
 import own from './deployment.module.css'
 import { RehearsalResult } from './rehearsal-result.tsx'
@@ -12,14 +14,14 @@ import { RehearsalResult } from './rehearsal-result.tsx'
 const BATCHES = { min: 1, max: 20, first: 3 } as const
 
 /** Runs the requested version over real rows, and shows how its result differs from that of the version there. */
-export function RehearsalSection({ requestId }: { readonly requestId: string }) {
+export function RehearsalSection({ request }: { readonly request: RequestView }) {
   const [batches, setBatches] = useState<number | string>(BATCHES.first)
   const running = useRef<AbortController>(undefined)
   useEffect(() => () => running.current?.abort(), [])
   const { mutate, data, error, isPending, reset } = useMutation({
     mutationFn: (count: number) => {
       running.current = new AbortController()
-      return rehearse(requestId, count, running.current.signal)
+      return rehearse(request.id, count, running.current.signal)
     },
   })
   const isValid =
@@ -61,8 +63,29 @@ export function RehearsalSection({ requestId }: { readonly requestId: string }) 
         )}
       </form>
       {isPending && <Loading lines={3} label={words.running} />}
-      {error && <Notice tone="bad">{errorText(error)}</Notice>}
+      {error && (
+        <Notice tone="bad">
+          {errorText(error)}
+          <MissingSinkThere request={request} onMade={reset} />
+        </Notice>
+      )}
       {data && !isPending && <RehearsalResult result={data} />}
     </section>
+  )
+}
+
+/** The offer to create the sink of the requested version in its target environment. */
+function MissingSinkThere({ request, onMade }: { readonly request: RequestView; readonly onMade: () => void }) {
+  const { definition_id: definitionId, version_id: versionId, to_environment: environment } = request
+  const client = useQueryClient()
+  if (environment === 'retired') return undefined
+  return (
+    <MissingSink
+      place={{ definitionId, versionId, environment }}
+      onMade={() => {
+        void client.invalidateQueries({ queryKey: requestQuery(request.id).queryKey })
+        onMade()
+      }}
+    />
   )
 }

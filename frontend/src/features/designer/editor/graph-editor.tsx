@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue, useRef } from 'react'
 import { Note } from '../../../components/status/note.tsx'
 import { ErrorState, Loading } from '../../../components/status/states.tsx'
+import { CreateSink } from '../../../components/sink-table/create-sink.tsx'
 import type { Version } from '../../../api/types.ts'
 import { designerStrings } from '../../../strings/designer.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
@@ -12,7 +13,6 @@ import { EditorToolbar } from './toolbar.tsx'
 import type { Graph, NodeTypes } from '../../../components/graph/graph.ts'
 import { LeaveGuard } from './leave-guard.tsx'
 import { ProblemsPanel } from './problems-panel.tsx'
-import { SinkTableOffer } from './sink-table-offer.tsx'
 import { type GraphEditor, useGraphEditor } from './use-graph-editor.ts'
 import { useValidation } from './use-validation.ts'
 import { Workbench } from './workbench.tsx'
@@ -70,7 +70,16 @@ function ArrangedEditor({ initial, version, types, readOnly, newest, pickers }: 
         offer={
           !readOnly &&
           check.validated && (
-            <SinkTableOffer version={version} validated={check.validated} isDirty={editor.isDirty} onMade={check.run} />
+            <CreateSink
+              place={{
+                definitionId: version.definition_id,
+                versionId: version.id,
+                environment: check.validated.environment,
+              }}
+              answer={check.validated.answer}
+              isDirty={editor.isDirty}
+              onMade={check.run}
+            />
           )
         }
       />

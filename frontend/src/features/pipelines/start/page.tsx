@@ -7,13 +7,14 @@ import { ApiError } from '../../../api/api-error.ts'
 import { useCan } from '../../../api/session.ts'
 import type { StartPipelineRequest } from '../../../api/types.ts'
 import { useRequestForm } from '../../../components/form/use-request-form.ts'
+import { MissingSink } from '../../../components/sink-table/missing-sink.tsx'
 import { Note } from '../../../components/status/note.tsx'
 import { Page } from '../../../components/page.tsx'
 import { errorText, Forbidden } from '../../../components/status/states.tsx'
 import { common } from '../../../strings/shared/common.ts'
 import { pipelines as words } from '../../../strings/pipelines.ts'
 import { useSearchParams } from '../../../use-search-params.ts'
-import { pipelineQuery, runnableQuery, useStartPipeline } from '../api.ts'
+import { pipelineQuery, runnableQuery, useStartPipeline, versionsQuery } from '../api.ts'
 import classes from '../pipelines.module.css'
 import { EMPTY_START_FORM, fieldErrorsOf, type StartForm, toStartForm } from './form.ts'
 import { startSchema } from './schema.ts'
@@ -79,6 +80,7 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
         {start.isError && (
           <Note tone="bad" live="alert" title={words.form.refused}>
             {isAllAtFields ? words.form.seeFields : [errorText(start.error), ...(refusal?.rest ?? [])].join(' ')}
+            <SinkOfVersion values={form.values} onMade={start.reset} />
           </Note>
         )}
         <Group gap="xs">
@@ -92,6 +94,18 @@ function StartPipelineForm({ initial }: { readonly initial: StartForm | undefine
       </Stack>
     </form>
   )
+}
+
+/** The offer to create the sink of the chosen version. */
+function SinkOfVersion({ values, onMade }: { readonly values: StartForm; readonly onMade: () => void }) {
+  const { mode, definition_id: definitionId, version_id: versionId } = values
+  const { data: versions = [] } = useQuery({
+    ...versionsQuery(definitionId),
+    enabled: mode === 'version' && definitionId !== '',
+  })
+  const environment = versions.find(({ id }) => id === versionId)?.environment
+  if (mode !== 'version' || environment === undefined || environment === 'retired') return undefined
+  return <MissingSink place={{ definitionId, versionId, environment }} onMade={onMade} />
 }
 
 /** Whether the checkpoint folder of a version is still to be proposed, which needs the list of definitions. */
