@@ -27,14 +27,19 @@ export function isSearchAwaited(): boolean {
 
 function keep(event: KeyboardEvent): void {
   if (document.activeElement?.id === SEARCH_FIELD) return stop?.()
-  const { key, ctrlKey, metaKey, altKey, isComposing } = event
-  if (ctrlKey || metaKey || altKey || isComposing) return
+  if (!isForSearch(event)) return
+  const { key } = event
   if (key === 'Escape') stop?.()
   else if (key === 'Backspace') type((text) => text.slice(0, -1))
-  else if ([...key].length === 1) type((text) => text + key)
-  else if (key !== 'Enter') return
+  else if (key !== 'Enter') type((text) => text + key)
   event.preventDefault()
   event.stopPropagation()
+}
+
+/** Whether the field of the search would use the key; Enter is kept from what is behind it. */
+function isForSearch({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
+  if (ctrlKey || metaKey || altKey || isComposing) return false
+  return [...key].length === 1 || key === 'Escape' || key === 'Backspace' || key === 'Enter'
 }
 
 function type(change: (text: string) => string): void {
