@@ -2,13 +2,14 @@ import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
 import { defineConfig } from 'vite'
 import { precompress } from './precompress.ts'
+import { visibleText } from './visible-text.ts'
 
 const SERVICE = process.env['LOCKHOUSE_URL'] ?? 'http://localhost:3000'
 
 /** Built into `frontend/dist`; in development on port 5173, which forwards the service's paths (docs/api.md#web-page). */
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
-  plugins: [react(), precompress()],
+  plugins: [visibleText(), react(), precompress()],
   worker: { format: 'es' },
   // Scripts find each other by their own address, so that the page works below any path; `src/server/page-below.ts` writes
   // that path into index.html.
@@ -29,7 +30,7 @@ export default defineConfig({
           groups: [
             {
               name: 'framework',
-              test: /node_modules[\\/]((react|react-dom|scheduler)[\\/]|@tanstack[\\/](?!react-table|table-core|react-virtual|virtual-core))/,
+              test: /node_modules[\\/]((react|react-dom|scheduler)[\\/]|@tanstack[\\/](?!react-table|table-core|react-virtual|virtual-core))|components[\\/]text[\\/]visible[\\/]/,
             },
             { name: 'ui', test: /node_modules[\\/](@mantine|@floating-ui)[\\/]/, minShareCount: 3 },
             {

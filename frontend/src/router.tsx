@@ -1,4 +1,5 @@
 import { createRoute, createRouter, lazyRouteComponent, redirect } from '@tanstack/react-router'
+import { focusPage } from './components/page-focus.ts'
 import { agentNav, agentRoutes } from './features/agent/routes.tsx'
 import { approvalsNav, approvalsRoutes } from './features/approvals/routes.tsx'
 import { designerNav, designerRoutes } from './features/designer/routes.tsx'
@@ -84,6 +85,9 @@ export function createPageRouter() {
     scrollToTopSelectors: ['#main'],
   })
   router.subscribe('onResolved', ({ toLocation: { pathname, search } }) => rememberSearch(pathname, search))
+  router.subscribe('onRendered', ({ fromLocation, pathChanged }) => {
+    if (fromLocation !== undefined && pathChanged) focusPage()
+  })
   return router
 }
 

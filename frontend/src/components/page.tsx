@@ -1,10 +1,12 @@
 import { Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { rememberedSearch } from '../list-addresses.ts'
 import { common } from '../strings/shared/common.ts'
 import classes from './page.module.css'
+import { focusLoadedPage } from './page-focus.ts'
+import { isolatedText } from './text/visible/visible-text.ts'
 
 /** A step above the page; `to` is a whole path. */
 export interface Crumb {
@@ -28,14 +30,18 @@ export interface PageProps {
 
 /** The layout of every page: breadcrumbs, title, actions and content. */
 export function Page({ title, aside, lead, crumbs, actions, fill = false, children }: PageProps) {
-  useDocumentTitle(`${title} · ${common.product}`)
+  useDocumentTitle(isolatedText(`${title} · ${common.product}`))
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => focusLoadedPage(heading.current), [])
   return (
     <div className={fill ? `${classes.page} ${classes.fill}` : classes.page}>
       <header className={classes.head}>
         <div className={classes.titles}>
           {crumbs && <Crumbs crumbs={crumbs} />}
           <div className={classes.title}>
-            <Title order={1}>{title}</Title>
+            <Title ref={heading} order={1}>
+              {title}
+            </Title>
             {aside}
           </div>
           {lead && <p className={classes.lead}>{lead}</p>}

@@ -10,6 +10,7 @@ import { shell } from '../strings/shared/shell.ts'
 import classes from './app-layout.module.css'
 import { CatalogName } from './catalog-name.tsx'
 import { DemoNotice } from './demo-notice.tsx'
+import { keepEarlyKeys } from './early-keys.ts'
 import { NavList } from './nav-list.tsx'
 import { SearchButton } from './search-button.tsx'
 import { quickSearch } from './search-store.ts'
@@ -31,7 +32,11 @@ export function AppLayout({ entries }: { readonly entries: readonly NavEntry[] }
 function Frame({ entries }: { readonly entries: readonly NavEntry[] }) {
   const [drawer, drawerState] = useDisclosure(false)
   const [searched, setSearched] = useState(false)
-  const search = (): void => (searched ? quickSearch.open() : setSearched(true)) // it opens itself when it is loaded
+  const search = (): void => {
+    keepEarlyKeys()
+    if (searched) quickSearch.open()
+    else setSearched(true) // it opens itself when it is loaded
+  }
   useHotkeys([['/', search]])
   useHotkeys([['mod+K', search]], [], true) // also inside fields
   return (

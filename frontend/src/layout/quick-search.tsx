@@ -11,7 +11,8 @@ import { formatCount } from '../components/text/units.ts'
 import type { NavEntry } from '../navigation.ts'
 import { shell } from '../strings/shared/shell.ts'
 import classes from './quick-search.module.css'
-import { quickSearch, searchStore } from './search-store.ts'
+import { isSearchAwaited } from './early-keys.ts'
+import { quickSearch, SEARCH_FIELD, searchStore } from './search-store.ts'
 import { useMyEntries } from './use-my-entries.ts'
 
 interface Found {
@@ -33,7 +34,12 @@ export function QuickSearch({ entries }: { readonly entries: readonly NavEntry[]
   const { query } = useSpotlight(searchStore)
   const [chosen, listRef] = useChosen()
   const { found, more } = useFound(entries, query)
-  useEffect(() => quickSearch.open(), [])
+  useEffect(() => {
+    if (isSearchAwaited()) quickSearch.open()
+  }, [])
+  useEffect(() => {
+    if (query !== '') selectFirst()
+  }, [found, query])
   return (
     <Spotlight.Root
       store={searchStore}
@@ -46,6 +52,7 @@ export function QuickSearch({ entries }: { readonly entries: readonly NavEntry[]
       attributes={{ content: { 'aria-label': shell.searchLabel } }}
     >
       <Spotlight.Search
+        id={SEARCH_FIELD}
         size="md"
         aria-label={shell.searchLabel}
         placeholder={shell.searchShort}
@@ -88,6 +95,14 @@ function useChosen() {
     return () => observer.disconnect()
   }, [])
   return [chosen, listRef] as const
+}
+
+/** Spotlight selects the first entry when a letter is typed; the entries may come later. */
+function selectFirst(): void {
+  const list = document.querySelector(`#${LIST_ID}`)
+  if (list === null || list.querySelector('[data-selected]') !== null) return
+  list.querySelector('[data-action]')?.setAttribute('data-selected', 'true')
+  searchStore.updateState((state) => ({ ...state, selected: 0 }))
 }
 
 function useFound(entries: readonly NavEntry[], text: string): { found: readonly Found[]; more: number } {

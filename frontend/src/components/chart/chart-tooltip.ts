@@ -1,6 +1,7 @@
 import type UPlot from 'uplot'
 import { common } from '../../strings/shared/common.ts'
 import { formatTime, type Zone } from '../../time/zone.ts'
+import { isolatedText } from '../text/visible/visible-text.ts'
 import classes from './chart.module.css'
 
 interface TooltipOptions {
@@ -41,6 +42,6 @@ function valuesAt({ data, series }: UPlot, idx: number, format: TooltipOptions['
 
 function lineOf(text: string): HTMLElement {
   const line = document.createElement('div')
-  line.textContent = text
+  line.textContent = isolatedText(text)
   return line
 }
