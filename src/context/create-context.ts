@@ -34,6 +34,7 @@ import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
 import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
+import type { Loop } from '../lib/start-loop.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
@@ -61,7 +62,7 @@ import { createServiceChecks } from '../services/health/service-checks.ts'
 import { createOperationStore, type OperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createTokenStore } from '../storage/stores/token-store.ts'
 import type { MetricsHub } from '../streaming/supervision/metrics-hub.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../config/version.ts'
 
 /** Local paths of the service's state; the runtime prepares them and holds the lock. */
 export interface Home {
@@ -131,6 +132,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const services = await openServices(options, foundation)
   const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks } = services
   let stopFollowing = (): void => undefined
+  const loops: Loop[] = []
   return {
     app: appContext(options, foundation, services),
     hub,
@@ -145,7 +147,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       void background.start()
       services.rollouts.start()
       services.fleet.start()
-      services.purger.start()
+      loops.push(services.startPurger())
       notebooks.startBackground()
     },
     async makeDemo() {
@@ -156,7 +158,8 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       stopFollowing()
       await services.agent.agent.shutDown()
       await services.rollouts.close()
-      await Promise.all([services.fleet.close(), services.purger.close(), operations.shutDown(), background.close()])
+      const stopped = Promise.all(loops.map((loop) => loop.stop()))
+      await Promise.all([services.fleet.close(), stopped, operations.shutDown(), background.close()])
       await Promise.all([
         dispatcher.stop(),
         alertDispatcher.stop(),
