@@ -131,7 +131,6 @@ export async function createContext(options: ContextOptions): Promise<Context> {
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
   const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks } = services
-  let stopFollowing = (): void => undefined
   const loops: Loop[] = []
   return {
     app: appContext(options, foundation, services),
@@ -143,7 +142,7 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       alertDispatcher.start()
       // the engine opens at its first use, which may come late
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
-      stopFollowing = followCatalogChanges({ catalog, feed: state.feed, log })
+      loops.push(followCatalogChanges({ catalog, feed: state.feed, log }))
       void background.start()
       services.rollouts.start()
       services.fleet.start()
@@ -155,10 +154,9 @@ export async function createContext(options: ContextOptions): Promise<Context> {
     },
     async close() {
       await services.demo.settled() // a part of it would stay as it is for good
-      stopFollowing()
+      const stopped = Promise.all(loops.map((loop) => loop.stop()))
       await services.agent.agent.shutDown()
       await services.rollouts.close()
-      const stopped = Promise.all(loops.map((loop) => loop.stop()))
       await Promise.all([services.fleet.close(), stopped, operations.shutDown(), background.close()])
       await Promise.all([
         dispatcher.stop(),
