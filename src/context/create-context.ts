@@ -34,6 +34,7 @@ import { createLazyEngine } from '../engines/lazy-engine.ts'
 import { ConfigError } from '../config/config-error.ts'
 import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
 import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
+import { type Closings, createClosings } from '../lib/closings.ts'
 import type { Loop } from '../lib/start-loop.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
@@ -124,14 +125,44 @@ export interface Context {
   close(): Promise<void>
 }
 
-/** The only composition root: creates all services. Throws when the state cannot be opened. */
+/**
+ * The only composition root: creates all services. Throws when the state cannot be opened; what was opened until then is
+ * closed, and the home is released.
+ */
 export async function createContext(options: ContextOptions): Promise<Context> {
+  const closings = createClosings()
+  closings.add(() => options.home.release())
+  try {
+    return await openContext(options, closings)
+  } catch (error) {
+    await closings.close().catch(() => undefined) // the first error says more
+    throw error
+  }
+}
+
+async function openContext(options: ContextOptions, closings: Closings): Promise<Context> {
   const { config, home, log } = options
-  const foundation = await openFoundation(options)
+  const foundation = await openFoundation(options, closings)
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
-  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks } = services
+  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks, rollouts, fleet } = services
   const loops: Loop[] = []
+  const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()))
+  closings.add(
+    () => dispatcher.stop(),
+    () => alertDispatcher.stop(),
+    () => notebooks.close(),
+    () => services.notebookUpstream.close(),
+  )
+  closings.add(
+    () => fleet.close(),
+    stopLoops,
+    () => operations.shutDown(),
+    () => background.close(),
+  )
+  closings.add(() => rollouts.close())
+  closings.add(() => services.agent.agent.shutDown())
+  closings.add(() => services.demo.settled()) // a demo that is made in part would stay so for good
   return {
     app: appContext(options, foundation, services),
     hub,
@@ -144,62 +175,60 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
       loops.push(followCatalogChanges({ catalog, feed: state.feed, log }))
       void background.start()
-      services.rollouts.start()
-      services.fleet.start()
+      rollouts.start()
+      fleet.start()
       loops.push(services.startPurger())
       notebooks.startBackground()
     },
     async makeDemo() {
       if (config.demo && home.isNew) await services.demo.create()
     },
-    async close() {
-      await services.demo.settled() // a part of it would stay as it is for good
-      const stopped = Promise.all(loops.map((loop) => loop.stop()))
-      await services.agent.agent.shutDown()
-      await services.rollouts.close()
-      await Promise.all([services.fleet.close(), stopped, operations.shutDown(), background.close()])
-      await Promise.all([
-        dispatcher.stop(),
-        alertDispatcher.stop(),
-        notebooks.close(),
-        services.notebookUpstream.close(),
-      ])
-      await Promise.all([
-        foundation.engine.close(),
-        foundation.spark?.close(),
-        foundation.streams.close(),
-        foundation.sandbox.close(),
-        catalog.close(),
-      ])
-      await Promise.all([services.refusals.close(), foundation.idempotency.close()])
-      await Promise.all([state.close(), foundation.metrics.tracing.close()])
-      home.release()
-    },
+    close: () => closings.close(),
   }
 }
 
 /** Parts that the services are created with. */
-async function openFoundation(options: ContextOptions) {
+async function openFoundation(options: ContextOptions, closings: Closings) {
   const { config, home, openStateFile, log } = options
   const now = options.overrides?.now ?? (() => new Date())
   const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
   const newId = createIdSource(() => now().getTime(), randomBytes)
+  const metrics = await openMetrics(config, log)
+  closings.add(() => metrics.tracing.close())
   const state = await openState({ config, home, openStateFile, log, now })
+  closings.add(() => state.close())
   const idempotencyStore = createIdempotencyStore(state)
   await idempotencyStore.settleAbandoned()
-  const metrics = await openMetrics(config, log)
-  const engine = openEngine(options, metrics.tracing)
+  const idempotency = createIdempotencyService({ store: idempotencyStore, now, log })
+  const refusals = createRefusalLog({ ...state, now, log })
+  closings.add(
+    () => idempotency.close(),
+    () => refusals.close(),
+  )
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
+  closings.add(() => catalog.close())
+  const engine = openEngine(options, metrics.tracing)
   metrics.connect({ state, engine, now })
+  const sandbox = createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand })
+  closings.add(
+    () => engine.close(),
+    () => sandbox.close(),
+  )
   const spark = openSpark(config)
+  const streams = openSparkStreams(config, catalog, spark)
+  closings.add(
+    () => streams.close(),
+    () => spark?.close(),
+  )
   return {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
-    streams: openSparkStreams(config, catalog, spark),
+    streams,
     metrics,
-    sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
-    idempotency: createIdempotencyService({ store: idempotencyStore, now, log }),
+    sandbox,
+    idempotency,
+    refusals,
   }
 }
 
@@ -260,7 +289,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     notebookUpstream: createNotebookUpstream(),
     lifecycle,
     agent,
-    refusals: createRefusalLog({ ...common, inTransaction, audit }),
+    refusals: foundation.refusals,
     demo,
     health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home, demo }),
   }
