@@ -10,6 +10,7 @@ import { openCatalogService } from './open-catalog.ts'
 import { openAgent } from './open-agent.ts'
 import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
 import { type FleetTimes, openFleet } from './open-fleet.ts'
+import { openEngine, openSpark } from './open-engines.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openMetrics } from './open-metrics.ts'
@@ -21,8 +22,6 @@ import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
 import { createIdSource } from '../domain/ids.ts'
-import { checkDuckDbLoad } from '../engines/duckdb/check-load.ts'
-import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
 import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
@@ -30,10 +29,6 @@ import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
 import { createHttpSender } from '../services/outbound/http-sender.ts'
 import { createSmtpSender } from '../services/outbound/smtp-sender.ts'
 import type { Engine } from '../engines/engine.ts'
-import { createLazyEngine } from '../engines/lazy-engine.ts'
-import { ConfigError } from '../config/config-error.ts'
-import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
-import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
 import { type Closings, createClosings } from '../lib/closings.ts'
 import type { Loop } from '../lib/start-loop.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
@@ -47,8 +42,6 @@ import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
 import { createEnvironmentService } from '../services/environments/environment-service.ts'
 import { createMetricsAccess } from '../services/metrics/access.ts'
-import { tracedEngine } from '../services/metrics/tracing/traced-engine.ts'
-import type { Tracing } from '../services/metrics/tracing/tracing.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/operations/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
@@ -410,38 +403,4 @@ function openHealth({ notebooks, home, demo, ...parts }: HealthParts): HealthSer
   const checkCluster = () => notebooks.checkCluster()
   const checks = createServiceChecks({ ...parts, checkCluster, scratch: home.scratch, nowMs })
   return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks, isCreatingDemo: demo.isCreating })
-}
-
-function openSpark({ spark }: Config): SparkEngine | undefined {
-  if (spark === undefined) return undefined
-  const newUuid = () => crypto.randomUUID()
-  try {
-    return createSparkEngine({ client: openSparkClient(spark.remote), catalogName: spark.catalogName, newUuid })
-  } catch (error) {
-    throw new ConfigError(`SPARK_REMOTE: ${error instanceof Error ? error.message : 'not valid'}`)
-  }
-}
-
-function openEngine({ config, home, log, workerCommand, overrides }: ContextOptions, tracing: Tracing): Engine {
-  const { memoryLimitBytes, threads } = config.engine
-  const engine = createLazyEngine('duckdb', {
-    open: () =>
-      createDuckDbEngine({
-        scratchDir: home.scratch,
-        memoryLimitBytes,
-        ...(workerCommand === undefined ? {} : { workerCommand }),
-        ...(threads === undefined ? {} : { threads }),
-        ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
-      }),
-    checkLoad: async (signal) => {
-      try {
-        await checkDuckDbLoad(signal, workerCommand)
-      } catch (error) {
-        if (!signal.aborted) log.error('the engine cannot be loaded', { error })
-        throw error
-      }
-    },
-  })
-  const traced = config.traces === undefined ? engine : tracedEngine(engine, tracing)
-  return overrides?.wrapEngine?.(traced) ?? traced
 }
