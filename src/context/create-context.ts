@@ -10,6 +10,7 @@ import { openCatalogService } from './open-catalog.ts'
 import { openAgent } from './open-agent.ts'
 import { type DeploymentTimes, openDeployments } from './open-deployments.ts'
 import { type FleetTimes, openFleet } from './open-fleet.ts'
+import { openEngine, openSpark } from './open-engines.ts'
 import { openIdentity } from './open-identity.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openMetrics } from './open-metrics.ts'
@@ -21,8 +22,6 @@ import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
 import { openWebhooks } from './open-webhooks.ts'
 import { createIdSource } from '../domain/ids.ts'
-import { checkDuckDbLoad } from '../engines/duckdb/check-load.ts'
-import { createDuckDbEngine } from '../engines/duckdb/duckdb-engine.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
 import { createDuckDbSandbox } from '../engines/duckdb/sandbox/sandbox.ts'
@@ -30,10 +29,8 @@ import type { WorkerCommand } from '../engines/duckdb/worker/worker-command.ts'
 import { createHttpSender } from '../services/outbound/http-sender.ts'
 import { createSmtpSender } from '../services/outbound/smtp-sender.ts'
 import type { Engine } from '../engines/engine.ts'
-import { createLazyEngine } from '../engines/lazy-engine.ts'
-import { ConfigError } from '../config/config-error.ts'
-import { createSparkEngine, type SparkEngine } from '../maintenance/spark/spark-engine.ts'
-import { openSparkClient } from '../engines/spark/connect/open-spark-client.ts'
+import { type Closings, createClosings } from '../lib/closings.ts'
+import type { Loop } from '../lib/start-loop.ts'
 import { createNotebookUpstream } from '../notebook-proxy/http/upstream-client.ts'
 import type { CheckpointFile } from '../services/audit/audit-log.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
@@ -45,8 +42,6 @@ import { followCatalogChanges } from '../services/catalogs/catalog-follower.ts'
 import { createHealthService, type HealthService } from '../services/health/health-service.ts'
 import { createEnvironmentService } from '../services/environments/environment-service.ts'
 import { createMetricsAccess } from '../services/metrics/access.ts'
-import { tracedEngine } from '../services/metrics/tracing/traced-engine.ts'
-import type { Tracing } from '../services/metrics/tracing/tracing.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/operations/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
@@ -61,7 +56,7 @@ import { createServiceChecks } from '../services/health/service-checks.ts'
 import { createOperationStore, type OperationStore } from '../storage/stores/operations/operation-store.ts'
 import { createTokenStore } from '../storage/stores/token-store.ts'
 import type { MetricsHub } from '../streaming/supervision/metrics-hub.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../config/version.ts'
 
 /** Local paths of the service's state; the runtime prepares them and holds the lock. */
 export interface Home {
@@ -123,14 +118,44 @@ export interface Context {
   close(): Promise<void>
 }
 
-/** The only composition root: creates all services. Throws when the state cannot be opened. */
+/**
+ * The only composition root: creates all services. Throws when the state cannot be opened; what was opened until then is
+ * closed, and the home is released.
+ */
 export async function createContext(options: ContextOptions): Promise<Context> {
+  const closings = createClosings()
+  closings.add(() => options.home.release())
+  try {
+    return await openContext(options, closings)
+  } catch (error) {
+    await closings.close().catch(() => undefined) // the first error says more
+    throw error
+  }
+}
+
+async function openContext(options: ContextOptions, closings: Closings): Promise<Context> {
   const { config, home, log } = options
-  const foundation = await openFoundation(options)
+  const foundation = await openFoundation(options, closings)
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
-  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks } = services
-  let stopFollowing = (): void => undefined
+  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks, rollouts, fleet } = services
+  const loops: Loop[] = []
+  const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()))
+  closings.add(
+    () => dispatcher.stop(),
+    () => alertDispatcher.stop(),
+    () => notebooks.close(),
+    () => services.notebookUpstream.close(),
+  )
+  closings.add(
+    () => fleet.close(),
+    stopLoops,
+    () => operations.shutDown(),
+    () => background.close(),
+  )
+  closings.add(() => rollouts.close())
+  closings.add(() => services.agent.agent.shutDown())
+  closings.add(() => services.demo.settled()) // a demo that is made in part would stay so for good
   return {
     app: appContext(options, foundation, services),
     hub,
@@ -141,64 +166,62 @@ export async function createContext(options: ContextOptions): Promise<Context> {
       alertDispatcher.start()
       // the engine opens at its first use, which may come late
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
-      stopFollowing = followCatalogChanges({ catalog, feed: state.feed, log })
+      loops.push(followCatalogChanges({ catalog, feed: state.feed, log }))
       void background.start()
-      services.rollouts.start()
-      services.fleet.start()
-      services.purger.start()
+      rollouts.start()
+      fleet.start()
+      loops.push(services.startPurger())
       notebooks.startBackground()
     },
     async makeDemo() {
       if (config.demo && home.isNew) await services.demo.create()
     },
-    async close() {
-      await services.demo.settled() // a part of it would stay as it is for good
-      stopFollowing()
-      await services.agent.agent.shutDown()
-      await services.rollouts.close()
-      await Promise.all([services.fleet.close(), services.purger.close(), operations.shutDown(), background.close()])
-      await Promise.all([
-        dispatcher.stop(),
-        alertDispatcher.stop(),
-        notebooks.close(),
-        services.notebookUpstream.close(),
-      ])
-      await Promise.all([
-        foundation.engine.close(),
-        foundation.spark?.close(),
-        foundation.streams.close(),
-        foundation.sandbox.close(),
-        catalog.close(),
-      ])
-      await Promise.all([services.refusals.close(), foundation.idempotency.close()])
-      await Promise.all([state.close(), foundation.metrics.tracing.close()])
-      home.release()
-    },
+    close: () => closings.close(),
   }
 }
 
 /** Parts that the services are created with. */
-async function openFoundation(options: ContextOptions) {
+async function openFoundation(options: ContextOptions, closings: Closings) {
   const { config, home, openStateFile, log } = options
   const now = options.overrides?.now ?? (() => new Date())
   const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
   const newId = createIdSource(() => now().getTime(), randomBytes)
+  const metrics = await openMetrics(config, log)
+  closings.add(() => metrics.tracing.close())
   const state = await openState({ config, home, openStateFile, log, now })
+  closings.add(() => state.close())
   const idempotencyStore = createIdempotencyStore(state)
   await idempotencyStore.settleAbandoned()
-  const metrics = await openMetrics(config, log)
-  const engine = openEngine(options, metrics.tracing)
+  const idempotency = createIdempotencyService({ store: idempotencyStore, now, log })
+  const refusals = createRefusalLog({ ...state, now, log })
+  closings.add(
+    () => idempotency.close(),
+    () => refusals.close(),
+  )
   const catalog = await openCatalogService({ ...options, state, now, observe: metrics.observeCatalog })
+  closings.add(() => catalog.close())
+  const engine = openEngine(options, metrics.tracing)
   metrics.connect({ state, engine, now })
+  const sandbox = createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand })
+  closings.add(
+    () => engine.close(),
+    () => sandbox.close(),
+  )
   const spark = openSpark(config)
+  const streams = openSparkStreams(config, catalog, spark)
+  closings.add(
+    () => streams.close(),
+    () => spark?.close(),
+  )
   return {
     common: { state, catalog, newId, now, log, randomBytes, prices: config.prices },
     engine,
     spark,
-    streams: openSparkStreams(config, catalog, spark),
+    streams,
     metrics,
-    sandbox: createDuckDbSandbox(options.workerCommand === undefined ? {} : { command: options.workerCommand }),
-    idempotency: createIdempotencyService({ store: idempotencyStore, now, log }),
+    sandbox,
+    idempotency,
+    refusals,
   }
 }
 
@@ -259,7 +282,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     notebookUpstream: createNotebookUpstream(),
     lifecycle,
     agent,
-    refusals: createRefusalLog({ ...common, inTransaction, audit }),
+    refusals: foundation.refusals,
     demo,
     health: openHealth({ operations: createOperationStore(db), catalog, engine, notebooks, home, demo }),
   }
@@ -380,38 +403,4 @@ function openHealth({ notebooks, home, demo, ...parts }: HealthParts): HealthSer
   const checkCluster = () => notebooks.checkCluster()
   const checks = createServiceChecks({ ...parts, checkCluster, scratch: home.scratch, nowMs })
   return createHealthService({ version: VERSION, startedAtMs: nowMs(), nowMs, checks, isCreatingDemo: demo.isCreating })
-}
-
-function openSpark({ spark }: Config): SparkEngine | undefined {
-  if (spark === undefined) return undefined
-  const newUuid = () => crypto.randomUUID()
-  try {
-    return createSparkEngine({ client: openSparkClient(spark.remote), catalogName: spark.catalogName, newUuid })
-  } catch (error) {
-    throw new ConfigError(`SPARK_REMOTE: ${error instanceof Error ? error.message : 'not valid'}`)
-  }
-}
-
-function openEngine({ config, home, log, workerCommand, overrides }: ContextOptions, tracing: Tracing): Engine {
-  const { memoryLimitBytes, threads } = config.engine
-  const engine = createLazyEngine('duckdb', {
-    open: () =>
-      createDuckDbEngine({
-        scratchDir: home.scratch,
-        memoryLimitBytes,
-        ...(workerCommand === undefined ? {} : { workerCommand }),
-        ...(threads === undefined ? {} : { threads }),
-        ...(overrides?.queryLimits === undefined ? {} : { queryLimits: overrides.queryLimits }),
-      }),
-    checkLoad: async (signal) => {
-      try {
-        await checkDuckDbLoad(signal, workerCommand)
-      } catch (error) {
-        if (!signal.aborted) log.error('the engine cannot be loaded', { error })
-        throw error
-      }
-    },
-  })
-  const traced = config.traces === undefined ? engine : tracedEngine(engine, tracing)
-  return overrides?.wrapEngine?.(traced) ?? traced
 }

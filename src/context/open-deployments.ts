@@ -1,8 +1,9 @@
 import type { IdSource } from '../domain/ids.ts'
 import type { RunEnvironment } from '../domain/environments.ts'
 import type { Engine } from '../engines/engine.ts'
+import type { Loop } from '../lib/start-loop.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
-import { type ArrivalFollower, createArrivalFollower } from '../services/deployments/arrivals.ts'
+import { followArrivals } from '../services/deployments/arrivals.ts'
 import { type ApprovedDeployments, createApprovedDeployments } from '../services/deployments/approved-deployment.ts'
 import { compileForEnvironment } from '../services/deployments/compile-version.ts'
 import type { DeploymentSettings, PlanDeps, WatchTimes } from '../services/deployments/deployment-deps.ts'
@@ -87,17 +88,17 @@ export function openDeployments(given: DeploymentParts): Deployments {
     lease,
   })
   const wakeWorker = (): void => worker.wake()
-  const arrivals: ArrivalFollower = createArrivalFollower({ ...common, feed, wakeWorker })
+  let arrivals: Loop | undefined
   return {
     deployments: createDeploymentService({ ...common, plans: createPlanStore(db), wakeWorker }),
     approvedDeployments: createApprovedDeployments({ ...plan, graphs, environments }),
     rollouts: {
       start() {
         worker.start()
-        arrivals.start()
+        arrivals = followArrivals({ ...common, feed, wakeWorker })
       },
       async close() {
-        await arrivals.close()
+        await arrivals?.stop()
         await worker.close()
       },
     },

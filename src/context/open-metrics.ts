@@ -11,7 +11,7 @@ import { pingState, readStateFigures } from '../storage/state-figures.ts'
 import type { OperationOutcome } from '../storage/stores/operations/operation-store.ts'
 import { createHealthIndexStore } from '../storage/stores/tables/health-index-store.ts'
 import type { BatchObserver } from '../streaming/supervision/run-events.ts'
-import { VERSION } from '../version.ts'
+import { VERSION } from '../config/version.ts'
 import type { State } from './open-state.ts'
 
 /** What the metrics read; known later than the parts that report to them. */

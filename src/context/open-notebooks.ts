@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import type { Loop } from '../lib/start-loop.ts'
 import { connectKubernetes } from '../notebooks/kubernetes/kubernetes-cluster.ts'
 import { createClusterGate, type GateState } from '../notebooks/cluster-gate.ts'
 import { createActivityReader } from '../notebooks/activity.ts'
@@ -9,7 +10,7 @@ import { createPodTable } from '../notebooks/pod-table.ts'
 import { runPlugin } from '../notebooks/kubernetes/exec-plugin.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
-import { createNotebookCuller, type NotebookCuller } from '../services/notebooks/culler.ts'
+import { cullNotebooks } from '../services/notebooks/culler.ts'
 import { createNotebookService, type NotebookService } from '../services/notebooks/notebook-service.ts'
 import { createTouches } from '../services/notebooks/touches.ts'
 import { createKeyedLock } from '../services/operations/keyed-lock.ts'
@@ -41,7 +42,6 @@ export interface NotebookOverrides {
 /** Services for notebooks. */
 export interface Notebooks {
   readonly notebooks: NotebookService
-  readonly culler: NotebookCuller
   /** Separate hosts for notebooks; undefined: notebooks use the service's host. */
   readonly hosts: NotebookHosts | undefined
   /** For the health check: rejects when the configured cluster cannot be used. */
@@ -77,10 +77,9 @@ export function openNotebooks(config: NotebookSettings, parts: NotebookParts): N
   const lastSeen = (uid: string) => table.lastSeen(uid)
   const deps = { ...sharedDeps(config, parts), gate, lastSeen, targets, touches, lock: createKeyedLock() }
   const readActivity = createActivityReader({ fetch, nowMs, timeoutMs: ACTIVITY_TIMEOUT_MS })
-  const culler = createNotebookCuller({ ...deps, readActivity, everyMs: overrides.cullMs ?? CULL_MS })
+  let culler: Loop | undefined
   return {
     notebooks: createNotebookService(deps),
-    culler,
     hosts: notebookHosts(config.notebooks),
     checkCluster: () => gate.check(),
     firstProbe: () => gate.probeWithin(FIRST_PROBE_MS),
@@ -88,12 +87,12 @@ export function openNotebooks(config: NotebookSettings, parts: NotebookParts): N
       if (!access) return
       gate.start()
       table.start()
-      culler.start()
+      culler = cullNotebooks({ ...deps, readActivity, everyMs: overrides.cullMs ?? CULL_MS })
     },
     async close() {
       gate.close()
       table.close()
-      await culler.close()
+      await culler?.stop()
       await touches.flush()
     },
   }

@@ -2,7 +2,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import type { Logger } from '../services/logger.ts'
 import type { TableLock } from '../services/operations/table-lock.ts'
-import { createQuarantinePurger } from '../services/quarantine/purger.ts'
+import { startQuarantinePurger } from '../services/quarantine/purger.ts'
 import { createQuarantineService } from '../services/quarantine/quarantine-service.ts'
 import { createLeaseStore } from '../storage/stores/lease-store.ts'
 import { createQuarantineStore } from '../storage/stores/operations/quarantine-store.ts'
@@ -18,10 +18,10 @@ export interface QuarantineParts {
   readonly lock: TableLock
 }
 
-/** Creates the quarantine, and what deletes its files in the end; nothing runs before the purger is started. */
+/** Creates the quarantine; `startPurger` starts what deletes its files in the end. */
 export function openQuarantine({ state, quarantineDays, ...parts }: QuarantineParts) {
   const stores = { store: createQuarantineStore(state.db), leases: createLeaseStore(state.db) }
   const deps = { ...state, ...parts, ...stores, days: quarantineDays }
   const quarantine = createQuarantineService(deps)
-  return { quarantine, purger: createQuarantinePurger(deps, quarantine) }
+  return { quarantine, startPurger: () => startQuarantinePurger(deps, quarantine) }
 }

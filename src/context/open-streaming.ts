@@ -3,6 +3,7 @@ import type { IdSource } from '../domain/ids.ts'
 import type { Engine } from '../engines/engine.ts'
 import type { FileIO } from '../iceberg/io/file-io.ts'
 import { LocalFileIO } from '../iceberg/io/local.ts'
+import type { Loop } from '../lib/start-loop.ts'
 import type { AuditRecorder } from '../services/audit/audit-service.ts'
 import type { CatalogService } from '../services/catalogs/catalog-service.ts'
 import { deploymentGuard } from '../services/deployments/deployment-guard.ts'
@@ -156,11 +157,11 @@ interface Watched {
   readonly pins: PinKeeper
 }
 
-/** The periodic checks of pipelines; each begins when it is called and returns the function that stops it. */
+/** The periodic checks of pipelines; each begins when it is called. */
 function watchesOf(
   { state, now, log, settings }: StreamingParts,
   { store, hub, pins }: Watched,
-): readonly (() => () => Promise<void>)[] {
+): readonly (() => Loop)[] {
   const { instance } = state
   const onError = (error: unknown): void => log.warn('pipelines could not be checked', { error })
   const guard = () => reassertPins({ store, pins, everyMs: settings?.guardPinsMs ?? GUARD_PINS_MS, onError })
@@ -170,19 +171,16 @@ function watchesOf(
   return instance.isShared ? [guard, recoveries, follow] : [guard, recoveries]
 }
 
-/** The supervisor together with periodic checks. Calling a check starts it and returns the function that stops it. */
-function inBackground(
-  supervisor: Supervisor,
-  watches: readonly (() => () => Promise<void>)[],
-): Streaming['background'] {
-  let ends: readonly (() => Promise<void>)[] = []
+/** The supervisor together with periodic checks. */
+function inBackground(supervisor: Supervisor, watches: readonly (() => Loop)[]): Streaming['background'] {
+  let loops: readonly Loop[] = []
   return {
     async start() {
-      ends = watches.map((begin) => begin())
+      loops = watches.map((begin) => begin())
       await supervisor.start()
     },
     async close() {
-      await Promise.all(ends.map((end) => end()))
+      await Promise.all(loops.map((loop) => loop.stop()))
       await supervisor.close()
     },
   }

@@ -1,3 +1,5 @@
+import { sleep } from '../iceberg/sleep.ts'
+import { type Loop, startLoop } from '../lib/start-loop.ts'
 import { ClusterError } from './cluster-error.ts'
 import { CLUSTER_PERMISSIONS, type NotebookCluster } from './cluster.ts'
 
@@ -42,7 +44,7 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
   let reported: string | undefined
   let cluster: NotebookCluster | undefined
   let probing: Promise<void> | undefined
-  let timer: ReturnType<typeof setInterval> | undefined
+  let loop: Loop | undefined
 
   const enter = (next: GateState, problem?: string): void => {
     const summary = `${next} ${problem ?? ''}`
@@ -51,6 +53,7 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
     reported = summary
     onChange(next, problem)
   }
+  const fail = (error: unknown): void => enter('failing', error instanceof Error ? error.message : String(error))
   const probe = async (): Promise<void> => {
     if (!connect) return
     try {
@@ -61,7 +64,7 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
       cluster = candidate
       enter('ok')
     } catch (error) {
-      enter('failing', error instanceof Error ? error.message : String(error))
+      fail(error)
     }
   }
   const probeOnce = (): Promise<void> => (probing ??= probe().finally(() => (probing = undefined)))
@@ -79,15 +82,14 @@ export function createClusterGate({ connect, probeMs, onChange }: ClusterGateDep
     },
     probe: probeOnce,
     async probeWithin(ms) {
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, ms)
-      await Promise.race([probeOnce(), late])
-      clearTimeout(timer)
+      const answered = new AbortController()
+      await Promise.race([probeOnce(), sleep(ms, answered.signal)])
+      answered.abort()
     },
     start() {
-      if (connect) timer = setInterval(() => void probeOnce(), probeMs)
+      if (connect) loop = startLoop({ everyMs: probeMs, firstMs: probeMs, tick: probeOnce, onError: fail })
     },
-    close: () => clearInterval(timer),
+    close: () => void loop?.stop(),
   }
 }
 

@@ -3,12 +3,13 @@ import type { ClusterPod } from './cluster-pod.ts'
 import type { NotebookCluster } from './cluster.ts'
 import { KnownPods } from './known-pods.ts'
 import { sleep } from '../iceberg/sleep.ts'
+import { type Loop, type NextTick, startLoop } from '../lib/start-loop.ts'
 
 export interface PodTableDeps {
   /** Undefined while no cluster is available. */
   readonly cluster: () => NotebookCluster | undefined
   readonly nowMs: () => number
-  /** How long to wait after a failure; doubled with each further one, up to 30 s. */
+  /** How long to wait after a failure, at most; doubled with each further failure, up to 30 s. */
   readonly retryMs: number
   readonly onError: (error: unknown) => void
   /** Called for each pod that the cluster reports, each time. */
@@ -33,13 +34,12 @@ const RELIST_MS = 3_600_000
 
 /** Creates a table that follows the cluster once it is started. */
 export function createPodTable(deps: PodTableDeps): PodTable {
-  const closing = new AbortController()
-  const { signal } = closing
+  let loop: Loop | undefined
   const pods = new KnownPods()
   let complete = false
 
   /** Lists and watches until the version is too old or the next list is due. */
-  async function follow(cluster: NotebookCluster): Promise<void> {
+  async function follow(cluster: NotebookCluster, signal: AbortSignal): Promise<void> {
     const list = await cluster.listPods()
     pods.replace(list.pods)
     for (const pod of list.pods) deps.onPod?.(pod)
@@ -63,25 +63,19 @@ export function createPodTable(deps: PodTableDeps): PodTable {
     }
   }
 
-  async function run(): Promise<void> {
-    let delayMs = deps.retryMs
-    while (!signal.aborted) {
-      const cluster = deps.cluster()
-      try {
-        if (cluster) {
-          await follow(cluster)
-          delayMs = deps.retryMs
-          continue
-        }
-      } catch (error) {
-        if (signal.aborted) return
-        if (isClusterError(error, 'expired')) continue
+  async function tick(signal: AbortSignal): Promise<NextTick | void> {
+    const cluster = deps.cluster()
+    if (!cluster) return
+    try {
+      await follow(cluster, signal)
+    } catch (error) {
+      if (signal.aborted) return
+      if (!isClusterError(error, 'expired')) {
         complete = false
-        deps.onError(error)
+        throw error
       }
-      await sleep(delayMs, signal)
-      delayMs = cluster ? Math.min(delayMs * 2, MAX_RETRY_MS) : deps.retryMs
     }
+    return { waitMs: 0 }
   }
 
   return {
@@ -89,7 +83,10 @@ export function createPodTable(deps: PodTableDeps): PodTable {
     find: (name) => pods.find(name),
     all: () => pods.all(),
     lastSeen: (uid) => pods.lastSeen(uid),
-    start: () => void run(),
-    close: () => closing.abort(),
+    start() {
+      const { retryMs, onError } = deps
+      loop ??= startLoop({ everyMs: retryMs, backOff: { firstMs: retryMs, maxMs: MAX_RETRY_MS }, tick, onError })
+    },
+    close: () => void loop?.stop(),
   }
 }

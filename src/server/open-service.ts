@@ -48,9 +48,6 @@ export async function openService({ bundle, overrides, ...options }: OpenService
     home,
     ...(bundle === undefined ? {} : { workerCommand: bundle.workerCommand }),
     ...(overrides === undefined ? {} : { overrides }),
-  }).catch((error: unknown) => {
-    home.release() // so that the next attempt in this process does not find it in use
-    throw error
   })
   await context.reconcile()
   const staticFiles = pageBelow(config.basePath, await openPage(config, { log, bundle }))

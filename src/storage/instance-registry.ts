@@ -1,6 +1,7 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 
 import { sleep } from '../iceberg/sleep.ts'
+import { startLoop } from '../lib/start-loop.ts'
 import type { StateTables } from './schema.ts'
 import type { InTransaction } from './transactions.ts'
 
@@ -74,44 +75,26 @@ export async function registerInstance(
 
 /** Holds the lock of an instance until the returned function is called; reacquires it after a lost connection. */
 async function holdLock(db: Kysely<StateTables>, id: number): Promise<() => Promise<void>> {
-  const closing = Promise.withResolvers<void>()
   const first = Promise.withResolvers<void>()
-  const state = { closed: false }
-  const hold = (): Promise<void> =>
+  const hold = (signal: AbortSignal): Promise<void> =>
     db.connection().execute(async (connection) => {
       await limitSilence(connection)
       await sql`select pg_advisory_lock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
       first.resolve()
-      while (!state.closed) {
+      while (!signal.aborted) {
         await sql`select 1`.execute(connection)
-        await waitOrClose(closing.promise, CHECK_MS)
+        await sleep(CHECK_MS, signal)
       }
       await sql`select pg_advisory_unlock(${sql.lit(LIVENESS_CLASS)}, ${sql.lit(id)})`.execute(connection)
     })
-  const held = (async () => {
-    while (!state.closed) {
-      await hold().catch((error: unknown) => first.reject(error))
-      if (!state.closed) await waitOrClose(closing.promise, RETRY_MS)
-    }
-  })()
+  const loop = startLoop({ everyMs: RETRY_MS, tick: hold, onError: first.reject })
   await first.promise
-  return async () => {
-    state.closed = true
-    closing.resolve()
-    await held
-  }
+  return () => loop.stop()
 }
 
 async function limitSilence(connection: Kysely<StateTables>): Promise<void> {
   await sql`select set_config(name, ${String(SILENT_MS)}, false) from pg_settings
     where name = 'idle_session_timeout'`.execute(connection)
-}
-
-async function waitOrClose(closing: Promise<void>, ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, ms)
-  await Promise.race([promise, closing])
-  clearTimeout(timer)
 }
 
 /** When a process was first and last seen without its lock, ms of this process's clock. */

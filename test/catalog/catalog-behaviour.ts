@@ -2,6 +2,8 @@ import { describe, expect, it } from 'vitest'
 
 import type { Catalog } from '../../src/catalog/catalog.ts'
 import { commitTable } from '../../src/catalog/commit-table.ts'
+import { loadIfPresent } from '../../src/catalog/load-if-present.ts'
+import { formatIdentifier } from '../../src/catalog/table-identifier.ts'
 import { IcebergError } from '../../src/iceberg/errors.ts'
 import type { FileIO } from '../../src/iceberg/io/file-io.ts'
 import { asObject } from '../../src/iceberg/json/json-fields.ts'
@@ -132,6 +134,16 @@ function tables({ create, served }: BehaviourOptions): void {
     }
     if (served?.java) return
     expect((await filesBelow(store.io, store.warehouse)).filter((file) => file.endsWith('.json'))).toHaveLength(1)
+  })
+
+  it('loads a table if it is present, and nothing if its name or its namespace is missing', async () => {
+    const catalog = create().open()
+    const { identifier, metadataLocation } = await createEvents(catalog)
+    expect((await loadIfPresent(catalog, identifier))?.metadataLocation).toBe(metadataLocation)
+    expect((await loadIfPresent(catalog, formatIdentifier(identifier)))?.metadataLocation).toBe(metadataLocation)
+    expect(await loadIfPresent(catalog, { ...identifier, name: 'nope' })).toBeUndefined()
+    expect(await loadIfPresent(catalog, 'nope.nope')).toBeUndefined()
+    await expect(loadIfPresent(catalog, 'a..b')).rejects.toMatchObject({ code: 'INVALID_ARGUMENT' })
   })
 
   it('reports a missing table', async () => {

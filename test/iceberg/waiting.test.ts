@@ -1,8 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { backOffMs } from '../../src/iceberg/back-off.ts'
-import { isIcebergError } from '../../src/iceberg/errors.ts'
 import { sleep } from '../../src/iceberg/sleep.ts'
-import { throwIfCancelled } from '../../src/iceberg/throw-if-cancelled.ts'
 
 describe('backOffMs', () => {
   it('doubles with every failure up to the maximum, and is random in the upper half', () => {
@@ -42,22 +40,5 @@ describe('sleep', () => {
     expect(isOver).toBe(false)
     stop.abort()
     expect(await sleeping).toBe(true)
-  })
-})
-
-describe('throwIfCancelled', () => {
-  it('throws CANCELLED with the reason once the signal is aborted', () => {
-    const stop = new AbortController()
-    throwIfCancelled(stop.signal)
-    throwIfCancelled(undefined)
-    const reason = new Error('shutdown')
-    stop.abort(reason)
-    try {
-      throwIfCancelled(stop.signal, 'the change')
-      expect.unreachable()
-    } catch (error) {
-      expect(isIcebergError(error, 'CANCELLED')).toBe(true)
-      expect(error).toMatchObject({ message: 'the change was cancelled', cause: reason })
-    }
   })
 })

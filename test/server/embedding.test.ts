@@ -1,9 +1,10 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { getRequestListener } from '@hono/node-server'
 import { Hono } from 'hono'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -177,5 +178,15 @@ describe('a service inside another program, below /lake', () => {
     const again = await createLockhouse({ home: `${folder}/b` })
     expect(again.firstToken).toBeUndefined()
     await again.close()
+  })
+
+  it('closes its databases when it cannot start', async () => {
+    const home = `${folder}/d`
+    await (await createLockhouse({ home })).close()
+    const database = new DatabaseSync(`${home}/state.db`)
+    database.exec('alter table idempotency_keys rename to lost')
+    database.close()
+    await expect(createLockhouse({ home })).rejects.toThrow(/database query failed/)
+    expect((await readdir(home)).filter((name) => name.endsWith('-wal'))).toEqual([])
   })
 })

@@ -9,6 +9,7 @@ import type { Table } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'
 import { isVersionFile } from '../hadoop/version.ts'
 import { fileState } from '../file-state.ts'
+import { isTableMissing } from '../load-if-present.ts'
 import { otherEntries } from './entries.ts'
 import { type Footprint, footprintOfPointer, traceFootprint, type TracedFootprint } from './footprint.ts'
 
@@ -66,7 +67,7 @@ async function look(cache: LRUCache<string, Seen>, io: FileIO, entry: CatalogEnt
     cache.set(state, { ...traced, io: table.io, atMs: Date.now() }, { size: weightOf(state, traced) })
     return { entry, footprint: traced.footprint, state }
   } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return 'gone'
+    if (isTableMissing(error)) return 'gone'
     if (!isLasting(error) || metadataLocation === undefined) throw unknownTable(entry, error)
     return { entry, footprint: await footprintOfPointer(io, metadataLocation), problem: error.message }
   }

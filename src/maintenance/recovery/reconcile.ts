@@ -1,6 +1,7 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { type CommitOutcome, unknown } from '../../catalog/commit-outcome.ts'
 import { isVersionFile } from '../../catalog/hadoop/version.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { judgeDeletion } from '../../catalog/ownership/deletion-guard.ts'
 import { mapBounded } from '../../iceberg/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
@@ -66,7 +67,7 @@ const OPERATION_ID_KEY = 'lockhouse.operation-id'
  * Errors: those of catalog, manifests and FileIO; calling it again later is safe.
  */
 export async function reconcileOperation(input: ReconcileInput): Promise<ReconcileResult> {
-  const table = await loadIfPresent(input)
+  const table = await loadIfPresent(input.catalog, input.identifier)
   if (table === undefined) return { outcome: 'no-such-table', deletedFiles: [], failedDeletions: [] }
   switch (input.staged?.kind) {
     case 'served':
@@ -155,15 +156,6 @@ function joined(a: Cleaned, b: Cleaned): Cleaned {
   return {
     deletedFiles: [...a.deletedFiles, ...b.deletedFiles],
     failedDeletions: [...a.failedDeletions, ...b.failedDeletions],
-  }
-}
-
-async function loadIfPresent({ catalog, identifier }: ReconcileInput): Promise<Table | undefined> {
-  try {
-    return await catalog.loadTable(identifier)
-  } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
-    throw error
   }
 }
 

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { ConfigError } from '../../config/config-error.ts'
 import { databaseError } from '../../storage/dialects/sqlite-error.ts'
-import { VERSION } from '../../version.ts'
+import { VERSION } from '../../config/version.ts'
 import {
   type BackupManifest,
   damageOf,

@@ -1,4 +1,5 @@
 import type { Caller } from '../../domain/roles.ts'
+import { startLoop } from '../../lib/start-loop.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import { clientKey } from '../../domain/network/ip-address.ts'
 import type { AuditEntry, AuditRecorder } from './audit-service.ts'
@@ -68,7 +69,12 @@ export function createRefusalLog({ inTransaction, audit, log, now }: RefusalLogD
     return writing
   }
 
-  const timer = setInterval(() => void write(anonymous.take()), LOOK_MS)
+  const loop = startLoop({
+    everyMs: LOOK_MS,
+    firstMs: LOOK_MS,
+    tick: () => write(anonymous.take()),
+    onError: (error) => log.error('refusals could not be counted', { error }),
+  })
   return {
     async record(request) {
       if (audit.isSettled(request.error)) return
@@ -79,7 +85,7 @@ export function createRefusalLog({ inTransaction, audit, log, now }: RefusalLogD
       return write(anonymous.add({ client, status, code, path: path.slice(0, MAX_PATH_LENGTH), entry }))
     },
     async close() {
-      clearInterval(timer)
+      await loop.stop()
       await write(anonymous.take({ all: true }))
       await writing
     },

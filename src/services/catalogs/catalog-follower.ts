@@ -1,3 +1,4 @@
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { CatalogService } from './catalog-service.ts'
 import type { EventFeed } from '../events/event-feed.ts'
 import type { Logger } from '../logger.ts'
@@ -11,30 +12,18 @@ export interface CatalogFollowerDeps {
 const RETRY_MS = 1000
 
 /**
- * Opens every catalog configuration that another process sharing the state stores. Call the returned function to stop.
- * When a configuration cannot be opened here, the old catalog stays in use and the reason is logged.
+ * Opens every catalog configuration that another process sharing the state stores. When a configuration cannot be opened here, the old catalog stays in use and the reason is logged.
  */
-export function followCatalogChanges({ catalog, feed, log }: CatalogFollowerDeps): () => void {
-  const stop = new AbortController()
+export function followCatalogChanges({ catalog, feed, log }: CatalogFollowerDeps): Loop {
   const refresh = (): Promise<void> =>
     catalog.refresh().catch((error: unknown) => log.error('the new catalog could not be opened', { error }))
-
-  /** Also applies a configuration that was stored before the process started to follow. */
-  async function follow(): Promise<void> {
-    const since = await feed.lastSeq()
-    await refresh()
-    for await (const { type } of feed.follow(since, stop.signal)) if (type === 'config.changed') await refresh()
-  }
-
-  /** Restarts after a database outage. */
-  function begin(): void {
-    follow().catch((error: unknown) => {
-      log.warn('the event log could not be read', { error })
-      const again = setTimeout(begin, RETRY_MS)
-      stop.signal.addEventListener('abort', () => clearTimeout(again))
-    })
-  }
-
-  begin()
-  return () => stop.abort()
+  return startLoop({
+    everyMs: RETRY_MS,
+    async tick(signal) {
+      const since = await feed.lastSeq()
+      await refresh() // of what was stored before
+      for await (const { type } of feed.follow(since, signal)) if (type === 'config.changed') await refresh()
+    },
+    onError: (error) => log.warn('the event log could not be read', { error }),
+  })
 }

@@ -1,4 +1,4 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import type { RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -109,18 +109,10 @@ interface Validations {
 async function sinkOf(deps: PlanDeps, { validation, runs }: Validations): Promise<ApprovedDeploymentView['sink']> {
   const { sink_table: table, sink_columns: columns } = validation
   if (table === null || columns === null) return null
-  const schema = await schemaOf(deps, table)
+  const sink = await loadIfPresent(deps.catalog.current(), table)
+  const schema = sink && currentSchema(sink.metadata)
   const written = runs?.sink_table === table ? (runs.sink_columns ?? []) : []
   return { table, exists: schema !== undefined, columns: affectedColumns(schema, { columns, written }) }
-}
-
-async function schemaOf({ catalog }: PlanDeps, table: string): Promise<Schema | undefined> {
-  try {
-    return currentSchema((await catalog.current().loadTable(parseIdentifier(table))).metadata)
-  } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
-    throw error
-  }
 }
 
 interface ResultColumns {

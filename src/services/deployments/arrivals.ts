@@ -1,6 +1,6 @@
 import { isRunEnvironment } from '../../domain/deployments.ts'
 import { type Environment, ENVIRONMENTS, type RunEnvironment } from '../../domain/environments.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import {
   createDeploymentStore,
   type DeploymentKey,
@@ -19,52 +19,27 @@ export interface ArrivalDeps extends Omit<DeploymentServiceDeps, 'plans'> {
   readonly log: Pick<Logger, 'warn'>
 }
 
-/** Deploys versions that arrive in an environment whose deploy mode is `on_arrival`, until it is closed. */
-export interface ArrivalFollower {
-  start(): void
-  close(): Promise<void>
-}
-
 /** The event up to which everything was done; stored with what was done. */
 const CURSOR = 'deployments.arrivals'
 const RETRY_MS = 1000
 
 /**
- * Follows the event log. An event and what follows from it are one transaction with the cursor, so that each event takes
- * effect once, also with several processes and after a crash.
+ * Deploys versions that arrive in an environment whose deploy mode is `on_arrival`. Follows the event log: an event and its
+ * effects are one transaction with the cursor, so that each event takes effect once, also with several processes and after
+ * a crash.
  */
-export function createArrivalFollower(deps: ArrivalDeps): ArrivalFollower {
-  const stop = new AbortController()
-  let running: Promise<void> | undefined
-
-  async function follow(): Promise<void> {
-    const since = await firstSeq(deps)
-    for await (const event of deps.feed.follow(since, stop.signal)) {
-      const move = moveOf(event)
-      if (move) await handle(deps, event.seq, move)
-    }
-  }
-
-  async function run(): Promise<void> {
-    while (!stop.signal.aborted) {
-      try {
-        await follow()
-      } catch (error) {
-        deps.log.warn('versions that arrived could not be deployed yet', { error })
-        await sleep(RETRY_MS, stop.signal)
+export function followArrivals(deps: ArrivalDeps): Loop {
+  return startLoop({
+    everyMs: RETRY_MS,
+    async tick(signal) {
+      const since = await firstSeq(deps)
+      for await (const event of deps.feed.follow(since, signal)) {
+        const move = moveOf(event)
+        if (move) await handle(deps, event.seq, move)
       }
-    }
-  }
-
-  return {
-    start() {
-      running ??= run()
     },
-    async close() {
-      stop.abort()
-      await running
-    },
-  }
+    onError: (error) => deps.log.warn('versions that arrived could not be deployed yet', { error }),
+  })
 }
 
 /** The stored cursor; the first start begins with what happens from then on. */

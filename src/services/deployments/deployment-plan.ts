@@ -1,4 +1,4 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { canonicalJson } from '../../domain/json/canonical-json.ts'
 import type { DeployCheckpoint, DeploymentAction, DeploymentBasis } from '../../domain/deployments.ts'
 import { DomainError } from '../../domain/errors.ts'
@@ -224,12 +224,9 @@ async function planCompiled(deps: PlanDeps, run: CompiledRun): Promise<PlannedPa
 }
 
 async function load({ catalog }: PlanDeps, name: string): Promise<Table> {
-  try {
-    return await catalog.current().loadTable(parseIdentifier(name))
-  } catch (error) {
-    const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
-    throw isMissing ? new DomainError('NOT_FOUND', `there is no table ${name}`, { cause: error }) : error
-  }
+  const table = await loadIfPresent(catalog.current(), name)
+  if (table === undefined) throw new DomainError('NOT_FOUND', `there is no table ${name}`)
+  return table
 }
 
 interface Progress {

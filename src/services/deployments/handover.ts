@@ -1,6 +1,6 @@
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
-import { isIcebergError } from '../../iceberg/errors.ts'
 import type { PlannedRun, PlannedSource, Rollout } from '../../storage/stores/deployments/rollout-record.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
 import { fenceSink } from '../../streaming/sink/fence.ts'
@@ -80,11 +80,6 @@ export async function hasRowsInSink(
   { pipeline, sinkUuid: uuid }: PlannedRun,
 ): Promise<boolean> {
   await fenceSink(catalog.current(), { table: pipeline.sinkTable, uuid, operationId: `${rolloutId}-undo` })
-  try {
-    const { metadata } = await catalog.current().loadTable(parseIdentifier(pipeline.sinkTable))
-    return metadata.tableUuid === uuid && readSinkState(metadata, pipeline.queryId).lastBatch >= 0
-  } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return false
-    throw error
-  }
+  const sink = await loadIfPresent(catalog.current(), pipeline.sinkTable)
+  return sink?.metadata.tableUuid === uuid && readSinkState(sink.metadata, pipeline.queryId).lastBatch >= 0
 }

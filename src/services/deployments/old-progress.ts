@@ -1,5 +1,4 @@
-import { parseIdentifier } from '../../catalog/table-identifier.ts'
-import { isIcebergError } from '../../iceberg/errors.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'
 import type { PipelineRecord } from '../../storage/stores/pipeline-store.ts'
 import { Checkpoint } from '../../streaming/checkpoint/checkpoint.ts'
@@ -26,15 +25,8 @@ export async function readOldProgress(
 ): Promise<OldProgress> {
   const { sources, sinkTable, checkpointLocation, queryId } = pipeline
   const state = await new Checkpoint(checkpointIo, checkpointLocation).read(sources.length)
-  const loadIfPresent = async (name: string): Promise<Table | undefined> => {
-    try {
-      return await catalog.current().loadTable(parseIdentifier(name))
-    } catch (error) {
-      if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) return undefined
-      throw error
-    }
-  }
-  const sink = await loadIfPresent(sinkTable)
+  const load = (name: string): Promise<Table | undefined> => loadIfPresent(catalog.current(), name)
+  const sink = await load(sinkTable)
   const sinkUuid = state.owner?.sink.uuid ?? sink?.metadata.tableUuid ?? ''
   const isSameSink = sink !== undefined && sink.metadata.tableUuid === sinkUuid
   const sinkState = isSameSink
@@ -42,6 +34,6 @@ export async function readOldProgress(
     : { lastBatch: state.lastCommit ?? -1, runId: undefined, progress: undefined }
   const owned = state.owner?.sources.map(({ uuid }) => uuid)
   const sourceUuids =
-    owned ?? (await Promise.all(sources.map(async (name) => (await loadIfPresent(name))?.metadata.tableUuid ?? '')))
+    owned ?? (await Promise.all(sources.map(async (name) => (await load(name))?.metadata.tableUuid ?? '')))
   return { sourceUuids, sinkUuid, offsets: committedOffsets(state, sinkState) }
 }

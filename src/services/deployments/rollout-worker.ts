@@ -1,4 +1,6 @@
+import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
 import { sleep } from '../../iceberg/sleep.ts'
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import {
   type DeploymentKey,
@@ -29,8 +31,8 @@ export interface RolloutWorker {
 /** As those of pipelines. */
 const LEASE: LeaseTimes = { ms: 10_000, tickMs: 1000 }
 const POLL_MS = 200
-/** Waits after a step that failed, doubled each time up to the last. */
-const RETRY_MS = { first: 200, last: 10_000 }
+/** Waits after a step that failed. */
+const RETRY: BackOff = { firstMs: 200, maxMs: 10_000 }
 
 /** A worker in this process. Of several processes the one that holds the lease of a rollout carries it out. */
 export function createRolloutWorker(deps: RolloutWorkerDeps): RolloutWorker {
@@ -43,8 +45,7 @@ class Worker implements RolloutWorker {
   readonly #lease: LeaseTimes
   readonly #active = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
-  #loop: Promise<void> | undefined
-  #woken = new AbortController()
+  #loop: Loop | undefined
 
   constructor(deps: RolloutWorkerDeps) {
     this.#deps = deps
@@ -53,30 +54,22 @@ class Worker implements RolloutWorker {
   }
 
   start(): void {
-    this.#loop ??= this.#run()
+    this.#loop ??= startLoop({
+      everyMs: this.#lease.tickMs,
+      tick: () => this.#tick(),
+      onError: (error) => this.#deps.log.error('rollouts could not be checked', { error }),
+    })
   }
 
   wake(): void {
-    this.#woken.abort()
+    this.#loop?.wake()
   }
 
   async close(): Promise<void> {
     this.#stopping.abort()
-    await this.#loop
+    await this.#loop?.stop()
     await Promise.all(this.#active.values())
     await this.#deps.deployments.release(this.#deps.instance.id)
-  }
-
-  async #run(): Promise<void> {
-    while (!this.#stopping.signal.aborted) {
-      this.#woken = new AbortController()
-      try {
-        await this.#tick()
-      } catch (error) {
-        this.#deps.log.error('rollouts could not be checked', { error })
-      }
-      await sleep(this.#lease.tickMs, AbortSignal.any([this.#stopping.signal, this.#woken.signal]))
-    }
   }
 
   async #tick(): Promise<void> {
@@ -114,7 +107,7 @@ class Worker implements RolloutWorker {
         if (error instanceof Superseded) continue
         this.#deps.log.warn('a step of a rollout failed and is repeated', { ...key, error })
         failures += 1
-        await sleep(Math.min(RETRY_MS.last, RETRY_MS.first * 2 ** (failures - 1)), this.#stopping.signal)
+        await sleep(backOffMs(RETRY, failures), this.#stopping.signal)
       }
     }
   }

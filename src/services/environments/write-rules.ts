@@ -1,11 +1,11 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import { otherNamesOf } from '../../catalog/ownership/other-names.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { minRoleIn, type RunEnvironment } from '../../domain/environments.ts'
 import { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole } from '../../domain/roles.ts'
 import { matchesGlob } from '../../domain/tables/table-globs.ts'
-import { isIcebergError } from '../../iceberg/errors.ts'
 import type { EnvironmentView } from '../../schemas/environments.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
@@ -83,13 +83,10 @@ export async function listedIn(
 /** The name as given, as the catalog reads it, and all others of the same table. */
 async function namesOf({ catalog, table: text }: WrittenTable): Promise<ReadonlySet<string>> {
   const names = new Set([text, formatIdentifier(parseIdentifier(text))])
-  try {
-    const table = await catalog.loadTable(parseIdentifier(text))
-    names.add(formatIdentifier(table.identifier))
-    for (const other of await otherNamesOf(catalog, table)) names.add(other)
-  } catch (error) {
-    if (!isIcebergError(error, 'NO_SUCH_TABLE') && !isIcebergError(error, 'NO_SUCH_NAMESPACE')) throw error
-  }
+  const table = await loadIfPresent(catalog, text)
+  if (table === undefined) return names
+  names.add(formatIdentifier(table.identifier))
+  for (const other of await otherNamesOf(catalog, table)) names.add(other)
   return names
 }
 

@@ -1,3 +1,4 @@
+import { isTableMissing } from '../../catalog/load-if-present.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
 import type { PipelineGraph } from '../../domain/graph.ts'
 import type { ResultColumn, SqlSandbox } from '../../engines/sql-sandbox.ts'
@@ -110,8 +111,7 @@ export async function loadSchema(
   try {
     return currentSchema((await catalog.current().loadTable(parseIdentifier(table))).metadata)
   } catch (error) {
-    const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
-    if (isMissing || isIcebergError(error, 'INVALID_ARGUMENT')) return `there is no table ${table}`
+    if (isTableMissing(error) || isIcebergError(error, 'INVALID_ARGUMENT')) return `there is no table ${table}`
     throw error
   }
 }

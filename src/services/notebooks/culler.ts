@@ -1,3 +1,4 @@
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import { idleVerdict } from '../../notebooks/idle-rule.ts'
 import type { ActivityReader } from '../../notebooks/activity.ts'
 import type { ClusterPod } from '../../notebooks/cluster-pod.ts'
@@ -21,38 +22,24 @@ export interface CullerDeps extends NotebookDeps {
   readonly everyMs: number
 }
 
-/** Stops idle notebooks, and cleans up after notebooks that are gone. */
-export interface NotebookCuller {
-  start(): void
-  /** Checks all notebooks once. */
-  pass(): Promise<void>
-  close(): Promise<void>
-}
-
 /** How many notebooks are checked at the same time. */
 const AT_ONCE = 10
 
 /**
- * Creates a culler. Every replica runs one, and several may check the same notebook: each action still happens once,
- * because the state database decides which replica announces and which removes.
+ * Regularly stops idle notebooks, and cleans up after notebooks that are gone. Every replica does it, and several may check
+ * the same notebook: each action still happens once, because the state database decides which replica announces and which
+ * removes.
  */
-export function createNotebookCuller(deps: CullerDeps): NotebookCuller {
-  let timer: ReturnType<typeof setInterval> | undefined
-  let passing: Promise<void> | undefined
-  const pass = (): Promise<void> => (passing ??= checkAll(deps).finally(() => (passing = undefined)))
-  return {
-    start() {
-      const report = (error: unknown): void => deps.log.warn('idle notebooks could not be checked', { error })
-      timer = setInterval(() => {
-        if (deps.gate.available()) pass().catch(report)
-      }, deps.everyMs)
+export function cullNotebooks(deps: CullerDeps): Loop {
+  const { gate, everyMs, log } = deps
+  return startLoop({
+    everyMs,
+    firstMs: everyMs,
+    async tick() {
+      if (gate.available()) await checkAll(deps)
     },
-    pass,
-    async close() {
-      clearInterval(timer)
-      await passing?.catch(() => undefined)
-    },
-  }
+    onError: (error) => log.warn('idle notebooks could not be checked', { error }),
+  })
 }
 
 async function checkAll(deps: CullerDeps): Promise<void> {

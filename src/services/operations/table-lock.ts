@@ -1,5 +1,6 @@
 import { IcebergError } from '../../iceberg/errors.ts'
 import { sleep } from '../../iceberg/sleep.ts'
+import { startLoop } from '../../lib/start-loop.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import type { LeaseStore } from '../../storage/stores/lease-store.ts'
 import type { Logger } from '../logger.ts'
@@ -114,19 +115,34 @@ async function take(
   return isTaken ? new TableLease(deps, { name, table, untilMs, leaseMs, abort }) : undefined
 }
 
-/** Works with a lease, renews it meanwhile, and gives it back. */
-async function whileHeld<T>(
-  deps: TableLockDeps,
-  { lease, holder }: Pick<Renewal, 'lease' | 'holder'>,
-  work: () => Promise<T>,
-): Promise<T> {
-  const renewal = new AbortController()
-  const renewing = keepRenewing(deps, { lease, holder, signal: renewal.signal })
+interface Held {
+  readonly lease: TableLease
+  readonly holder: TableHolder
+}
+
+/**
+ * Works with a lease, renews it meanwhile, and gives it back. While the state does not respond, the lease may end: then it is
+ * lost.
+ */
+async function whileHeld<T>(deps: TableLockDeps, { lease, holder }: Held, work: () => Promise<T>): Promise<T> {
+  const { renewMs } = { ...TIMES, ...deps.times }
+  const renewal = startLoop({
+    everyMs: renewMs,
+    firstMs: renewMs,
+    async tick() {
+      if (lease.isLost) return
+      await lease.confirm()
+      await holder.onRenewed?.()
+    },
+    onError(error) {
+      deps.log.warn('the lock of a table was not renewed', { error })
+      if (lease.isOver) lease.lose()
+    },
+  })
   try {
     return await work()
   } finally {
-    renewal.abort()
-    await renewing
+    await renewal.stop()
     await lease.release()
   }
 }
@@ -206,28 +222,6 @@ class TableLease implements TableHold {
       return await Promise.race([renewal, sleep(this.#taken.leaseMs, answered.signal).then(() => false)])
     } finally {
       answered.abort()
-    }
-  }
-}
-
-interface Renewal {
-  readonly lease: TableLease
-  readonly holder: TableHolder
-  readonly signal: AbortSignal
-}
-
-/** Renews a lease until it is given back or lost. While the state does not respond, the lease may end: then it is lost. */
-async function keepRenewing(deps: TableLockDeps, { lease, holder, signal }: Renewal): Promise<void> {
-  const { renewMs } = { ...TIMES, ...deps.times }
-  while (!signal.aborted && !lease.isLost) {
-    await sleep(renewMs, signal)
-    if (signal.aborted) return
-    try {
-      await lease.confirm()
-      await holder.onRenewed?.()
-    } catch (error) {
-      deps.log.warn('the lock of a table was not renewed', { error })
-      if (lease.isOver) lease.lose()
     }
   }
 }

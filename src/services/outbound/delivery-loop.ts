@@ -1,7 +1,8 @@
+import { type Loop, type NextTick, startLoop } from '../../lib/start-loop.ts'
 import type { Logger } from '../logger.ts'
 import { outcomeOf, type DeliveryOutcome, RETRY_DELAYS_MS } from './delivery-outcome.ts'
 import type { Reply } from './http-sender.ts'
-import { createSendingSet, type SendingSet } from './sending-set.ts'
+import { createSendingSet } from './sending-set.ts'
 
 /** A delivery that is due. */
 export interface QueuedDelivery {
@@ -60,13 +61,13 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000
 /** A loop over a queue of deliveries. */
 export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: DeliveryLoopDeps<Delivery>): DeliveryLoop {
   const { queue, log, now } = deps
-  const stopping = new AbortController()
   const sending = createSendingSet()
-  let running: Promise<void> | undefined
+  let loop: Loop | undefined
+  let listening: readonly (() => void)[] = []
   let sweptAt = Number.NEGATIVE_INFINITY
 
-  async function sendDue(): Promise<void> {
-    while (sending.size() < AT_ONCE) {
+  async function sendDue(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && sending.size() < AT_ONCE) {
       const due = await queue.due(now().toISOString(), AT_ONCE - sending.size(), sending.busyTargets())
       if (due.length === 0) return
       for (const delivery of due) {
@@ -75,7 +76,7 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
           const leaseUntil = new Date(now().getTime() + LEASE_MS).toISOString()
           const mine = await queue.take(delivery, leaseUntil)
           taken()
-          if (mine) await attemptDelivery(deps, delivery, stopping.signal)
+          if (mine) await attemptDelivery(deps, delivery, signal)
         })
       }
     }
@@ -87,57 +88,32 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
     await queue.deleteFinished(new Date(sweptAt - KEEP_FINISHED_MS).toISOString())
   }
 
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      const woken = wakeUp(deps, sending, stopping.signal)
-      try {
-        const scheduleAt = (await deps.schedule()) ?? Number.POSITIVE_INFINITY
-        await sendDue()
-        await sweep()
-        const next = sending.size() < AT_ONCE ? await queue.nextDue(sending.busyTargets()) : undefined
-        const sendAt = next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next)
-        await woken.within(Math.min(scheduleAt, sendAt) - now().getTime())
-      } catch (error) {
-        log.error(`${deps.name} could not be processed`, { error })
-        await woken.within(IDLE_MS)
-      } finally {
-        woken.cancel()
-      }
-    }
-    await sending.ended()
+  async function tick(signal: AbortSignal): Promise<NextTick> {
+    const scheduleAt = (await deps.schedule()) ?? Number.POSITIVE_INFINITY
+    await sendDue(signal)
+    await sweep()
+    const next = sending.size() < AT_ONCE ? await queue.nextDue(sending.busyTargets()) : undefined
+    const sendAt = next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next)
+    const dueMs = Math.min(scheduleAt, sendAt) - now().getTime()
+    return { waitMs: Math.min(IDLE_MS, Math.max(1, dueMs)) }
   }
 
   return {
     start() {
-      running ??= run()
+      if (loop !== undefined) return
+      const started = startLoop({
+        everyMs: IDLE_MS,
+        tick,
+        onError: (error) => log.error(`${deps.name} could not be processed`, { error }),
+      })
+      loop = started
+      const wake = (): void => started.wake()
+      listening = [deps.onCommit(wake), sending.onDone(wake)]
     },
     async stop() {
-      stopping.abort()
-      await running
-    },
-  }
-}
-
-/** Waits for a commit of this process, the end of an attempt, or shutdown; starts listening at once. */
-function wakeUp(
-  { onCommit }: Pick<DeliveryLoopDeps<QueuedDelivery>, 'onCommit'>,
-  sending: SendingSet,
-  signal: AbortSignal,
-) {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const woken = (): void => resolve()
-  const ends = [onCommit(woken), sending.onDone(woken)]
-  signal.addEventListener('abort', woken, { once: true })
-  if (signal.aborted) resolve()
-  return {
-    async within(ms: number): Promise<void> {
-      const timer = setTimeout(woken, Math.min(IDLE_MS, Math.max(1, ms)))
-      await promise
-      clearTimeout(timer)
-    },
-    cancel(): void {
-      for (const end of ends) end()
-      signal.removeEventListener('abort', woken)
+      for (const end of listening) end()
+      await loop?.stop()
+      await sending.ended()
     },
   }
 }

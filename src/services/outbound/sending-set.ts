@@ -1,6 +1,3 @@
-/** See {@link createSendingSet}. */
-export type SendingSet = ReturnType<typeof createSendingSet>
-
 const AT_ONCE_PER_TARGET = 2
 
 /** The deliveries in progress: a receiver that hangs must not delay those of others. */

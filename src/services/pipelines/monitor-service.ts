@@ -1,5 +1,6 @@
 import { DomainError } from '../../domain/errors.ts'
 import { type Caller, hasRole } from '../../domain/roles.ts'
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import { createMailbox, type Delivery } from '../../streaming/supervision/mailbox.ts'
 import type { HubEvent, MetricsHub } from '../../streaming/supervision/metrics-hub.ts'
 
@@ -94,16 +95,14 @@ export function createMonitorService(deps: MonitorServiceDeps): MonitorService {
       const mailbox = createMailbox<Item>(signal)
       const stopListening = deps.hub.listen((news) => mailbox.put(news.key, news), request.pipelineId)
       const heartbeat = setInterval(() => mailbox.put('heartbeat', { kind: 'heartbeat' }), settings.heartbeatMs)
-      const stopChecking = checkAgain(request, settings.recheckMs, (error) =>
-        mailbox.put('end', { kind: 'end', error }),
-      )
+      const checks = checkAgain(request, settings.recheckMs, (error) => mailbox.put('end', { kind: 'end', error }))
       try {
         yield [await hello(request.pipelineId)]
         for (let next = await mailbox.take(); next; next = await mailbox.take()) yield messageTexts(next, deps)
       } finally {
         leave()
         stopListening()
-        stopChecking()
+        void checks.stop() // a check that does not end must not keep the watcher
         clearInterval(heartbeat)
       }
     },
@@ -187,26 +186,22 @@ function newsText({ kind, seq, pipelineId, payload }: HubEvent, dropped: number)
   return JSON.stringify({ type: kind, seq, dropped, pipeline_id: pipelineId, ...content })
 }
 
-/** Checks the caller's credential and role periodically; the returned function stops it. */
-function checkAgain({ checkCaller }: WatchRequest, everyMs: number, onEnd: (error: WatchEnded) => void): () => void {
+/** Checks the caller's credential and role periodically. */
+function checkAgain({ checkCaller }: WatchRequest, everyMs: number, onEnd: (error: WatchEnded) => void): Loop {
   let failures = 0
-  let checking = false
-  const check = async (): Promise<void> => {
-    if (checking) return
-    checking = true
-    try {
+  return startLoop({
+    everyMs,
+    firstMs: everyMs,
+    async tick() {
       const caller = await checkCaller()
       failures = 0
       if (caller === undefined) onEnd(new WatchEnded('credential-over'))
       else if (!hasRole(caller.role, 'Auditor')) onEnd(new WatchEnded('role-too-low'))
-    } catch (error) {
+    },
+    onError(error) {
       if (error instanceof DomainError && error.code === 'UNAUTHENTICATED') onEnd(new WatchEnded('credential-over'))
       else if (error instanceof DomainError && error.code === 'FORBIDDEN') onEnd(new WatchEnded('role-too-low'))
       else if (++failures >= MAX_FAILED_CHECKS) onEnd(new WatchEnded('unavailable', { cause: error }))
-    } finally {
-      checking = false
-    }
-  }
-  const timer = setInterval(() => void check(), everyMs)
-  return () => clearInterval(timer)
+    },
+  })
 }

@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely'
 
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { StateTables } from '../../storage/schema.ts'
 import { createPipelineStore, type PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { InTransaction, Tx } from '../../storage/transactions.ts'
@@ -52,24 +53,11 @@ export interface RecoveryWatchDeps extends RecordedPipelinesDeps {
 
 /**
  * Regularly reports degraded pipelines that have run without a failure for a while as recovered, so that a pipeline
- * whose every batch fails once is not reported with every batch. Returns a function that stops this.
+ * whose every batch fails once is not reported with every batch.
  */
-export function watchRecoveries(deps: RecoveryWatchDeps): () => Promise<void> {
-  let pending: Promise<void> | undefined
-  const timer = setInterval(
-    () => {
-      pending ??= reportRecovered(deps)
-        .catch(deps.onError)
-        .finally(() => {
-          pending = undefined
-        })
-    },
-    Math.max(1, deps.steadyMs / 6),
-  )
-  return async () => {
-    clearInterval(timer)
-    await pending
-  }
+export function watchRecoveries(deps: RecoveryWatchDeps): Loop {
+  const everyMs = Math.max(1, deps.steadyMs / 6)
+  return startLoop({ everyMs, firstMs: everyMs, tick: () => reportRecovered(deps), onError: deps.onError })
 }
 
 async function reportRecovered(deps: RecoveryWatchDeps): Promise<void> {

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { sleep } from '../../iceberg/sleep.ts'
+import { type Loop, type LoopLease, type NextTick, startLoop } from '../../lib/start-loop.ts'
+import { namedLease } from '../../storage/stores/lease-store.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'
 import { createDecisionStore } from '../../storage/stores/policies/decision-store.ts'
 import type { PolicyRecord } from '../../storage/stores/policies/policy-store.ts'
@@ -19,7 +21,6 @@ export interface PolicyScheduler {
   close(): Promise<void>
 }
 
-const LEASE = 'policies'
 const TICK_MS = 15_000
 /** A look at all tables takes at most a tenth of the time: after one of 10 s the next is 100 s later. */
 const IDLE_SHARE = 10
@@ -40,65 +41,56 @@ export function createPolicyScheduler(deps: SchedulerDeps): PolicyScheduler {
 
 class Scheduler implements PolicyScheduler {
   readonly #deps: SchedulerDeps
-  readonly #stopping = new AbortController()
   /** What runs here, by the id of its decision. */
   readonly #runs = new Map<string, Promise<void>>()
   /** The last decision about each operation of each table, so that one that stays the same is not written each time. */
   readonly #last = new LRUCache<string, LastDecision>({ max: MAX_LAST })
-  #woken = new AbortController()
-  #loop: Promise<void> | undefined
+  readonly #lease: LoopLease
+  #loop: Loop | undefined
   #prunedAtMs = 0
 
   constructor(deps: SchedulerDeps) {
     this.#deps = deps
+    this.#lease = namedLease(deps, 'policies', LEASE_MS)
   }
 
   start(): void {
-    this.#loop ??= this.#run()
+    this.#loop ??= startLoop({
+      everyMs: this.#deps.tickMs ?? TICK_MS,
+      lease: this.#lease,
+      tick: (signal) => this.#tick(signal),
+      otherwise: () => this.#settleRuns(),
+      onError: (error) => this.#deps.log.warn('the policies could not be carried out', { error }),
+    })
   }
 
   wake(): void {
-    this.#woken.abort()
+    this.#loop?.wake()
   }
 
   async close(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
+    await this.#loop?.stop()
     await Promise.all(this.#runs.values())
-    await this.#deps.leases.release(LEASE, this.#deps.instance.id).catch(() => undefined)
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      this.#woken = new AbortController()
-      const startedAt = performance.now()
-      try {
-        if (await this.#hold()) await this.#tick()
-        else await this.#settleRuns()
-      } catch (error) {
-        this.#deps.log.warn('the policies could not be carried out', { error })
-      }
-      const tookMs = performance.now() - startedAt
-      // also when it is woken again and again, it leaves half of the time to others
+  async #tick(signal: AbortSignal): Promise<NextTick> {
+    const startedAt = performance.now()
+    let tookMs = 0
+    try {
+      await this.#lookAtAll(signal)
+    } finally {
+      tookMs = performance.now() - startedAt
+      // a scheduler that is woken again and again leaves half of the time to other work
       await sleep(Math.min(LONGEST_PAUSE_MS, tookMs), signal)
-      const pauseMs = Math.max(this.#deps.tickMs ?? TICK_MS, tookMs * IDLE_SHARE)
-      await sleep(Math.min(LONGEST_PAUSE_MS, pauseMs), AbortSignal.any([signal, this.#woken.signal]))
     }
-  }
-
-  #hold(): Promise<boolean> {
-    const { leases, instance, now } = this.#deps
-    const nowMs = now().getTime()
-    const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
-    return leases.take(LEASE, { owner: instance.id, untilMs: nowMs + LEASE_MS, nowMs, isAlive })
+    return { waitMs: Math.min(LONGEST_PAUSE_MS, Math.max(this.#deps.tickMs ?? TICK_MS, tookMs * IDLE_SHARE)) }
   }
 
   #settleRuns(): Promise<void> {
     return settleRuns(this.#deps, (id) => this.#runs.has(id))
   }
 
-  async #tick(): Promise<void> {
+  async #lookAtAll(signal: AbortSignal): Promise<void> {
     const { policies, reconciler, instance } = this.#deps
     // the operations of a process that died would keep their tables busy for ever
     if (instance.isShared) await reconciler.run()
@@ -108,19 +100,19 @@ class Scheduler implements PolicyScheduler {
     await this.#prune()
     const round = await openRound(this.#deps, records)
     for await (const rows of this.#deps.index.walk()) {
-      if (this.#stopping.signal.aborted || !(await this.#hold())) return
-      await this.#considerAll(round, records, rows)
+      if (signal.aborted || !(await this.#lease.take())) return
+      await this.#considerAll(round, records, { rows, signal })
     }
   }
 
-  async #considerAll(round: Round, records: readonly PolicyRecord[], rows: readonly TableHealthTable[]): Promise<void> {
+  async #considerAll(round: Round, records: readonly PolicyRecord[], { rows, signal }: Page): Promise<void> {
     const governed = rows.flatMap((row) =>
       governingPolicies(records, row.table_name).map((governing) => ({ governing, row })),
     )
     const states = await statesOf(this.#deps, governed)
     const noted: Noted[] = []
     for (const one of governed) {
-      if (this.#stopping.signal.aborted) break
+      if (signal.aborted) break
       const { governing, row } = one
       const stored = states.get(stateKey(governing.policy.id, row.table_name, governing.operation))
       const state = stateOfTable(stored, row)
@@ -223,6 +215,12 @@ interface Governed extends Pick<ReadyRun, 'governing' | 'row'> {
 interface Noted extends ReadyRun {
   readonly outcome: string
   readonly state: PolicyTableStatesTable | undefined
+}
+
+/** Some of the tables, until the signal ends the look at them. */
+interface Page {
+  readonly rows: readonly TableHealthTable[]
+  readonly signal: AbortSignal
 }
 
 /** What one look at all tables knows. */

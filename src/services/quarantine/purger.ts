@@ -1,43 +1,19 @@
-import { sleep } from '../../iceberg/sleep.ts'
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
+import { namedLease } from '../../storage/stores/lease-store.ts'
 import type { QuarantineDeps } from './quarantine-deps.ts'
 import type { QuarantineService } from './quarantine-service.ts'
 
-/** Deletes files whose time in quarantine has passed, on one of the processes that share the state. */
-export interface QuarantinePurger {
-  start(): void
-  close(): Promise<void>
-}
-
-const LEASE = 'quarantine'
 const PURGE_MS = 600_000
 const LEASE_MS = 1_800_000
 
-/** A purger that looks every ten minutes. */
-export function createQuarantinePurger(deps: QuarantineDeps, quarantine: QuarantineService): QuarantinePurger {
-  const stopping = new AbortController()
-  let loop: Promise<void> | undefined
-  const { leases, instance, now, log, purgeMs = PURGE_MS } = deps
-  async function run(): Promise<void> {
-    while (!stopping.signal.aborted) {
-      try {
-        const nowMs = now().getTime()
-        const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
-        const request = { owner: instance.id, nowMs, untilMs: nowMs + LEASE_MS, isAlive }
-        if (await leases.take(LEASE, request)) await quarantine.purgeDue()
-      } catch (error) {
-        log.warn('the quarantine could not be looked through', { error })
-      }
-      await sleep(purgeMs, stopping.signal).catch(() => undefined)
-    }
-  }
-  return {
-    start() {
-      loop ??= run()
-    },
-    async close() {
-      stopping.abort()
-      await loop
-      await leases.release(LEASE, instance.id).catch(() => undefined)
-    },
-  }
+/**
+ * Every ten minutes, deletes files whose time in quarantine has passed. Of several processes on one state, one does it.
+ */
+export function startQuarantinePurger(deps: QuarantineDeps, quarantine: QuarantineService): Loop {
+  return startLoop({
+    everyMs: deps.purgeMs ?? PURGE_MS,
+    lease: namedLease(deps, 'quarantine', LEASE_MS),
+    tick: () => quarantine.purgeDue(),
+    onError: (error) => deps.log.warn('the quarantine could not be looked through', { error }),
+  })
 }

@@ -1,5 +1,7 @@
 import type { Kysely } from 'kysely'
 
+import type { LoopLease } from '../../lib/start-loop.ts'
+import type { Instance } from '../instance-registry.ts'
 import type { StateTables } from '../schema.ts'
 
 /** A process that wants work for itself until a time, in ms since the epoch. */
@@ -52,5 +54,23 @@ export function createLeaseStore(db: Kysely<StateTables>): LeaseStore {
     async release(name, owner) {
       await db.deleteFrom('leases').where('name', '=', name).where('owner', '=', owner).execute()
     },
+  }
+}
+
+export interface NamedLeaseDeps {
+  readonly leases: LeaseStore
+  readonly instance: Pick<Instance, 'id' | 'isAlive'>
+  readonly now: () => Date
+}
+
+/** The lease of this process on named background work; each `take` extends the lease by `ms`. */
+export function namedLease({ leases, instance, now }: NamedLeaseDeps, name: string, ms: number): LoopLease {
+  const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
+  return {
+    take() {
+      const nowMs = now().getTime()
+      return leases.take(name, { owner: instance.id, untilMs: nowMs + ms, nowMs, isAlive })
+    },
+    release: () => leases.release(name, instance.id),
   }
 }

@@ -1,3 +1,4 @@
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { PinKeeper } from './pin-keeper.ts'
 import { canReadOn } from '../supervision/pipeline-errors.ts'
@@ -26,24 +27,17 @@ export async function pinIdle(
 
 /**
  * Regularly restores missing pins of pipelines that do not run: a writer that ignores retention (PyIceberg 0.12) resets
- * that of `main` with each of its commits. Returns a function that stops this.
+ * that of `main` with each of its commits.
  */
-export function reassertPins({ store, pins, everyMs, onError }: ReassertPinsDeps): () => Promise<void> {
-  let pending: Promise<void> | undefined
-  const check = async (): Promise<void> => {
-    for (const record of await store.list()) {
-      if (record.state === 'stopped' || record.state === 'failed') await pinIdle(pins, record)
-    }
-  }
-  const timer = setInterval(() => {
-    pending ??= check()
-      .catch(onError)
-      .finally(() => {
-        pending = undefined
-      })
-  }, everyMs)
-  return async () => {
-    clearInterval(timer)
-    await pending
-  }
+export function reassertPins({ store, pins, everyMs, onError }: ReassertPinsDeps): Loop {
+  return startLoop({
+    everyMs,
+    firstMs: everyMs,
+    async tick() {
+      for (const record of await store.list()) {
+        if (record.state === 'stopped' || record.state === 'failed') await pinIdle(pins, record)
+      }
+    },
+    onError,
+  })
 }

@@ -1,7 +1,8 @@
 import type { Catalog } from '../../catalog/catalog.ts'
 import { commitTable } from '../../catalog/commit-table.ts'
+import { isTableMissing } from '../../catalog/load-if-present.ts'
 import { parseIdentifier } from '../../catalog/table-identifier.ts'
-import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
+import { IcebergError } from '../../iceberg/errors.ts'
 import { stageAppend } from '../../iceberg/update/stage/stage-append.ts'
 
 /** The sink of a pipeline that has stopped. */
@@ -32,6 +33,6 @@ export async function fenceSink(catalog: Catalog, { table, uuid, operationId }: 
       { retries: RETRIES },
     )
   } catch (error) {
-    if (!isIcebergError(error, 'NO_SUCH_TABLE') && !isIcebergError(error, 'NO_SUCH_NAMESPACE')) throw error
+    if (!isTableMissing(error)) throw error
   }
 }

@@ -1,3 +1,4 @@
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { PipelineRecord, PipelineStore } from '../../storage/stores/pipeline-store.ts'
 import type { MetricsHub } from './metrics-hub.ts'
 import { describePipeline } from './pipeline-view.ts'
@@ -19,22 +20,12 @@ interface Published {
 
 /**
  * Publishes to subscribers of this process what the state database has about pipelines that run in other processes:
- * their states and their latest batches. Returns a function that stops the polling.
+ * their states and their latest batches.
  */
-export function pollOtherInstances(deps: PollDeps): () => Promise<void> {
+export function pollOtherInstances(deps: PollDeps): Loop {
+  const { everyMs, onError } = deps
   const published = new Map<string, Published>()
-  let pending: Promise<void> | undefined
-  const timer = setInterval(() => {
-    pending ??= poll(deps, published)
-      .catch(deps.onError)
-      .finally(() => {
-        pending = undefined
-      })
-  }, deps.everyMs)
-  return async () => {
-    clearInterval(timer)
-    await pending
-  }
+  return startLoop({ everyMs, firstMs: everyMs, tick: () => poll(deps, published), onError })
 }
 
 async function poll({ store, instanceId, hub }: PollDeps, published: Map<string, Published>): Promise<void> {

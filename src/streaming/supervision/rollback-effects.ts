@@ -1,5 +1,6 @@
 import type { Catalog } from '../../catalog/catalog.ts'
-import { formatIdentifier, mayBeSameTable, parseIdentifier } from '../../catalog/table-identifier.ts'
+import { loadIfPresent } from '../../catalog/load-if-present.ts'
+import { formatIdentifier, mayBeSameTable } from '../../catalog/table-identifier.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { Snapshot } from '../../iceberg/metadata/snapshots.ts'
@@ -62,13 +63,9 @@ async function nextStart(io: FileIO, catalog: Catalog, record: PipelineRecord): 
 }
 
 async function sinkStateOf(catalog: Catalog, { sinkTable, queryId }: PipelineRecord): Promise<SinkState> {
-  try {
-    return readSinkState((await catalog.loadTable(parseIdentifier(sinkTable))).metadata, queryId)
-  } catch (error) {
-    const isMissing = isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')
-    if (!isMissing) throw error
-    return { lastBatch: -1, runId: undefined, progress: undefined }
-  }
+  const sink = await loadIfPresent(catalog, sinkTable)
+  if (sink === undefined) return { lastBatch: -1, runId: undefined, progress: undefined }
+  return readSinkState(sink.metadata, queryId)
 }
 
 /** The undone snapshots up to the newest that was reached; none when it is not among them. */

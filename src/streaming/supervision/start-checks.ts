@@ -1,4 +1,5 @@
 import type { Catalog } from '../../catalog/catalog.ts'
+import { isTableMissing } from '../../catalog/load-if-present.ts'
 import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifier.ts'
 import { DomainError } from '../../domain/errors.ts'
 import type { Engine } from '../../engines/engine.ts'
@@ -93,7 +94,7 @@ async function loadTable(catalog: Catalog, field: string, name: string): Promise
   try {
     return await catalog.loadTable(parseIdentifier(name))
   } catch (error) {
-    if (isIcebergError(error, 'NO_SUCH_TABLE') || isIcebergError(error, 'NO_SUCH_NAMESPACE')) {
+    if (isTableMissing(error)) {
       throw refuse('NOT_FOUND', field, { what: `there is no table ${name}`, cause: error })
     }
     if (isIcebergError(error, 'INVALID_ARGUMENT'))

@@ -18,6 +18,7 @@ import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipeline } from './pipeline-view.ts'
 import { pinIdle } from '../pins/reassert-pins.ts'
 import type { BackOff } from '../../iceberg/back-off.ts'
+import { type Loop, startLoop } from '../../lib/start-loop.ts'
 
 export interface SupervisorDeps {
   readonly store: PipelineStore
@@ -79,8 +80,9 @@ class ProcessSupervisor implements Supervisor {
   readonly #running = new Map<string, Running>()
   readonly #share = new FairShare()
   #leaseUntilMs = 0
-  #timer: NodeJS.Timeout | undefined
-  #tick: Promise<void> | undefined
+  #loop: Loop | undefined
+  /** The end of the first tick. */
+  readonly #first = Promise.withResolvers<void>()
   /** Pipelines whose lease is being requested. */
   readonly #taking = new Set<string>()
   #isClosing = false
@@ -91,16 +93,12 @@ class ProcessSupervisor implements Supervisor {
   }
 
   async start(): Promise<void> {
-    await this.#tickOnce()
-    if (!this.#isClosing) this.#timer = setInterval(() => void this.#tickOnce(), this.#lease.tickMs)
-  }
-
-  /** A tick that takes longer than the interval replaces the next one. */
-  #tickOnce(): Promise<void> {
-    this.#tick ??= this.#runTick().finally(() => {
-      this.#tick = undefined
+    this.#loop = startLoop({
+      everyMs: this.#lease.tickMs,
+      tick: () => this.#tick().finally(this.#first.resolve),
+      onError: (error) => this.#deps.log.error('pipelines could not be checked', { error }),
     })
-    return this.#tick
+    await this.#first.promise
   }
 
   async launch(id: string): Promise<void> {
@@ -125,8 +123,8 @@ class ProcessSupervisor implements Supervisor {
 
   async close(): Promise<void> {
     this.#isClosing = true
-    clearInterval(this.#timer)
-    await this.#tick
+    await this.#loop?.stop()
+    this.#first.resolve()
     for (const { run } of this.#running.values()) run.leave('graceful')
     await Promise.all([...this.#running.values()].map(({ done }) => done))
   }
@@ -135,22 +133,18 @@ class ProcessSupervisor implements Supervisor {
     return this.#deps.session.now().getTime()
   }
 
-  async #runTick(): Promise<void> {
-    try {
-      await this.#renew()
-      const alive = await this.#deps.instance.alive()
-      const records = await this.#deps.store.listLive()
-      this.#share.begin(records.length, alive.size)
-      for (const record of records) {
-        if (this.#isClosing) return
-        const live = this.#running.get(record.id)
-        if (live === undefined) await this.#takeUp(record, alive)
-        else if (record.desiredState === 'stopped' && isRunOf(live, record)) live.run.stop('graceful')
-      }
-      this.#handOver()
-    } catch (error) {
-      this.#deps.log.error('pipelines could not be checked', { error })
+  async #tick(): Promise<void> {
+    await this.#renew()
+    const alive = await this.#deps.instance.alive()
+    const records = await this.#deps.store.listLive()
+    this.#share.begin(records.length, alive.size)
+    for (const record of records) {
+      if (this.#isClosing) return
+      const live = this.#running.get(record.id)
+      if (live === undefined) await this.#takeUp(record, alive)
+      else if (record.desiredState === 'stopped' && isRunOf(live, record)) live.run.stop('graceful')
     }
+    this.#handOver()
   }
 
   async #renew(): Promise<void> {

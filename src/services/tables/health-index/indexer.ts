@@ -5,11 +5,11 @@ import { withoutPaths } from '../../../domain/without-paths.ts'
 import { mapBounded } from '../../../iceberg/bounded-map.ts'
 import { isIcebergError } from '../../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../../iceberg/metadata/table.ts'
-import { sleep } from '../../../iceberg/sleep.ts'
+import { type Loop, type LoopLease, type NextTick, startLoop } from '../../../lib/start-loop.ts'
 import { createTableInspector } from '../../../maintenance/inspection/table-inspector.ts'
 import type { Instance } from '../../../storage/instance-registry.ts'
 import type { TableHealthSamplesTable, TableHealthTable } from '../../../storage/fleet-schema.ts'
-import type { LeaseStore } from '../../../storage/stores/lease-store.ts'
+import { type LeaseStore, namedLease } from '../../../storage/stores/lease-store.ts'
 import {
   createHealthIndexStore,
   type HealthIndexStore,
@@ -57,7 +57,6 @@ export interface HealthIndexer {
 }
 
 const TIMES: IndexTimes = { pollMs: 10_000, remeasureMs: 30_000 }
-const LEASE = 'health-index'
 const LEASE_MS = 30_000
 /** A comparison may take at most this share of the time: after one of 300 ms the next is 30 s later. */
 const IDLE_SHARE = 100
@@ -90,11 +89,11 @@ class Indexer implements HealthIndexer {
   readonly #deps: HealthIndexerDeps
   readonly #times: IndexTimes
   readonly #inspector = createTableInspector()
-  readonly #stopping = new AbortController()
   /** Tables that an event named: measured although they were measured a moment ago. */
   readonly #urgent = new Set<string>()
-  #woken = new AbortController()
-  #loop: Promise<unknown> | undefined
+  readonly #lease: LoopLease
+  #loop: Loop | undefined
+  #listener: Loop | undefined
   #checkedAt: string | undefined
   #pending = 0
   #prunedDay = ''
@@ -102,10 +101,22 @@ class Indexer implements HealthIndexer {
   constructor(deps: HealthIndexerDeps) {
     this.#deps = deps
     this.#times = { ...TIMES, ...deps.times }
+    this.#lease = namedLease(deps, 'health-index', LEASE_MS)
   }
 
   start(): void {
-    this.#loop ??= Promise.all([this.#run(), this.#listen()])
+    const { log } = this.#deps
+    this.#loop ??= startLoop({
+      everyMs: this.#times.pollMs,
+      lease: this.#lease,
+      tick: (signal) => this.#tick(signal),
+      onError: (error) => log.warn('the health index could not be refreshed', { error }),
+    })
+    this.#listener ??= startLoop({
+      everyMs: this.#times.pollMs,
+      tick: (signal) => this.#listen(signal),
+      onError: (error) => log.warn('the event log could not be read', { error }),
+    })
   }
 
   progress(): IndexProgress {
@@ -113,52 +124,21 @@ class Indexer implements HealthIndexer {
   }
 
   async close(): Promise<void> {
-    this.#stopping.abort()
-    await this.#loop
-    await this.#deps.leases.release(LEASE, this.#deps.instance.id).catch(() => undefined)
-  }
-
-  async #run(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      this.#woken = new AbortController()
-      let pauseMs = this.#times.pollMs
-      try {
-        if (await this.#hold()) pauseMs = await this.#tick()
-      } catch (error) {
-        this.#deps.log.warn('the health index could not be refreshed', { error })
-      }
-      await sleep(pauseMs, AbortSignal.any([signal, this.#woken.signal]))
-    }
+    await Promise.all([this.#loop?.stop(), this.#listener?.stop()])
   }
 
   /** Wakes the loop when the service itself has changed a table. */
-  async #listen(): Promise<void> {
-    const { signal } = this.#stopping
-    while (!signal.aborted) {
-      try {
-        for await (const { type, data } of this.#deps.feed.follow(undefined, signal)) {
-          if (!WAKING_EVENTS.test(type)) continue
-          const table = data['table']
-          if (typeof table === 'string') this.#urgent.add(table)
-          this.#woken.abort()
-        }
-      } catch (error) {
-        this.#deps.log.warn('the event log could not be read', { error })
-        await sleep(this.#times.pollMs, signal)
-      }
+  async #listen(signal: AbortSignal): Promise<void> {
+    for await (const { type, data } of this.#deps.feed.follow(undefined, signal)) {
+      if (!WAKING_EVENTS.test(type)) continue
+      const table = data['table']
+      if (typeof table === 'string') this.#urgent.add(table)
+      this.#loop?.wake()
     }
   }
 
-  #hold(): Promise<boolean> {
-    const { leases, instance, now } = this.#deps
-    const nowMs = now().getTime()
-    const isAlive = (id: number): Promise<boolean> => instance.isAlive(id)
-    return leases.take(LEASE, { owner: instance.id, untilMs: nowMs + LEASE_MS, nowMs, isAlive })
-  }
-
-  /** Compares all tables once and measures those that have moved; returns how long to wait, ms. */
-  async #tick(): Promise<number> {
+  /** Compares all tables once and measures those that have moved. */
+  async #tick(signal: AbortSignal): Promise<NextTick> {
     const { catalog, release } = this.#deps.catalog.hold()
     try {
       const startedAt = performance.now()
@@ -166,13 +146,13 @@ class Indexer implements HealthIndexer {
       const tookMs = performance.now() - startedAt
       for (let at = 0; at < removed.length; at += ROWS_AT_ONCE) await this.#remove(removed.slice(at, at + ROWS_AT_ONCE))
       this.#pending = moved.length + waiting
-      await this.#measureAll(catalog, moved)
+      await this.#measureAll(catalog, moved, signal)
       this.#pending = waiting
       this.#checkedAt = this.#deps.now().toISOString()
       await this.#markStale()
       await this.#prune()
       const pauseMs = waiting > 0 ? this.#times.pollMs : Math.max(this.#times.pollMs, tookMs * IDLE_SHARE)
-      return Math.min(LONGEST_PAUSE_MS, pauseMs)
+      return { waitMs: Math.min(LONGEST_PAUSE_MS, pauseMs) }
     } finally {
       release()
     }
@@ -202,9 +182,9 @@ class Indexer implements HealthIndexer {
     return { moved, removed: [...known.keys()], waiting }
   }
 
-  async #measureAll(catalog: Catalog, moved: readonly Moved[]): Promise<void> {
-    for (let at = 0; at < moved.length && !this.#stopping.signal.aborted; at += ROWS_AT_ONCE) {
-      if (!(await this.#hold())) return
+  async #measureAll(catalog: Catalog, moved: readonly Moved[], signal: AbortSignal): Promise<void> {
+    for (let at = 0; at < moved.length && !signal.aborted; at += ROWS_AT_ONCE) {
+      if (!(await this.#lease.take())) return
       const some = moved.slice(at, at + ROWS_AT_ONCE)
       const rows = await mapBounded(some, PARALLEL_TABLES, (table) => this.#measure(catalog, table))
       const found = rows.filter((row) => row !== undefined)
