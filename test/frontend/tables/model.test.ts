@@ -57,7 +57,7 @@ function modelOf(sort: Sort | undefined, { phone = false, canSort = true, rows =
       return asked
     })
     const html = renderToStaticMarkup(createElement(DataTableHead<Line>, { heads: model.heads, grid: {} }))
-    found = { rows: model.rows.map(({ original }) => original), clicks, html }
+    found = { rows: model.rows, clicks, html }
     return null
   }
   renderToStaticMarkup(createElement(Probe))

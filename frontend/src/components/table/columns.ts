@@ -18,6 +18,8 @@ export interface ColumnSpec<Row> {
   readonly headerHidden?: boolean
   /** Hidden on phones. */
   readonly hideOnPhone?: boolean
+  /** On phones in a line below the others, with its header before it. */
+  readonly belowOnPhone?: boolean
   /** Also hidden in windows of at most 75 em. */
   readonly hideOnNarrow?: boolean
 }

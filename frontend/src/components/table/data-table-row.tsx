@@ -10,6 +10,8 @@ interface RowProps<Row> {
   readonly top: number
   readonly height: number
   readonly columns: readonly ColumnSpec<Row>[]
+  /** Columns in a line below the others. */
+  readonly below: readonly ColumnSpec<Row>[]
   readonly scope: RowScope<Row> | undefined
   readonly grid: CSSProperties
   readonly focusable: boolean
@@ -21,7 +23,7 @@ interface RowProps<Row> {
 export const DataTableRow = memo(TableRow) as typeof TableRow
 
 function TableRow<Row>(props: RowProps<Row>) {
-  const { row, index, top, height, columns, scope: Scope, grid, focusable, selected, onOpen } = props
+  const { row, index, top, height, columns, below, scope: Scope, grid, focusable, selected, onOpen } = props
   const cells = columns.map((column) => (
     <div
       key={column.id}
@@ -31,6 +33,7 @@ function TableRow<Row>(props: RowProps<Row>) {
       {column.cell(row)}
     </div>
   ))
+  if (below.length > 0) cells.push(<CellBelow key="below" row={row} columns={below} />)
   const open = (event: MouseEvent): void => {
     if (onOpen && !isControl(event.target) && !getSelection()?.toString()) onOpen(row)
   }
@@ -47,6 +50,18 @@ function TableRow<Row>(props: RowProps<Row>) {
       onClick={open}
     >
       <RowActive value={focusable}>{Scope ? <Scope row={row}>{cells}</Scope> : cells}</RowActive>
+    </div>
+  )
+}
+
+function CellBelow<Row>({ row, columns }: { readonly row: Row; readonly columns: readonly ColumnSpec<Row>[] }) {
+  return (
+    <div className={classes.below} role="gridcell">
+      {columns.map(({ id, header, cell }) => (
+        <div key={id}>
+          <span className={classes.belowHeader}>{header}</span> {cell(row)}
+        </div>
+      ))}
     </div>
   )
 }

@@ -24,8 +24,6 @@ export interface DataTableProps<Row extends object> {
   readonly selectedKey?: string | undefined
   /** px at a text size of 16 px; default 36. */
   readonly rowHeight?: number
-  /** On a phone, where cells may have two lines; default as `rowHeight`. */
-  readonly phoneRowHeight?: number
   /** Maximum height in px; default: the available height. */
   readonly maxHeight?: number
 }
@@ -34,6 +32,9 @@ const OVERSCAN = 6
 const NO_ROWS: readonly never[] = []
 /** Height of the head with its border, px at a text size of 16 px. */
 const HEAD_PX = 33
+/** Cells below the others, on a phone: in a line, and height of a line in px at a text size of 16 px. */
+const BELOW_PER_LINE = 2
+const BELOW_LINE_PX = 26
 const PHONE = '(max-width: 48em)'
 const NARROW = '(max-width: 75em)'
 
@@ -45,7 +46,8 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
   const { label, sort, onSort, rowKey, maxHeight, onOpen, selectedKey } = props
   const [scale] = useState(textScale)
   const phone = useMediaQuery(PHONE, globalThis.matchMedia(PHONE).matches)
-  const rowHeight = ((phone ? props.phoneRowHeight : undefined) ?? props.rowHeight ?? 36) * scale
+  const below = useMemo(() => (phone ? props.columns.filter(isBelow) : NO_ROWS), [phone, props.columns])
+  const rowHeight = ((props.rowHeight ?? 36) + Math.ceil(below.length / BELOW_PER_LINE) * BELOW_LINE_PX) * scale
   // Rows are rendered with low priority, in slices, so that a new list does not block the page.
   const rows = useDeferredValue(props.rows, NO_ROWS)
   const fits = useFits(phone)
@@ -59,10 +61,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
     scrollPaddingStart: HEAD_PX * scale,
   })
   const keys = useRowKeys({ count: sorted.length, scroller, scrollTo: (index) => virtualizer.scrollToIndex(index) })
-  const grid = useMemo<CSSProperties>(
-    () => ({ gridTemplateColumns: columns.map(({ width }) => inRem(width)).join(' ') }),
-    [columns],
-  )
+  const grid = useMemo(() => gridOf(columns), [columns])
   return (
     <div
       ref={scroller}
@@ -71,7 +70,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
       role="grid"
       aria-label={label}
       aria-rowcount={sorted.length + 1}
-      aria-colcount={columns.length}
+      aria-colcount={columns.length + Math.sign(below.length)}
       tabIndex={-1}
       onKeyDown={keys.onKeyDown}
       onFocus={keys.onFocus}
@@ -79,7 +78,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
       <DataTableHead heads={heads} grid={grid} />
       <div className={classes.body} role="rowgroup" style={{ height: virtualizer.getTotalSize() }}>
         {virtualizer.getVirtualItems().map(({ index, start }) => {
-          const row = sorted[index]?.original
+          const row = sorted[index]
           if (row === undefined) return null
           const key = rowKey(row)
           return (
@@ -90,6 +89,7 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
               top={start}
               height={rowHeight}
               columns={columns}
+              below={below}
               scope={props.rowScope}
               grid={grid}
               focusable={index === keys.active}
@@ -103,11 +103,22 @@ export function DataTable<Row extends object>(props: DataTableProps<Row>) {
   )
 }
 
+function gridOf(columns: readonly Pick<ColumnSpec<object>, 'width'>[]): CSSProperties {
+  return { gridTemplateColumns: columns.map(({ width }) => inRem(width)).join(' ') }
+}
+
+function isBelow({ belowOnPhone }: Pick<ColumnSpec<object>, 'belowOnPhone'>): boolean {
+  return belowOnPhone === true
+}
+
 /** The columns that fit into the window. */
-function useFits(phone: boolean): (column: Pick<ColumnSpec<object>, 'hideOnPhone' | 'hideOnNarrow'>) => boolean {
+function useFits(
+  phone: boolean,
+): (column: Pick<ColumnSpec<object>, 'hideOnPhone' | 'belowOnPhone' | 'hideOnNarrow'>) => boolean {
   const narrow = useMediaQuery(NARROW, globalThis.matchMedia(NARROW).matches)
   return useCallback(
-    ({ hideOnPhone, hideOnNarrow }) => !(phone && hideOnPhone === true) && !(narrow && hideOnNarrow === true),
+    ({ hideOnPhone, belowOnPhone, hideOnNarrow }) =>
+      !(phone && (hideOnPhone === true || belowOnPhone === true)) && !(narrow && hideOnNarrow === true),
     [phone, narrow],
   )
 }

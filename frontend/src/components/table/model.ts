@@ -1,8 +1,6 @@
 import {
   columnVisibilityFeature,
-  createSortedRowModel,
   type ColumnDef,
-  type Row as ModelRow,
   rowSortingFeature,
   tableFeatures,
   useTable,
@@ -11,11 +9,7 @@ import { useMemo } from 'react'
 import type { ColumnSpec } from './columns.ts'
 import type { Sort, SortValue } from '../sorting.ts'
 
-const features = tableFeatures({
-  columnVisibilityFeature,
-  rowSortingFeature,
-  sortedRowModel: createSortedRowModel(),
-})
+const features = tableFeatures({ columnVisibilityFeature, rowSortingFeature })
 type Features = typeof features
 
 const collator = new Intl.Collator('en', { numeric: true, sensitivity: 'base' })
@@ -37,6 +31,9 @@ export interface ColumnHead<Row> {
   readonly sortBy: (() => void) | undefined
 }
 
+/** No rows: TanStack Table decides about columns only, see `sortedRows`. */
+const NO_ROWS: readonly never[] = []
+
 /** Rows in order and the columns that fit (TanStack Table). Rows without a value come last in either order. */
 export function useTableModel<Row extends object>({ rows, columns, sort, onSort, fits }: TableModelOptions<Row>) {
   const specs = useMemo(() => new Map(columns.map((column) => [column.id, column])), [columns])
@@ -49,7 +46,8 @@ export function useTableModel<Row extends object>({ rows, columns, sort, onSort,
   const table = useTable<Features, Row>({
     features,
     columns: defs,
-    data: rows,
+    data: NO_ROWS,
+    manualSorting: true,
     state: { sorting, columnVisibility },
     enableSortingRemoval: false,
     enableMultiSort: false,
@@ -65,26 +63,30 @@ export function useTableModel<Row extends object>({ rows, columns, sort, onSort,
     const sortBy = onSort && column?.getCanSort() ? () => column.toggleSorting() : undefined
     return { spec, sorted: column?.getIsSorted() ?? false, sortBy }
   })
-  return { rows: table.getRowModel().rows, columns: shown, heads }
+  const valueOf = sort && specs.get(sort.column)?.sortValue
+  const descending = sort?.descending === true
+  const ordered = useMemo(() => (valueOf ? sortedRows(rows, valueOf, descending) : rows), [rows, valueOf, descending])
+  return { rows: ordered, columns: shown, heads }
 }
 
 function columnDef<Row extends object>({ id, sortValue, highFirst }: ColumnSpec<Row>): ColumnDef<Features, Row> {
   if (sortValue === undefined) return { id, enableSorting: false }
-  return {
-    id,
-    accessorFn: (row) => sortValue(row) ?? undefined,
-    sortFn: compareRows,
-    sortDescFirst: highFirst ?? false,
-    sortUndefined: 'last',
-  }
+  return { id, accessorFn: (row) => sortValue(row) ?? undefined, sortDescFirst: highFirst ?? false }
 }
 
-function compareRows<Row extends object>(
-  a: ModelRow<Features, Row>,
-  b: ModelRow<Features, Row>,
-  column: string,
-): number {
-  return compareValues(a.getValue(column), b.getValue(column))
+/**
+ * Rows in the order of a column; equal ones stay in their order. Reads each value once: TanStack Table makes an object of
+ * each row and reads four values for each comparison, which took 52 ms for 5,000 rows on a fast computer.
+ */
+function sortedRows<Row>(rows: readonly Row[], valueOf: (row: Row) => SortValue, descending: boolean): readonly Row[] {
+  const valued = rows.map((row) => ({ row, value: valueOf(row) ?? undefined }))
+  const sign = descending ? -1 : 1
+  valued.sort((a, b) => {
+    if (a.value === undefined || b.value === undefined)
+      return Number(a.value === undefined) - Number(b.value === undefined)
+    return sign * compareValues(a.value, b.value)
+  })
+  return valued.map(({ row }) => row)
 }
 
 /** Numbers by size, anything else as names: numbers in them count as numbers, case does not count. */

@@ -30,13 +30,14 @@ const COLUMNS: readonly ColumnSpec<KnownRequest>[] = [
     cell: ({ from_environment: from, to_environment: to }) => (
       <span title={strings.move(from, to)}>{strings.move(from, to)}</span>
     ),
+    belowOnPhone: true,
   },
   {
     id: 'requested_by',
     header: strings.columns.requestedBy,
     width: 'minmax(96px, 1fr)',
     cell: ({ requested_by: who }) => <span title={who}>{who}</span>,
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
   {
     id: 'requested_at',

@@ -129,7 +129,6 @@ function OperationList({ search, onClear }: OperationListProps) {
         rows={rows}
         rowKey={({ id }) => id}
         columns={COLUMNS}
-        phoneRowHeight={52}
         onOpen={({ id }) => void navigate({ to: '/operations/$id', params: { id } })}
       />
       {list.hasNextPage ? (
@@ -164,15 +163,10 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
     id: 'operation',
     header: strings.columns.operation,
     width: 'minmax(132px, 1.2fr)',
-    cell: ({ id, operation, table }) => (
-      <span>
-        <Link to="/operations/$id" params={{ id }}>
-          {operationName(operation)}
-        </Link>
-        <span className={classes.tableOnPhone} title={table}>
-          {table}
-        </span>
-      </span>
+    cell: ({ id, operation }) => (
+      <Link to="/operations/$id" params={{ id }}>
+        {operationName(operation)}
+      </Link>
     ),
   },
   {
@@ -190,14 +184,14 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
         {table}
       </Link>
     ),
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
   {
     id: 'who',
     header: strings.columns.who,
     width: 'minmax(80px, 0.8fr)',
     cell: ({ requested_by: who }) => <span title={who}>{who}</span>,
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
   {
     id: 'started',
@@ -218,6 +212,6 @@ const COLUMNS: readonly ColumnSpec<Operation>[] = [
     header: strings.columns.outcome,
     width: 'minmax(140px, 2fr)',
     cell: (operation) => <span title={outcomeOf(operation)}>{outcomeOf(operation)}</span>,
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
 ]

@@ -75,7 +75,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
     id: 'operation',
     header: words.columns.operation,
     width: '140px',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ operation, operation_id: ran }) => {
       const name = operations.names[operation] ?? operation
       if (ran === null) return <span>{name}</span>
@@ -100,7 +100,7 @@ const COLUMNS: readonly ColumnSpec<PolicyDecision>[] = [
     id: 'why',
     header: words.columns.why,
     width: 'minmax(160px, 2.5fr)',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: (decision) => <Why decision={decision} />,
   },
   {

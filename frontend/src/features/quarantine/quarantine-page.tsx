@@ -78,7 +78,7 @@ function EntryList({ search, onClear }: EntryListProps) {
   }
   return (
     <>
-      <DataTable label={words.label} rows={rows} rowKey={({ id }) => id} columns={COLUMNS} phoneRowHeight={52} />
+      <DataTable label={words.label} rows={rows} rowKey={({ id }) => id} columns={COLUMNS} />
       {list.hasNextPage && (
         <div className={classes.more}>
           <Button variant="default" loading={list.isFetchingNextPage} onClick={() => void list.fetchNextPage()}>
@@ -95,20 +95,17 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
     id: 'table',
     header: words.columns.table,
     width: 'minmax(110px, 2fr)',
-    cell: ({ table, reason, state }) => (
-      <span>
-        <Link to="/tables/$table" params={{ table }}>
-          {table}
-        </Link>
-        <span className={classes.reason}>{`${words.reasons[reason]}, ${words.states[state].toLowerCase()}`}</span>
-      </span>
+    cell: ({ table }) => (
+      <Link to="/tables/$table" params={{ table }}>
+        {table}
+      </Link>
     ),
   },
   {
     id: 'reason',
     header: words.columns.reason,
     width: 'minmax(120px, 1fr)',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ reason, operation_id: id, requested_by: who }) => (
       <Link to="/operations/$id" params={{ id }} title={who}>
         {words.reasons[reason]}
@@ -119,7 +116,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
     id: 'state',
     header: words.columns.state,
     width: '104px',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ state, problem }) => (
       <span title={problem ?? undefined}>
         <StatusDot tone={problem === null ? TONES[state] : 'warn'} label={words.states[state]} />
@@ -134,7 +131,7 @@ const COLUMNS: readonly ColumnSpec<QuarantineEntry>[] = [
     header: words.columns.until,
     width: '116px',
     align: 'end',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ held_until: until, settled_at: settled }) => (settled === null ? <RelativeTime at={until} /> : <span />),
   },
   {

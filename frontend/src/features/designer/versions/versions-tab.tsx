@@ -64,14 +64,14 @@ function columnsOf(versions: readonly VersionSummary[]): readonly ColumnSpec<Ver
       header: words.columns.by,
       width: 'minmax(90px, 1fr)',
       cell: ({ created_by: who }) => <span>{who}</span>,
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'made',
       header: words.columns.made,
       width: '110px',
       cell: ({ created_at: at }) => <RelativeTime at={at} />,
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'hash',

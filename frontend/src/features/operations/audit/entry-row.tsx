@@ -8,6 +8,7 @@ import { StatusDot, type StatusTone } from '../../../components/status/status-do
 import { useZone } from '../../../time/time-settings.ts'
 import { formatTime } from '../../../time/zone.ts'
 import { auditStrings as strings } from '../../../strings/operations.ts'
+import { roleName } from '../../../strings/shared/shell.ts'
 import { objectName, objectPage } from '../object-link.ts'
 import classes from './audit.module.css'
 
@@ -54,6 +55,7 @@ export function AuditEntryRow({ entry, isOpen, isFocusable, onKeyDown, onToggle 
         <span data-column="outcome">
           <StatusDot tone={TONES[entry.outcome]} label={strings.outcomes[entry.outcome]} />
         </span>
+        {entry.role !== null && <span data-column="role">{roleName(entry.role)}</span>}
         <span data-column="channel">{strings.channels[entry.channel]}</span>
       </button>
       <div id={id} className={classes.details} hidden={!isOpen}>

@@ -60,14 +60,14 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
       id: 'events',
       header: columns.events,
       width: 'minmax(110px, 2fr)',
-      hideOnPhone: true,
+      belowOnPhone: true,
       cell: ({ events }) => <span title={events.join(', ')}>{events.join(', ')}</span>,
     },
     {
       id: 'destination',
       header: columns.destination,
       width: 'minmax(110px, 1.5fr)',
-      hideOnPhone: true,
+      belowOnPhone: true,
       cell: ({ destination, channel }) => (
         <span title={destination}>{`${strings.channels[channel.type]}: ${destination}`}</span>
       ),
@@ -76,14 +76,13 @@ function columnsFor(choices: Choices): readonly ColumnSpec<Alert>[] {
       id: 'state',
       header: columns.state,
       width: '132px',
-      hideOnPhone: true,
-      hideOnNarrow: true,
       cell: (alert) => <AlertState alert={alert} />,
     },
     {
       id: 'actions',
       header: columns.actions,
-      width: 'minmax(128px, 300px)',
+      width: 'minmax(248px, 300px)',
+      belowOnPhone: true,
       cell: (alert) => <AlertActions alert={alert} {...choices} />,
     },
   ]

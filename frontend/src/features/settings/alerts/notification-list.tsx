@@ -37,7 +37,7 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
     id: 'event',
     header: strings.columns.event,
     width: 'minmax(96px, 1.5fr)',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ event_type: type, held_back: held }) => (
       <span title={held > 0 ? strings.heldBack(held) : undefined}>{type ?? strings.none}</span>
     ),
@@ -46,14 +46,14 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
     id: 'object',
     header: strings.columns.object,
     width: 'minmax(96px, 2fr)',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ object }) => <span title={object ?? undefined}>{object ?? strings.none}</span>,
   },
   {
     id: 'answer',
     header: strings.columns.answer,
     width: 'minmax(96px, 2fr)',
-    hideOnPhone: true,
+    belowOnPhone: true,
     cell: ({ last_status: status, last_error: error }) => {
       const text = [status, error].filter((part) => part !== null).join(' ')
       return <span title={text}>{text === '' ? strings.none : text}</span>

@@ -53,7 +53,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
       header: columns.role,
       width: 'minmax(120px, 1fr)',
       cell: ({ role }) => <span>{roleName(role)}</span>,
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'state',
@@ -76,7 +76,7 @@ function columnsAt(now: Date, onRevoke: (token: Token) => void): readonly Column
       header: columns.expires,
       width: '112px',
       cell: ({ expires_at: at }) => (at === null ? strings.never : <RelativeTime at={at} />),
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'actions',

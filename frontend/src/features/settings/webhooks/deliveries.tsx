@@ -37,7 +37,7 @@ const COLUMNS: readonly ColumnSpec<Delivery>[] = [
     width: '84px',
     align: 'end',
     cell: ({ attempts }) => <span>{attempts}</span>,
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
   {
     id: 'answer',
@@ -53,7 +53,7 @@ const COLUMNS: readonly ColumnSpec<Delivery>[] = [
     header: strings.columns.created,
     width: '104px',
     cell: ({ created_at: at }) => <RelativeTime at={at} />,
-    hideOnPhone: true,
+    belowOnPhone: true,
   },
   {
     id: 'next',

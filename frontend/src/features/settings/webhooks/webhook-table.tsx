@@ -45,14 +45,14 @@ function columnsFor(onDelete: (webhook: Webhook) => void): readonly ColumnSpec<W
       header: columns.types,
       width: 'minmax(96px, 2fr)',
       cell: ({ types }) => <span title={types.join(', ')}>{types.join(', ')}</span>,
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'by',
       header: columns.createdBy,
       width: 'minmax(72px, 1fr)',
       cell: ({ created_by: who }) => <span>{who}</span>,
-      hideOnPhone: true,
+      belowOnPhone: true,
     },
     {
       id: 'at',
