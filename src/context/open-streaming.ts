@@ -34,7 +34,7 @@ import { createSupervisor, type LeaseTimes, type Supervisor } from '../streaming
 import type { BatchObserver } from '../streaming/supervision/run-events.ts'
 import type { CheckpointRoots } from '../streaming/checkpoint/location.ts'
 import { createTableWatch } from '../streaming/supervision/table-watch.ts'
-import type { BackOff } from '../iceberg/back-off.ts'
+import type { BackOff } from '../lib/back-off.ts'
 
 export interface StreamingParts {
   readonly state: {

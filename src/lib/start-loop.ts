@@ -1,5 +1,5 @@
-import { type BackOff, backOffMs } from '../iceberg/back-off.ts'
-import { sleep } from '../iceberg/sleep.ts'
+import { type BackOff, backOffMs } from './back-off.ts'
+import { sleep } from './sleep.ts'
 
 /** Work that only one process at a time does. */
 export interface LoopLease {

@@ -1,6 +1,6 @@
 import type { UnreadTable } from '../catalog/ownership/deletion-guard.ts'
 import { withoutPaths } from '../domain/without-paths.ts'
-import { mapBounded } from '../iceberg/bounded-map.ts'
+import { mapBounded } from '../lib/bounded-map.ts'
 import { deleteFrom } from '../iceberg/io/delete-files.ts'
 import type { DeletionFailure, FileIO } from '../iceberg/io/file-io.ts'
 

@@ -1,4 +1,4 @@
-import { mapBounded } from '../iceberg/bounded-map.ts'
+import { mapBounded } from '../lib/bounded-map.ts'
 import { FilePlaces, pathOfPlace } from '../iceberg/io/place.ts'
 import { loadEntries, loadManifests } from '../iceberg/manifest/cache.ts'
 import type { ManifestFile } from '../iceberg/manifest/manifest.ts'

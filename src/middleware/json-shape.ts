@@ -1,4 +1,4 @@
-import { giveTurn } from '../iceberg/turns.ts'
+import { giveTurn } from '../lib/turns.ts'
 
 /** How large and deep a JSON document may be, whatever its values. */
 export interface JsonShape {

@@ -1,4 +1,4 @@
-import { sleep } from '../iceberg/sleep.ts'
+import { sleep } from '../lib/sleep.ts'
 import { type Loop, startLoop } from '../lib/start-loop.ts'
 import { ClusterError } from './cluster-error.ts'
 import { CLUSTER_PERMISSIONS, type NotebookCluster } from './cluster.ts'

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../storage/sha256.ts'
+import { sha256Hex } from '../lib/sha256.ts'
 
 const PREFIX = 'notebook-'
 

@@ -2,7 +2,7 @@ import { isClusterError } from './cluster-error.ts'
 import type { ClusterPod } from './cluster-pod.ts'
 import type { NotebookCluster } from './cluster.ts'
 import { KnownPods } from './known-pods.ts'
-import { sleep } from '../iceberg/sleep.ts'
+import { sleep } from '../lib/sleep.ts'
 import { type Loop, type NextTick, startLoop } from '../lib/start-loop.ts'
 
 export interface PodTableDeps {

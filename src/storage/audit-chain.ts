@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 
 import type { AuditEventsTable } from './schema.ts'
-import { sha256Hex } from './sha256.ts'
+import { sha256Hex } from '../lib/sha256.ts'
 
 /** An audit row before it is chained. */
 export type UnchainedRow = Omit<AuditEventsTable, 'seq' | 'prev_hash' | 'hash'>

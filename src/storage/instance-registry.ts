@@ -1,6 +1,6 @@
 import { type Kysely, PostgresAdapter, sql } from 'kysely'
 
-import { sleep } from '../iceberg/sleep.ts'
+import { sleep } from '../lib/sleep.ts'
 import { startLoop } from '../lib/start-loop.ts'
 import type { StateTables } from './schema.ts'
 import type { InTransaction } from './transactions.ts'

@@ -1,5 +1,5 @@
-import { backOffMs } from '../iceberg/back-off.ts'
-import { sleep } from '../iceberg/sleep.ts'
+import { backOffMs } from '../lib/back-off.ts'
+import { sleep } from '../lib/sleep.ts'
 import { DatabaseError, type DatabaseErrorCode } from './database-error.ts'
 
 /** Which errors of the state database are followed by another attempt, and how many attempts there are. */

@@ -1,5 +1,5 @@
 import { ENVIRONMENTS } from '../../domain/environments.ts'
-import { count, plural } from '../../domain/tables/table-health.ts'
+import { count, plural } from '../../lib/text.ts'
 import type { JsonView } from './json-view.ts'
 import { oneCall, type Skill } from './skill.ts'
 import { bullets, duration, moment, problem, quoted } from './words.ts'

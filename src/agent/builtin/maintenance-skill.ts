@@ -1,4 +1,4 @@
-import { count, plural } from '../../domain/tables/table-health.ts'
+import { count, plural } from '../../lib/text.ts'
 import { JsonView } from './json-view.ts'
 import { ageIn, numberNear, type Question } from './question.ts'
 import { lastOf, type Next, NOT_APPLICABLE, type SeenCall, type Skill } from './skill.ts'

@@ -1,4 +1,4 @@
-import { count, plural } from '../../domain/tables/table-health.ts'
+import { count, plural } from '../../lib/text.ts'
 import { describeProposal } from './maintenance-skill.ts'
 import type { JsonView } from './json-view.ts'
 import type { Question } from './question.ts'

@@ -1,4 +1,4 @@
-import { count, plural } from '../../domain/tables/table-health.ts'
+import { count, plural } from '../../lib/text.ts'
 import type { JsonView } from './json-view.ts'
 import { numberNear, type Question } from './question.ts'
 import { lastOf, type SeenCall, type Skill } from './skill.ts'

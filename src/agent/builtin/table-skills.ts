@@ -1,4 +1,4 @@
-import { count, formatBytes, plural } from '../../domain/tables/table-health.ts'
+import { count, formatBytes, plural } from '../../lib/text.ts'
 import type { JsonView } from './json-view.ts'
 import { lastOf, NOT_APPLICABLE, oneCall, type SeenCall, type Skill } from './skill.ts'
 import { findTable, namedIn } from './table-finder.ts'

@@ -1,4 +1,4 @@
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import type { AgentEvent } from './agent-event.ts'
 import type { PendingActionView } from '../actions/proposed-action.ts'
 import { AuditBatch } from './audit-batch.ts'

@@ -1,4 +1,4 @@
-import { count, formatBytes, plural } from '../../domain/tables/table-health.ts'
+import { count, formatBytes, plural } from '../../lib/text.ts'
 import type { ProposableKind } from '../../domain/tables/operations.ts'
 
 /** Details of a dry run, in the column names of Iceberg's procedures. */

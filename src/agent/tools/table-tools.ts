@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { withoutPaths } from '../../domain/without-paths.ts'
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { tableName } from '../../schemas/common.ts'
 import type { ToolServices } from './tool-services.ts'

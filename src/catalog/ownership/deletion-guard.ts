@@ -1,4 +1,4 @@
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { FilePlaces, isInside, parentPlace, placeOf } from '../../iceberg/io/place.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'

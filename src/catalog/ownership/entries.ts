@@ -1,4 +1,4 @@
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry } from '../catalog.ts'

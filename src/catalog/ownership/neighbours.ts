@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { errnoCode } from '../../iceberg/io/io-error.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { FilePlaces, isInside, parentPlace } from '../../iceberg/io/place.ts'
 import { loadEntries, readManifests } from '../../iceberg/manifest/cache.ts'
 import type { ManifestFile } from '../../iceberg/manifest/manifest.ts'

@@ -1,4 +1,4 @@
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { FileIO } from '../../iceberg/io/file-io.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'

@@ -3,8 +3,8 @@ import { createRestTokens } from './auth.ts'
 import { restError } from './errors.ts'
 import { exchange, type RestAnswer } from './exchange.ts'
 import { type RestSettings, secretsOf } from './settings.ts'
-import { backOffMs } from '../../iceberg/back-off.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { backOffMs } from '../../lib/back-off.ts'
+import { sleep } from '../../lib/sleep.ts'
 
 export interface RestLimits {
   /** Timeout of a read request, ms. */

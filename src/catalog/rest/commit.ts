@@ -1,7 +1,7 @@
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import type { TableMetadata } from '../../iceberg/metadata/metadata.ts'
 import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { createFromUpdates, isCreation } from '../../iceberg/update/apply/create-from-updates.ts'
 import { servedCommit } from '../../iceberg/update/staged-commit.ts'
 import type { CommitRequest } from '../catalog.ts'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { chmodSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { isProcessAlive } from '../../engines/is-process-alive.ts'
+import { isProcessAlive } from '../../lib/is-process-alive.ts'
 
 /** Unpacking a file takes about a second. */
 const ABANDONED_AFTER_MS = 10 * 60_000

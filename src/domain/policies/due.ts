@@ -1,4 +1,4 @@
-import { count, percent } from '../tables/table-health.ts'
+import { count, percent } from '../../lib/text.ts'
 import { nextTime, type PolicySchedule } from './calendar.ts'
 
 /** Conditions of a policy; any of them makes an operation due. */

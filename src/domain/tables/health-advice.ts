@@ -1,4 +1,5 @@
-import { count, deleteFileCount, formatBytes, percent, plural } from './table-health.ts'
+import { deleteFileCount } from './table-health.ts'
+import { count, formatBytes, percent, plural } from '../../lib/text.ts'
 import type { HealthScore, TableHealthFacts } from './table-health.ts'
 
 /** What a compaction of the table would do. */

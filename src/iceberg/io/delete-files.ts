@@ -1,4 +1,4 @@
-import { mapBounded } from '../bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import type { DeletionFailure, FileIO } from './file-io.ts'
 
 /** Files that are deleted at the same time. */

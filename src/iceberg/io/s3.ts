@@ -16,10 +16,10 @@ import {
   type S3ClientConfig,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
-import { backOffMs } from '../back-off.ts'
-import { mapBounded } from '../bounded-map.ts'
+import { backOffMs } from '../../lib/back-off.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
-import { sleep } from '../sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 import type { DeletionFailure, FileIO, FileStatus } from './file-io.ts'
 import { attempt, type IoAttempt } from './io-error.ts'
 import { assertRange } from './read-range.ts'

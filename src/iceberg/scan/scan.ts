@@ -1,4 +1,4 @@
-import { mapBounded } from '../bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { type DeleteFileRef, DeleteIndex } from './delete-index.ts'
 import { IcebergError } from '../errors.ts'
 import { loadEntries, loadManifests } from '../manifest/cache.ts'

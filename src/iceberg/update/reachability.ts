@@ -1,4 +1,4 @@
-import { mapBounded } from '../bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../errors.ts'
 import { FilePlaces, pathOfPlace } from '../io/place.ts'
 import { isBelow } from '../metadata/location-identity.ts'

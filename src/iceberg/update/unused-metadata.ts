@@ -1,4 +1,4 @@
-import { mapBounded } from '../bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { loadEntries, readManifests } from '../manifest/cache.ts'
 import type { ManifestFile } from '../manifest/manifest.ts'
 import type { TableMetadata } from '../metadata/metadata.ts'

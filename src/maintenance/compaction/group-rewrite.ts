@@ -1,5 +1,5 @@
 import type { Engine, EngineProgress, OutputSpec, ValueComparison } from '../../engines/engine.ts'
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { newDataLocation } from '../../iceberg/metadata/locations.ts'
 import type { DataFile } from '../../iceberg/manifest/manifest.ts'

@@ -17,7 +17,7 @@ import type {
 import type { RecommendedKind } from '../../domain/tables/operations.ts'
 import { scoreTable } from '../../domain/tables/table-health.ts'
 import type { HealthScore, TableHealthFacts } from '../../domain/tables/table-health.ts'
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../iceberg/errors.ts'
 import { loadManifests } from '../../iceberg/manifest/cache.ts'
 import { readManifestTotals } from '../../iceberg/manifest/totals.ts'

@@ -1,5 +1,5 @@
 import { withoutPaths } from '../../domain/without-paths.ts'
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import type { DeletionFailure, FileIO } from '../../iceberg/io/file-io.ts'
 

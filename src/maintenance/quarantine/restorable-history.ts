@@ -1,4 +1,4 @@
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import { isIcebergError } from '../../iceberg/errors.ts'
 import { jsonEquals, requireString, toLong } from '../../iceberg/json/json-fields.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'

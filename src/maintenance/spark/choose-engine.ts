@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
-import { formatBytes } from '../../domain/tables/table-health.ts'
+import { formatBytes } from '../../lib/text.ts'
 
 /** Which engine a request asks for. */
 export type RequestedEngine = 'auto' | 'embedded' | 'spark'

@@ -1,6 +1,6 @@
 import type { SparkSession } from '../../engines/spark/connect/spark-client.ts'
 import { listOrphanFiles } from '../../engines/spark/maintenance/procedures.ts'
-import { mapBounded } from '../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../lib/bounded-map.ts'
 import type { FileIO, FileStatus } from '../../iceberg/io/file-io.ts'
 import { isBelow, locationParts } from '../../iceberg/metadata/location-identity.ts'
 import type { Table } from '../../iceberg/metadata/table.ts'

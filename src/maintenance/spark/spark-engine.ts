@@ -1,5 +1,5 @@
 import type { SparkClient, SparkIdentity, SparkSession } from '../../engines/spark/connect/spark-client.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
 
 /** Spark, as maintenance uses it. */

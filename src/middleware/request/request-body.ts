@@ -1,7 +1,7 @@
 import { createMiddleware } from 'hono/factory'
 import { DomainError } from '../../domain/errors.ts'
 import { clientKey } from '../../domain/network/ip-address.ts'
-import { createLeakyBuckets, type LeakyBuckets } from '../../domain/leaky-buckets.ts'
+import { createLeakyBuckets, type LeakyBuckets } from '../../lib/leaky-buckets.ts'
 import type { AppEnv } from '../app-env.ts'
 import type { Exchange } from '../exchange.ts'
 import { HttpError } from '../http-error.ts'

@@ -8,7 +8,7 @@ import { createCallQueue } from './call-queue.ts'
 import { type RunPlugin, replacePlugins } from './exec-credential.ts'
 import { statusOf, toClusterError } from './kubernetes-errors.ts'
 import { watchPods } from './watch-pods.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 
 export interface KubernetesOptions {
   readonly access: KubernetesAccess

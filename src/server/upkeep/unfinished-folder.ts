@@ -1,6 +1,6 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import { isProcessAlive } from '../../engines/is-process-alive.ts'
+import { isProcessAlive } from '../../lib/is-process-alive.ts'
 import { PRIVATE_FOLDER } from './backup-files.ts'
 
 const MARK = '.unfinished-'

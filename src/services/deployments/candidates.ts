@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../domain/json/canonical-json.ts'
 import type { DeploymentAction } from '../../domain/deployments.ts'
 import { type RunEnvironment, type Environment, ENVIRONMENTS } from '../../domain/environments.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import type { DeploymentKey } from '../../storage/stores/deployments/deployment-store.ts'
 import type { LifecycleStores } from '../../storage/stores/lifecycle-stores.ts'
 import type { VersionSummary } from '../../storage/stores/version-store.ts'

@@ -1,5 +1,5 @@
-import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { type BackOff, backOffMs } from '../../lib/back-off.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import {

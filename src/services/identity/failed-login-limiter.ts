@@ -1,4 +1,4 @@
-import { createLeakyBuckets, putNewest } from '../../domain/leaky-buckets.ts'
+import { createLeakyBuckets, putNewest } from '../../lib/leaky-buckets.ts'
 
 /** A credential to check, and where it comes from. */
 export interface LoginAttempt {

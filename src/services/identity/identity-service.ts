@@ -1,7 +1,7 @@
 import { DomainError } from '../../domain/errors.ts'
 import { clientKey } from '../../domain/network/ip-address.ts'
 import type { Caller } from '../../domain/roles.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { TokenService } from './token-service.ts'

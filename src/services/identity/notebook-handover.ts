@@ -5,7 +5,7 @@ import {
   type Handover,
   type HandoverStore,
 } from '../../storage/stores/notebooks/handover-store.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { SessionService } from './session-service.ts'

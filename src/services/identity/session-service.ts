@@ -1,7 +1,7 @@
 import { type Caller, isRole } from '../../domain/roles.ts'
 import { DatabaseError, type DatabaseErrorCode } from '../../storage/database-error.ts'
 import { createSessionStore, type SessionRecord, type SessionStore } from '../../storage/stores/session-store.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import type { Tx } from '../../storage/transactions.ts'
 
 /** How long an unused session stays valid. */

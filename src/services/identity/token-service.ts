@@ -2,7 +2,7 @@ import { DomainError } from '../../domain/errors.ts'
 import type { IdSource } from '../../domain/ids.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { type Caller, isRole, type Role } from '../../domain/roles.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import {
   createTokenStore,
   type TokenRecord,

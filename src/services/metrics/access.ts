@@ -1,5 +1,5 @@
 import type { Caller } from '../../domain/roles.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 
 const SCRAPER: Caller = { user: 'metrics', role: 'Auditor', via: 'token' }
 

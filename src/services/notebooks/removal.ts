@@ -5,7 +5,7 @@ import { isAbandoned } from '../../notebooks/pod-status.ts'
 import { sessionOf } from '../../notebooks/targets.ts'
 import type { NotebookDeps } from './deps.ts'
 import { endSession, type SessionEnd } from './sessions.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 
 /** Whose pod to remove, and why. */
 export interface Removal extends SessionEnd {

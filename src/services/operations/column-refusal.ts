@@ -1,5 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
-import { plural } from '../../domain/tables/table-health.ts'
+import { plural } from '../../lib/text.ts'
 import type { ColumnUser, UnreadRows } from '../../maintenance/table-guard.ts'
 
 const MAX_LISTED_USERS = 20

@@ -1,5 +1,5 @@
 import type { Claim, IdempotencyStore, StoredAnswer } from '../../storage/stores/idempotency-store.ts'
-import { sha256Hex } from '../../storage/sha256.ts'
+import { sha256Hex } from '../../lib/sha256.ts'
 import type { Logger } from '../logger.ts'
 import { IN_BACKGROUND, repeatWrite } from '../../storage/repeat-write.ts'
 

@@ -1,10 +1,10 @@
 import { IcebergError } from '../../iceberg/errors.ts'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { startLoop } from '../../lib/start-loop.ts'
 import type { Instance } from '../../storage/instance-registry.ts'
 import type { LeaseStore } from '../../storage/stores/lease-store.ts'
 import type { Logger } from '../logger.ts'
-import { createKeyedLock } from './keyed-lock.ts'
+import { createKeyedLock } from '../../lib/keyed-lock.ts'
 
 /** Who waits for a table, and holds it. */
 export interface TableHolder {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { sleep } from '../../iceberg/sleep.ts'
+import { sleep } from '../../lib/sleep.ts'
 import { type Loop, type LoopLease, type NextTick, startLoop } from '../../lib/start-loop.ts'
 import { namedLease } from '../../storage/stores/lease-store.ts'
 import type { PolicyDecisionsTable, PolicyTableStatesTable, TableHealthTable } from '../../storage/fleet-schema.ts'

@@ -1,6 +1,6 @@
 import type { SparkClient, SparkStreamStatus } from '../../engines/spark/connect/spark-client.ts'
 import { SparkError } from '../../engines/spark/connect/spark-error.ts'
-import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
+import { type BackOff, backOffMs } from '../../lib/back-off.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import type { SparkQuery, SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import type { ReadPosition } from '../source/history.ts'

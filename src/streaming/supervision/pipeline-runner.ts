@@ -6,7 +6,7 @@ import { describePipelineError, LeaseLost, Overtaken, PipelineStopped } from './
 import type { PipelineRun, RunEnd, RunEvents } from './pipeline-run.ts'
 import { PipelineSession, type SessionDeps, type StepResult } from './pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
-import { type BackOff, backOffMs } from '../../iceberg/back-off.ts'
+import { type BackOff, backOffMs } from '../../lib/back-off.ts'
 
 export interface RunnerDeps {
   readonly session: SessionDeps

@@ -17,7 +17,7 @@ import type { SessionDeps } from './pipeline-session.ts'
 import type { PipelineSpec } from '../pipeline-spec.ts'
 import { describePipeline } from './pipeline-view.ts'
 import { pinIdle } from '../pins/reassert-pins.ts'
-import type { BackOff } from '../../iceberg/back-off.ts'
+import type { BackOff } from '../../lib/back-off.ts'
 import { type Loop, startLoop } from '../../lib/start-loop.ts'
 
 export interface SupervisorDeps {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { mapBounded } from '../../../src/iceberg/bounded-map.ts'
+import { mapBounded } from '../../../src/lib/bounded-map.ts'
 import { type Behaviour, type ModelProvider, startModelProvider } from '../../support/model-provider/model-provider.ts'
 import { says } from '../../support/model-provider/reply.ts'
 import { startTestService, type TestService } from '../../support/service.ts'

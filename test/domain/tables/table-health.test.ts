@@ -1,13 +1,8 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { recommend } from '../../../src/domain/tables/health-advice.ts'
-import {
-  formatBytes,
-  measurePartitions,
-  plural,
-  scoreTable,
-  SizeHistogram,
-} from '../../../src/domain/tables/table-health.ts'
+import { measurePartitions, scoreTable, SizeHistogram } from '../../../src/domain/tables/table-health.ts'
+import { formatBytes, plural } from '../../../src/lib/text.ts'
 import type { PartitionFacts, TableHealthFacts } from '../../../src/domain/tables/table-health.ts'
 
 const MIB = 1024 * 1024

@@ -1,7 +1,7 @@
 import { lstat, mkdir, realpath, rm } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 
-import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { DataFile } from '../../../iceberg/manifest/manifest.ts'
 import type { TableMetadata } from '../../../iceberg/metadata/metadata.ts'

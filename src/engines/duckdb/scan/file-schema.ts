@@ -1,6 +1,6 @@
 import type { DuckDBTypeId, DuckDBMapType, DuckDBStructType, DuckDBType } from '@duckdb/node-api'
 
-import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 
 import { memoryBytes, readFooter, vectorBytes } from '../parquet/footer.ts'

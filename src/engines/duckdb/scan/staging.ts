@@ -1,7 +1,7 @@
 import { copyFile, link, open, stat, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 
-import { mapBounded } from '../../../iceberg/bounded-map.ts'
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError, isIcebergError } from '../../../iceberg/errors.ts'
 import type { FileIO } from '../../../iceberg/io/file-io.ts'
 

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import { join, resolve } from 'node:path'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
-import { isProcessAlive } from '../../is-process-alive.ts'
+import { isProcessAlive } from '../../../lib/is-process-alive.ts'
 
 const PREFIX = 'lockhouse-engine-'
 const MARKER = 'owner.json'

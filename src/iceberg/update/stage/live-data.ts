@@ -1,4 +1,4 @@
-import { mapBounded } from '../../bounded-map.ts'
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { IcebergError } from '../../errors.ts'
 import type { PartitionScopes } from '../../scan/file-scope.ts'
 import { locationKey } from '../../metadata/location-identity.ts'

@@ -1,4 +1,4 @@
-import { mapBounded } from '../../bounded-map.ts'
+import { mapBounded } from '../../../lib/bounded-map.ts'
 import { fileKey } from '../../scan/file-scope.ts'
 import { loadEntries } from '../../manifest/cache.ts'
 import type { ManifestEntry, ManifestFile } from '../../manifest/manifest.ts'

@@ -1,4 +1,4 @@
-import { sha256Hex } from '../../../storage/sha256.ts'
+import { sha256Hex } from '../../../lib/sha256.ts'
 import { SendProblem } from '../../outbound/delivery-outcome.ts'
 import { cut, type Notification } from '../notification.ts'
 import type { SendThrough } from './channel.ts'

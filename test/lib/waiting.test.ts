@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { backOffMs } from '../../src/iceberg/back-off.ts'
-import { sleep } from '../../src/iceberg/sleep.ts'
+import { backOffMs } from '../../src/lib/back-off.ts'
+import { sleep } from '../../src/lib/sleep.ts'
 
 describe('backOffMs', () => {
   it('doubles with every failure up to the maximum, and is random in the upper half', () => {
