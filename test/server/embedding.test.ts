@@ -117,9 +117,10 @@ describe('a service inside another program, below /lake', () => {
     const session = await call('/lake/api/auth/session', json({ token: lake.firstToken }))
     expect(session.status).toBe(201)
     expect(session.headers.getSetCookie().join()).toMatch(/^lockhouse_session=.*Path=\/lake\/;/)
-    const { body = null, headers } = json({ token: lake.firstToken })
-    const https = { method: 'POST', body, headers: { ...headers, 'X-Forwarded-Proto': 'https' } }
-    const secured = await call('/lake/api/auth/session', https)
+    const https = json({ token: lake.firstToken })
+    const headers = new Headers(https.headers)
+    headers.set('X-Forwarded-Proto', 'https')
+    const secured = await call('/lake/api/auth/session', { ...https, headers })
     // browsers refuse the prefix for a narrower path
     expect(secured.headers.getSetCookie().join()).toMatch(/^__Host-Http-lockhouse_session=.*Path=\/;/)
     const document = await (await call('/lake/api/openapi.json')).json()

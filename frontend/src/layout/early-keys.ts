@@ -39,7 +39,7 @@ function keep(event: KeyboardEvent): void {
 /** Whether the field of the search would use the key; Enter is kept from what is behind it. */
 function isForSearch({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEvent): boolean {
   if (ctrlKey || metaKey || altKey || isComposing) return false
-  return [...key].length === 1 || key === 'Escape' || key === 'Backspace' || key === 'Enter'
+  return /^.$/u.test(key) || key === 'Escape' || key === 'Backspace' || key === 'Enter'
 }
 
 function type(change: (text: string) => string): void {

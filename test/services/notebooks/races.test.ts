@@ -53,7 +53,7 @@ describe.skipIf(shared.length === 0).each(shared)('services on one $name', LONG,
   async function sessionsOf(type: string): Promise<string[]> {
     const { body } = await services[0]!.get('/api/events?since=0&limit=1000')
     const events = body.events.filter((event: EventView) => event.type === type)
-    return events.map((event: EventView) => String(event.object_id)).toSorted()
+    return events.map((event: EventView) => event.object_id).toSorted()
   }
 
   it('leave no valid token, no pod and no start without its end when they start and stop a notebook at once', async () => {
