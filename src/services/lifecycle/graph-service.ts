@@ -284,9 +284,7 @@ function notRunnable({ id, graph }: VersionRecord, problems: readonly GraphProbl
     const at = graph.nodes.findIndex((node) => node.id === nodeId)
     return { path: at < 0 ? 'version_id' : `nodes.${at}`, message }
   })
-  return new DomainError('UNPROCESSABLE', `version_id: version ${id} cannot run: ${fields[0]?.message ?? ''}`, {
-    fields,
-  })
+  return new DomainError('UNPROCESSABLE', `version ${id} cannot run: ${fields[0]?.message ?? ''}`, { fields })
 }
 
 /** A query of a pipeline that can never run again. */
