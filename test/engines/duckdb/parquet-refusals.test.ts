@@ -157,6 +157,20 @@ describe('a rewrite refuses, before it writes and by name,', () => {
   })
 })
 
+describe('a file whose pages the engine meets only while it reads rows', () => {
+  it.each([
+    ['bit-packed values', 'UNSUPPORTED', 'Unsupported page encoding', { encoding: 4 }],
+    ['a byte stream split of integers', 'UNSUPPORTED', 'BYTE_STREAM_SPLIT', { encoding: 9 }],
+    ['a dictionary that is not there', 'CORRUPT_FILE', 'dictionary', { encoding: 2 }],
+    ['no values', 'CORRUPT_FILE', 'buffer', { content: new Uint8Array() }],
+    ['a damaged delta encoding', 'CORRUPT_FILE', 'Varint', { encoding: 5, content: new Uint8Array(50).fill(255) }],
+    ['a page of another kind', 'CORRUPT_FILE', 'page header', { type: 3 }],
+  ])('gets the code for %s: %s', async (_, code, part, page) => {
+    const inputs = [input([leaf('v', 2)], { v: 5 }, { page })]
+    expect(await refusal([INT], inputs)).toMatchObject({ code, message: expect.stringContaining(part) })
+  })
+})
+
 const NANOS_PER_DAY = 86_400_000_000_000n
 const EPOCH_DAY = 2_440_588
 

@@ -27,6 +27,11 @@ const RULES: readonly ErrorRule[] = [
     code: 'ENGINE_FAILED',
   },
   {
+    pattern: /unsupported page encoding|BYTE_STREAM_SPLIT encoding is only supported/i,
+    code: 'UNSUPPORTED',
+    advice: 'rewrite the file with another engine',
+  },
+  {
     pattern: /magic bytes|not a parquet file|too small to be|parquet|thrift|decompress|snappy|zstd|corrupt/i,
     code: 'CORRUPT_FILE',
   },

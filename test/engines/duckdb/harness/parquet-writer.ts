@@ -37,20 +37,33 @@ export interface ParquetOptions {
   readonly codec?: number
   /** Numbers of the encodings that the footer names; the pages are plain. Default: plain and RLE. */
   readonly encodings?: readonly number[]
+  /** What the pages say, true or not; default: plain data pages of as many values as they have. */
+  readonly page?: PageOptions
+}
+
+interface PageOptions {
+  /** Number of `PageType` in parquet.thrift; 0 is a data page. */
+  readonly type?: number
+  /** Number of `Encoding` in parquet.thrift; 0 is plain. */
+  readonly encoding?: number
+  /** Number of values that the header has. */
+  readonly values?: number
+  /** Bytes of the values, instead of theirs. */
+  readonly content?: Uint8Array
 }
 
 /** A Parquet file of one row group: plain encoding, no compression, one page for each column. */
 export function parquetBytes(
   columns: readonly ParquetNode[],
   rows: readonly Readonly<Record<string, ParquetValue>>[],
-  { hasStatistics = true, codec = 0, encodings = [0, 3] }: ParquetOptions = {},
+  { hasStatistics = true, codec = 0, encodings = [0, 3], page: pageOptions = {} }: ParquetOptions = {},
 ): Uint8Array {
   const body = [ascii('PAR1')]
   const leaves = leavesOf(columns)
   for (const row of rows) for (const column of columns) shred(column, row[column.name] ?? null, leaves)
   let offset = 4
   const chunks = [...leaves.entries()].map(([node, leaf]) => {
-    const page = pageOf(leaf)
+    const page = pageOf(leaf, pageOptions)
     body.push(page)
     const chunk = { node, leaf, offset, size: page.length }
     offset += page.length
@@ -162,17 +175,18 @@ function plain(physical: Physical, value: ParquetValue): Uint8Array {
   return bytes
 }
 
-function pageOf({ maxRepetition, maxDefinition, ...leaf }: Leaf): Uint8Array {
+function pageOf({ maxRepetition, maxDefinition, ...leaf }: Leaf, options: PageOptions): Uint8Array {
+  const { type = 0, encoding = 0, values = leaf.definitions.length } = options
   const content = bytesOf([
     levels(leaf.repetitions, maxRepetition),
     levels(leaf.definitions, maxDefinition),
-    ...leaf.values,
+    ...(options.content === undefined ? leaf.values : [options.content]),
   ])
   const header = new Thrift().struct({
-    1: { i32: 0 },
+    1: { i32: type },
     2: { i32: content.length },
     3: { i32: content.length },
-    5: { struct: { 1: { i32: leaf.definitions.length }, 2: { i32: 0 }, 3: { i32: 3 }, 4: { i32: 3 } } },
+    5: { struct: { 1: { i32: values }, 2: { i32: encoding }, 3: { i32: 3 }, 4: { i32: 3 } } },
   })
   return bytesOf([header, content])
 }
@@ -193,7 +207,7 @@ interface Chunk {
 
 function chunkOf(
   { node, leaf, offset, size }: Chunk,
-  { hasStatistics, codec, encodings }: Required<ParquetOptions>,
+  { hasStatistics, codec, encodings }: Required<Omit<ParquetOptions, 'page'>>,
 ): Fields {
   const metadata: Fields = {
     1: { i32: PHYSICAL[node.physical ?? 'INT32'] },
