@@ -23,8 +23,12 @@ export const deploymentStrings = {
     restoring: 'Starting the version before again',
   },
   runs: (version: number | undefined) => (version === undefined ? 'A version runs' : `v${version} runs`),
-  runsNothing: 'No version runs',
-  newest: (version: number) => `v${version} is the newest here`,
+  runsNothing: 'Nothing deployed',
+  startedByHand: (count: number) =>
+    count === 1
+      ? '1 pipeline that was started by hand runs here'
+      : `${count} pipelines that were started by hand run here`,
+  newest: (version: number) => `Latest version: v${version}`,
   pipeline: 'Pipeline',
   changed: 'Last change',
   actions: { deploy: 'Deploy', rollback: 'Roll back', undeploy: 'Undeploy' },

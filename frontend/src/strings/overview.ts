@@ -5,6 +5,7 @@ export const overview = {
   figures: {
     tables: 'Tables',
     size: 'Size',
+    sizeHint: (tables: string) => `without ${tables} that could not be measured`,
     small: 'Small files',
     held: 'Held by old snapshots',
     heldHint: 'freed when snapshots expire',

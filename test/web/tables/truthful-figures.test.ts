@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { chromiumPath } from '../support/browser.ts'
 import { useJourney } from '../support/journey.ts'
@@ -54,5 +57,48 @@ describe.skipIf(chromiumPath === undefined)('figures on the web page', () => {
     await page.getByRole('tab', { name: 'States' }).click()
     await page.getByText('current state').waitFor()
     expect(await page.getByText('until now').count()).toBe(0)
+  })
+
+  it('name a pipeline that was started by hand where nothing is deployed', async () => {
+    const { definition, version } = await journey.house.call('POST', '/api/pipeline-defs', {
+      name: 'By hand',
+      description: '',
+      nodes: [
+        { id: 'trips', type: 'iceberg-source', config: { table: 'demo.trips' }, position: { x: 0, y: 0 } },
+        { id: 'copy', type: 'iceberg-sink', config: { table: 'demo.by_hand' }, position: { x: 220, y: 0 } },
+      ],
+      edges: [{ id: 'a', source: 'trips', target: 'copy' }],
+    })
+    await journey.house.call('POST', `/api/pipeline-defs/${definition.id}/versions/${version.id}/sink-table`, {})
+    await journey.house.call('POST', '/api/pipeline/start', {
+      version_id: version.id,
+      checkpoint_location: 'checkpoints/by_hand',
+      trigger_interval: '200 ms',
+    })
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/definitions/${definition.id}?tab=environments`)
+    const deployments = page.getByRole('region', { name: 'Deployments' })
+    const line = deployments.getByText(/^Nothing deployed/)
+    await line.waitFor()
+    expect(await line.innerText()).toBe(
+      'Nothing deployed. 1 pipeline that was started by hand runs here. Latest version: v1',
+    )
+  })
+
+  it('say which tables the total size lacks', async () => {
+    const { location, metadata_location: newest } = await journey.house.call('GET', '/api/table/demo.trips')
+    const text = await readFile(fileURLToPath(newest), 'utf8')
+    const folder = `${location}_broken`
+    const written = `${folder}/metadata/00000-${randomUUID()}.metadata.json`
+    const copy = text.replaceAll(location, folder).replace(/("table-uuid" *: *)"[^"]+"/, `$1"${randomUUID()}"`)
+    await mkdir(fileURLToPath(`${folder}/metadata`), { recursive: true })
+    await writeFile(fileURLToPath(written), copy)
+    // its manifests do not exist
+    await journey.house.call('POST', '/api/tables/register', { table: 'demo.broken', metadata_location: written })
+    const index = () => journey.house.call('GET', '/api/health-index')
+    await expect.poll(index, { timeout: 120_000 }).toMatchObject({ bands: { unknown: 1 } })
+    const page = await journey.signIn()
+    await page.goto(journey.house.start)
+    await page.getByText('without 1 table that could not be measured').waitFor()
   })
 })

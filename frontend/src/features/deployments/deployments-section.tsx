@@ -20,6 +20,8 @@ import classes from './deployments.module.css'
 interface DeploymentsSectionProps {
   readonly definitionId: string
   readonly versions: readonly VersionSummary[]
+  /** The number of pipelines that run a version, deployed or started by hand. */
+  readonly runningOf: (versionId: string) => number
 }
 
 interface Asked {
@@ -28,7 +30,7 @@ interface Asked {
 }
 
 /** What runs of a definition in each environment, with the changes that the user may make, and their history. */
-export function DeploymentsSection({ definitionId, versions }: DeploymentsSectionProps) {
+export function DeploymentsSection({ definitionId, versions, runningOf }: DeploymentsSectionProps) {
   const [asked, setAsked] = useState<Asked>()
   useLiveDeployments()
   const { data, error, refetch } = useQuery(definitionDeploymentsQuery(definitionId))
@@ -48,6 +50,7 @@ export function DeploymentsSection({ definitionId, versions }: DeploymentsSectio
             deployment={deployment}
             running={numberOf(deployment.running_version_id)}
             newest={numberOf(deployment.newest_version_id)}
+            startedByHand={deployment.pipeline_id === null ? runningIn(deployment, versions, runningOf) : 0}
             hasEarlier={hasRunAnother(deployment, history)}
             onAsk={(action) =>
               setAsked({
@@ -62,6 +65,17 @@ export function DeploymentsSection({ definitionId, versions }: DeploymentsSectio
       {asked && <ChangeDialog {...asked} onClose={() => setAsked(undefined)} />}
     </section>
   )
+}
+
+/** The number of pipelines that run a version of an environment. */
+function runningIn(
+  { environment }: Deployment,
+  versions: readonly VersionSummary[],
+  runningOf: (versionId: string) => number,
+): number {
+  return versions
+    .filter((version) => version.environment === environment)
+    .reduce((sum, { id }) => sum + runningOf(id), 0)
 }
 
 /** Development first, production last. */
@@ -85,12 +99,14 @@ interface DeploymentCardProps {
   readonly running: number | undefined
   /** Number of the newest version in the environment. */
   readonly newest: number | undefined
+  /** Pipelines that run a version of the environment without a deployment. */
+  readonly startedByHand: number
   /** Whether there is a version to roll back to. */
   readonly hasEarlier: boolean
   readonly onAsk: (action: DeploymentAction) => void
 }
 
-function DeploymentCard({ running, ...props }: DeploymentCardProps) {
+function DeploymentCard({ running, startedByHand, ...props }: DeploymentCardProps) {
   const { deployment, newest } = props
   const { environment, state, reason, rollout, running_version_id: runs, pipeline_id: pipeline } = deployment
   return (
@@ -101,6 +117,7 @@ function DeploymentCard({ running, ...props }: DeploymentCardProps) {
       </div>
       <p>
         {runs === null ? words.runsNothing : words.runs(running)}
+        {startedByHand > 0 && <>. {words.startedByHand(startedByHand)}</>}
         {newest !== undefined && newest !== running && <>. {words.newest(newest)}</>}
       </p>
       {rollout && (
@@ -131,7 +148,7 @@ function phaseOf(phase: string): string {
   return Object.entries(words.phases).find(([name]) => name === phase)?.[1] ?? phase
 }
 
-function Actions({ deployment, newest, hasEarlier, onAsk }: Omit<DeploymentCardProps, 'running'>) {
+function Actions({ deployment, newest, hasEarlier, onAsk }: Omit<DeploymentCardProps, 'running' | 'startedByHand'>) {
   const { environment } = deployment
   const needed = minRoleIn(environment)
   const mayChange = useCan(needed)

@@ -71,12 +71,17 @@ function Fleet({ index }: IndexProps) {
   )
 }
 
-function Totals({ index: { totals } }: IndexProps) {
+function Totals({ index: { totals, bands } }: IndexProps) {
   const { figures } = words
+  const isPartial = bands.unknown > 0
   return (
     <FigureRow>
       <Figure label={figures.tables} value={<TablesLink>{formatCount(totals.tables)}</TablesLink>} />
-      <Figure label={figures.size} value={<TablesLink sort="-size">{formatBytes(totals.bytes)}</TablesLink>} />
+      <Figure
+        label={figures.size}
+        value={<TablesLink sort="-size">{formatBytes(totals.bytes)}</TablesLink>}
+        hint={isPartial ? figures.sizeHint(formatPlural(bands.unknown, 'table')) : undefined}
+      />
       <Figure label={figures.small} value={<TablesLink sort="-small">{formatCount(totals.small_files)}</TablesLink>} />
       <Figure
         label={figures.held}

@@ -58,7 +58,7 @@ export function EnvironmentsTab({ row, versions }: EnvironmentsProps) {
           )
         })}
       </ol>
-      <DeploymentsSection definitionId={row.id} versions={versions} />
+      <DeploymentsSection definitionId={row.id} versions={versions} runningOf={runningOf} />
       {asked && (
         <MoveDialog
           key={`${asked.version.id} ${asked.move.transition}`}
