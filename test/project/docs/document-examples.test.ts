@@ -40,6 +40,7 @@ const NOT_RUN: Readonly<Record<string, string>> = {
 const REFUSED: readonly (readonly [start: string, message: RegExp])[] = [
   ['lockhouse compact demo.events --engine spark', /needs a Spark Connect server/],
   ['lockhouse expire demo.events --retain-last 5', /add --yes: nobody can be asked here/],
+  ['lockhouse rollback demo.events 3051729675574597004', /snapshot 3051729675574597004/i],
   ['curl -H "$AUTH" -X POST $API/notebook/start', /notebooks need a Kubernetes cluster; none is configured/],
   ['curl -X PUT … db.internal', /catalog database did not respond/],
   ['curl -X PUT … catalog.internal', /catalog did not respond/],
