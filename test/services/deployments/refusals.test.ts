@@ -154,7 +154,7 @@ describe('a deployment after a source was rolled back', { ...LONG, timeout: 180_
     const before = await stateOf(place)
     const { status, body } = await lab.deploy(place)
     expect({ status, path: body.errors?.[0]?.path }, JSON.stringify(body)).toEqual({ status: 422, path: 'nodes.in1' })
-    expect(body.detail).toMatch(/node in1: cannot resume after snapshot \d+ of s\.lost_in.*rolled back/)
+    expect(body.detail).toMatch(/node in1 cannot resume after snapshot \d+ of s\.lost_in.*rolled back/)
     expect(await stateOf(place)).toEqual(before)
     expect(before.pipeline).toMatchObject({ state: 'running', version_id: place.versionId })
     await lab.users.addVersion(place.definitionId, graphOf(['s.lost_in'], 's.lost_out', 'id > -1'))
