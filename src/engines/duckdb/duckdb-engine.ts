@@ -278,7 +278,7 @@ function rowSizes(
 }
 
 function widest(inputs: readonly ScanInput[]): number {
-  return Math.max(0, ...inputs.map(({ vectorBytes }) => vectorBytes))
+  return inputs.reduce((most, { vectorBytes }) => Math.max(most, vectorBytes), 0)
 }
 
 function reporter(rowsTotal: number, onProgress?: (progress: EngineProgress) => void): (fraction: number) => void {

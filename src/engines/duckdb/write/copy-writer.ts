@@ -97,7 +97,7 @@ async function copyKeepingZeros(
   const rows = Math.min(rowGroupRows(request), rowsInMemory(run, request))
   const copied = await (filters
     ? copyOnce(run, request, { rows: Math.min(rows, DEFAULT_ROW_GROUP_ROWS), dictionaries: rows, filters })
-    : copyOnce(run, request, { rows, dictionaries: await dictionaryLimit(run, dictionaryRows(request, rows)) }))
+    : copyOnce(run, request, { rows, dictionaries: await dictionaryLimit(run, dictionaryRows(run, request, rows)) }))
   const paths = copied.map(({ path }) => path)
   const doubtful = await doubtfulZeros(run, paths, request.fields)
   if (doubtful.length === 0 || !(await holdBothZeros(run, request.rows, doubtful))) return copied
@@ -126,8 +126,11 @@ async function copyOnce(
   options.push(`ROW_GROUP_SIZE ${rows}`, `DICTIONARY_SIZE_LIMIT ${dictionaries}`, 'RETURN_STATS')
   const version = pageVersion(request.properties)
   options.push(`PARQUET_VERSION ${isForPlainEncoding ? 'V1' : version}`)
-  if (isForOneThread || isForPlainEncoding) options.push(`STRING_DICTIONARY_PAGE_SIZE_LIMIT ${MAX_DICTIONARY_BYTES}`)
+  // a column gets a Bloom filter only with a dictionary of all its values
   if (filters) options.push(...bloomFilterOptions(filters))
+  else if (isForOneThread || isForPlainEncoding) {
+    options.push(`STRING_DICTIONARY_PAGE_SIZE_LIMIT ${MAX_DICTIONARY_BYTES}`)
+  }
   if (request.split.kind === 'size') options.push(`FILE_SIZE_BYTES ${Math.max(1, Math.floor(request.split.bytes))}`)
   else {
     const name = partitionColumn(members.map(([member]) => member))
@@ -209,9 +212,11 @@ function rowsInMemory(run: DuckDbRun, { memoryPerRow = 0, vectorBytes = 0 }: Cop
 }
 
 /** Rows that are sorted while they are written have fewer distinct values in a row group than a sample of them. */
-function dictionaryRows({ rows, fields, split, orderBy, rowCount }: CopyRequest, rowGroupSize: number): DictionaryRows {
-  const keepsOrder = split.kind === 'size' && !orderBy
-  return { rows, fields, rowCount: keepsOrder ? rowCount : undefined, rowGroupRows: rowGroupSize }
+function dictionaryRows(run: DuckDbRun, request: CopyRequest, rowGroupSize: number): DictionaryRows {
+  const { rows, fields, split, orderBy, rowCount, vectorBytes = 0 } = request
+  // all threads read a sample, which wide rows do not permit
+  const hasSample = split.kind === 'size' && !orderBy && !planWidth(run, vectorBytes).isForOneThread
+  return { rows, fields, rowCount: hasSample ? rowCount : undefined, rowGroupRows: rowGroupSize }
 }
 
 /** Row groups are counted in rows; wide rows get fewer, so that a group stays within its bytes and in memory. */
