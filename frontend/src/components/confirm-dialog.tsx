@@ -3,6 +3,7 @@ import { type ReactNode, useState } from 'react'
 import { common } from '../strings/shared/common.ts'
 import { Notice } from './status/notice.tsx'
 import { errorText } from './status/states.tsx'
+import { visibleText } from './text/visible/visible-text.ts'
 
 export interface ConfirmDialogProps {
   readonly opened: boolean
@@ -54,7 +55,10 @@ function ConfirmBody(props: ConfirmDialogProps) {
   } = props
   const { error, typeToConfirm, confirmDisabled = false, children } = props
   const [typed, setTyped] = useState('')
-  const ready = !confirmDisabled && (typeToConfirm === undefined || typed === typeToConfirm.word)
+  const word = typeToConfirm?.word
+  // what the label shows may be copied from it
+  const isTyped = word === undefined || typed === word || typed === visibleText(word)
+  const ready = !confirmDisabled && isTyped
   return (
     <form
       onSubmit={(event) => {

@@ -43,5 +43,6 @@ function isForSearch({ key, ctrlKey, metaKey, altKey, isComposing }: KeyboardEve
 }
 
 function type(change: (text: string) => string): void {
-  searchStore.updateState((state) => ({ ...state, query: change(state.query) }))
+  // tells the field, which may be drawn before it has the focus
+  searchStore.setState((state) => ({ ...state, query: change(state.query) }))
 }

@@ -102,6 +102,7 @@ function selectFirst(): void {
   const list = document.querySelector(`#${LIST_ID}`)
   if (list === null || list.querySelector('[data-selected]') !== null) return
   list.querySelector('[data-action]')?.setAttribute('data-selected', 'true')
+  // without telling listeners: the list would be drawn again, and this be called again
   searchStore.updateState((state) => ({ ...state, selected: 0 }))
 }
 

@@ -26,7 +26,6 @@ const NOT_SHOWN: ReadonlySet<unknown> = new Set(['style', 'script', 'textarea'])
  * `createElement` makes it, as in the router's links. Other props stay as they are: a text may be an id there.
  */
 function shownProps(type: ElementType, props: Props): Props {
-  if (NOT_SHOWN.has(type)) return props
   const isElement = typeof type === 'string'
   const changed: Record<string, unknown> = {}
   for (const name of SHOWN_ATTRIBUTES) {
@@ -35,8 +34,9 @@ function shownProps(type: ElementType, props: Props): Props {
     const shown = isElement ? isolatedText(text) : visibleText(text)
     if (shown !== text) changed[name] = shown
   }
-  const children = shownChildren(props['children'], showerFor(type))
-  if (children !== props['children']) changed['children'] = children
+  const given = props['children']
+  const children = NOT_SHOWN.has(type) ? given : shownChildren(given, showerFor(type))
+  if (children !== given) changed['children'] = children
   return Object.keys(changed).length === 0 ? props : { ...props, ...changed }
 }
 

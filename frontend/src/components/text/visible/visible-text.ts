@@ -4,7 +4,7 @@
  * parts of emoji sequences behind a pictograph stay as they are (UTS #51).
  */
 const HIDDEN =
-  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}])(?:\u{200D}|\u{FE0F})|(?!\t|\n|\r|\u{200D}|\u{FE0F})[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Zl}\p{Zp}\u{FFF9}-\u{FFFB}]/gu
+  /(?<![\p{Extended_Pictographic}\p{Emoji_Modifier}\u{FE0F}])\u{200D}|\u{200D}(?!\p{Extended_Pictographic})|(?<!\p{Extended_Pictographic})\u{FE0F}|(?!\t|\n|\r|\u{200D}|\u{FE0F})[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Zl}\p{Zp}\u{FFF9}-\u{FFFB}]/gu
 
 const RTL = String.raw`[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]`
 /** Words of scripts that are written from right to left (UAX #9), with the spaces between them. */
