@@ -166,14 +166,15 @@ async function maintain(call: Call, kind: RequestedKind, fields: Fields): Promis
 function requestOf(call: Call, { names, options }: Fields): Readonly<Record<string, unknown>> {
   const [table, ...given] = call.names
   const plan = call.text('plan')
-  if (plan !== undefined) return { table, plan_id: plan }
   const missing = names[given.length]
-  if (missing !== undefined) throw new UsageError(`${missing.replaceAll('_', '-').toUpperCase()} is missing`)
+  if (missing !== undefined && plan === undefined)
+    throw new UsageError(`${missing.replaceAll('_', '-').toUpperCase()} is missing`)
   const all = [
     ...names.map((name, at) => [name, given[at]] as const),
     ...options.map((field) => [field, FIELDS[field].read(call, optionName(field))] as const),
   ]
-  return { table, ...Object.fromEntries(all.filter(([, value]) => value !== undefined)) }
+  // the service refuses what differs from the plan
+  return { table, plan_id: plan, ...Object.fromEntries(all.filter(([, value]) => value !== undefined)) }
 }
 
 async function preview({ api }: Call, path: string, request: Readonly<Record<string, unknown>>) {
@@ -223,6 +224,7 @@ const WOULD: Readonly<Record<string, string>> = {
   expired: 'would expire',
   kept: 'would keep',
   freed: 'would free',
+  undone: 'would undo',
   verified: 'would verify',
 }
 const WOULD_OF_ROWS: Readonly<Record<string, string>> = {
