@@ -76,6 +76,11 @@ export async function recordSession(
       return session
     }
     if (await store.isEnded(key)) return undefined
+    if (known && pod.createdAt !== undefined && Date.parse(known.startedAt) > Date.parse(pod.createdAt)) {
+      // the name of an older pod belongs to a newer one
+      await end(deps, { tx, changes }, { ...key, why: 'lost' })
+      return undefined
+    }
     if (known) await end(deps, { tx, changes }, { ...known, why: 'lost' })
     const startedAt = pod.createdAt ?? activeAt
     const session = { ...key, podName: pod.name, podUid: pod.uid, startedAt, activeAt }

@@ -9,7 +9,10 @@ export const notebookTokens: Migration = {
     await db.schema.alterTable('tokens').addColumn('notebook_session', 'text').execute()
     await sql`
       update tokens
-      set notebook_session = (select session from notebook_sessions where token_id = tokens.id)
+      set notebook_session = (
+        select s.session from notebook_sessions s
+        where s.user_id = tokens.user_id and (s.token_id = tokens.id or tokens.name = 'notebook ' || s.session)
+      )
     `.execute(db)
     await db.schema
       .createIndex('tokens_by_notebook')

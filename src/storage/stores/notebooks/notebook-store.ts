@@ -65,10 +65,11 @@ export function createNotebookStore(db: Kysely<StateTables>): NotebookStore {
       return (await query.executeTakeFirst()).numDeletedRows === 1n
     },
     async markEnded({ user, session }, endedAt) {
-      const row = { user_id: user, session, ended_at: endedAt }
-      const insert = db.insertInto('notebook_ended_sessions').values(row)
-      const marked = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst()
-      return marked.numInsertedOrUpdatedRows === 1n
+      const renew = db.updateTable('notebook_ended_sessions').set({ ended_at: endedAt })
+      const own = renew.where('user_id', '=', user).where('session', '=', session)
+      if ((await own.executeTakeFirst()).numUpdatedRows === 1n) return false
+      await db.insertInto('notebook_ended_sessions').values({ user_id: user, session, ended_at: endedAt }).execute()
+      return true
     },
     async isEnded({ user, session }) {
       const own = db.selectFrom('notebook_ended_sessions').select('session').where('user_id', '=', user)
