@@ -14,6 +14,18 @@ export function sessionCookie({ isSecure }: Pick<Exchange, 'isSecure'>): string 
   return isSecure ? '__Host-Http-lockhouse_session' : 'lockhouse_session'
 }
 
+/**
+ * The secret of a browser session in a `Cookie` header. A browser sends the cookie with the prefix over https only, so it
+ * counts also where a proxy does not tell the scheme, as for a WebSocket. Over https the other name does not count.
+ */
+export function sessionSecret(
+  cookies: string | undefined,
+  { isSecure }: Pick<Exchange, 'isSecure'>,
+): string | undefined {
+  const secure = onlyCookie(cookies, sessionCookie({ isSecure: true }))
+  return secure ?? (isSecure ? undefined : onlyCookie(cookies, sessionCookie({ isSecure: false })))
+}
+
 const LOCAL: Caller = { user: 'local', role: 'LeadDataEngineer', via: 'off' }
 const BEARER = /^Bearer +([\x21-\x7e]+)$/i
 
@@ -43,7 +55,7 @@ export function identify(exchange: Exchange, options: AuthenticateOptions): Prom
     return admit(exchange, identity.checkToken({ token, address: exchange.clientAddress }))
   }
   const cookies = exchange.header('cookie')
-  const secret = cookies === undefined ? undefined : onlyCookie(cookies, sessionCookie(exchange))
+  const secret = sessionSecret(cookies, exchange)
   if (!secret) return undefined
   exchange.checkCaller = () => identity.checkSession(secret)
   return admit(exchange, exchange.checkCaller())

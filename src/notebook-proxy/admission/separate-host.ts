@@ -9,7 +9,7 @@ import { proxyPath, withoutToken } from '../http/proxy-path.ts'
 import { originRefusal, wantsPage } from './request-rules.ts'
 import type { NotebookHandover } from '../../services/identity/notebook-handover.ts'
 import type { AppEnv } from '../../middleware/app-env.ts'
-import { type AuthenticateOptions, identify, onlyCookie, sessionCookie } from '../../middleware/authenticate.ts'
+import { type AuthenticateOptions, identify, onlyCookie, sessionSecret } from '../../middleware/authenticate.ts'
 import { HttpError } from '../../middleware/http-error.ts'
 import type { AdmittedRequest } from './admit.ts'
 
@@ -64,7 +64,7 @@ export function redirectToNotebookHost({ hosts, handover, basePath }: NotebookOr
     const origin = hosts.originOf(caller.user, admitted)
     if (origin === undefined) throw new HttpError('UNSUPPORTED', noNotebookHost(admitted.host))
     if (caller.via === 'off') return redirect(origin + basePath + path)
-    const secret = onlyCookie(headers.get('cookie') ?? undefined, sessionCookie(c.env)) ?? ''
+    const secret = sessionSecret(headers.get('cookie') ?? undefined, c.env) ?? ''
     const url = new URL(basePath + ENTER_PATH, origin)
     url.searchParams.set('ticket', await handover.issue(secret, url.host))
     url.searchParams.set('to', path)

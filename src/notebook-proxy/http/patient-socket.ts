@@ -20,7 +20,7 @@ export class PatientSocket extends Socket {
     super._write(chunk, encoding, this.#patiently(written))
   }
 
-  /** Reports a failed write only after some time, or when the socket is closed. */
+  /** Reports a failed write only after some time; never when the socket is closed meanwhile. */
   #patiently(written: Written): Written {
     return (error) => {
       if (!error || this.destroyed) return written(error)

@@ -155,7 +155,7 @@ function open({ baseUrl, method, path, headers, withBody }: Opening): ClientRequ
 }
 
 function connectPatiently({ host, port }: RequestOptions): Socket {
-  return new PatientSocket().connect(Number(port), host ?? '')
+  return new PatientSocket().setNoDelay(true).connect(Number(port), host ?? '')
 }
 
 interface Outcome<T> {

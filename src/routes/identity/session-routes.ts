@@ -1,5 +1,5 @@
-import { parse, serialize } from 'hono/utils/cookie'
-import { sessionCookie } from '../../middleware/authenticate.ts'
+import { serialize } from 'hono/utils/cookie'
+import { sessionCookie, sessionSecret } from '../../middleware/authenticate.ts'
 import { openSessionRequest, whoAmI } from '../../schemas/auth.ts'
 import type { IdentityService } from '../../services/identity/identity-service.ts'
 import { requestContext, publicRoute, type Route, route } from '../routing/route.ts'
@@ -15,7 +15,7 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       body: openSessionRequest,
       responses: { 201: { description: 'Signed in', schema: whoAmI } },
     }).handle(async ({ body, headers, remoteAddress, requestId, secure }) => {
-      const previous = sessionSecret(headers, secure)
+      const previous = secretOf(headers, secure)
       const opened = await identity.openSession(
         { token: body.token, address: remoteAddress },
         { requestId, ...(previous === undefined ? {} : { previous }) },
@@ -30,16 +30,15 @@ export function sessionRoutes({ identity }: { readonly identity: IdentityService
       minRole: 'Auditor',
       responses: { 204: { description: 'Signed out' } },
     }).handle(async (input) => {
-      const secret = sessionSecret(input.headers, input.secure)
+      const secret = secretOf(input.headers, input.secure)
       if (secret !== undefined) await identity.endSession(secret, requestContext(input))
       return { status: 204, headers: setCookie('', { secure: input.secure, maxAge: 0 }) }
     }),
   ]
 }
 
-function sessionSecret(headers: Headers, secure: boolean): string | undefined {
-  const name = sessionCookie({ isSecure: secure })
-  return parse(headers.get('cookie') ?? '', name)[name]
+function secretOf(headers: Headers, isSecure: boolean): string | undefined {
+  return sessionSecret(headers.get('cookie') ?? undefined, { isSecure })
 }
 
 function setCookie(value: string, options: { secure: boolean; maxAge?: number }): Record<string, string> {
