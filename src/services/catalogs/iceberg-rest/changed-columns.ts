@@ -13,12 +13,13 @@ export interface SchemaStep {
 
 /**
  * Columns that the later schema drops, names differently, requires, or gives a type that is no promotion (Iceberg spec,
- * "Schema Evolution"), in the order of the schema. A changed struct, list or map is listed without its fields. The time
- * grows with the number of fields.
+ * "Schema Evolution"), in the order of the schema. A changed struct, list or map is listed without its fields, but a renamed
+ * one with those of its fields that have another change. The time grows with the number of fields.
  */
 export async function changedColumns({ before, after, formatVersion }: SchemaStep): Promise<readonly TouchedColumn[]> {
   const changed: TouchedColumn[] = []
   const covered = new Set<number>()
+  const renamed = new Set<number>()
   const turns = new Turns()
   for (const { field, path, parentId } of walkFields(before)) {
     await turns.next()
@@ -28,7 +29,10 @@ export async function changedColumns({ before, after, formatVersion }: SchemaSte
     }
     const kind = changeOf({ field, path }, after, formatVersion)
     if (kind === undefined) continue
-    covered.add(field.id)
+    const isRenamed = kind === 'rename_column'
+    ;(isRenamed ? renamed : covered).add(field.id)
+    // the fields of a renamed column have another path, and mostly no other change
+    if (isRenamed && parentId !== undefined && renamed.has(parentId)) continue
     changed.push(touchedColumn(before, kind, field.id))
   }
   return changed
@@ -56,9 +60,9 @@ interface Placed {
 function changeOf({ field, path }: Placed, after: Schema, formatVersion: number): TouchedColumn['kind'] | undefined {
   const now = fieldById(after, field.id)
   if (now === undefined) return 'drop_column'
-  if (fieldPath(after, field.id) !== path) return 'rename_column'
   const isNarrower = (now.required && !field.required) || !keepsValues(field.type, now.type, formatVersion)
-  return isNarrower ? 'alter_column' : undefined
+  if (isNarrower) return 'alter_column'
+  return fieldPath(after, field.id) === path ? undefined : 'rename_column'
 }
 
 /** Whether a column of the first type can have the second one; fields of structs, lists and maps are compared alone. */

@@ -31,6 +31,17 @@ it('dropped and renamed columns are found on every level, those inside them are 
   expect(await changedColumns({ before, after: before, formatVersion: 2 })).toEqual([])
 })
 
+it('a renamed column is listed with the other changes of itself and of its fields', async () => {
+  const before = schema(column(1, 'address', struct(column(2, 'zip'), column(3, 'city'))), column(4, 'total'))
+  const renamed = schema(column(1, 'addr', struct(column(3, 'town'))), { ...column(4, 'sum'), required: true })
+  const changed = await changedColumns({ before, after: renamed, formatVersion: 2 })
+  expect(changed.map(({ kind, name }) => `${kind} ${name}`)).toEqual([
+    'rename_column address',
+    'drop_column address.zip',
+    'alter_column total',
+  ])
+})
+
 it('the time to find dropped columns grows with their number', async () => {
   const growth = await growthOf(1250, (size) => {
     const before = schema(...Array.from({ length: size }, (_, at) => column(at + 1, `column_${at}`)))
