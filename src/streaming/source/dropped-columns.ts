@@ -48,16 +48,20 @@ export function batchSchema(metadata: TableMetadata, rows: RowSchemas, known: Re
   return { schema, dropped: [...dropped] }
 }
 
+const ADVICE = 'start another pipeline into a new sink'
+
 /** Rows without a known schema may have values of any column: of each that the pipeline copied, and of each of today. */
 function requireAll(metadata: TableMetadata, { fields }: Schema, known: ReadonlySet<number>): void {
   const all = new Set(metadata.schemas.flatMap((schema) => fieldIds(schema.fields)))
   const why = 'the table does not tell which columns the rows of some unread snapshots have'
   if (![...known].every((id) => all.has(id)))
-    throw new IncompatibleSchemas(`${why}, and the schema with a column that the pipeline copied was removed`)
+    throw new IncompatibleSchemas(
+      `${why}, and the schema with a column that the pipeline copied was removed; ${ADVICE}`,
+    )
   const read = new Set(fieldIds(fields))
   const left = currentSchema(metadata).fields.find(({ id }) => !read.has(id))
   if (left === undefined) return
-  throw new IncompatibleSchemas(`${why}, and column ${left.name} has the name of a column that was dropped`)
+  throw new IncompatibleSchemas(`${why}, and column ${left.name} has the name of a column that was dropped; ${ADVICE}`)
 }
 
 /** The same with only some of the dropped columns. */

@@ -15,7 +15,7 @@ import { fromStoredPosition } from '../checkpoint/stored-positions.ts'
 import { isStart } from '../source/offset.ts'
 import { foreignBatchProblem } from './foreign-batch.ts'
 import { isLiveState, rollbackEffects } from './rollback-effects.ts'
-import { unreadValues } from './unread-values.ts'
+import { type ColumnPath, unreadValues } from './unread-values.ts'
 
 export interface PipelineGuardDeps {
   readonly store: PipelineStore
@@ -111,33 +111,45 @@ async function usesOf(deps: PipelineGuardDeps, record: PipelineRecord, asked: As
   const unread = await unreadColumns(deps, record, asked)
   if (!isLive && unread.size === 0) return []
   const columns = isLive ? asked.columns : [...unread.keys()]
-  const needed = await neededColumns(deps, record, { ...asked, columns })
+  const pathsOf = (column: TouchedColumn): readonly ColumnPath[] => [column.path, ...(unread.get(column)?.paths ?? [])]
+  const needed = await neededColumns(deps, record, { ...asked, columns, pathsOf })
   return needed.map((column) => ({
     column,
-    user: { kind: 'pipeline', id: record.id, isLive, unread: unread.get(column) },
+    user: { kind: 'pipeline', id: record.id, isLive, unread: unread.get(column)?.rows },
   }))
 }
 
 /** Changes after which a pipeline cannot read the values that a column has in older snapshots. */
 const LOSING: ReadonlySet<TouchedColumn['kind']> = new Set(['drop_column', 'alter_column'])
 
+/** Rows that a pipeline has not read, and the paths that a column has in their schemas. */
+interface UnreadColumn {
+  readonly rows: UnreadRows
+  readonly paths: readonly ColumnPath[]
+}
+
 /** Per column, the rows that a pipeline has not read and that may have a value of it. */
 async function unreadColumns(
   { catalog }: PipelineGuardDeps,
   { sources, positions, error, state }: PipelineRecord,
   { table, columns }: Asked,
-): Promise<ReadonlyMap<TouchedColumn, UnreadRows>> {
-  const found = new Map<TouchedColumn, UnreadRows>()
+): Promise<ReadonlyMap<TouchedColumn, UnreadColumn>> {
+  const found = new Map<TouchedColumn, UnreadColumn>()
   const isLost = state === 'failed' && !canReadOn(error?.code)
   const losing = columns.filter(({ kind }) => LOSING.has(kind))
   if (isLost || losing.length === 0) return found
-  for (const [at, source] of sources.entries()) {
+  const read = sources.flatMap((source, at) => {
     const stored = positions?.[at]
-    if (stored === undefined || !mayBeSameTable(source, table)) continue
-    const loaded = await catalog().loadTable(parseIdentifier(source))
+    return stored !== undefined && mayBeSameTable(source, table) ? [fromStoredPosition(stored)] : []
+  })
+  if (read.length === 0) return found
+  const loaded = await catalog().loadTable(parseIdentifier(table))
+  for (const position of read) {
+    const fieldIds = losing.map(({ fieldId }) => fieldId)
+    const unread = await unreadValues(loaded, position, fieldIds)
     for (const column of losing) {
-      const unread = await unreadValues(loaded, fromStoredPosition(stored), column.fieldId)
-      if (unread !== undefined) found.set(column, unread)
+      const paths = unread?.paths.get(column.fieldId)
+      if (unread !== undefined && paths !== undefined) found.set(column, { rows: unread.rows, paths })
     }
   }
   return found
@@ -147,13 +159,17 @@ async function unreadColumns(
 async function neededColumns(
   { catalog, queryOf }: PipelineGuardDeps,
   record: PipelineRecord,
-  { table, columns }: Asked,
+  { table, columns, pathsOf }: Asked & { readonly pathsOf: (column: TouchedColumn) => readonly ColumnPath[] },
 ): Promise<readonly TouchedColumn[]> {
   if (record.sources.some((source) => mayBeSameTable(source, table))) {
     const query = await queryOf?.(record)
     const needed: TouchedColumn[] = []
     for (const column of columns) {
-      if ((await query?.usesColumn?.({ table, path: column.path })) ?? true) needed.push(column)
+      for (const path of pathsOf(column)) {
+        if (!((await query?.usesColumn?.({ table, path })) ?? true)) continue
+        needed.push(column)
+        break
+      }
     }
     return needed
   }
