@@ -27,8 +27,8 @@ export interface LoopOptions {
    * must not wait for the end of its own loop.
    */
   readonly tick: (signal: AbortSignal) => Promise<NextTick | void>
-  /** Replaces the tick while another process holds the lease; default: nothing. */
-  readonly otherwise?: () => Promise<void>
+  /** Replaces the tick while another process holds the lease, with the same signal and result; default: nothing. */
+  readonly otherwise?: (signal: AbortSignal) => Promise<NextTick | void>
   /** Reports what a tick or the lease threw; the loop continues. */
   readonly onError: (error: unknown) => void
 }
@@ -84,6 +84,6 @@ export function startLoop(options: LoopOptions): Loop {
 }
 
 async function workOnce({ lease, tick, otherwise }: LoopOptions, signal: AbortSignal): Promise<NextTick | void> {
-  if (lease !== undefined && !(await lease.take())) return otherwise?.()
+  if (lease !== undefined && !(await lease.take())) return otherwise?.(signal)
   return signal.aborted ? undefined : tick(signal)
 }

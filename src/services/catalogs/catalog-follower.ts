@@ -22,7 +22,10 @@ export function followCatalogChanges({ catalog, feed, log }: CatalogFollowerDeps
     async tick(signal) {
       const since = await feed.lastSeq()
       await refresh() // of what was stored before
-      for await (const { type } of feed.follow(since, signal)) if (type === 'config.changed') await refresh()
+      for await (const { type } of feed.follow(since, signal)) {
+        if (signal.aborted) return
+        if (type === 'config.changed') await refresh()
+      }
     },
     onError: (error) => log.warn('the event log could not be read', { error }),
   })

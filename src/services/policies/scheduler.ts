@@ -58,9 +58,9 @@ class Scheduler implements PolicyScheduler {
     this.#loop ??= startLoop({
       everyMs: this.#deps.tickMs ?? TICK_MS,
       lease: this.#lease,
-      tick: (signal) => this.#tick(signal),
-      otherwise: () => this.#settleRuns(),
-      onError: (error) => this.#deps.log.warn('the policies could not be carried out', { error }),
+      tick: (signal) => this.#paced(signal, () => this.#lookAtAll(signal)),
+      otherwise: (signal) => this.#paced(signal, () => this.#settleRuns()),
+      onError: (error) => this.#report(error),
     })
   }
 
@@ -73,16 +73,17 @@ class Scheduler implements PolicyScheduler {
     await Promise.all(this.#runs.values())
   }
 
-  async #tick(signal: AbortSignal): Promise<NextTick> {
+  #report(error: unknown): void {
+    this.#deps.log.warn('the policies could not be carried out', { error })
+  }
+
+  /** Does work, also such that fails, with pauses that grow with its time. */
+  async #paced(signal: AbortSignal, work: () => Promise<void>): Promise<NextTick> {
     const startedAt = performance.now()
-    let tookMs = 0
-    try {
-      await this.#lookAtAll(signal)
-    } finally {
-      tookMs = performance.now() - startedAt
-      // a scheduler that is woken again and again leaves half of the time to other work
-      await sleep(Math.min(LONGEST_PAUSE_MS, tookMs), signal)
-    }
+    await work().catch((error: unknown) => this.#report(error))
+    const tookMs = performance.now() - startedAt
+    // a scheduler that is woken again and again leaves half of the time to other work
+    await sleep(Math.min(LONGEST_PAUSE_MS, tookMs), signal)
     return { waitMs: Math.min(LONGEST_PAUSE_MS, Math.max(this.#deps.tickMs ?? TICK_MS, tookMs * IDLE_SHARE)) }
   }
 
