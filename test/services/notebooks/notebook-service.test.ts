@@ -105,6 +105,7 @@ describe('notebooks without a usable cluster', () => {
 
   it('after it was reachable, the routes fail but still exist', LONG, async () => {
     const { cluster, service } = await start()
+    await until(async () => (await service.get('/api/notebook/status')).status === 200)
     await cluster.api.close()
     const { status, body, headers } = await service.get('/api/notebook/status')
     expect([status, body.code]).toEqual([503, 'CLUSTER_UNAVAILABLE'])
