@@ -139,20 +139,25 @@ describeDatabases('sessions of notebooks', (databases) => {
 })
 
 describeDatabases('the migration of tokens to sessions of notebooks', (databases) => {
-  it('gives the recorded token of a running notebook to its session', async () => {
+  it('gives all tokens of a running notebook to its session, also such that its record lacks', async () => {
     const place = await databases.place()
     const db = new Kysely<StateTables>({ dialect: databases.dialect(place) })
     const earlier = new Map([...MIGRATIONS].filter(([version]) => version < 20))
     await migrate(db, earlier, new Date())
-    for (const id of ['inside', 'other']) {
+    for (const [id, name] of [
+      ['inside', 'of a notebook'],
+      ['unrecorded', 'notebook one'],
+      ['laptop', 'laptop'],
+      ['earlier', 'notebook zero'],
+    ]) {
       await sql`insert into tokens (id, token_sha256, user_id, role, name, created_at)
-        values (${id}, ${id}, 'ana', 'DataEngineer', 'notebook one', 'now')`.execute(db)
+        values (${id}, ${id}, 'ana', 'DataEngineer', ${name}, 'now')`.execute(db)
     }
     await sql`insert into notebook_sessions (user_id, session, pod_name, pod_uid, token_id, started_at, active_at)
       values ('ana', 'one', 'notebook-ana', 'uid-one', 'inside', 'now', 'now')`.execute(db)
     await db.destroy()
     const newest = await databases.open(place)
     const revoked = await createTokenStore(newest).revokeOfNotebook({ user: 'ana', session: 'one' }, 'later')
-    expect(revoked.map(({ id }) => id)).toEqual(['inside'])
+    expect(revoked.map(({ id }) => id).toSorted()).toEqual(['inside', 'unrecorded'])
   })
 })
