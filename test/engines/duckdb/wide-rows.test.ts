@@ -54,8 +54,17 @@ async function wideTexts(files: number, rows: number): Promise<readonly FileScan
   return inputs
 }
 
-async function rewriteTexts(engine: Engine, page: string, inputs: readonly FileScanTask[]): Promise<unknown> {
-  const properties = { 'write.parquet.page-version': page }
+interface TextsOptions {
+  readonly page: string
+  readonly more?: Readonly<Record<string, string>>
+}
+
+async function rewriteTexts(
+  engine: Engine,
+  { page, more }: TextsOptions,
+  inputs: readonly FileScanTask[],
+): Promise<unknown> {
+  const properties = { 'write.parquet.page-version': page, ...more }
   const task = lake.task({ schemas: [TEXT], properties }, inputs, { verifyValues: true })
   const { rowsWritten, values } = await engine.rewrite(task)
   return [rowsWritten, values?.isEqual]
@@ -63,12 +72,20 @@ async function rewriteTexts(engine: Engine, page: string, inputs: readonly FileS
 
 it.each(['v1', 'v2'])('a rewrite of row groups of wide texts fits into its memory with pages %s', async (page) => {
   const inputs = await wideTexts(2, 30)
-  await withEngine(256, async (engine) => expect(await rewriteTexts(engine, page, inputs)).toEqual([60, true]))
+  await withEngine(256, async (engine) => expect(await rewriteTexts(engine, { page }, inputs)).toEqual([60, true]))
+})
+
+it('a rewrite of wide texts writes the Bloom filter of another column', async () => {
+  const inputs = await wideTexts(2, 30)
+  const more = { 'write.parquet.bloom-filter-enabled.column.id': 'true' }
+  await withEngine(256, async (engine) => {
+    expect(await rewriteTexts(engine, { page: 'v1', more }, inputs)).toEqual([60, true])
+  })
 })
 
 it.each(['v1', 'v2'])('a rewrite of 120 texts of 2 MB fits into 1 GB with pages %s', LONG, async (page) => {
   const inputs = await wideTexts(1, 120)
-  await withEngine(1024, async (engine) => expect(await rewriteTexts(engine, page, inputs)).toEqual([120, true]))
+  await withEngine(1024, async (engine) => expect(await rewriteTexts(engine, { page }, inputs)).toEqual([120, true]))
 })
 
 it('a rewrite of 3,000 columns fits into 1 GB', { ...LONG, timeout: 300_000 }, async () => {
@@ -89,7 +106,7 @@ it('a rewrite of 3,000 columns fits into 1 GB', { ...LONG, timeout: 300_000 }, a
 it('a rewrite of texts that exceed its memory names the setting to change', async () => {
   const inputs = await wideTexts(1, 60)
   await withEngine(64, async (engine) => {
-    const rewriting = rewriteTexts(engine, 'v1', inputs)
+    const rewriting = rewriteTexts(engine, { page: 'v1' }, inputs)
     await expect(rewriting).rejects.toMatchObject({
       code: 'LIMIT_EXCEEDED',
       message: expect.stringContaining('ENGINE_MEMORY_LIMIT'),

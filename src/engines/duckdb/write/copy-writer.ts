@@ -96,7 +96,11 @@ async function copyKeepingZeros(
 ): Promise<readonly CopiedFile[]> {
   const rows = Math.min(rowGroupRows(request), rowsInMemory(run, request))
   const copied = await (filters
-    ? copyOnce(run, request, { rows: Math.min(rows, DEFAULT_ROW_GROUP_ROWS), dictionaries: rows, filters })
+    ? copyOnce(run, request, {
+        rows: Math.min(rows, DEFAULT_ROW_GROUP_ROWS),
+        dictionaries: Math.max(rows, MIN_ROW_GROUP_ROWS),
+        filters,
+      })
     : copyOnce(run, request, { rows, dictionaries: await dictionaryLimit(run, dictionaryRows(run, request, rows)) }))
   const paths = copied.map(({ path }) => path)
   const doubtful = await doubtfulZeros(run, paths, request.fields)
