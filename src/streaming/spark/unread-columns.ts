@@ -7,7 +7,7 @@ import type { SparkQueryTable } from '../../storage/stores/pipeline-store.ts'
 import type { BatchQuery } from '../sink/batch-query.ts'
 import type { ColumnPair } from '../sink/column-mapping.ts'
 import { batchSchemas } from '../sink/schema.ts'
-import type { BatchSchema } from '../source/dropped-columns.ts'
+import { type BatchSchema, withoutDropped } from '../source/dropped-columns.ts'
 import type { ReadPosition } from '../source/history.ts'
 import { unreadSchemas } from '../source/unread-schemas.ts'
 
@@ -58,9 +58,25 @@ async function needs({ query, sources, sink, known }: SparkReading, { wide, at, 
   const schema = wide[at]?.schema
   if (source === undefined || schema === undefined) return false
   if (query.usesColumn !== undefined) {
-    const { path } = touchedColumn(schema, 'drop_column', id)
-    return query.usesColumn({ table: formatIdentifier(source.identifier), path })
+    const { path, topLevelId } = touchedColumn(schema, 'drop_column', id)
+    const isUsed = await query.usesColumn({ table: formatIdentifier(source.identifier), path })
+    const column = schema.fields.find((field) => field.id === topLevelId)
+    return isUsed && !(await passesOn({ query, sink, known }, { wide, column: column?.name ?? '' }))
   }
   const schemas = { sources: wide.map((one) => one.schema), sink: currentSchema(sink.metadata), known }
   return (await query.compile(schemas)).pairs.some(([sourceId]) => sourceId === id)
+}
+
+/**
+ * Whether a graph that reads a dropped column only passes it on, as a copy of all columns does, to a sink that lacks it: then
+ * the graph also fits the present columns, and no value is lost.
+ */
+async function passesOn(
+  { query, sink, known }: Pick<SparkReading, 'query' | 'sink' | 'known'>,
+  { wide, column }: { readonly wide: readonly BatchSchema[]; readonly column: string },
+): Promise<boolean> {
+  const target = currentSchema(sink.metadata)
+  if (target.fields.some(({ name }) => name.toLowerCase() === column.toLowerCase())) return false
+  const sources = wide.map((one) => withoutDropped(one, () => false).schema)
+  return (await query.compile({ sources, sink: target, known })).problems.length === 0
 }
