@@ -57,7 +57,7 @@ export const alertStrings = {
     tablesHelp: 'Only events about these tables, one pattern per line. Empty: all.',
     pipelines: 'Pipelines',
     pipelinesHelp: 'Only events about these pipelines, by id or definition. Empty: all.',
-    lasts: 'Must last for',
+    lasts: 'Wait before notifying',
     lastsHelp: 'How long the condition must last, such as 10 minutes.',
     cooldown: 'Cooldown',
     cooldownHelp: 'At most one notification about an object in this time, such as 1 hour.',

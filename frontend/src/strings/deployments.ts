@@ -62,10 +62,10 @@ export const deploymentPlanStrings = {
   checkpoint: { same: 'The same checkpoint', new: 'A new checkpoint' },
   checkpointLabel: 'Checkpoint',
   sources: 'Sources',
-  starts: { continues: 'continues where it stands', beginning: 'is read from the beginning' },
+  starts: { continues: 'resumes from its checkpoint', beginning: 'is read from the beginning' },
   source: (table: string, starts: string) => `${table} ${starts}`,
   consequences: 'Consequences',
-  problems: 'Problems that prevent it',
+  problems: 'Cannot deploy',
   problem: (message: string, node: string | null, parameter: string | null) =>
     [node === null ? undefined : `Node ${node}`, parameter === null ? undefined : `parameter ${parameter}`]
       .filter((part) => part !== undefined)
@@ -81,7 +81,7 @@ export const deploymentPlanStrings = {
   },
   stale: 'Something changed since this preview.',
   again: 'Preview again',
-  abort: 'The rollout is undone: the version before runs again on its checkpoint.',
+  abort: 'Rolls back to the previous version, which resumes from its checkpoint.',
   begun: {
     deploy: 'The rollout has begun',
     rollback: 'The rollback has begun',

@@ -4,7 +4,7 @@ import { environments, inWords } from './environments.ts'
 /** Text of the list of definitions, and text that its pages share. */
 export const definitionStrings = {
   title: 'Definitions',
-  lead: 'Versioned pipeline graphs and their way from development to production.',
+  lead: 'Versioned pipeline graphs, promoted from development to production.',
   environments,
   version: (version: number) => `v${version}`,
   create: 'New definition',
@@ -123,7 +123,7 @@ export const definitionPageStrings = {
       lead: (to: string) => `Only a lead can move versions to ${inWords(to)}`,
       waiting: (to: string, count: number) => `Approval pending: ${formatPlural(count, 'version')} to ${inWords(to)}`,
     },
-    gateWords: { open: 'no approval', approval: 'by approval', lead: 'by a lead' },
+    gateWords: { open: 'no approval', approval: 'approval required', lead: 'leads only' },
     empty: 'No versions',
     waiting: (version: number, who: string) => `v${version} pending, requested by ${who}`,
     openRequest: 'Open request',

@@ -31,8 +31,8 @@ export const environmentStrings = {
   deploy: 'Deployment',
   deployModes: { manual: 'Manual', on_arrival: 'On arrival' },
   deployHelp: {
-    manual: 'A version that arrives is not deployed until someone does it.',
-    on_arrival: 'A version that arrives is deployed at once.',
+    manual: 'Versions are deployed manually.',
+    on_arrival: 'Each version is deployed when it arrives.',
   },
   defaults: 'Defaults of deployed pipelines',
   fields: {

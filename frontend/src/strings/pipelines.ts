@@ -237,7 +237,7 @@ export const pipelines = {
     engine: 'Engine',
     engineHelp:
       'Spark needs SPARK_REMOTE. To change the engine of a pipeline, stop it and start it again with the other one.',
-    engineDefault: 'As before, or the default',
+    engineDefault: 'Default',
     engines: { auto: 'Automatic: Spark when there is much to read', embedded: 'Embedded', spark: 'Spark' },
     maxFiles: 'Max files per batch',
     maxFilesHelp: 'Default: 1,000',

@@ -4,7 +4,7 @@ import { formatPlural } from '../components/text/units.ts'
 /** Text of the page about quarantined files. */
 export const quarantine = {
   title: 'Quarantine',
-  lead: 'Files that expiry and orphan removal took away. They can be restored until they are deleted.',
+  lead: 'Files removed by snapshot expiry and orphan cleanup. They can be restored until they are deleted.',
   label: 'Entries in quarantine',
   table: 'Table',
   filter: 'State',
@@ -30,7 +30,7 @@ export const quarantine = {
   } satisfies Record<QuarantineEntry['state'], string>,
   empty: {
     title: 'Nothing in quarantine',
-    text: 'Files that expiry and orphan removal take away appear here.',
+    text: 'Files that snapshot expiry and orphan cleanup remove appear here.',
     filteredText: 'Clear the filter to see all entries.',
   },
   clear: 'Clear filter',

@@ -37,7 +37,7 @@ export const rehearsalStrings = {
   invalid: 'Give a whole number from 1 to 20',
   same: 'Both versions give the same rows.',
   none: 'There is no version to compare with.',
-  notCompared: 'The requested version can run; it was compared with nothing.',
+  notCompared: 'The version runs. There is no deployed version to compare it with.',
   differ: (candidate: number, base: number) =>
     `${formatPlural(candidate, 'row')} only in the requested version, ${formatPlural(base, 'row')} only in the other.`,
   rows: 'Rows',
@@ -50,7 +50,7 @@ export const rehearsalStrings = {
   samples: (shown: number, all: number) =>
     shown < all ? `${formatCount(shown)} of ${formatCount(all)}` : formatCount(all),
   secretsAsNames: 'A rehearsal uses the names of secrets instead of their values',
-  truncated: 'Samples leave out some rows or parts of long values.',
+  truncated: 'Samples may be truncated.',
   approximate: 'Distinct counts are approximate.',
   columns: {
     title: 'Columns',

@@ -72,7 +72,7 @@ export const fields = {
   max_files_to_rewrite: 'Max files to rewrite',
   verify: 'Verification',
   verifyHint:
-    'Automatic compares values before the commit. On Spark, rows are counted after its commit, and values cannot be compared: with Values, Automatic does not take Spark.',
+    'Automatic compares values before the commit. On Spark, rows are counted after the commit. Value verification is not available on Spark.',
   verifications: { '': 'Automatic', values: 'Values: compare every row', counts: 'Counts: compare row counts only' },
   partial_progress: 'Commit in parts, so that a failure does not lose all progress',
   engine: 'Engine',

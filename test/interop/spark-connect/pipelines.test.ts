@@ -293,7 +293,10 @@ describe.skipIf(!available)(
       await stop(id)
       expect((await start('dropped', 'spark')).id).toBe(id)
       await sparkSql('INSERT INTO house.p.dropped SELECT * FROM house.p.dropped LIMIT 1')
-      await soon('the row without a name', async () => (await sparkSql('SELECT id FROM house.p.dropped_sink')).length === 41)
+      await soon(
+        'the row without a name',
+        async () => (await sparkSql('SELECT id FROM house.p.dropped_sink')).length === 41,
+      )
       expect(new Set(await names())).toEqual(new Set(written.map((row) => row['id'])))
       await stop(id)
     })

@@ -175,7 +175,7 @@ describe.skipIf(chromiumPath === undefined)('deployments on the web page', { tim
     await card(lead, 'Production')
       .getByText(/^Watching the first batch/)
       .waitFor({ timeout: 60_000 })
-    await change(lead, 'Roll back in production', { shows: /The rollout is undone/ })
+    await change(lead, 'Roll back in production', { shows: /Rolls back to the previous version/ })
     await card(lead, 'Production').getByText('Rolled back', { exact: true }).waitFor({ timeout: 60_000 })
     await card(lead, 'Production').getByText('v1 runs').waitFor()
     expect(await deploymentIn('production')).toMatchObject({ state: 'rolled_back', rollout: null })

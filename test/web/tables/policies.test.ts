@@ -76,7 +76,7 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
     await page.goto(`${journey.house.url}/tables/demo.events`)
     await page.getByRole('link', { name: 'nightly' }).waitFor()
     await page.goto(journey.house.start)
-    const next = page.getByRole('region', { name: 'What policies do next' })
+    const next = page.getByRole('region', { name: 'Next policy runs' })
     await next.getByText('1 policy: 0 active, 1 in shadow mode.').waitFor()
     await next.getByText('Would run: health 60 is below 80').waitFor()
   })
@@ -151,7 +151,7 @@ describe.skipIf(chromiumPath === undefined)('policies on the web page', () => {
     const auditor = await journey.signIn(await journey.house.addUser('bo', 'Auditor'))
     await openPolicy(auditor)
     await auditor.getByRole('heading', { name: 'Decisions' }).waitFor()
-    for (const name of ['Activate', 'Back to shadow mode', 'Delete']) {
+    for (const name of ['Activate', 'Switch to shadow mode', 'Delete']) {
       expect(await auditor.getByRole('button', { name }).count()).toBe(0)
     }
     await auditor.goto(`${journey.house.url}/policies/new`)
