@@ -43,6 +43,11 @@ export function ConfirmDialog(props: ConfirmDialogProps) {
   )
 }
 
+/** Whether a word is typed as it is, or as the label shows it, from which it may be copied. */
+function isConfirmed(typed: string, word: string | undefined): boolean {
+  return word === undefined || typed === word || typed === visibleText(word)
+}
+
 function ConfirmBody(props: ConfirmDialogProps) {
   const {
     consequences,
@@ -55,10 +60,7 @@ function ConfirmBody(props: ConfirmDialogProps) {
   } = props
   const { error, typeToConfirm, confirmDisabled = false, children } = props
   const [typed, setTyped] = useState('')
-  const word = typeToConfirm?.word
-  // what the label shows may be copied from it
-  const isTyped = word === undefined || typed === word || typed === visibleText(word)
-  const ready = !confirmDisabled && isTyped
+  const ready = !confirmDisabled && isConfirmed(typed, typeToConfirm?.word)
   return (
     <form
       onSubmit={(event) => {
