@@ -61,7 +61,7 @@ describe('HTTP to a notebook', () => {
       path: '/notebook/ana/api?token=guess&a=1&%74oken=x&TOKEN=y',
       headers: {
         ...own,
-        Cookie: `a=1; ${ana.cookie}; __Host-lockhouse_notebook=x; __Host-Http-lockhouse_session=y; _xsrf=2; Lockhouse_Other=y`,
+        Cookie: `a=1; lockhouse_session=y; __Host-lockhouse_notebook=x; __Host-Http-${ana.cookie}; _xsrf=2; Lockhouse_Other=y`,
         Connection: 'close, X-Named',
         'X-Named': 'hop',
         TE: 'trailers',
