@@ -128,7 +128,7 @@ describe.runIf(CAN_WATCH_WORKERS)('a process of a query', LONG, () => {
   it('is ended when its query is cancelled or takes too long, and is not reused', { timeout: 180_000 }, async () => {
     for (const end of ['cancelled', 'too long'] as const) {
       const controller = new AbortController()
-      const running = engine.queryRows(task(ENDLESS, end === 'too long' ? 2 : 60), { signal: controller.signal })
+      const running = engine.queryRows(task(ENDLESS, end === 'too long' ? 15 : 60), { signal: controller.signal })
       running.catch(() => undefined)
       const pid = await busyWorker()
       if (end === 'cancelled') controller.abort()
