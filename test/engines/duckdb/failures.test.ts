@@ -293,7 +293,7 @@ describe('memory', () => {
   it('sorts more than fits by spilling', LONG, async () => {
     const engine = await createDuckDbEngine({
       scratchDir: lake.path('small'),
-      memoryLimitBytes: 200 * 1024 ** 2,
+      memoryLimitBytes: 256 * 1024 ** 2,
       threads: 2,
     })
     const big = await lake.data(
