@@ -80,9 +80,14 @@ describe.skipIf(chromiumPath === undefined)('a blocked deployment on the web pag
     await dialog.getByRole('radio', { name: 'Read on after these rows' }).click()
     await dialog.getByText(/is using the sink demo\.taken/).waitFor(SOON)
     await dialog.getByRole('link', { name: 'Open the pipeline' }).waitFor()
-    await dialog.getByRole('button', { name: 'Stop the pipeline' }).click()
-    const stop = page.getByRole('dialog').filter({ hasText: 'Stop' }).last()
-    await stop.getByRole('button', { name: 'Stop', exact: false }).last().click()
+    const stop = page.getByRole('dialog', { name: /^Stop/ })
+    // the button moves when the preview of the choice arrives
+    const isAsked = async (): Promise<boolean> => {
+      if ((await stop.count()) === 0) await dialog.getByRole('button', { name: 'Stop the pipeline' }).click()
+      return stop.isVisible()
+    }
+    await expect.poll(isAsked, SOON).toBe(true)
+    await stop.getByRole('button', { name: /^Stop/ }).click()
     await dialog.getByText('demo.orders → demo.taken').waitFor(SOON)
     await expect.poll(() => dialog.getByRole('button', { name: 'Deploy', exact: true }).isEnabled(), SOON).toBe(true)
   })
