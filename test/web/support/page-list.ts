@@ -19,7 +19,7 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['compact', () => '/tables/demo.events?action=compact&recommended=1', 'Nothing has been changed yet.'],
   ['quarantine', () => '/quarantine', 'They can be restored until they are deleted'],
   ['policies', () => '/policies', 'nightly'],
-  ['policy', ({ policy }) => `/policies/${policy}`, 'Would run'],
+  ['policy', ({ policy }) => `/policies/${policy}`, 'No runs in the next 24 hours'],
   ['policy-edit', ({ policy }) => `/policies/${policy}/edit`, 'Run when any of these is true'],
   ['pipelines', () => '/pipelines', 'demo.trips_copy'],
   ['pipeline', ({ pipeline }) => `/pipelines/${pipeline}`, 'Rows per second'],
