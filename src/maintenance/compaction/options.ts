@@ -1,3 +1,4 @@
+import { OPERATIONS } from '../../domain/tables/operations.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { propertyCount } from '../../iceberg/metadata/metadata.ts'
 
@@ -40,24 +41,13 @@ export const MIN_FILE_SIZE_RATIO = 0.75
 const MAX_FILE_SIZE_RATIO = 1.8
 const INT_MAX = 2_147_483_647
 
-const KNOWN_FIELDS = new Set([
-  'strategy',
-  'sort_order',
-  'where',
-  'target_file_size_bytes',
-  'min_file_size_bytes',
-  'max_file_size_bytes',
-  'min_input_files',
-  'rewrite_all',
-  'delete_file_threshold',
-  'delete_ratio_threshold',
-  'max_files_to_rewrite',
+/** Fields of the API, without the engine, which is chosen before; and options that only code sets. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...OPERATIONS.compact.request.fields.filter((field) => field !== 'engine'),
   'max_file_group_size_bytes',
   'max_file_group_input_files',
-  'partial_progress',
   'partial_progress_max_commits',
   'max_concurrent_file_group_rewrites',
-  'verify',
 ])
 
 type Request = Readonly<Record<string, unknown>>
