@@ -1,4 +1,4 @@
-/** What was opened, and must be closed in the reverse order. */
+/** Closes what was opened, in the reverse order. */
 export interface Closings {
   /** Adds what closes something that was opened just now. Closings of one call run at the same time. */
   add(...closings: readonly (() => unknown)[]): void

@@ -41,7 +41,10 @@ export interface Loop {
   stop(): Promise<void>
 }
 
-/** Repeats a tick, one at a time, until the loop is stopped; the first begins after the caller has the loop. Other work of the process gets a turn between two ticks. */
+/**
+ * Repeats a tick, one at a time, until the loop is stopped. The first tick begins after the caller has the loop. Other work
+ * of the process gets a turn between two ticks.
+ */
 export function startLoop(options: LoopOptions): Loop {
   const { everyMs, firstMs, backOff, lease, onError } = options
   const stopping = new AbortController()

@@ -12,7 +12,8 @@ export interface CatalogFollowerDeps {
 const RETRY_MS = 1000
 
 /**
- * Opens every catalog configuration that another process sharing the state stores. When a configuration cannot be opened here, the old catalog stays in use and the reason is logged.
+ * Opens every catalog configuration that another process with the same state stores. When a configuration cannot be opened
+ * here, the old catalog stays in use, and the log has the reason.
  */
 export function followCatalogChanges({ catalog, feed, log }: CatalogFollowerDeps): Loop {
   const refresh = (): Promise<void> =>
