@@ -118,6 +118,21 @@ describe('the command lockhouse', { timeout: 180_000 }, () => {
     expect(await snapshots()).toBe(1)
   })
 
+  it('refuses a column beside the plan of another column, and drops neither', async () => {
+    const columns = async () =>
+      (await service.get('/api/table/demo.events/schema')).body.columns.map(({ name }: { name: string }) => name)
+    await run(['add-column', 'demo.events', 'note', 'string'])
+    const before = await columns()
+    expect(before).toContain('note')
+    const { plan_id: plan } = await json('drop-column', 'demo.events', 'note', '--dry-run')
+    const refused = await run(['drop-column', 'demo.events', before[0], '--plan', plan, '--yes'])
+    expect(refused).toMatchObject({ code: 1, out: '' })
+    expect(refused.err).toContain('name differs from the plan')
+    expect(await columns()).toEqual(before)
+    expect((await run(['drop-column', 'demo.events', '--plan', plan, '--yes'])).code).toBe(0)
+    expect(await columns()).toEqual(before.filter((name: string) => name !== 'note'))
+  })
+
   it.skipIf(spawnSync('script', ['--version']).status !== 0)(
     'asks on a terminal, and does nothing for another answer',
     async () => {
