@@ -74,7 +74,7 @@ export const policies = {
   next: {
     title: 'Next 24 hours',
     shadowTitle: 'Next 24 hours, if it were active',
-    none: 'No runs in the next 24 hours: no table needs maintenance.',
+    none: 'No runs in the next 24 hours: no table that this policy governs needs maintenance.',
     help: 'From the tables as they are now, without cooldowns and future commits.',
     columns: { at: 'When', table: 'Table', operation: 'Operation', why: 'Why', bytes: 'Planned', health: 'Health' },
     now: 'now',
