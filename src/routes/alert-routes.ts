@@ -11,7 +11,7 @@ import {
   silenceRequest,
 } from '../schemas/alerts.ts'
 import type { AlertService } from '../services/alerts/alert-service.ts'
-import { entityTag, ifMatchRevision } from './routing/entity-tag.ts'
+import { entityTag, ifMatch } from './routing/entity-tag.ts'
 import { nextPageLink } from './routing/next-page-link.ts'
 import { requestContext, type Route, route } from './routing/route.ts'
 
@@ -105,7 +105,7 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 200: { description: 'The alert', schema: changedAlert } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
       const { value, tag } = await alerts.update(input.params.alert_id, input.body, change)
       return { status: 200, body: value, headers: { ...entityTag(tag), 'Cache-Control': 'no-store' } }
     }),
@@ -119,7 +119,7 @@ function changeRoutes({ alerts }: AlertRouteDeps): Route[] {
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
       await alerts.remove(input.params.alert_id, change)
       return { status: 204 }
     }),

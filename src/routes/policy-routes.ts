@@ -13,7 +13,7 @@ import {
 } from '../schemas/policies.ts'
 import { tableParams } from '../schemas/tables/tables.ts'
 import type { PolicyService } from '../services/policies/policy-service.ts'
-import { entityTag, ifMatchRevision } from './routing/entity-tag.ts'
+import { entityTag, ifMatch } from './routing/entity-tag.ts'
 import { requestContext, type Route, route } from './routing/route.ts'
 
 interface PolicyRouteDeps {
@@ -48,8 +48,8 @@ function readRoutes({ policies }: PolicyRouteDeps): Route[] {
       params: policyParams,
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async ({ params }) => {
-      const { value, tag } = await policies.get(params.policy_id)
-      return { status: 200, body: value, headers: entityTag(tag) }
+      const body = await policies.get(params.policy_id)
+      return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
     route({
       method: 'post',
@@ -98,8 +98,8 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 201: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const { value, tag } = await policies.create(input.body, requestContext(input))
-      return { status: 201, body: value, headers: entityTag(tag) }
+      const body = await policies.create(input.body, requestContext(input))
+      return { status: 201, body, headers: entityTag(body.revision, body) }
     }),
     route({
       method: 'put',
@@ -113,9 +113,9 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       refuses: [409, 422],
       responses: { 200: { description: 'The policy', schema: policyView } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
-      const { value, tag } = await policies.update(input.params.policy_id, input.body, change)
-      return { status: 200, body: value, headers: entityTag(tag) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
+      const body = await policies.update(input.params.policy_id, input.body, change)
+      return { status: 200, body, headers: entityTag(body.revision, body) }
     }),
     route({
       method: 'delete',
@@ -127,7 +127,7 @@ function changeRoutes({ policies }: PolicyRouteDeps): Route[] {
       headers: ['If-Match'],
       responses: { 204: { description: 'Deleted' } },
     }).handle(async (input) => {
-      const change = { context: requestContext(input), precondition: ifMatchRevision(input.headers) }
+      const change = { context: requestContext(input), precondition: ifMatch(input.headers) }
       await policies.remove(input.params.policy_id, change)
       return { status: 204 }
     }),

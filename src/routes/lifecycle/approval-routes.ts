@@ -58,7 +58,8 @@ function readRoutes({ approvals, approvedDeployments }: ApprovalRouteDeps): Rout
     }).handle(async (input) => {
       const { value, tag } = await approvals.get(input.params.req_id)
       const preview = await approvedDeployments.preview(value.id, requestContext(input))
-      return { status: 200, body: { ...value, ...preview }, headers: entityTag(tag) }
+      const body = { ...value, ...preview }
+      return { status: 200, body, headers: entityTag(tag, body) }
     }),
   ]
 }

@@ -31,12 +31,6 @@ import { previewPolicy } from './preview-policy.ts'
 import { stateOfTable } from './table-state.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
-/** A policy with the version that `If-Match` compares. */
-export interface VersionedPolicy {
-  readonly value: PolicyView
-  readonly tag: string
-}
-
 /** Who changes a policy, and which revision they have read. */
 export interface PolicyChange {
   readonly context: RequestContext
@@ -48,11 +42,11 @@ export interface PolicyService {
   /** By name. */
   list(page: PageQuery): Promise<Wire<typeof policyList>>
   /** Throws `NOT_FOUND`, as all that take an id. */
-  get(id: string): Promise<VersionedPolicy>
+  get(id: string): Promise<PolicyView>
   /** Throws `CONFLICT` for a name that is taken. */
-  create(request: PolicyRequest, context: RequestContext): Promise<VersionedPolicy>
+  create(request: PolicyRequest, context: RequestContext): Promise<PolicyView>
   /** Replaces the policy, and ends its suspensions. Throws `PRECONDITION_FAILED`, `CONFLICT`. */
-  update(id: string, request: PolicyRequest, change: PolicyChange): Promise<VersionedPolicy>
+  update(id: string, request: PolicyRequest, change: PolicyChange): Promise<PolicyView>
   remove(id: string, change: PolicyChange): Promise<void>
   /** What the policy would do in the next 24 hours; stores nothing. */
   preview(request: PolicyRequest): Promise<Wire<typeof policyPreview>>
@@ -71,16 +65,16 @@ export interface PolicyServiceDeps extends PolicyDeps {
 /** Policies in the state database. */
 export function createPolicyService(deps: PolicyServiceDeps): PolicyService {
   const { policies, decisions } = deps
-  const changed = async (record: PolicyRecord): Promise<VersionedPolicy> => {
+  const changed = async (record: PolicyRecord): Promise<PolicyView> => {
     deps.onChange()
-    return versioned(deps, record)
+    return viewOf(deps, record)
   }
   return {
     async list(page) {
       const { items, next_page_token } = pageOfList(await policies.list(), page, 'policies')
       return { success: true, policies: await viewsOf(deps, items), next_page_token }
     },
-    get: async (id) => versioned(deps, (await policies.find(id)) ?? unknownPolicy(id)),
+    get: async (id) => viewOf(deps, (await policies.find(id)) ?? unknownPolicy(id)),
     create: async (request, context) => changed(await create(deps, requireMeaning(request), context)),
     update: async (id, request, change) =>
       changed(await update(deps, { id, request: requireMeaning(request) }, change)),
@@ -218,21 +212,9 @@ async function record(
   await events.append(tx, { type: EVENT_OF[action], ...object, data })
 }
 
-async function versioned(deps: PolicyDeps, policy: PolicyRecord): Promise<VersionedPolicy> {
+async function viewOf(deps: PolicyDeps, policy: PolicyRecord): Promise<PolicyView> {
   const [value] = await viewsOf(deps, [policy])
-  if (value === undefined) unknownPolicy(policy.id)
-  return { value, tag: tagOf(value) }
-}
-
-/** Changes with the settings and with the figures; the part before the first point is the revision. */
-function tagOf({ revision, matched_tables: matched, suspended_tables: suspended, gains }: PolicyView): string {
-  return [revision, matched, suspended, ...numbersIn(gains)].join('.')
-}
-
-/** All numbers of an object, in their order. */
-function numbersIn(value: unknown): readonly number[] {
-  if (typeof value === 'number') return [value]
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(numbersIn) : []
+  return value ?? unknownPolicy(policy.id)
 }
 
 async function viewsOf(

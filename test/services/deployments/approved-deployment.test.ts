@@ -118,6 +118,23 @@ describe('what an approval would deploy', () => {
     })
   })
 
+  it('is read again by a client that knows the answer from before a missing sink was created', async () => {
+    const missing = await lab.users.create('late sink', graph('id, name', 's.late_out'))
+    const id = await requestProduction(missing)
+    const read = (tag = '') => lab.users.lead.call('GET', `/api/approvals/${id}`, undefined, { 'If-None-Match': tag })
+    const before = await read()
+    expect(before.body.deploys.plan.problems).toMatchObject([{ code: 'NO_SUCH_TABLE' }])
+    const tag = before.headers.get('etag') ?? ''
+    expect((await read(tag)).status).toBe(304)
+    const made = await lab.users.lead.call('POST', `${missing.version}/sink-table?environment=production`, {})
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const after = await read(tag)
+    expect(after.status).toBe(200)
+    expect(after.body.deploys.plan.problems).toEqual([])
+    const approve = await lab.users.lead.call('POST', `/api/approvals/${id}/approve`, {}, { 'If-Match': tag })
+    expect(approve.status, JSON.stringify(approve.body)).toBe(200)
+  })
+
   it('starts nothing and moves nothing', async () => {
     const before = await lab.deploymentOf(place, 'production')
     const history = await lab.lab.service.get(`${place.definition}/deployments`)
