@@ -82,7 +82,7 @@ export const SCALAR_FUNCTIONS: readonly FunctionGroup[] = [
       array_intersect array_length array_negative_dot_product array_negative_inner_product array_pop_back array_pop_front
       array_position array_prepend array_push_back array_push_front array_reduce array_resize array_reverse
       array_reverse_sort array_select array_slice array_sort array_to_string array_to_string_comma_default
-      array_transform array_unique array_value array_where array_zip equi_width_bins filter flatten generate_series
+      array_transform array_unique array_value array_where array_zip filter flatten generate_series
       generate_subscripts grade_up len list_aggr list_aggregate list_any_value list_append list_apply
       list_approx_count_distinct list_avg list_bit_and list_bit_or list_bit_xor list_bool_and list_bool_or list_cat
       list_concat list_contains list_cosine_distance list_cosine_similarity list_count list_distance list_distinct

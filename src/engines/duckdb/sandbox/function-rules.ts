@@ -13,7 +13,6 @@ const SIZED_FUNCTIONS: ReadonlyMap<string, readonly number[]> = new Map([
   ['list_resize', [1]],
   ['array_resize', [1]],
   ['bitstring', [1]],
-  ['equi_width_bins', [2]],
   ['reservoir_quantile', [2]],
   ['range', [0, 1, 2]],
   ['generate_series', [0, 1, 2]],

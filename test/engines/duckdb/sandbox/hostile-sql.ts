@@ -160,6 +160,7 @@ export const HOSTILE: readonly string[] = [
   'SELECT lag(id, id) OVER () FROM input',
   'SELECT lead(id, (SELECT min(id) FROM input)) OVER () FROM input',
   'SELECT lag(id, 1, NULL) OVER (), lag(id, -9223372036854775808, 1) OVER w FROM input WINDOW w AS ()',
+  'SELECT equi_width_bins(0, 5e-324, 10000, true)',
   'SELECT reservoir_quantile(id, 0.5, 2000000000) FROM input',
   'SELECT id.reservoir_quantile(0.5, 2000000000) FROM input',
   'SELECT reservoir_quantile(id, 0.5, 2000000000) OVER () FROM input',
