@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseIdentifier } from '../../../src/catalog/table-identifier.ts'
 import { isJsonObject } from '../../../src/iceberg/json/json-fields.ts'
 import { type JsonObject, stringifyJson } from '../../../src/iceberg/json/lossless-json.ts'
 import { currentSchema } from '../../../src/iceberg/metadata/metadata.ts'
 import { schemaToJson } from '../../../src/iceberg/schema/schema.ts'
+import { runRollback } from '../../../src/maintenance/rollback.ts'
 import { openLab, type StreamLab } from '../../streaming/support.ts'
 import { type Lifecycle, lifecycle } from '../../support/lifecycle.ts'
 import { callTool } from '../../support/mcp-call.ts'
@@ -114,6 +116,28 @@ describe('a stopped pipeline that is behind', () => {
     await lab.append(table, rowsOf(10, 15))
     expect((await drop(table)).body.code).toBe('PIPELINE_BEHIND')
     expect((await drop(table, { name: 'spare' })).status).toBe(200)
+  })
+
+  it('protects no column any more when another engine took away the history that it has to read', async () => {
+    const table = `s.b${(made += 1)}`
+    await lab.createTable(table, COLUMNS)
+    await lab.append(table, rowsOf(0, 5))
+    const [first] = (await lab.load(table)).metadata.snapshots
+    await lab.append(table, rowsOf(5, 10))
+    await runUntil(table, 10)
+    const rollback = { catalog: lab.catalog(), identifier: parseIdentifier(table), snapshotId: first?.snapshotId ?? 0n }
+    await runRollback(rollback)
+    await lab.append(table, rowsOf(10, 15))
+    expect((await drop(table)).status).toBe(200)
+  })
+
+  it('protects no column of a table whose name differs from its source in case only', async () => {
+    const { table } = await behind()
+    const other = table.replace('s.b', 's.B')
+    await lab.createTable(other, COLUMNS)
+    await lab.append(other, rowsOf(0, 3))
+    expect((await drop(other)).status).toBe(200)
+    expect((await drop(table)).body.code).toBe('PIPELINE_BEHIND')
   })
 
   it('keeps its columns from a proposal of the agent', async () => {
