@@ -153,6 +153,32 @@ describe.skipIf(!available)('a REST catalog that the service, PyIceberg and Spar
     await service.post(`/api/pipeline/${id}/stop`, {})
   })
 
+  it('serves the tables of the other server, and creates new ones there with the codec of Iceberg', async () => {
+    const served = '/iceberg/v1/namespaces'
+    expect((await service.post(served, { namespace: ['front'], properties: { owner: 'lea' } })).status).toBe(200)
+    const schema = { type: 'struct', 'schema-id': 0, fields: [{ id: 1, name: 'id', required: false, type: 'long' }] }
+    const made = await service.post(`${served}/front/tables`, { name: 'made', schema })
+    expect(made.status, JSON.stringify(made.body)).toBe(200)
+    expect(made.body['metadata']).toMatchObject({ properties: { 'write.parquet.compression-codec': 'zstd' } })
+    const { metadata } = await service.read<{ metadata: { location: string } }>(`${served}/front/tables/made`)
+    expect(metadata.location).toContain(`${folder}/warehouse`)
+    await spark.sql('INSERT INTO served.front.made SELECT id FROM range(0, 5)')
+    expect(await sparkIds('front.made')).toEqual(range(0, 5))
+    expect(await service.read('/api/table/front.made/health')).toMatchObject({ record_count: 5 })
+  })
+
+  it('lets no namespace of the other server point outside of the warehouse', async () => {
+    const location = `file://${folder}/elsewhere`
+    const made = await service.post('/iceberg/v1/namespaces', { namespace: ['outside'], properties: { location } })
+    const changed = await service.post('/iceberg/v1/namespaces/db/properties', { removals: [], updates: { location } })
+    for (const { status, body } of [made, changed]) {
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('is outside the warehouse')])
+    }
+    const inside = { location: `${folder}/warehouse/own-place` }
+    const kept = await service.post('/iceberg/v1/namespaces', { namespace: ['inside'], properties: inside })
+    expect(kept.status, JSON.stringify(kept.body)).toBe(200)
+  })
+
   it('refuses an invalid address, and keeps its current catalog', async () => {
     for (const uri of ['ftp://127.0.0.1/x', 'http://user:word@127.0.0.1:1/', 'http://127.0.0.1:1/']) {
       const answer = await service.put('/api/config', { ...settings, uri })

@@ -7,6 +7,7 @@ import type { Table, TableIdentifier } from '../../iceberg/metadata/table.ts'
 import type { Catalog, CatalogEntry, CommitRequest, CreateTableOptions } from '../catalog.ts'
 import { type CommitOutcome, refused } from '../commit-outcome.ts'
 import { loadNewTableAt } from '../metadata-file.ts'
+import { requireInRoots } from '../ownership/allowed-locations.ts'
 import { addUnowned } from '../ownership/registration-guard.ts'
 import { createRestClient, type RestClient, type RestLimits } from './client.ts'
 import { commitServed } from './commit.ts'
@@ -74,6 +75,7 @@ class RestCatalog implements Catalog {
       routes: () => this.#prepare(),
       requireNamespace: (namespace) => this.#requireNamespace(namespace),
       children: (namespace) => this.#children(namespace),
+      requireAllowed: (location) => requireInRoots(this, this.#io, [location]),
       tables: (namespace) => this.#tablesIn(namespace),
     })
   }

@@ -3,7 +3,7 @@ import { requireObject, stringMap } from '../../iceberg/json/json-fields.ts'
 import type { JsonObject } from '../../iceberg/json/lossless-json.ts'
 import { tableMetadataFromJson } from '../../iceberg/metadata/metadata.ts'
 import type { TableIdentifier } from '../../iceberg/metadata/table.ts'
-import type { CatalogNames } from '../names.ts'
+import type { CatalogNames, NamespaceProperties } from '../names.ts'
 import { checkIdentifier, checkNamespace, checkNewIdentifier, formatNamespace } from '../table-identifier.ts'
 import type { RestClient } from './client.ts'
 import { answerJson, hasStatus } from './errors.ts'
@@ -17,6 +17,8 @@ export interface RestNamesParts {
   /** Throws `NO_SUCH_NAMESPACE`. */
   requireNamespace(namespace: readonly string[]): Promise<void>
   children(namespace: readonly string[]): Promise<readonly unknown[]>
+  /** Throws `INVALID_ARGUMENT` for a location outside those that the catalog allows: this service could not load its tables. */
+  requireAllowed(location: string): Promise<void>
   /** Undefined when there is no such namespace. */
   tables(namespace: readonly string[]): Promise<readonly unknown[] | undefined>
 }
@@ -35,6 +37,7 @@ export function createRestNames(parts: RestNamesParts): CatalogNames {
     },
     async create(namespace, properties) {
       checkNamespace(namespace)
+      await checkLocation(parts, properties)
       const { namespaces: path } = await parts.routes()
       const body: JsonObject = { namespace: [...namespace], properties: { ...properties } }
       await client.request({ method: 'POST', path, body }).catch((error: unknown) => {
@@ -45,6 +48,7 @@ export function createRestNames(parts: RestNamesParts): CatalogNames {
     },
     async change(namespace, { removals, updates }) {
       checkNamespace(namespace)
+      await checkLocation(parts, updates)
       const { properties } = await parts.routes()
       const body: JsonObject = { removals: [...removals], updates: { ...updates } }
       const request = { method: 'POST', path: properties(namespace), body } as const
@@ -66,6 +70,10 @@ export function createRestNames(parts: RestNamesParts): CatalogNames {
       }
     },
   }
+}
+
+async function checkLocation(parts: RestNamesParts, { location }: NamespaceProperties): Promise<void> {
+  if (location !== undefined) await parts.requireAllowed(location)
 }
 
 /** Some servers drop namespaces with everything in them: so this is asked first. */
