@@ -1,4 +1,5 @@
 import { Text } from '@mantine/core'
+import { ONLY_EMBEDDED } from '../../../src/domain/tables/operations.ts'
 import { operations as words } from '../strings/shared/common.ts'
 
 interface EngineChoiceProps {
@@ -6,11 +7,11 @@ interface EngineChoiceProps {
   readonly details: unknown
 }
 
-/** The engine of an operation, and why it was chosen; nothing where there is no choice. */
+/** The engine of an operation, and why it was chosen; nothing where there is no choice, as without Spark. */
 export function EngineChoice({ details }: EngineChoiceProps) {
   if (typeof details !== 'object' || details === null) return null
   const { engine, engine_reason: reason } = details as Readonly<Record<string, unknown>>
-  if (engine !== 'embedded' && engine !== 'spark') return null
+  if ((engine !== 'embedded' && engine !== 'spark') || reason === ONLY_EMBEDDED) return null
   return (
     <Text size="sm" c="dimmed">
       {words.engine(words.engines[engine], String(reason))}

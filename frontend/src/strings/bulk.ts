@@ -20,7 +20,7 @@ export const bulk = {
   starting: 'Starting …',
   waiting: 'Planning …',
   running: 'Running',
-  confirm: (name: string, tables: string) => `Apply: ${name} ${tables}`,
+  confirm: (name: string, tables: string) => `${name} ${tables}`,
   nothingAtAll: 'None of the selected tables needs this.',
   noneStarted: 'No operation was started.',
   progress: (ended: string, all: string) =>

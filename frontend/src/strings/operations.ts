@@ -62,7 +62,7 @@ export const operationStrings = {
     better: 'better',
     worse: 'worse',
     result: 'Result',
-    zeros: (names: string) => `Zero: ${names}.`,
+    zeros: (names: readonly string[]) => `${names.map((name) => `0 ${name}`).join(', ')}.`,
     noResult: 'No result.',
     request: 'Request',
     facts: 'Details',

@@ -13,7 +13,6 @@ export const actions = {
   title: (operation: string, table: string) => `${operation}: ${table}`,
   preview: 'Preview',
   previewAgain: 'Preview again',
-  apply: (operation: string) => `Apply: ${operation}`,
   back: 'Change options',
   done: 'Done',
   advanced: 'More options',
@@ -114,6 +113,12 @@ export const fieldErrors = {
   size: 'Enter a size, such as 512 MiB or 1.5 GiB.',
   time: 'Enter a date and time.',
 } as const
+
+/** What was verified before a commit. */
+export const verified: Readonly<Record<string, string>> = {
+  values: 'All values compared: no differences',
+  counts: 'Row counts compared: no differences',
+}
 
 /** Names of the figures in previews and results. */
 export const details = {

@@ -131,7 +131,7 @@ export const health = {
   actionsTitle: 'Recommended',
   noActions: 'Nothing to do. No action would noticeably improve this table.',
   gain: (before: string, after: string) => `score ${before} → ${after}`,
-  preview: (operation: string) => `Preview: ${operation}`,
+  preview: (noun: string) => `Preview ${noun}`,
   needsRole: (role: string) => `Requires the role ${role}.`,
   history: {
     title: 'Score over time',

@@ -210,6 +210,9 @@ export function isWithoutEffect(kind: OperationKind, details: Readonly<Record<st
   return canBeEmpty === true && details[first] === 0 && !(Array.isArray(refs) && refs.length > 0)
 }
 
+/** Why the embedded engine does the work of a service without Spark (`engine_reason`). */
+export const ONLY_EMBEDDED = 'no Spark server is configured (SPARK_REMOTE)'
+
 /** Kinds that a request of their own starts, in the order of the list. */
 export const REQUESTED_KINDS = kindsWith('request')
 

@@ -1,4 +1,5 @@
 import { DomainError } from '../../domain/errors.ts'
+import { ONLY_EMBEDDED } from '../../domain/tables/operations.ts'
 import { formatBytes } from '../../lib/text.ts'
 
 /** Which engine a request asks for. */
@@ -37,7 +38,7 @@ export function chooseEngine(question: EngineQuestion): EngineChoice {
     if (sparkRefusal !== undefined) throw new DomainError('UNPROCESSABLE', `engine: ${sparkRefusal}`)
     return { engine: 'spark', reason: 'the request asks for it' }
   }
-  if (!hasSpark) return { engine: 'embedded', reason: 'no Spark server is configured (SPARK_REMOTE)' }
+  if (!hasSpark) return { engine: 'embedded', reason: ONLY_EMBEDDED }
   if (sparkRefusal !== undefined) return { engine: 'embedded', reason: sparkRefusal }
   if (refusal !== undefined) return { engine: 'spark', reason: `the embedded engine refuses: ${refusal}` }
   const size = `${what} ${formatBytes(bytes)}`

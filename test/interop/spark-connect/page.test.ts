@@ -78,13 +78,13 @@ describe.skipIf(!available)('a table that is too large for the service, on the w
     await drawer.getByRole('button', { name: 'More options' }).click()
     expect(await drawer.getByRole('combobox', { name: 'Engine' }).inputValue()).toBe('Automatic')
     await drawer.getByRole('button', { name: 'Preview' }).click()
-    const choice = /^Engine: Spark, because the plan rewrites .+, more than ENGINE_EMBEDDED_MAX_BYTES \(9\.8 KiB\)\.$/
+    const choice = /^Engine: Spark\. Reason: the plan rewrites .+, more than ENGINE_EMBEDDED_MAX_BYTES \(9\.8 KiB\)\.$/
     await drawer.getByText(choice).waitFor()
     await drawer.getByText('Preview only. Nothing has been changed yet.').waitFor()
     expect(await operations()).toEqual([])
     expect(await accessibilityBreaches(page)).toEqual([])
 
-    await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
+    await drawer.getByRole('button', { name: 'Compact', exact: true }).click()
     await drawer.getByRole('progressbar', { name: 'Progress of Compact' }).waitFor()
     await drawer.getByText(/^\d+ of 24 files, /).waitFor()
     await drawer.getByText(/^Done in /).waitFor()

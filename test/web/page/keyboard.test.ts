@@ -34,7 +34,7 @@ describe.skipIf(chromiumPath === undefined)('keyboard operation', () => {
     await tabTo(page, drawer.getByRole('button', { name: 'Preview' }))
     await page.keyboard.press('Enter')
     await drawer.getByText('Nothing has been changed yet.').waitFor()
-    await tabTo(page, drawer.getByRole('button', { name: 'Apply: Compact' }))
+    await tabTo(page, drawer.getByRole('button', { name: 'Compact', exact: true }))
     await page.keyboard.press('Enter')
     await drawer.getByText(/^Done in /).waitFor({ timeout: 120_000 })
     await page.keyboard.press('Escape')

@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('orientation on the web page', () =>
     await expect.poll(() => drawer.getByLabel('Target file size').getAttribute('placeholder'), SOON).toBe('512 MiB')
     expect(await drawer.getByLabel('Rewrite files smaller than').getAttribute('placeholder')).toBe('384 MiB')
     await drawer.getByRole('button', { name: 'Preview' }).click()
-    await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
+    await drawer.getByRole('button', { name: 'Compact', exact: true }).click()
     await drawer.getByText('The old files are kept until the snapshots that use them expire.').waitFor()
     await drawer.getByRole('link', { name: 'Open operation' }).click()
     await page.getByText('The old files are kept until the snapshots that use them expire.').waitFor()

@@ -21,7 +21,7 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
     await expect.poll(() => going.getByRole('listitem').count()).toBe(before.snapshot_count - 5)
     expect(await health()).toMatchObject({ snapshot_count: before.snapshot_count })
 
-    await drawer.getByRole('button', { name: 'Apply: Expire snapshots' }).click()
+    await drawer.getByRole('button', { name: 'Expire snapshots', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor()
     const row = drawer.getByRole('row', { name: /Snapshots/ })
     expect(await row.getByRole('cell').first().innerText()).toBe(String(before.snapshot_count))
@@ -58,7 +58,7 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
     const drawer = lead.getByRole('dialog')
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer.getByText(/^The current snapshot changes from \d+ to \d+\.$/).waitFor()
-    await drawer.getByRole('button', { name: 'Apply: Roll back' }).click()
+    await drawer.getByRole('button', { name: 'Roll back', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor()
   })
 
@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('snapshots on the web page', () => {
       await page.getByRole('dialog').getByRole('button', { name: 'Preview' }).click()
       await page.getByRole('list', { name: 'Affected pipelines' }).getByText(pipeline.id).waitFor()
     }
-    const apply = page.getByRole('button', { name: 'Apply: Roll back' })
+    const apply = page.getByRole('button', { name: 'Roll back', exact: true })
 
     await preview()
     await page.getByText('Stop the running pipelines first.').waitFor()

@@ -32,7 +32,7 @@ describe.skipIf(chromiumPath === undefined)('the fleet on the web page', () => {
     const worst = page.getByRole('region', { name: 'Needs attention' }).getByRole('listitem')
     expect(await worst.count()).toBe(1)
     expect(await worst.innerText()).toMatch(/demo\.events\s+240 of 240 data files are small; 12 delete files, 0\.5 %/)
-    await worst.getByRole('link', { name: 'Preview: Compact demo.events' }).click()
+    await worst.getByRole('link', { name: 'Preview compaction of demo.events' }).click()
     await page.getByRole('dialog').getByText('Nothing has been changed yet.').waitFor()
 
     await page.goto(journey.house.start)
@@ -73,7 +73,7 @@ describe.skipIf(chromiumPath === undefined)('the fleet on the web page', () => {
     await dialog.getByRole('row', { name: /^demo\.trips \d+ files → 7/ }).waitFor()
     await journey.house.call('POST', '/api/evolve/add-column', { table: 'demo.trips', name: 'seen', type: 'STRING' })
     const before = await health('demo.trips')
-    await dialog.getByRole('button', { name: 'Apply: Compact 1 table' }).click()
+    await dialog.getByRole('button', { name: 'Compact 1 table' }).click()
     await dialog.getByRole('row', { name: /has changed since/ }).waitFor()
     await dialog.getByText(/^(No operation was started|0 of 1 operations succeeded)\.$/).waitFor()
     expect(await health('demo.trips')).toEqual(before)
@@ -101,7 +101,7 @@ describe.skipIf(chromiumPath === undefined)('the fleet on the web page', () => {
     expect(await Promise.all(['demo.events', 'demo.orders', 'demo.trips'].map(health))).toEqual(before)
     expect(await accessibilityBreaches(page)).toEqual([])
 
-    await dialog.getByRole('button', { name: 'Apply: Compact 2 tables' }).dblclick()
+    await dialog.getByRole('button', { name: 'Compact 2 tables' }).dblclick()
     await dialog.getByText('2 of 2 operations succeeded.').waitFor({ timeout: 120_000 })
     await dialog.getByRole('row', { name: /^demo\.events .*Succeeded .*score 60 to 100/ }).waitFor()
     expect(await accessibilityBreaches(page)).toEqual([])

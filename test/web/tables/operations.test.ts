@@ -55,7 +55,7 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     await drawer.getByRole('button', { name: 'More options' }).click()
     await drawer.getByLabel('Rewrite all files, regardless of size').check()
     await drawer.getByRole('button', { name: 'Preview' }).click()
-    await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
+    await drawer.getByRole('button', { name: 'Compact', exact: true }).click()
     await drawer.getByRole('progressbar', { name: 'Progress of Compact' }).waitFor()
     await page.waitForURL(/op=op-/)
     const id = new URL(page.url()).searchParams.get('op') ?? ''
@@ -68,6 +68,6 @@ describe.skipIf(chromiumPath === undefined)('an operation on the web page', () =
     expect(await journey.house.call('GET', `/api/operations/${id}`)).toMatchObject({ state: 'cancelled' })
     expect(await health()).toEqual(before)
     await drawer.getByRole('button', { name: 'Preview again' }).click()
-    await drawer.getByRole('button', { name: 'Apply: Compact' }).waitFor()
+    await drawer.getByRole('button', { name: 'Compact', exact: true }).waitFor()
   })
 })

@@ -30,7 +30,7 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
     await afterwards.getByRole('listitem').filter({ hasText: 'discount' }).getByText('new', { exact: true }).waitFor()
     expect(await columns('demo.orders')).not.toContain('discount')
 
-    await drawer.getByRole('button', { name: 'Apply: Add column' }).click()
+    await drawer.getByRole('button', { name: 'Add column', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor()
     await drawer.getByRole('button', { name: 'Done' }).click()
     await drawer.waitFor({ state: 'detached' })
@@ -50,7 +50,7 @@ describe.skipIf(chromiumPath === undefined)('a schema on the web page', () => {
     await drawer.getByLabel('New name').fill('client')
     await drawer.getByRole('button', { name: 'Preview' }).click()
     await drawer.getByText('was customer').waitFor()
-    await drawer.getByRole('button', { name: 'Apply: Rename column' }).click()
+    await drawer.getByRole('button', { name: 'Rename column', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor()
     await drawer.getByRole('button', { name: 'Done' }).click()
     const after = await page.getByRole('row', { name: /client/ }).innerText()

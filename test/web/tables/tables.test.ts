@@ -24,11 +24,11 @@ describe.skipIf(chromiumPath === undefined)('tables on the web page', () => {
     await page.getByRole('link', { name: 'demo.events', exact: true }).click()
     await page.getByRole('tab', { name: 'Health' }).click()
     await page.getByText('240 data files (2.6 MiB) become 1').first().waitFor()
-    await page.getByText('Preview: Compact').click()
+    await page.getByText('Preview compaction').click()
     const drawer = page.getByRole('dialog')
     await drawer.getByText('240').first().waitFor()
     expect((await house.call('GET', '/api/table/demo.events/health')).data_file_count).toBe(240)
-    await drawer.getByRole('button', { name: 'Apply: Compact' }).click()
+    await drawer.getByRole('button', { name: 'Compact', exact: true }).click()
     await drawer.getByText(/^Done in /).waitFor({ timeout: 120_000 }) // the progress may say “100 of 240 files”
     const health = await house.call('GET', '/api/table/demo.events/health')
     expect(health).toMatchObject({ data_file_count: 1, delete_file_count: 0, score: 100, record_count: 119_400 })

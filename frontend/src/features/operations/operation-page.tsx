@@ -125,7 +125,7 @@ function OperationResult({ operation: { result, state } }: { readonly operation:
             <Figure key={key} label={figureName(key)} value={formatFigure(kind, value)} />
           ))}
       </FigureRow>
-      {zeros.length > 0 ? <p className={classes.dimmed}>{strings.detail.zeros(zeros.join(', '))}</p> : undefined}
+      {zeros.length > 0 ? <p className={classes.dimmed}>{strings.detail.zeros(zeros)}</p> : undefined}
       {parts.map(({ key, value }) => (
         <details key={key}>
           <summary>{key === '' ? strings.detail.raw : humanKey(key)}</summary>

@@ -1,3 +1,5 @@
+import { verified } from '../../strings/table-actions.ts'
+
 /** The format of a figure. */
 export type FigureKind = 'count' | 'bytes' | 'duration' | 'text'
 
@@ -48,6 +50,7 @@ export function viewResult(result: unknown): ResultView {
 }
 
 function figureOf(key: string, value: unknown): ResultFigure | undefined {
+  if (key === 'verified') return { key, kind: 'text', value: verified[String(value)] ?? String(value) }
   if (typeof value === 'number' || typeof value === 'string') return { key, kind: kindOf(key, value), value }
   if (typeof value === 'boolean') return { key, kind: 'text', value: value ? 'yes' : 'no' }
   return undefined

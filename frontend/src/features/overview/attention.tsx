@@ -69,17 +69,17 @@ function PreviewLink({ table: { table, recommended } }: { readonly table: Indexe
   const kind = recommended.find((name) => isActionKind(name))
   const allowed = useCan(kind === undefined ? 'LeadDataEngineer' : OPERATIONS[kind].request.minRole)
   if (kind === undefined || !allowed) return null
-  const name = operations.names[kind] ?? kind
+  const noun = operations.nouns[kind] ?? kind
   return (
     <Button
       variant="default"
       size="compact-xs"
-      aria-label={words.previewOf(name, table)}
+      aria-label={words.previewOf(noun, table)}
       renderRoot={(props) => (
         <Link {...props} to="/tables/$table" params={{ table }} search={{ action: kind, recommended: '1' }} />
       )}
     >
-      {words.preview(name)}
+      {words.preview(noun)}
     </Button>
   )
 }

@@ -65,7 +65,7 @@ function Recommended({ action, kind, score, onAction }: RecommendedProps) {
           {...(allowed ? {} : { 'data-disabled': true })}
           onClick={() => allowed && onAction(kind, { recommended: '1' })}
         >
-          {words.preview(name)}
+          {words.preview(operations.nouns[kind] ?? kind)}
         </Button>
       </Tooltip>
     </li>

@@ -1,3 +1,5 @@
+import type { RecommendedKind } from '../../../../src/domain/tables/operations.ts'
+
 /** Text that many pages use. */
 export const common = {
   connectCatalog: 'Connect a catalog',
@@ -52,6 +54,12 @@ export const operations = {
     rollback: 'Roll back',
     restore: 'Restore',
   } as Readonly<Record<string, string>>,
+  /** Operations that the health report recommends, as nouns. */
+  nouns: {
+    compact: 'compaction',
+    rewrite_manifests: 'manifest rewrite',
+    expire: 'snapshot expiry',
+  } satisfies Readonly<Record<RecommendedKind, string>> as Readonly<Record<string, string>>,
   states: {
     running: 'Running',
     succeeded: 'Succeeded',
@@ -68,5 +76,5 @@ export const operations = {
   reconnecting: 'Connection lost. Reconnecting. The operation continues.',
   elapsed: (span: string) => `${span} so far`,
   engines: { auto: 'Automatic', embedded: 'Embedded', spark: 'Spark' },
-  engine: (engine: string, reason: string) => `Engine: ${engine}, because ${reason}.`,
+  engine: (engine: string, reason: string) => `Engine: ${engine}. Reason: ${reason}.`,
 } as const

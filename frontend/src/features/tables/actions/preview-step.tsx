@@ -64,7 +64,7 @@ export function PreviewStep({ kind, plan, isPreviewing, apply, onBack, onPreview
               onClick={() => plan.plan_id !== undefined && apply.mutate({ planId: plan.plan_id, accepted })}
               {...(OPERATIONS[kind].risk === 'destructive' ? { color: 'red.8' } : {})}
             >
-              {words.apply(operations.names[kind] ?? kind)}
+              {operations.names[kind] ?? kind}
             </Button>
           )
         )}
