@@ -17,6 +17,7 @@ export type DecisionReason = z.output<typeof decisionReason>
 export interface Assessment {
   readonly outcome: 'ready' | 'deferred' | 'skipped'
   readonly reason: DecisionReason
+  /** Why the operation is due, and what the reason does not say. */
   readonly detail: string
   /** When it is worth another look, ms since the epoch. */
   readonly notBeforeMs?: number | undefined
@@ -83,12 +84,12 @@ export function assess(input: AssessInput): Assessment | undefined {
   if (due === undefined) return undefined
   const resting = cooldownEnd(input)
   if (resting !== undefined && resting > nowMs) {
-    return wait('cooldown', `${due}; the last run was less than the cooldown ago`, resting)
+    return wait('cooldown', due, resting)
   }
   if (nowMs < (state?.not_before_ms ?? 0)) return undefined
   const action = actionOf(input)
   if (action === undefined && isKnownWork(governing)) {
-    return { outcome: 'skipped', reason: 'nothing_to_do', detail: `${due}, but there is nothing to do` }
+    return { outcome: 'skipped', reason: 'nothing_to_do', detail: due }
   }
   return obstacle(input, { due, action }) ?? { outcome: 'ready', reason: 'due', detail: due, action }
 }
@@ -105,7 +106,7 @@ function obstacle(
   const { governing, nowMs, busy } = input
   const { window } = governing.policy.settings
   if (window !== undefined && !isOpen(window, nowMs)) {
-    return wait('window_closed', `${work.due}; the window is closed`, nextOpening(window, nowMs))
+    return wait('window_closed', work.due, nextOpening(window, nowMs))
   }
   if (busy !== undefined) return wait('table_busy', `${work.due}; ${busy}`, undefined)
   return limitOf(input, work)
@@ -116,11 +117,11 @@ function limitOf(
   { due, action }: { readonly due: string; readonly action: IndexedAction | undefined },
 ): Assessment | undefined {
   if (allowance.runsLeft <= 0) {
-    return wait('too_many_running', `${due}; as many operations run as the policy may run at a time`, undefined)
+    return wait('too_many_running', due, undefined)
   }
   const bytes = plannedBytes(action)
   if (allowance.bytesLeft !== undefined && bytes !== undefined && bytes > allowance.bytesLeft) {
-    return wait('budget_spent', `${due}; the bytes per hour of the policy are spent`, nowMs + HOUR_MS / 12)
+    return wait('budget_spent', due, nowMs + HOUR_MS / 12)
   }
   return undefined
 }

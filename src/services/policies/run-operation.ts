@@ -154,12 +154,12 @@ async function apply(
   const table = decision.table_name
   const { metadata } = await catalog.current().loadTable(parseIdentifier(table))
   if (propertyText(metadata, MAINTENANCE_PROPERTY)?.toLowerCase() === 'off') {
-    return skip(decision, 'maintenance is off for the table')
+    return skip(`${decision.detail}; maintenance is off for the table`)
   }
   const request: MaintenanceRequest = { table, ...configured.options }
   const preview = await maintenance.preview(operation, request, context)
   const { details } = preview
-  if (isWithoutEffect(operation, details)) return skip(decision, 'there is nothing to do')
+  if (isWithoutEffect(operation, details)) return skip(decision.detail)
   const rewritten = details['rewritten_bytes_count']
   const bytes = typeof rewritten === 'number' ? rewritten : decision.planned_bytes
   if (bytesLeft !== undefined && bytes !== null && bytes > bytesLeft) {
@@ -179,8 +179,8 @@ async function apply(
   return undefined
 }
 
-function skip(decision: PolicyDecisionsTable, why: string): NotRun {
-  return { outcome: 'skipped', reason: 'nothing_to_do', detail: `${decision.detail}, but ${why}` }
+function skip(detail: string): NotRun {
+  return { outcome: 'skipped', reason: 'nothing_to_do', detail }
 }
 
 /** How long an operation waits when the bytes of the hour are spent, ms. */

@@ -59,7 +59,7 @@ export const OUTCOME_TONES: Readonly<Record<PolicyDecision['outcome'], StatusTon
 /** Why a decision was made: the reason, and what it waits for. */
 export function whyText({ reason, detail }: PolicyDecision): string {
   const short = words.decisions.reasons[reason]
-  return short === '' || detail === '' ? short + detail : `${short}: ${detail}`
+  return short === '' || detail === '' ? short + detail : `${short} (${detail})`
 }
 
 /** The decisions that still hold: the latest for each table and operation, out of decisions newest first. */
