@@ -117,10 +117,12 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
     return Number(/([\d,]+) generated/.exec(stdout)?.[1]?.replaceAll(',', ''))
   }
 
-  it.each(ROLES)('passes all phases of schemathesis as %s', async (role) => {
+  it.each(ROLES)('passes schemathesis as %s', async (role) => {
+    // What only a lead may do answers the others with 403: their cases show that each route checks the role.
+    const isLead = role === 'LeadDataEngineer'
     const cases = await schemathesis(role, [
-      '--phases=examples,coverage,fuzzing,stateful',
-      '--max-examples=10',
+      `--phases=examples,coverage,fuzzing${isLead ? ',stateful' : ''}`,
+      `--max-examples=${isLead ? 10 : 3}`,
       // Hundreds of wrong credentials are answered 429; test/contract/routes.test.ts sends one to each route.
       '--exclude-checks=ignored_auth',
       // Endless responses: a WebSocket and a stream of events.
@@ -128,6 +130,6 @@ describe.skipIf(clients === undefined)('the OpenAPI document', () => {
       '--exclude-operation-id=watchOperation',
     ])
     console.log(`schemathesis as ${role}: ${cases} cases`)
-    expect(cases).toBeGreaterThan(3000)
+    expect(cases).toBeGreaterThan(isLead ? 5000 : 2000)
   })
 })
