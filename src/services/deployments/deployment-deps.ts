@@ -92,7 +92,7 @@ export interface RolloutDeps extends PlanDeps {
   readonly inTransaction: InTransaction
   readonly audit: AuditRecorder
   readonly events: EventWriter
-  readonly supervisor: Pick<Supervisor, 'launch' | 'stop'>
+  readonly supervisor: Pick<Supervisor, 'runNow' | 'stop'>
   /** Releases the snapshots that were pinned for a deleted pipeline. */
   readonly unpin: (pipeline: PipelineRecord) => Promise<void>
   /** This process, which must hold the lease of a rollout to carry it out. */

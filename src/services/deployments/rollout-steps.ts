@@ -157,7 +157,7 @@ async function startNew(deps: RolloutDeps, record: RollingOut): Promise<StepResu
     if (isUniqueViolation(error)) return giveUp(deps, record, `another pipeline is using ${pipeline.sinkTable}`)
     throw error
   }
-  await deps.supervisor.launch(pipeline.id)
+  await deps.supervisor.runNow(pipeline.id)
   return 'wait'
 }
 
@@ -313,7 +313,7 @@ async function keepNew(deps: RolloutDeps, record: RollingOut, pipeline: Pipeline
     }
     await endSucceeded(deps, tx, { record, pipeline })
   })
-  if (isStopped) await deps.supervisor.launch(pipeline.id)
+  if (isStopped) await deps.supervisor.runNow(pipeline.id)
   if (replaced) await deps.unpin(replaced)
   return 'done'
 }
@@ -360,7 +360,7 @@ async function restoreOld(deps: RolloutDeps, record: RollingOut): Promise<StepRe
     if (!isUniqueViolation(error) || previous === undefined) throw error
     return endUnrestored(deps, record, previous)
   }
-  if (wasLive) await deps.supervisor.launch(previous.id)
+  if (wasLive) await deps.supervisor.runNow(previous.id)
   return 'done'
 }
 

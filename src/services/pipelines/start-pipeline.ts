@@ -60,7 +60,7 @@ export async function startPipeline(
   const record = { request, triggerMs, sources, checked: warned, version, known, engine: chosen, user }
   const pipeline = newRecord(deps, record)
   await insert(deps, { pipeline, isKnown: known !== undefined, context })
-  await deps.supervisor.launch(pipeline.id)
+  await deps.supervisor.runNow(pipeline.id)
   return describePipeline((await deps.store.find(pipeline.id)) ?? pipeline)
 }
 

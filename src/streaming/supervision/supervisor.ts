@@ -50,8 +50,8 @@ export interface LeaseTimes {
 export interface Supervisor {
   /** Starts pipelines that should run but have no process, now and on every tick. */
   start(): Promise<void>
-  /** Starts a pipeline that was just recorded. */
-  launch(id: string): Promise<void>
+  /** Runs a pipeline that was just recorded, without waiting for the next tick. */
+  runNow(id: string): Promise<void>
   /** Ends a run after `desired_state` was set; resolves when it has ended here, immediately for `immediate`. */
   stop(id: string, mode: 'graceful' | 'immediate'): Promise<void>
   /** Ends all runs of this process after their batches and releases the leases; the desired states do not change. */
@@ -84,7 +84,7 @@ class ProcessSupervisor implements Supervisor {
   /** The end of the first tick. */
   readonly #first = Promise.withResolvers<void>()
   /** Pipelines whose lease is being requested. */
-  readonly #taking = new Set<string>()
+  readonly #leasing = new Set<string>()
   #isClosing = false
 
   constructor(deps: SupervisorDeps) {
@@ -101,20 +101,20 @@ class ProcessSupervisor implements Supervisor {
     await this.#first.promise
   }
 
-  async launch(id: string): Promise<void> {
+  async runNow(id: string): Promise<void> {
     if (this.#isClosing) return
     const record = await this.#deps.store.find(id)
     if (record === undefined) return
     this.#deps.hub.publish('state', id, describePipeline(record))
     const earlier = this.#running.get(id)
     if (earlier !== undefined && !isRunOf(earlier, record)) await earlier.done
-    await this.#take(record)
+    await this.#runWithLease(record)
   }
 
   async stop(id: string, mode: 'graceful' | 'immediate'): Promise<void> {
     const record = await this.#publish(id)
     if (record?.desiredState !== 'stopped') return // it was started again meanwhile
-    if (!this.#running.has(id)) await this.#settleOrTake(record)
+    if (!this.#running.has(id)) await this.#settleOrRun(record)
     const live = this.#running.get(id)
     if (live === undefined || !isRunOf(live, record)) return
     live.run.stop(mode)
@@ -141,7 +141,7 @@ class ProcessSupervisor implements Supervisor {
     for (const record of records) {
       if (this.#isClosing) return
       const live = this.#running.get(record.id)
-      if (live === undefined) await this.#takeUp(record, alive)
+      if (live === undefined) await this.#checkRecord(record, alive)
       else if (record.desiredState === 'stopped' && isRunOf(live, record)) live.run.stop('graceful')
     }
     this.#handOver()
@@ -155,7 +155,7 @@ class ProcessSupervisor implements Supervisor {
     for (const [id, { run }] of this.#running) if (!held.has(id)) run.leave('immediate')
   }
 
-  async #takeUp(record: PipelineRecord, alive: ReadonlySet<number>): Promise<void> {
+  async #checkRecord(record: PipelineRecord, alive: ReadonlySet<number>): Promise<void> {
     const { id, leaseOwner, leaseUntilMs } = record
     const isOwn = leaseOwner === this.#deps.instance.id // its run ended here, as the lease was not renewed in time
     const dead = leaseOwner !== undefined && !alive.has(leaseOwner) ? leaseOwner : undefined
@@ -163,23 +163,23 @@ class ProcessSupervisor implements Supervisor {
     if (!isOwn && !isFree) this.#share.forget(id)
     else if (record.desiredState === 'stopped') {
       if (isOwn) await this.#deps.store.release(id, this.#deps.instance.id)
-      await this.#settleOrTake(record, dead)
-    } else if (isOwn || this.#share.mayTake(id, this.#running.size)) await this.#take(record, dead)
+      await this.#settleOrRun(record, dead)
+    } else if (isOwn || this.#share.mayTake(id, this.#running.size)) await this.#runWithLease(record, dead)
   }
 
-  /** Runs a pipeline if this process can get its lease. */
-  async #take(record: PipelineRecord, dead?: number): Promise<void> {
+  /** Runs a pipeline in this process if it can get the lease. */
+  async #runWithLease(record: PipelineRecord, dead?: number): Promise<void> {
     const { id } = record
-    if (this.#running.has(id) || this.#taking.has(id)) return
-    this.#taking.add(id)
+    if (this.#running.has(id) || this.#leasing.has(id)) return
+    this.#leasing.add(id)
     try {
-      if (await this.#claim(id, dead)) await this.#launch(record)
+      if (await this.#takeLease(id, dead)) await this.#startRun(record)
     } finally {
-      this.#taking.delete(id)
+      this.#leasing.delete(id)
     }
   }
 
-  async #claim(id: string, dead: number | undefined): Promise<boolean> {
+  async #takeLease(id: string, dead: number | undefined): Promise<boolean> {
     const { store, instance } = this.#deps
     const nowMs = this.#nowMs
     const untilMs = Math.max(this.#leaseUntilMs, nowMs + this.#lease.tickMs * 2)
@@ -189,13 +189,13 @@ class ProcessSupervisor implements Supervisor {
     return true
   }
 
-  async #launch(record: PipelineRecord): Promise<void> {
+  async #startRun(record: PipelineRecord): Promise<void> {
     const { id } = record
     const notStopped = Promise.withResolvers<void>()
-    const run = await this.#runOf(record, notStopped.resolve)
+    const run = await this.#createRun(record, notStopped.resolve)
     if (this.#isClosing) return this.#deps.store.release(id, this.#deps.instance.id)
     if (record.desiredState === 'stopped') run.stop('graceful')
-    const done = this.#run(record, run).finally(() => this.#running.delete(id))
+    const done = this.#untilEnd(record, run).finally(() => this.#running.delete(id))
     this.#running.set(id, { run, done, notStopped })
     this.#share.forget(id)
   }
@@ -210,7 +210,7 @@ class ProcessSupervisor implements Supervisor {
     }
   }
 
-  async #run(record: PipelineRecord, run: PipelineRun): Promise<void> {
+  async #untilEnd(record: PipelineRecord, run: PipelineRun): Promise<void> {
     const { log } = this.#deps
     log.info('pipeline started', { pipeline_id: record.id, run_id: record.runId })
     const end = await run.run()
@@ -236,8 +236,8 @@ class ProcessSupervisor implements Supervisor {
   }
 
   /** Ends a pipeline that should stop and has no running process; one that may run in Spark needs a process to stop it. */
-  async #settleOrTake(record: PipelineRecord, dead?: number): Promise<void> {
-    await (record.spark === undefined ? this.#settle(record.id, dead) : this.#take(record, dead))
+  async #settleOrRun(record: PipelineRecord, dead?: number): Promise<void> {
+    await (record.spark === undefined ? this.#settle(record.id, dead) : this.#runWithLease(record, dead))
   }
 
   /**
@@ -255,7 +255,7 @@ class ProcessSupervisor implements Supervisor {
     await this.#publish(id)
   }
 
-  async #runOf(record: PipelineRecord, onNotStopped: () => void): Promise<PipelineRun> {
+  async #createRun(record: PipelineRecord, onNotStopped: () => void): Promise<PipelineRun> {
     const { session, slots, backoff = BACKOFF, spark } = this.#deps
     const { id } = record
     const checkLease = (): void => {

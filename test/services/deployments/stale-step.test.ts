@@ -31,7 +31,7 @@ function depsOfPausedProcess(): RolloutDeps {
     now: () => new Date(),
     instanceId: 999,
     stopRequests: new Set<string>(),
-    supervisor: { launch: async () => undefined, stop: async () => undefined },
+    supervisor: { runNow: async () => undefined, stop: async () => undefined },
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- these steps need nothing else
   } as unknown as RolloutDeps
 }
