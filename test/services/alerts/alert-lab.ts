@@ -15,6 +15,8 @@ export interface Happening {
   readonly objectType: string
   readonly objectId: string
   readonly data?: Readonly<Record<string, string | number | null>>
+  /** When its writer says that it happened; default: now. */
+  readonly at?: string
 }
 
 /** A service with alerts, and a receiver of their notifications. */
@@ -46,7 +48,7 @@ export async function openAlertLab(
   })
   const db = stateOf(service.folder, env)
   const { inTransaction } = createTransactions(db)
-  const events = createEventWriter(createEventStore(db), () => new Date())
+  const store = createEventStore(db)
   let made = 0
   const deliveries = async (id: string) => (await service.get(`/api/alerts/${id}/deliveries`)).body
   return {
@@ -66,7 +68,10 @@ export async function openAlertLab(
     },
     async happen(...happenings) {
       await inTransaction(async (tx) => {
-        for (const event of happenings) await events.append(tx, { data: {}, ...event })
+        for (const { at, ...event } of happenings) {
+          const writer = createEventWriter(store, () => (at === undefined ? new Date() : new Date(at)))
+          await writer.append(tx, { data: {}, ...event })
+        }
       })
       await service.post('/api/auth/tokens', { user: 'waker', role: 'Auditor', name: 'x' }) // a commit wakes the service
     },

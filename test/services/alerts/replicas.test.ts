@@ -47,7 +47,7 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
     const all = await lab.settled(id, EVENTS)
     expect(all.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(all.map(() => 'delivered 1'))
     await sleep(300)
-    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).event.object_id)
+    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).object_id)
     expect(told.sort()).toEqual(Array.from({ length: EVENTS }, (_, at) => `s.t${at}`).sort())
   })
 
@@ -57,7 +57,7 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
     await happen(table('table.healthy', 0), table('table.healthy', 1))
     await lab.settled(id, 2)
     await sleep(1000)
-    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).event.object_id)
+    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).object_id)
     expect(told.sort()).toEqual(['s.t2', 's.t3'])
   })
 })
