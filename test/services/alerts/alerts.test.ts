@@ -100,6 +100,14 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     ])
   })
 
+  it('without `for` send a condition at once when the clock of its writer is ahead', async () => {
+    const id = await lab.create({ events: ['table.*'] })
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    await lab.happen({ ...table('table.unhealthy'), at }, { ...table('table.healthy'), at })
+    await lab.settled(id, 2)
+    expect(typesSent()).toEqual(['table.unhealthy', 'table.healthy'])
+  })
+
   it('with `for` tell of a condition that lasts, and not of one that ends before', LONG, async () => {
     await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
     await lab.happen(table('table.unhealthy', 's.short'), table('table.unhealthy', 's.long'))
