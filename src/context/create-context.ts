@@ -89,7 +89,7 @@ export interface ContextOptions {
     readonly now?: () => Date
     /** Wraps the engine, to simulate failures. */
     readonly wrapEngine?: (engine: Engine) => Engine
-    readonly webhookRetryDelaysMs?: readonly number[]
+    readonly deliveryRetryDelaysMs?: readonly number[]
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
@@ -305,7 +305,7 @@ function openNotifications({ config, env, overrides }: ContextOptions, common: F
     send: createHttpSender({ allowPrivate: config.webhookAllowPrivate }),
     mail: config.mail && createSmtpSender(config.mail),
     secretOf: secretReader(env, config.configEnvAllow),
-    retryDelaysMs: overrides?.webhookRetryDelaysMs,
+    retryDelaysMs: overrides?.deliveryRetryDelaysMs,
   })
 }
 

@@ -44,7 +44,7 @@ export async function openAlertLab(
   const service = await startTestService({
     ...(options.onClose === undefined ? {} : { onClose: options.onClose }),
     env: { WEBHOOK_ALLOW_PRIVATE: 'true', ...env },
-    overrides: { webhookRetryDelaysMs: [30, 30, 30], ...options.overrides },
+    overrides: { deliveryRetryDelaysMs: [30, 30, 30], ...options.overrides },
   })
   const db = stateOf(service.folder, env)
   const { inTransaction } = createTransactions(db)

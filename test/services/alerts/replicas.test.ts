@@ -24,7 +24,7 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
     lab = await openAlertLab(shared, { onClose: remove })
     other = await startTestService({
       env: { ...shared, WEBHOOK_ALLOW_PRIVATE: 'true' },
-      overrides: { webhookRetryDelaysMs: [30, 30, 30] },
+      overrides: { deliveryRetryDelaysMs: [30, 30, 30] },
     })
   })
   afterEach(async () => {

@@ -17,7 +17,7 @@ for (const kind of stateKinds) {
       const place = await kind.place()
       service = await startTestService({
         env: { ...place.env, WEBHOOK_ALLOW_PRIVATE: 'true' },
-        overrides: { webhookRetryDelaysMs: [30, 30, 30] },
+        overrides: { deliveryRetryDelaysMs: [30, 30, 30] },
         onClose: place.remove,
       })
     })
