@@ -109,7 +109,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
   })
 
   it('with `for` tell of a condition that lasts, and not of one that ends before', LONG, async () => {
-    await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
+    await lab.create({ events: ['table.unhealthy'], for: '8 seconds' })
     await lab.happen(table('table.unhealthy', 's.short'), table('table.unhealthy', 's.long'))
     await lab.happen(table('table.healthy', 's.short'))
     expect(lab.receiver.received).toEqual([])

@@ -52,7 +52,7 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
   })
 
   it('notify once of a condition that lasts, and of none that ends', async () => {
-    const id = await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
+    const id = await lab.create({ events: ['table.unhealthy'], for: '8 seconds' })
     await happen(...[0, 1, 2, 3].map((at) => table('table.unhealthy', at)))
     await happen(table('table.healthy', 0), table('table.healthy', 1))
     await lab.settled(id, 2)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReceiver, isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
 import { webhookRules } from './payload-rules.ts'
 import { CI_SLOWNESS, sleep, until } from '../../support/waiting.ts'
@@ -90,6 +91,17 @@ for (const kind of stateKinds) {
       const [delivery] = await settled(id, 1)
       expect(delivery).toMatchObject({ state: 'delivered', attempts: 3, last_status: 200 })
       expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([delivery.id]))
+    })
+
+    it('repeats a delivery with the same id when the receiver does not answer for ten seconds', LONG, async () => {
+      receiver.replies = ['hang']
+      const { id } = await subscribe(['operation.started'])
+      await happen(service)
+      const [delivery] = await settled(id, 1)
+      expect(delivery).toMatchObject({ state: 'delivered', attempts: 2, last_status: 200 })
+      expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([delivery.id, delivery.id])
+      const [first, second] = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
+      expect(second! - first!).toBeGreaterThanOrEqual(9)
     })
 
     it('gives a delivery up after the last attempt, and at once when the receiver answers 410', async () => {
