@@ -65,7 +65,7 @@ export interface Config {
   readonly prices: Prices
   /** Where traces go; undefined: nowhere. */
   readonly traces: { readonly endpoint: string; readonly serviceName: string } | undefined
-  /** Whether webhooks may reach private, loopback and link-local addresses. */
+  /** Whether alerts may reach private, loopback and link-local addresses. */
   readonly webhookAllowPrivate: boolean
   /** The mail server for alerts; undefined: none. */
   readonly mail: MailConfig | undefined

@@ -20,7 +20,6 @@ import { openState } from './open-state.ts'
 import { openSparkStreams } from './open-spark-streams.ts'
 import { openStreaming, type StreamingSettings } from './open-streaming.ts'
 import { openAlerts } from './open-alerts.ts'
-import { openWebhooks } from './open-webhooks.ts'
 import { createIdSource } from '../domain/ids.ts'
 import { sweepScratch } from '../engines/duckdb/session/scratch.ts'
 import type { QueryLimits } from '../engines/duckdb/sandbox/query-limits.ts'
@@ -90,7 +89,7 @@ export interface ContextOptions {
     readonly now?: () => Date
     /** Wraps the engine, to simulate failures. */
     readonly wrapEngine?: (engine: Engine) => Engine
-    readonly webhookRetryDelaysMs?: readonly number[]
+    readonly deliveryRetryDelaysMs?: readonly number[]
     readonly monitor?: Partial<MonitorSettings>
     readonly streaming?: StreamingSettings
     readonly deployments?: DeploymentTimes
@@ -111,7 +110,7 @@ export interface Context {
   readonly firstToken: string | undefined
   /** Closes ledger entries left open by a crash. Call it before accepting requests. */
   reconcile(): Promise<void>
-  /** Removes what a crash left in the scratch folder, and starts background work: webhooks, streaming pipelines, notebooks. */
+  /** Removes what a crash left in the scratch folder, and starts background work: alerts, streaming pipelines, notebooks. */
   startBackground(): void
   /** Creates the demo lakehouse when the state is new and the configuration enables it. */
   makeDemo(): Promise<void>
@@ -138,11 +137,10 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
   const foundation = await openFoundation(options, closings)
   const { state, catalog } = foundation.common
   const services = await openServices(options, foundation)
-  const { hub, tokens, operations, background, dispatcher, alertDispatcher, notebooks, rollouts, fleet } = services
+  const { hub, tokens, operations, background, alertDispatcher, notebooks, rollouts, fleet } = services
   const loops: Loop[] = []
   const stopLoops = () => Promise.all(loops.map((loop) => loop.stop()))
   closings.add(
-    () => dispatcher.stop(),
     () => alertDispatcher.stop(),
     () => notebooks.close(),
     () => services.notebookUpstream.close(),
@@ -162,7 +160,6 @@ async function openContext(options: ContextOptions, closings: Closings): Promise
     firstToken: config.authMode === 'off' ? undefined : await tokens.ensureAdminToken(config.adminToken),
     reconcile: () => services.reconciler.run(),
     startBackground() {
-      dispatcher.start()
       alertDispatcher.start()
       // the engine opens at its first use, which may come late
       void sweepScratch(home.scratch).catch((error: unknown) => log.warn('scratch folder not swept', { error }))
@@ -257,7 +254,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   })
   const deploying = openDeployments({ ...graphParts, parts, times: overrides?.deployments })
   const fleet = openFleet({ ...common, ...upkeep, times: overrides?.fleet })
-  const webhooks = openNotifications(options, common)
+  const alerts = openNotifications(options, common)
   const notebooks = openNotebooks(config, { ...common, tokens, overrides: overrides?.notebooks })
   await notebooks.firstProbe()
   const lifecycle = openLifecycle(config, { ...common, graphs, engine })
@@ -275,7 +272,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
     ...streamingServices,
     ...deploying,
     ...fleet,
-    ...webhooks,
+    ...alerts,
     tokens,
     ...definitions,
     notebooks,
@@ -302,18 +299,14 @@ function openDemo(log: Logger, { catalog, newId, engine, policies }: DemoParts):
 }
 
 function openNotifications({ config, env, overrides }: ContextOptions, common: Foundation['common']) {
-  const parts = {
+  return openAlerts(common.state, {
     ...common,
     allowPrivate: config.webhookAllowPrivate,
     send: createHttpSender({ allowPrivate: config.webhookAllowPrivate }),
-    retryDelaysMs: overrides?.webhookRetryDelaysMs,
-  }
-  const { state } = common
-  const mail = config.mail && createSmtpSender(config.mail)
-  return {
-    ...openWebhooks(state, parts),
-    ...openAlerts(state, { ...parts, secretOf: secretReader(env, config.configEnvAllow), mail }),
-  }
+    mail: config.mail && createSmtpSender(config.mail),
+    secretOf: secretReader(env, config.configEnvAllow),
+    retryDelaysMs: overrides?.deliveryRetryDelaysMs,
+  })
 }
 
 function openGraphs(
@@ -353,7 +346,6 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     identity: services.identity,
     auditLog: state.auditLog,
     feed: state.feed,
-    webhooks: services.webhooks,
     alerts: services.alerts,
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,

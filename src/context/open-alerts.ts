@@ -2,12 +2,12 @@ import type { IdSource } from '../domain/ids.ts'
 import { createAlertDispatcher } from '../services/alerts/alert-dispatcher.ts'
 import { type AlertService, createAlertService } from '../services/alerts/alert-service.ts'
 import type { SecretOf } from '../services/alerts/channel-secrets.ts'
+import { newSigningSecret } from '../services/alerts/channels/signature.ts'
+import type { DeliveryLoop } from '../services/alerts/delivery-loop.ts'
 import type { Logger } from '../services/logger.ts'
-import type { DeliveryLoop } from '../services/outbound/delivery-loop.ts'
 import type { SendMessage } from '../services/outbound/http-sender.ts'
 import type { SendMail } from '../services/outbound/smtp-sender.ts'
 import { isLocalName } from '../services/outbound/target-url.ts'
-import { newWebhookSecret } from '../services/webhooks/signature.ts'
 import { createAlertDeliveryStore } from '../storage/stores/alerts/alert-delivery-store.ts'
 import { createAlertStore } from '../storage/stores/alerts/alert-store.ts'
 import { createEventStore } from '../storage/stores/event-store.ts'
@@ -40,7 +40,7 @@ export function openAlerts(
     rules: {
       secretOf,
       isAllowedHost: (host: string) => allowPrivate || !isLocalName(host),
-      newSigningSecret: () => newWebhookSecret(randomBytes),
+      newSigningSecret: () => newSigningSecret(randomBytes),
       canMail: mail !== undefined,
     },
     tools: { send, mail, now: parts.now },

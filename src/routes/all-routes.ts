@@ -26,7 +26,6 @@ import type { HealthIndexService } from '../services/tables/health-index/health-
 import type { TableReports } from '../services/catalogs/iceberg-rest/table-reports.ts'
 import type { TableService } from '../services/tables/table-service.ts'
 import type { TokenService } from '../services/identity/token-service.ts'
-import type { WebhookService } from '../services/webhooks/webhook-service.ts'
 import { type AgentRouteDeps, agentRoutes } from './agent/agent-routes.ts'
 import { approvalRoutes } from './lifecycle/approval-routes.ts'
 import { auditRoutes } from './identity/audit-routes.ts'
@@ -58,7 +57,6 @@ import { reportRoutes } from './tables/report-routes.ts'
 import { tableRoutes } from './tables/table-routes.ts'
 import { transitionRoutes } from './lifecycle/transition-routes.ts'
 import { versionRoutes } from './lifecycle/version-routes.ts'
-import { webhookRoutes } from './webhook-routes.ts'
 
 /** The services that the routes call. */
 export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
@@ -71,7 +69,6 @@ export interface RouteDeps extends MonitorRouteDeps, AgentRouteDeps {
   readonly identity: IdentityService
   readonly auditLog: AuditLog
   readonly feed: EventFeed
-  readonly webhooks: WebhookService
   readonly alerts: AlertService
   readonly catalog: CatalogService
   readonly tables: TableService
@@ -124,7 +121,6 @@ export function allRoutes(deps: RouteDeps): Route[] {
     ...configRoutes(deps),
     ...auditRoutes(deps),
     ...eventRoutes(deps),
-    ...webhookRoutes(deps),
     ...alertRoutes(deps),
     ...agentRoutes(deps),
     ...notebookRoutes(deps),

@@ -93,7 +93,9 @@ const alertFields = {
   for: duration
     .optional()
     .meta({ description: 'How long a condition must last, such as `table.stale` to `table.fresh`' }),
-  cooldown: duration.optional().meta({ description: 'At most one notification about an object in this time' }),
+  cooldown: duration
+    .optional()
+    .meta({ description: 'At most one notification about an object in this time; absent: one for each event' }),
   channel: alertChannel,
 }
 

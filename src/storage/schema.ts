@@ -30,8 +30,6 @@ export interface StateTables {
   readonly audit_head: AuditHeadTable
   readonly events: EventsTable
   readonly sessions: SessionsTable
-  readonly webhooks: WebhooksTable
-  readonly webhook_deliveries: WebhookDeliveriesTable
   readonly instances: InstancesTable
   readonly streaming_pipelines: StreamingPipelinesTable
   readonly pipeline_definitions: PipelineDefinitionsTable
@@ -202,32 +200,6 @@ export interface SessionsTable {
   last_used_at: string
   /** When the credential that opened the session expires, if it does. */
   expires_at: string | null
-}
-
-export interface WebhooksTable {
-  id: string
-  url: string
-  /** JSON array of event types. */
-  types_json: string
-  /** Signs deliveries, so it is stored in plain text. */
-  secret: string
-  created_by: string
-  created_at: string
-  /** Events up to this one are scheduled. */
-  since_seq: number
-}
-
-export interface WebhookDeliveriesTable {
-  id: string
-  webhook_id: string
-  event_seq: number
-  state: 'pending' | 'delivered' | 'failed'
-  attempts: number
-  next_attempt_at: string | null
-  last_status: number | null
-  last_error: string | null
-  created_at: string
-  finished_at: string | null
 }
 
 /** The processes that have used this database. */

@@ -3,15 +3,14 @@ import { type Kysely, sql } from 'kysely'
 import type { PipelineProgress } from '../schemas/pipelines.ts'
 import type { AlertDeliveriesTable } from './fleet-schema.ts'
 import { fromColumn } from './json-column.ts'
-import type { PipelineState, StateTables, WebhookDeliveriesTable } from './schema.ts'
+import type { PipelineState, StateTables } from './schema.ts'
 
 /** Numbers about the whole state, for the metrics; none of them grows with the number of rows. */
 export interface StateFigures {
   readonly runningOperations: number
   readonly pipelines: ReadonlyMap<PipelineState, number>
   readonly lag: LagFigures
-  readonly deliveries: ReadonlyMap<WebhookDeliveriesTable['state'], number>
-  readonly alertDeliveries: ReadonlyMap<AlertDeliveriesTable['state'], number>
+  readonly deliveries: ReadonlyMap<AlertDeliveriesTable['state'], number>
   readonly lastEvent: number
   readonly auditEntries: number
 }
@@ -42,11 +41,6 @@ export async function readStateFigures(db: Kysely<StateTables>, nowMs: number): 
     .groupBy('state')
     .execute()
   const deliveries = await db
-    .selectFrom('webhook_deliveries')
-    .select((select) => ['state', select.fn.countAll<number>().as('count')])
-    .groupBy('state')
-    .execute()
-  const notifications = await db
     .selectFrom('alert_deliveries')
     .select((select) => ['state', select.fn.countAll<number>().as('count')])
     .groupBy('state')
@@ -58,7 +52,6 @@ export async function readStateFigures(db: Kysely<StateTables>, nowMs: number): 
     pipelines: new Map(pipelines.map(({ state, count }) => [state, count])),
     lag: await readLag(db, nowMs),
     deliveries: new Map(deliveries.map(({ state, count }) => [state, count])),
-    alertDeliveries: new Map(notifications.map(({ state, count }) => [state, count])),
     lastEvent: event?.seq ?? 0,
     auditEntries: audit?.seq ?? 0,
   }

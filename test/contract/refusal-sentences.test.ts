@@ -31,7 +31,12 @@ describe('the detail of a refusal', () => {
       { name: 'a', events: ['*'], channel: { type: 'slack', url: '***' } },
       'channel.url has no stored value to keep',
     ],
-    ['POST', '/api/webhooks', { url: 'http://127.0.0.1/x' }, 'url is a private, loopback or link-local address'],
+    [
+      'POST',
+      '/api/alerts',
+      { name: 'a', events: ['*'], channel: { type: 'webhook', url: 'http://127.0.0.1/x' } },
+      'channel.url is a private, loopback or link-local address',
+    ],
     ['PUT', '/api/environments/qa', { defaults: { checkpoint_root: '/etc' } }, 'defaults.checkpoint_root must be'],
     [
       'POST',

@@ -3,7 +3,6 @@ export const PATH_VALUES: Readonly<Record<string, string>> = {
   table_name: 'no.such',
   operation_id: 'op-none',
   token_id: 'tok-none',
-  webhook_id: 'wh-none',
   def_id: 'def-none',
   ver_id: 'ver-none',
   environment: 'qa',

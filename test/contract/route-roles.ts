@@ -21,10 +21,6 @@ export const ROUTE_ROLES: Readonly<Record<string, Role | 'none'>> = {
   'get /api/audit/export': 'LeadDataEngineer',
   'get /api/audit/verify': 'LeadDataEngineer',
   'get /api/events': 'Auditor',
-  'get /api/webhooks': 'LeadDataEngineer',
-  'post /api/webhooks': 'LeadDataEngineer',
-  'delete /api/webhooks/{webhook_id}': 'LeadDataEngineer',
-  'get /api/webhooks/{webhook_id}/deliveries': 'LeadDataEngineer',
 
   'get /api/alerts': 'LeadDataEngineer',
   'post /api/alerts': 'LeadDataEngineer',

@@ -75,7 +75,7 @@ describe('alerts of a process that is killed', { timeout: 240_000 }, () => {
     await untilDelivered(known + failures)
     const idsOf = new Map<string, Set<string>>()
     for (const { headers, body } of receiver.received) {
-      const { object_id: operation } = JSON.parse(body).event as { object_id: string }
+      const { object_id: operation } = JSON.parse(body) as { object_id: string }
       idsOf.set(operation, (idsOf.get(operation) ?? new Set()).add(String(headers['webhook-id'])))
     }
     process.stdout.write(`\nalerts kill -9: ${failures} events, ${receiver.received.length} messages\n`)

@@ -158,7 +158,10 @@ describe.skipIf(!MOUNTABLE)('a state database that cannot be written', { timeout
     import: () => service.post('/api/pipeline-defs/import', { format_version: 1, ...definition }),
     token: () => service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'x' }),
     session: () => service.post('/api/auth/session', { token: service.token }),
-    webhook: () => service.post('/api/webhooks', { url: 'https://hooks.example.com/x' }),
+    alert: () => {
+      const channel = { type: 'webhook', url: 'https://hooks.example.com/x' }
+      return service.post('/api/alerts', { name: 'x', events: ['*'], channel })
+    },
     idempotent: () => service.post('/api/pipeline-defs', definition, { 'Idempotency-Key': 'once' }),
   }
 

@@ -67,7 +67,7 @@ describe.skipIf(postgresServer === undefined)(
     let policyId = ''
     /** The number of the last event before the cuts. */
     let before = 0
-    /** The numbers of the events that a webhook has delivered, and that a stream has shown. */
+    /** The numbers of the events that an alert has delivered, and that a stream has shown. */
     const delivered = new Set<number>()
     const streamed: number[] = []
     const receiver = createServer((request, response) => {
@@ -110,7 +110,11 @@ describe.skipIf(postgresServer === undefined)(
       policyId = String(policy.body['id'])
       await new Promise<void>((done) => receiver.listen(0, '127.0.0.1', done))
       const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`
-      const hook = await service.post('/api/webhooks', { url, types: ['*'] })
+      const hook = await service.post('/api/alerts', {
+        name: 'all',
+        events: ['*'],
+        channel: { type: 'webhook', url },
+      })
       expect(hook.status, JSON.stringify(hook.body)).toBe(201)
       for (const name of COPIED) {
         const started = await service.post('/api/pipeline/start', {

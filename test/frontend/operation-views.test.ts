@@ -109,6 +109,7 @@ describe('the object of an audit entry', () => {
       to: '/definitions/def-1',
       search: { version: 'ver-1' },
     })
+    expect(page('alert', 'alr-1')).toEqual({ to: '/settings/alerts', search: { alert: 'alr-1' } })
     expect(page('config', 'catalog')).toEqual({ to: '/settings/catalog' })
     const none = [page('version', 'ver-1'), page('session', null), page('request', '/api/x'), page('toString', 'x')]
     expect(none).toEqual([undefined, undefined, undefined, undefined])

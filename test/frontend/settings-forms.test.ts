@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { validateForm } from '../../frontend/src/components/form/form-schema.ts'
+import { alertSchema, formOf } from '../../frontend/src/features/settings/alerts/alert-schema.ts'
 import { tokenSchema } from '../../frontend/src/features/settings/tokens/token-schema.ts'
 import { EXPIRY_DAYS, expiryOf, tokenState } from '../../frontend/src/features/settings/tokens/token-state.ts'
-import { webhookSchema } from '../../frontend/src/features/settings/webhooks/webhook-schema.ts'
 
 const now = new Date('2026-11-20T10:00:00.000Z')
 
@@ -41,20 +41,29 @@ describe('a token', () => {
   })
 })
 
-describe('the webhook form', () => {
-  it('produces requests that the server accepts', () => {
-    const form = { url: ' https://hooks.example/a ', types: 'approval.requested, approval.*\n*' }
-    expect(webhookSchema.parse(form)).toEqual({
-      url: 'https://hooks.example/a',
-      types: ['approval.requested', 'approval.*', '*'],
+describe('the form of an alert with a signed channel', () => {
+  const form = (events: string, url = ' https://hooks.example/a ') => {
+    const empty = formOf(undefined)
+    return {
+      ...empty,
+      name: 'chat',
+      events,
+      cooldown: '',
+      channel: { ...empty.channel, type: 'webhook' as const, url },
+    }
+  }
+
+  it('makes a request without cooldown, so that each event is sent', () => {
+    expect(alertSchema.parse(form('approval.requested, approval.*\n*'))).toEqual({
+      name: 'chat',
+      events: ['approval.requested', 'approval.*', '*'],
+      channel: { type: 'webhook', url: 'https://hooks.example/a' },
     })
-    expect(webhookSchema.parse({ url: 'http://a', types: ' \n ' })).toEqual({ url: 'http://a' })
   })
 
   it('names the invalid field', () => {
-    expect(Object.keys(validateForm(webhookSchema, { url: 'ftp://a', types: '*' }))).toEqual(['url'])
-    const typesProblem = (types: string) => validateForm(webhookSchema, { url: 'http://a', types })['types']
-    expect(typesProblem('Approval.*')).toBe('Must be an event type such as approval.requested, approval.* or *.')
-    expect(typesProblem('table.sick')).toMatch(/^No event has the type table\.sick; .*table\.unhealthy/)
+    expect(Object.keys(validateForm(alertSchema, form('*', '')))).toEqual(['channel.url'])
+    const problem = Object.values(validateForm(alertSchema, form('table.sick'))).join()
+    expect(problem).toMatch(/^No event has the type table\.sick; .*table\.unhealthy/)
   })
 })

@@ -147,7 +147,7 @@ describe('HTTP to a notebook', () => {
         ['WWW-Authenticate', 'Basic'],
         ['Cross-Origin-Opener-Policy', 'same-origin'],
         ['Content-Security-Policy', "script-src 'none'; report-uri /api/auth/tokens; report-to api"],
-        ['Content-Security-Policy', 'REPORT-URI /api/webhooks'],
+        ['Content-Security-Policy', 'REPORT-URI /api/alerts'],
         ['Content-Security-Policy', 'sandbox;report-to api, report-uri'],
         ['Content-Security-Policy-Report-Only', "default-src 'none'; report-uri /api/auth/tokens"],
         ['Report-To', '{"group":"api","endpoints":[{"url":"/api/auth/tokens"}]}'],

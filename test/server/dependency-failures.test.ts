@@ -134,15 +134,16 @@ const DEPENDENCIES: Readonly<Record<string, () => Promise<Dependency>>> = {
       ],
     }
   },
-  async 'a receiver of webhooks'() {
+  async 'a receiver of alerts'() {
     const receiver = closing(await startFakeReceiver(), (one) => one.close())
     const relay = await relayTo(receiver.url)
     return {
       env: { WEBHOOK_ALLOW_PRIVATE: 'true' },
       relay,
       async prepare(service) {
-        const body = { url: through(relay, receiver.url), types: ['*'] }
-        expect((await service.request('POST', '/api/webhooks', { body })).status).toBe(201)
+        const channel = { type: 'webhook', url: through(relay, receiver.url) }
+        const body = { name: 'all', events: ['*'], channel }
+        expect((await service.request('POST', '/api/alerts', { body })).status).toBe(201)
       },
       use: (service) => [happen(service)],
     }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type FakeReceiver, startFakeReceiver } from '../support/network/fake-receiver.ts'
+import { type FakeReceiver, isSigned, startFakeReceiver } from '../support/network/fake-receiver.ts'
 import { accessibilityBreaches, chromiumPath } from './support/browser.ts'
 import { useJourney } from './support/journey.ts'
 
@@ -73,5 +73,32 @@ describe.skipIf(chromiumPath === undefined)('alerts on the web page', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
     await page.getByText('No alerts', { exact: true }).waitFor()
     expect(await alerts()).toEqual([])
+  })
+  it('are created with a signed channel, whose secret is shown once and signs each event', async () => {
+    const page = await journey.signIn()
+    await page.goto(`${journey.house.url}/settings/alerts`)
+    await page.getByRole('button', { name: 'New alert' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill('receiver')
+    await dialog.getByLabel('Events').fill('operation.*')
+    await dialog.getByLabel('Cooldown').fill('')
+    await dialog.getByLabel('Send to').selectOption('Webhook')
+    await dialog.getByLabel('URL').fill(receiver.url)
+    await dialog.getByRole('button', { name: 'Save alert' }).click()
+    await dialog.getByText('Copy the secret now').waitFor()
+    const secret = await dialog.getByRole('textbox', { name: 'Secret' }).inputValue()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await dialog.waitFor({ state: 'hidden' })
+    receiver.received.length = 0
+    receiver.replies = []
+    await journey.house.call('POST', '/api/compact', { table: 'no.such' }).catch(() => undefined)
+    await receiver.until(3)
+    const types = receiver.received.map(({ body }) => JSON.parse(body).type)
+    expect(types.sort()).toEqual(['operation.failed', 'operation.finished', 'operation.started'])
+    for (const message of receiver.received) expect(isSigned(message, secret)).toBe(true)
+    await page.getByRole('row', { name: /receiver/ }).click()
+    await page.getByRole('row', { name: /^Delivered Problem operation\.started .* 1 200/ }).waitFor()
+    expect(await page.content()).not.toContain(secret)
+    expect(await accessibilityBreaches(page)).toEqual([])
   })
 })

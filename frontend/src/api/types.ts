@@ -21,7 +21,6 @@ import type * as policies from '../../../src/schemas/policies.ts'
 import type * as quarantine from '../../../src/schemas/tables/quarantine.ts'
 import type * as service from '../../../src/schemas/service-health.ts'
 import type * as tables from '../../../src/schemas/tables/tables.ts'
-import type * as webhooks from '../../../src/schemas/webhooks.ts'
 
 export type { Role } from '../../../src/domain/roles.ts'
 
@@ -140,8 +139,3 @@ export type AuditVerification = z.infer<typeof governance.auditVerification>
 export type LogEventList = z.infer<typeof governance.eventList>
 export type LogEvent = LogEventList['events'][number]
 export type ServiceHealth = z.infer<typeof service.serviceHealth>
-export type WebhookList = z.infer<typeof webhooks.webhookList>
-export type Webhook = WebhookList[number]
-export type CreateWebhookRequest = z.infer<typeof webhooks.createWebhookRequest>
-export type CreatedWebhook = z.infer<typeof webhooks.createdWebhook>
-export type DeliveryList = z.infer<typeof webhooks.deliveryList>

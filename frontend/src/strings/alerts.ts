@@ -4,7 +4,7 @@ import { formatPlural } from '../components/text/units.ts'
 /** Text of the page about alerts. */
 export const alertStrings = {
   title: 'Alerts',
-  lead: 'Alerts notify people when pipelines, tables, policies and operations need attention.',
+  lead: 'Alerts send events to people and to other systems, for example failures and approval requests.',
   create: 'New alert',
   columns: {
     name: 'Name',
@@ -52,7 +52,7 @@ export const alertStrings = {
     editTitle: (name: string) => `Edit ${name}`,
     name: 'Name',
     events: 'Events',
-    eventsHelp: 'One per line: pipeline.failed, pipeline.*, table.unhealthy, *.failed',
+    eventsHelp: 'One per line: pipeline.failed, approval.*, table.unhealthy, *.failed, or * for all',
     tables: 'Tables',
     tablesHelp: 'Only events about these tables, one pattern per line. Empty: all.',
     pipelines: 'Pipelines',
@@ -60,7 +60,7 @@ export const alertStrings = {
     lasts: 'Wait before notifying',
     lastsHelp: 'How long the condition must last, such as 10 minutes.',
     cooldown: 'Cooldown',
-    cooldownHelp: 'At most one notification about an object in this time, such as 1 hour.',
+    cooldownHelp: 'At most one notification about an object in this time, such as 1 hour. Empty: every event.',
     channel: 'Send to',
     url: 'URL',
     urlHelp: '*** keeps the stored address. env:NAME reads it from an environment variable of the server.',
@@ -85,7 +85,16 @@ export const alertStrings = {
     empty: 'No notifications yet.',
     loadMore: 'Load more',
     none: '–',
-    columns: { state: 'State', kind: 'Kind', event: 'Event', object: 'About', answer: 'Response', at: 'Created' },
+    columns: {
+      state: 'State',
+      kind: 'Kind',
+      event: 'Event',
+      object: 'About',
+      attempts: 'Attempts',
+      answer: 'Response',
+      at: 'Created',
+      next: 'Next attempt',
+    },
     states: {
       pending: 'Pending',
       delivered: 'Delivered',

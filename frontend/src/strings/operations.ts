@@ -161,7 +161,7 @@ export const auditStrings = {
     version: 'version',
     approval: 'approval request',
     token: 'tokens',
-    webhook: 'webhooks',
+    alert: 'alert',
     config: 'catalog settings',
   } as Readonly<Record<string, string>>,
   channels: { api: 'API', web: 'Web page', agent: 'Agent', system: 'Service' },

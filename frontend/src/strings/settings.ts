@@ -2,7 +2,7 @@
 export const settingsStrings = {
   title: 'Settings',
   pageTitle: (tab: string) => `Settings: ${tab.toLowerCase()}`,
-  tabs: { catalog: 'Catalog', tokens: 'Tokens', alerts: 'Alerts', webhooks: 'Webhooks', about: 'About' },
+  tabs: { catalog: 'Catalog', tokens: 'Tokens', alerts: 'Alerts', about: 'About' },
   leadOnly: {
     tokens: {
       title: 'Permission denied',
@@ -11,10 +11,6 @@ export const settingsStrings = {
     alerts: {
       title: 'Permission denied',
       text: 'Managing alerts requires the role Lead data engineer.',
-    },
-    webhooks: {
-      title: 'Permission denied',
-      text: 'Managing webhooks requires the role Lead data engineer.',
     },
   },
   cancel: 'Cancel',
@@ -145,53 +141,6 @@ export const tokenStrings = {
     done: 'Token revoked',
   },
   loadMore: 'Load more',
-} as const
-
-/** Text of the webhooks page. */
-export const webhookStrings = {
-  title: 'Webhooks',
-  lead: 'Sends signed notifications about events to a URL.',
-  create: 'New webhook',
-  columns: { url: 'URL', types: 'Events', createdBy: 'Created by', created: 'Created', actions: 'Actions' },
-  empty: { title: 'No webhooks', text: 'Add one to notify a chat room or ticket system, for example about approvals.' },
-  form: {
-    title: 'New webhook',
-    url: 'URL',
-    urlHelp: 'Receives POST requests with JSON. Private addresses are refused unless the server allows them.',
-    urlProblem: 'Enter a URL that starts with https:// or http://.',
-    types: 'Events',
-    typesHelp: 'One per line: approval.requested, approval.*, or * for all.',
-    submit: 'Add webhook',
-  },
-  made: {
-    title: 'Copy the secret now',
-    text: 'It signs every delivery (Standard Webhooks, HMAC-SHA256). It is not shown again.',
-    secret: 'Secret',
-    done: 'Done',
-  },
-  remove: {
-    action: 'Delete',
-    label: (url: string) => `Delete the webhook to ${url}`,
-    title: 'Delete this webhook?',
-    consequences: ['No more events are sent to it, including pending deliveries.', 'Its delivery history is deleted.'],
-    done: 'Webhook deleted',
-  },
-  deliveries: {
-    show: (url: string) => `Deliveries to ${url}`,
-    title: 'Deliveries',
-    empty: 'No deliveries yet.',
-    columns: {
-      event: 'Event',
-      state: 'State',
-      attempts: 'Attempts',
-      answer: 'Response',
-      created: 'Created',
-      next: 'Next attempt',
-    },
-    states: { pending: 'Pending', delivered: 'Delivered', failed: 'Failed' },
-    none: '–',
-    loadMore: 'Load more',
-  },
 } as const
 
 /** Text of the page about the service. */

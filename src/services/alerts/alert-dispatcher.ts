@@ -1,18 +1,15 @@
-import { type AlertDelivery, createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
+import type { AlertDelivery } from '../../storage/stores/alerts/alert-delivery-store.ts'
 import { createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
 import { createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
 import { createEventStore } from '../../storage/stores/event-store.ts'
 import { toEventView } from '../events/event-feed.ts'
-import { createDeliveryLoop, type DeliveryLoop, type QueuedDelivery } from '../outbound/delivery-loop.ts'
 import type { Reply } from '../outbound/http-sender.ts'
 import type { AlertDeps } from './alert-deps.ts'
 import { resolveSecrets } from './channel-secrets.ts'
 import { sendThrough } from './channels/send.ts'
+import { createDeliveryLoop, type DeliveryLoop } from './delivery-loop.ts'
 import { applyDue, applyEvents, isSilent } from './evaluate.ts'
 import { notificationOf } from './notification.ts'
-
-/** A notification in the queue of its alert. */
-export type QueuedAlert = AlertDelivery & QueuedDelivery
 
 const EVENTS_AT_ONCE = 500
 
@@ -20,22 +17,11 @@ const EVENTS_AT_ONCE = 500
 export function createAlertDispatcher(
   deps: AlertDeps & { readonly onCommit: (listener: () => void) => () => void },
 ): DeliveryLoop {
-  const { deliveries } = deps
-  return createDeliveryLoop<QueuedAlert>({
+  return createDeliveryLoop({
     ...deps,
-    name: 'alerts',
-    queue: {
-      ...deliveries,
-      due: async (now, limit, except) => (await deliveries.due(now, limit, except)).map(queued),
-    },
     schedule: () => evaluate(deps),
     send: (delivery, signal) => sendAlert(deps, delivery, signal),
   })
-}
-
-/** A delivery in the queue of its alert. */
-export function queued(delivery: AlertDelivery): QueuedAlert {
-  return { ...delivery, targetId: delivery.alertId }
 }
 
 /** Applies new events and what is due. Returns when the next waiting condition is due, in ms. */
@@ -74,7 +60,7 @@ export async function sendAlert(
   if (alert === undefined || (event === undefined && kind !== 'test')) return undefined
   const now = deps.now()
   if (kind === 'trigger' && isSilent(alert, now.getTime())) {
-    await createAlertDeliveryStore(deps.db).settle(delivery.id, { state: 'silenced', finishedAt: now.toISOString() })
+    await deps.deliveries.settle(delivery.id, { state: 'silenced', finishedAt: now.toISOString() })
     return undefined
   }
   const channel = resolveSecrets(alert.settings.channel, deps.rules)

@@ -4,19 +4,19 @@ import { DomainError } from '../../domain/errors.ts'
 import { type Precondition, requireVersion } from '../../domain/precondition.ts'
 import type { alertList, AlertDeliveryView, AlertRequest, AlertView, changedAlert } from '../../schemas/alerts.ts'
 import type { Wire } from '../../schemas/wire.ts'
-import { createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
+import { type AlertDelivery, createAlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
 import { type AlertRecord, createAlertStore } from '../../storage/stores/alerts/alert-store.ts'
 import { createConditionStore } from '../../storage/stores/alerts/condition-store.ts'
 import { createEventStore } from '../../storage/stores/event-store.ts'
 import type { Tx } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { EventWriter } from '../events/event-log.ts'
-import { attemptDelivery, LEASE_MS } from '../outbound/delivery-loop.ts'
 import { cursorPage, fromCursorPage, type ListPage, pageOfList, type PageQuery } from '../paging/paging.ts'
 import type { AlertDeps } from './alert-deps.ts'
-import { queued, sendAlert } from './alert-dispatcher.ts'
+import { sendAlert } from './alert-dispatcher.ts'
 import { alertView, deliveryView } from './alert-views.ts'
 import { hideSecrets, type SettledChannel, settleChannel } from './channel-secrets.ts'
+import { attemptDelivery, LEASE_MS } from './delivery-loop.ts'
 import { fieldRefusal } from '../../schemas/issues.ts'
 
 /** An alert with the version that `If-Match` compares. */
@@ -209,10 +209,8 @@ async function test(deps: AlertServiceDeps, alert: AlertRecord, context: Request
     await createAlertDeliveryStore(tx).insert(delivery)
     await record(deps, tx, { alert, context, action: 'test', details: { delivery_id: delivery.id } })
   })
-  const queue = { ...deps.deliveries, due: async () => [] }
-  const send = (_: object, signal: AbortSignal) => sendAlert(deps, delivery, signal)
-  const attempt = { ...deps, queue, send, name: 'alerts', retryDelaysMs: [] }
-  await attemptDelivery(attempt, queued(delivery), new AbortController().signal)
+  const send = (one: AlertDelivery, signal: AbortSignal) => sendAlert(deps, one, signal)
+  await attemptDelivery({ ...deps, send, retryDelaysMs: [] }, delivery, new AbortController().signal)
   return deliveryView(deps.eventStore, (await deps.deliveries.find(delivery.id)) ?? delivery)
 }
 

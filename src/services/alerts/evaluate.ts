@@ -105,7 +105,9 @@ class Evaluation {
   /** A condition begins: it is notified at once, or waits for `for` or for the end of the cooldown. */
   async #begin({ alert, event, nowMs }: Look, { key }: ConditionChange): Promise<void> {
     const known = this.#known.get(keyOf(alert.id, key))
-    const lastsFromMs = Date.parse(event.at) + durationMs(alert.settings.for)
+    const { for: lasts } = alert.settings
+    // Without `for` nothing waits for the clock: that of the process that wrote the event may be ahead.
+    const lastsFromMs = lasts === undefined ? 0 : Date.parse(event.at) + durationMs(lasts)
     const dueMs =
       known?.state === 'waiting' ? known.due_ms : Math.max(lastsFromMs, await this.#cooldownEndMs(alert, event))
     if (dueMs <= nowMs && known?.state !== 'waiting') return this.#open(alert, event, key)

@@ -18,12 +18,13 @@ export interface Notification {
   /** What happened to, for people. */
   readonly subject: string
   readonly facts: readonly Fact[]
-  readonly at: string
-  /** Undefined for a test. */
-  readonly event: EventView | undefined
+  readonly event: SentEvent
   /** How many events the cooldown held back before this one. */
   readonly heldBack: number
 }
+
+/** What happened; a test is an event that is in no log. */
+export type SentEvent = Omit<EventView, 'seq'> & { readonly seq: number | null }
 
 /** A line of a notification. */
 export interface Fact {
@@ -66,21 +67,25 @@ export function notificationOf(
   delivery: AlertDelivery,
   event: EventView | undefined,
 ): Notification {
-  const { kind, conditionKey, heldBack } = delivery
-  const subject = event === undefined ? settings.name : subjectOf(event)
+  const { kind, conditionKey, heldBack, createdAt } = delivery
+  const alert = { id, name: settings.name }
+  const subject = event === undefined ? alert.name : subjectOf(event)
   return {
     id: delivery.id,
     kind,
-    alert: { id, name: settings.name },
+    alert,
     dedupKey: conditionKey === null ? delivery.id : `${id} ${conditionKey}`,
     severity: event === undefined ? 'info' : severityOf(event.type),
-    title: event === undefined ? `Test of the alert ${settings.name}` : `${wordsOf(event.type)}: ${subject}`,
+    title: event === undefined ? `Test of the alert ${alert.name}` : `${wordsOf(event.type)}: ${subject}`,
     subject,
     facts: event === undefined ? [] : factsOf(event, heldBack),
-    at: event?.at ?? delivery.createdAt,
-    event,
+    event: event ?? testEvent(id, createdAt),
     heldBack,
   }
+}
+
+function testEvent(alertId: string, at: string): SentEvent {
+  return { seq: null, at, type: 'alert.test', object_type: 'alert', object_id: alertId, data: {} }
 }
 
 function severityOf(type: string): Severity {

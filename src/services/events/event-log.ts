@@ -3,7 +3,7 @@ import type { EventStore } from '../../storage/stores/event-store.ts'
 import { type StoredJson, toRequiredColumn } from '../../storage/json-column.ts'
 import type { Tx } from '../../storage/transactions.ts'
 
-/** Something that happened, for the web page, webhooks and other subscribers. */
+/** Something that happened, for the web page, alerts and other subscribers. */
 export interface NewEvent {
   readonly type: EventType
   readonly objectType: string

@@ -89,7 +89,7 @@ async function stateFamilies({ pingState, state, nowMs }: ProbeDeps): Promise<re
   const askedAt = nowMs()
   await pingState()
   const latency = (nowMs() - askedAt) / 1000
-  const { runningOperations, pipelines, lag, deliveries, alertDeliveries, lastEvent, auditEntries } = await state()
+  const { runningOperations, pipelines, lag, deliveries, lastEvent, auditEntries } = await state()
   return [
     one('state_latency_seconds', 'Time of a round trip to the state database.', latency),
     one('operations_running', 'Operations of all processes that run now.', runningOperations),
@@ -113,25 +113,16 @@ async function stateFamilies({ pingState, state, nowMs }: ProbeDeps): Promise<re
       ),
     },
     {
-      name: 'webhook_deliveries',
-      help: 'Deliveries of webhooks that wait, or that failed for good and are still kept.',
-      values: byDeliveryState(deliveries),
-    },
-    {
       name: 'alert_deliveries',
-      help: 'Notifications of alerts that wait, or that failed for good and are still kept.',
-      values: byDeliveryState(alertDeliveries),
+      help: 'Notifications of alerts, signed webhooks included, that wait, or that failed for good and are still kept.',
+      values: labelled(
+        'state',
+        DELIVERY_STATES.map((name) => [name, deliveries.get(name) ?? 0]),
+      ),
     },
     one('event_last_sequence', 'Number of the newest event.', lastEvent),
     one('audit_last_sequence', 'Number of the newest entry of the audit log.', auditEntries),
   ]
-}
-
-function byDeliveryState(counts: ReadonlyMap<string, number>): readonly GaugeValue[] {
-  return labelled(
-    'state',
-    DELIVERY_STATES.map((name) => [name, counts.get(name) ?? 0]),
-  )
 }
 
 function tableFamilies({ bands, bytes, heldBytes, smallFiles, stale }: TableFigures): readonly GaugeFamily[] {

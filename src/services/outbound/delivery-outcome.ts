@@ -1,16 +1,6 @@
 import { ForbiddenAddressError } from '../../domain/network/forbidden-address.ts'
+import type { AlertDeliveryOutcome } from '../../storage/stores/alerts/alert-delivery-store.ts'
 import type { Reply } from './http-sender.ts'
-
-/** The outcome of an attempt. */
-export interface DeliveryOutcome {
-  readonly state: 'pending' | 'delivered' | 'failed'
-  readonly nextAttemptAt?: string
-  readonly lastStatus?: number
-  readonly lastError?: string
-  readonly finishedAt?: string
-  /** Attempts so far, when this one does not count; else it does. */
-  readonly attempts?: number
-}
 
 /** Why a message cannot be sent, in words that may be shown. */
 export class SendProblem extends Error {
@@ -32,7 +22,7 @@ interface AttemptAt {
 }
 
 /** The outcome of an attempt, for a reply or an error. */
-export function outcomeOf(reply: Reply | { readonly error: unknown }, at: AttemptAt): DeliveryOutcome {
+export function outcomeOf(reply: Reply | { readonly error: unknown }, at: AttemptAt): AlertDeliveryOutcome {
   const { now, retryDelayMs } = at
   const finishedAt = now.toISOString()
   if ('error' in reply) return next({ lastError: describeError(reply.error) }, at)
@@ -46,9 +36,9 @@ export function outcomeOf(reply: Reply | { readonly error: unknown }, at: Attemp
 }
 
 function next(
-  last: Pick<DeliveryOutcome, 'lastStatus' | 'lastError'>,
+  last: Pick<AlertDeliveryOutcome, 'lastStatus' | 'lastError'>,
   { now, retryDelayMs }: AttemptAt,
-): DeliveryOutcome {
+): AlertDeliveryOutcome {
   if (retryDelayMs === undefined) return { ...last, state: 'failed', finishedAt: now.toISOString() }
   const jitter = 1 + Math.random() * 0.2
   return { ...last, state: 'pending', nextAttemptAt: new Date(now.getTime() + retryDelayMs * jitter).toISOString() }

@@ -18,6 +18,7 @@ import { healthIndexOrders } from './0017-health-index-orders.ts'
 import { sparkPipelines } from './0018-spark-pipelines.ts'
 import { tableIdentity } from './0019-table-identity.ts'
 import { notebookTokens } from './notebooks/0020-notebook-tokens.ts'
+import { signedAlerts } from './0021-signed-alerts.ts'
 import type { Migration } from './migration.ts'
 
 /** Every migration by its number, in order and without gaps. */
@@ -42,4 +43,5 @@ export const MIGRATIONS: ReadonlyMap<number, Migration> = new Map([
   [18, sparkPipelines],
   [19, tableIdentity],
   [20, notebookTokens],
+  [21, signedAlerts],
 ])

@@ -167,7 +167,7 @@ async function stateOf({ service, catalog }: StreamLab): Promise<unknown> {
     '/api/pipelines',
     '/api/auth/tokens',
     '/api/config',
-    '/api/webhooks',
+    '/api/alerts',
   ]
   const answers = await Promise.all(paths.map(async (path) => [path, (await service.get(path)).body]))
   const operations = (await service.get('/api/operations')).body.operations

@@ -15,6 +15,8 @@ export interface Happening {
   readonly objectType: string
   readonly objectId: string
   readonly data?: Readonly<Record<string, string | number | null>>
+  /** When its writer says that it happened; default: now. */
+  readonly at?: string
 }
 
 /** A service with alerts, and a receiver of their notifications. */
@@ -42,11 +44,11 @@ export async function openAlertLab(
   const service = await startTestService({
     ...(options.onClose === undefined ? {} : { onClose: options.onClose }),
     env: { WEBHOOK_ALLOW_PRIVATE: 'true', ...env },
-    overrides: { webhookRetryDelaysMs: [30, 30, 30], ...options.overrides },
+    overrides: { deliveryRetryDelaysMs: [30, 30, 30], ...options.overrides },
   })
   const db = stateOf(service.folder, env)
   const { inTransaction } = createTransactions(db)
-  const events = createEventWriter(createEventStore(db), () => new Date())
+  const store = createEventStore(db)
   let made = 0
   const deliveries = async (id: string) => (await service.get(`/api/alerts/${id}/deliveries`)).body
   return {
@@ -66,7 +68,10 @@ export async function openAlertLab(
     },
     async happen(...happenings) {
       await inTransaction(async (tx) => {
-        for (const event of happenings) await events.append(tx, { data: {}, ...event })
+        for (const { at, ...event } of happenings) {
+          const writer = createEventWriter(store, () => (at === undefined ? new Date() : new Date(at)))
+          await writer.append(tx, { data: {}, ...event })
+        }
       })
       await service.post('/api/auth/tokens', { user: 'waker', role: 'Auditor', name: 'x' }) // a commit wakes the service
     },

@@ -28,7 +28,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
   afterEach(() => lab.close())
 
   const bodies = () => lab.receiver.received.map(({ body }) => JSON.parse(body))
-  const typesSent = () => bodies().map(({ event }) => event?.type)
+  const typesSent = () => bodies().map(({ type }) => type)
 
   it('tell of a real event, signed, once, with the same id as the delivery', async () => {
     const made = await lab.service.post('/api/alerts', {
@@ -53,7 +53,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(message!.headers['webhook-id']).toBe(delivery.id)
     const body = webhookRules.parse(JSON.parse(message!.body))
     expect(body).toMatchObject({ id: delivery.id, alert: { id, name: 'failures' }, severity: 'error' })
-    expect(body.event?.data).toMatchObject({ table: 'no.such', error: { code: 'NO_SUCH_TABLE' } })
+    expect(body.data).toMatchObject({ table: 'no.such', error: { code: 'NO_SUCH_TABLE' } })
   })
 
   it('are about events that match, of tables and pipelines that match', async () => {
@@ -70,7 +70,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     )
     await lab.receiver.until(3)
     await sleep(200)
-    const told = bodies().map(({ alert, event }) => `${alert.name} ${event.type} ${event.object_id}`)
+    const told = bodies().map(({ alert, type, object_id: object }) => `${alert.name} ${type} ${object}`)
     expect(told.sort()).toEqual([
       'pipelines pipeline.failed pipe-1',
       'sinks pipeline.failed pipe-1',
@@ -86,13 +86,35 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect(all.map(({ event_type: type }) => type).filter((type) => type.startsWith('table.'))).toEqual(['table.stale'])
   })
 
+  it('without `for` and `cooldown` send each event of a condition once, the repeated ones too', async () => {
+    const id = await lab.create({ events: ['table.*'] })
+    const types = ['table.unhealthy', 'table.unhealthy', 'table.healthy', 'table.healthy'] as const
+    await lab.happen(...types.map((type) => table(type)))
+    await lab.settled(id, types.length)
+    const sent = bodies().map(({ kind, type }) => `${kind} ${type}`)
+    expect(sent).toEqual([
+      'trigger table.unhealthy',
+      'trigger table.unhealthy',
+      'resolve table.healthy',
+      'resolve table.healthy',
+    ])
+  })
+
+  it('without `for` send a condition at once when the clock of its writer is ahead', async () => {
+    const id = await lab.create({ events: ['table.*'] })
+    const at = new Date(Date.now() + 3_600_000).toISOString()
+    await lab.happen({ ...table('table.unhealthy'), at }, { ...table('table.healthy'), at })
+    await lab.settled(id, 2)
+    expect(typesSent()).toEqual(['table.unhealthy', 'table.healthy'])
+  })
+
   it('with `for` tell of a condition that lasts, and not of one that ends before', LONG, async () => {
-    await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
+    await lab.create({ events: ['table.unhealthy'], for: '8 seconds' })
     await lab.happen(table('table.unhealthy', 's.short'), table('table.unhealthy', 's.long'))
     await lab.happen(table('table.healthy', 's.short'))
     expect(lab.receiver.received).toEqual([])
     await lab.receiver.until(1)
-    expect(bodies()).toMatchObject([{ kind: 'trigger', event: { object_id: 's.long' } }])
+    expect(bodies()).toMatchObject([{ kind: 'trigger', object_id: 's.long' }])
     await sleep(500)
     expect(lab.receiver.received).toHaveLength(1)
   })
@@ -113,7 +135,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
       await sleep(3000)
       await lab.happen(failed('s.a', 'op-5'))
       await lab.receiver.until(3)
-      const told = bodies().map(({ event, held_back: held }) => `${event.object_id} ${held}`)
+      const told = bodies().map(({ object_id: object, held_back: held }) => `${object} ${held}`)
       expect(told.sort()).toEqual(['op-1 0', 'op-3 0', 'op-5 2'])
     },
   )
@@ -144,7 +166,7 @@ describe.each(stateKinds.filter(({ skip }) => !skip))('alerts on $name', ({ plac
     expect((await lab.service.post(`/api/alerts/${id}/silence`, {})).body.silenced_until).toBeNull()
     await lab.happen(table('table.unhealthy', 's.b'))
     await lab.settled(id, 2)
-    expect(bodies().map(({ event }) => event.object_id)).toEqual(['s.b'])
+    expect(bodies().map(({ object_id: object }) => object)).toEqual(['s.b'])
   })
 
   it('send a test once, and say what became of it', async () => {

@@ -44,7 +44,7 @@ const HOSTILE: Happening = {
 const KEY = 'R'.repeat(32)
 
 const CHANNELS = [
-  { type: 'webhook', rules: webhookRules, textOf: (body: { event: { type: string } }) => body.event.type },
+  { type: 'webhook', rules: webhookRules, textOf: (body: { type: string }) => body.type },
   { type: 'slack', rules: slackRules, textOf: (body: object) => lineOf(body, '*Event*\\n') },
   { type: 'teams', rules: teamsRules, textOf: (body: object) => lineOf(body, '"title":"Event","value":"') },
 ] as const

@@ -91,24 +91,19 @@ export const pagerdutyRules = z.discriminatedUnion('event_action', [
   z.strictObject({ event_action: z.enum(['resolve', 'acknowledge']), routing_key: routingKey, dedup_key: dedupKey }),
 ])
 
-/** Our own message, as docs/api.md describes it. */
+/** Our own message, as docs/api.md describes it: the members of the event, and what the alert adds. */
 export const webhookRules = z.strictObject({
+  seq: z.int().nullable(),
+  at: z.iso.datetime(),
+  type: z.string(),
+  object_type: z.string(),
+  object_id: z.string(),
+  data: z.record(z.string(), z.unknown()),
   id: z.string().startsWith('dlv-'),
   kind: z.enum(['trigger', 'resolve', 'test']),
   alert: z.strictObject({ id: z.string().startsWith('alr-'), name: z.string() }),
   dedup_key: z.string().min(1),
   severity: z.enum(['critical', 'error', 'warning', 'info']),
   title: z.string().min(1),
-  at: z.iso.datetime(),
   held_back: z.int().min(0),
-  event: z
-    .strictObject({
-      seq: z.int(),
-      at: z.iso.datetime(),
-      type: z.string(),
-      object_type: z.string(),
-      object_id: z.string(),
-      data: z.record(z.string(), z.unknown()),
-    })
-    .nullable(),
 })

@@ -24,7 +24,7 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
     lab = await openAlertLab(shared, { onClose: remove })
     other = await startTestService({
       env: { ...shared, WEBHOOK_ALLOW_PRIVATE: 'true' },
-      overrides: { webhookRetryDelaysMs: [30, 30, 30] },
+      overrides: { deliveryRetryDelaysMs: [30, 30, 30] },
     })
   })
   afterEach(async () => {
@@ -47,17 +47,17 @@ describe.skipIf(postgres?.skip !== false)('alerts of two replicas', () => {
     const all = await lab.settled(id, EVENTS)
     expect(all.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(all.map(() => 'delivered 1'))
     await sleep(300)
-    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).event.object_id)
+    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).object_id)
     expect(told.sort()).toEqual(Array.from({ length: EVENTS }, (_, at) => `s.t${at}`).sort())
   })
 
   it('notify once of a condition that lasts, and of none that ends', async () => {
-    const id = await lab.create({ events: ['table.unhealthy'], for: '2 seconds' })
+    const id = await lab.create({ events: ['table.unhealthy'], for: '8 seconds' })
     await happen(...[0, 1, 2, 3].map((at) => table('table.unhealthy', at)))
     await happen(table('table.healthy', 0), table('table.healthy', 1))
     await lab.settled(id, 2)
     await sleep(1000)
-    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).event.object_id)
+    const told = lab.receiver.received.map(({ body }) => JSON.parse(body).object_id)
     expect(told.sort()).toEqual(['s.t2', 's.t3'])
   })
 })

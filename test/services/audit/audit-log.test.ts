@@ -176,10 +176,12 @@ for (const kind of stateKinds) {
           extra_props: { 's3.secret-access-key': 'canary-key' },
         },
       })
-      const hook = await service.post('/api/webhooks', { url: 'https://hooks.example/canary-path?token=canary-url' })
+      const channel = { type: 'webhook', url: 'https://hooks.example/canary-path?token=canary-url' }
+      const hook = await service.post('/api/alerts', { name: 'a', events: ['approval.*'], channel })
       expect(hook.status).toBe(201)
       const text = JSON.stringify(await entries()) + JSON.stringify((await service.get('/api/events')).body)
-      for (const secret of [ADMIN_TOKEN, body.token, hook.body.secret, 'canary']) expect(text).not.toContain(secret)
+      for (const secret of [ADMIN_TOKEN, body.token, hook.body.signing_secret, 'canary'])
+        expect(text).not.toContain(secret)
       expect(await actions()).toContain('config.set')
     })
 

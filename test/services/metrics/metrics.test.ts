@@ -83,15 +83,16 @@ for (const kind of stateKinds) {
       expect(count('other', '4xx')).toBe(1)
     })
 
-    it('reports the ends of the logs and the webhooks', async () => {
+    it('reports the ends of the logs and the backlog of deliveries', async () => {
       await service.post('/api/auth/tokens', { user: 'ada', role: 'Auditor', name: 'test' })
       const entries = (await service.get('/api/audit')).body
       const events = (await service.get('/api/events?since=0')).body
       const seen = await values()
       expect(seen.get('lockhouse_audit_last_sequence')).toBe(entries[0].seq)
       expect(seen.get('lockhouse_event_last_sequence')).toBeGreaterThanOrEqual(events.last_seq)
-      expect(seen.get('lockhouse_webhook_deliveries{state="pending"}')).toBe(0)
+      expect(seen.get('lockhouse_alert_deliveries{state="pending"}')).toBe(0)
       expect(seen.get('lockhouse_alert_deliveries{state="failed"}')).toBe(0)
+      expect([...seen.keys()].filter((name) => name.includes('webhook'))).toEqual([])
     })
 
     it('opens to METRICS_TOKEN, which opens nothing else, and to any token of the service', async () => {

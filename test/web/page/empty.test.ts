@@ -10,7 +10,7 @@ const PAGES: readonly (readonly [string, string, string | undefined])[] = [
   ['/definitions', 'No definitions yet', 'New definition'],
   ['/approvals', 'No approval requests yet', undefined],
   ['/operations', 'No operations yet', undefined],
-  ['/settings/webhooks', 'No webhooks', undefined],
+  ['/settings/alerts', 'No alerts', 'New alert'],
 ]
 
 describe.skipIf(chromiumPath === undefined)('an empty lakehouse on the web page', () => {

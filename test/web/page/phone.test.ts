@@ -22,7 +22,6 @@ describe.skipIf(chromiumPath === undefined)('lists on a phone', () => {
     await makeScene(house)
     const channel = { type: 'webhook', url: 'https://alerts.example/hook' }
     await house.call('POST', '/api/alerts', { name: 'Failures', events: [EVENTS], channel })
-    await house.call('POST', '/api/webhooks', { url: 'https://hooks.example/x', types: [EVENTS] })
   })
 
   const row = async (page: Page, path: string, list: string): Promise<string> => {
@@ -45,7 +44,6 @@ describe.skipIf(chromiumPath === undefined)('lists on a phone', () => {
     expect(await row(page, '/settings/alerts', 'Alerts')).toMatch(
       /^Failures OK Events operation\.failed Sent to Webhook: alerts\.example Actions Test Silence/,
     )
-    expect(await row(page, '/settings/webhooks', 'Webhooks')).toMatch(/hooks\.example.* operation\.failed/)
     expect(await accessibilityBreaches(page)).toEqual([])
   })
 

@@ -41,6 +41,5 @@ export const PAGES: readonly PageAddress<Scene>[] = [
   ['settings-catalog', () => '/settings/catalog', 'Warehouse'],
   ['settings-tokens', () => '/settings/tokens', 'ana'],
   ['settings-alerts', () => '/settings/alerts', 'No alerts'],
-  ['settings-webhooks', () => '/settings/webhooks', /webhook/i],
   ['settings-about', () => '/settings/about', /version/i],
 ]

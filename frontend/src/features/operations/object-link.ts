@@ -18,7 +18,7 @@ const PAGES: Readonly<Record<string, (id: string, entry: Pick<AuditEntry, 'detai
   },
   approval: (id) => ({ to: `/approvals/${encodeURIComponent(id)}` }),
   token: () => ({ to: '/settings/tokens' }),
-  webhook: () => ({ to: '/settings/webhooks' }),
+  alert: (id) => ({ to: '/settings/alerts', search: { alert: id } }),
   config: () => ({ to: '/settings/catalog' }),
 }
 

@@ -1,18 +1,14 @@
-import { infiniteQueryOptions, queryOptions } from '@tanstack/react-query'
+import { infiniteQueryOptions } from '@tanstack/react-query'
 import { CONFIG_PATH, type TaggedConfig } from '../../api/catalog-config.ts'
 import { ApiError } from '../../api/api-error.ts'
 import { api } from '../../api/client.ts'
 import { fetchPage } from '../../api/paged-list.ts'
 import type {
   CreatedToken,
-  CreatedWebhook,
   CreateTokenRequest,
-  CreateWebhookRequest,
-  DeliveryList,
   SetCatalogConfigRequest,
   SetCatalogConfigResult,
   Token,
-  WebhookList,
 } from '../../api/types.ts'
 import { tokenStrings } from '../../strings/settings.ts'
 
@@ -66,32 +62,3 @@ export async function createToken({ request, proof }: ProvenTokenRequest): Promi
 export function revokeToken(id: string): Promise<undefined> {
   return api.del(`/api/auth/tokens/${encodeURIComponent(id)}`)
 }
-
-/** All webhooks, newest first; for leads. */
-export const webhooksQuery = queryOptions({
-  queryKey: ['webhooks', 'list'],
-  queryFn: ({ signal }) => api.get<WebhookList>('/api/webhooks', { signal }),
-})
-
-/** Creates a webhook; only this response contains its secret. */
-export function createWebhook(request: CreateWebhookRequest): Promise<CreatedWebhook> {
-  return api.post('/api/webhooks', request)
-}
-
-/** Deletes a webhook and its pending deliveries. */
-export function deleteWebhook(id: string): Promise<undefined> {
-  return api.del(`/api/webhooks/${encodeURIComponent(id)}`)
-}
-
-/** Deliveries to a webhook, newest first, page by page. */
-export const deliveriesQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['webhooks', 'deliveries', id],
-    queryFn: ({ pageParam, signal }) =>
-      fetchPage<DeliveryList[number]>(`/api/webhooks/${encodeURIComponent(id)}/deliveries`, {
-        query: { page_size: 50, page_token: pageParam },
-        signal,
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ next }) => next,
-  })

@@ -39,10 +39,5 @@ export function settingsRoutes(root: Root) {
       path: '/settings/alerts',
       component: lazyRouteComponent(() => import('./alerts/alerts-page.tsx'), 'AlertsPage'),
     }),
-    createRoute({
-      getParentRoute: () => root,
-      path: '/settings/webhooks',
-      component: lazyRouteComponent(() => import('./webhooks/webhooks-page.tsx'), 'WebhooksPage'),
-    }),
   ] as const
 }

@@ -8,7 +8,6 @@ const TABS = [
   { to: '/settings/catalog', label: strings.tabs.catalog },
   { to: '/settings/tokens', label: strings.tabs.tokens },
   { to: '/settings/alerts', label: strings.tabs.alerts },
-  { to: '/settings/webhooks', label: strings.tabs.webhooks },
   { to: '/settings/about', label: strings.tabs.about },
 ] as const
 

@@ -18,7 +18,7 @@ function subjectOf({ title, kind, severity }: Notification): string {
   return cut(`[${mark}] ${title}`.replaceAll(/\s+/g, ' '), MAX_SUBJECT)
 }
 
-function textOf({ title, facts, at, alert }: Notification): string {
+function textOf({ title, facts, event, alert }: Notification): string {
   const lines = facts.map(({ name, value }) => `${name}: ${value}`)
-  return [title, '', ...lines, '', `${at}, alert "${alert.name}" of Lockhouse`].join('\n')
+  return [title, '', ...lines, '', `${event.at}, alert "${alert.name}" of Lockhouse`].join('\n')
 }

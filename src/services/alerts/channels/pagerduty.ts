@@ -14,7 +14,7 @@ export const sendToPagerDuty: SendThrough<'pagerduty'> = (tools, channel, { noti
 }
 
 function eventOf(notification: Notification) {
-  const { kind, title, severity, at, event, alert, facts } = notification
+  const { kind, title, severity, event, alert, facts } = notification
   const dedup_key = dedupKey(notification)
   if (kind === 'resolve') return { event_action: 'resolve', dedup_key }
   return {
@@ -25,10 +25,10 @@ function eventOf(notification: Notification) {
       summary: cut(title, MAX_SUMMARY),
       source: cut(notification.subject, MAX_SUMMARY),
       severity,
-      timestamp: at,
+      timestamp: event.at,
       component: 'lockhouse',
       group: alert.name,
-      class: event?.type ?? 'alert.test',
+      class: event.type,
       custom_details: Object.fromEntries(facts.map(({ name, value }) => [name, value])),
     },
   }

@@ -11,7 +11,7 @@ export const sendToSlack: SendThrough<'slack'> = (tools, { url }, { notification
   tools.send({ url, headers: idHeader(notification), body: JSON.stringify(slackMessage(notification)), signal })
 
 function slackMessage(notification: Notification) {
-  const { title, facts, alert, at } = notification
+  const { title, facts, alert, event } = notification
   const fields = facts.map(({ name, value }) => markdown(cut(`*${escaped(name)}*\n${escaped(value)}`, MAX_FIELD)))
   const sections = Array.from({ length: Math.ceil(fields.length / MAX_FIELDS) }, (_, part) => ({
     type: 'section',
@@ -25,7 +25,7 @@ function slackMessage(notification: Notification) {
         text: { type: 'plain_text', text: cut(`${symbolOf(notification)} ${title}`, MAX_HEADER), emoji: true },
       },
       ...sections,
-      { type: 'context', elements: [markdown(`Alert ${escaped(alert.name)} · ${at}`)] },
+      { type: 'context', elements: [markdown(`Alert ${escaped(alert.name)} · ${event.at}`)] },
     ],
   }
 }

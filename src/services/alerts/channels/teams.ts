@@ -6,7 +6,7 @@ export const sendToTeams: SendThrough<'teams'> = (tools, { url }, { notification
   tools.send({ url, headers: idHeader(notification), body: JSON.stringify(teamsMessage(notification)), signal })
 
 function teamsMessage(notification: Notification) {
-  const { title, facts, alert, at } = notification
+  const { title, facts, alert, event } = notification
   const card = {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',
@@ -23,7 +23,13 @@ function teamsMessage(notification: Notification) {
       ...(facts.length === 0
         ? []
         : [{ type: 'FactSet', facts: facts.map(({ name, value }) => ({ title: name, value: plain(value) })) }]),
-      { type: 'TextBlock', text: plain(`Alert ${alert.name} · ${at}`), isSubtle: true, size: 'Small', wrap: true },
+      {
+        type: 'TextBlock',
+        text: plain(`Alert ${alert.name} · ${event.at}`),
+        isSubtle: true,
+        size: 'Small',
+        wrap: true,
+      },
     ],
     msteams: { width: 'Full' },
   }

@@ -1,20 +1,11 @@
-import { signatureHeaders } from '../../webhooks/signature.ts'
 import type { SendThrough } from './channel.ts'
+import { signatureHeaders } from './signature.ts'
 
-/** A JSON message, signed as webhooks are (docs/api.md#alerts). */
+/** A signed JSON message: the members of the event, and what the alert adds (docs/api.md#signed-messages). */
 export const sendToWebhook: SendThrough<'webhook'> = async (tools, { url, secret = '' }, { notification, signal }) => {
-  const body = JSON.stringify({
-    id: notification.id,
-    kind: notification.kind,
-    alert: notification.alert,
-    dedup_key: notification.dedupKey,
-    severity: notification.severity,
-    title: notification.title,
-    at: notification.at,
-    held_back: notification.heldBack,
-    event: notification.event ?? null,
-  })
+  const { id, kind, alert, severity, title, event } = notification
+  const added = { id, kind, alert, dedup_key: notification.dedupKey, severity, title, held_back: notification.heldBack }
+  const body = JSON.stringify({ ...event, ...added })
   const timestamp = Math.floor(tools.now().getTime() / 1000)
-  const headers = await signatureHeaders(secret, { id: notification.id, timestamp, body })
-  return tools.send({ url, headers, body, signal })
+  return tools.send({ url, headers: await signatureHeaders(secret, { id, timestamp, body }), body, signal })
 }

@@ -44,6 +44,7 @@ export interface AlertDeliveryStore {
   due(now: string, limit: number, exceptAlerts: readonly string[]): Promise<readonly AlertDelivery[]>
   /** Leases a due delivery for an attempt until `leaseUntil`; false when another process has it. */
   take(delivery: Pick<AlertDelivery, 'id' | 'attempts'>, leaseUntil: string): Promise<boolean>
+  /** Changes nothing when the delivery has ended: an answer may come after the lease, when another process has sent it. */
   settle(id: string, outcome: AlertDeliveryOutcome): Promise<void>
   /** When the next delivery is due, except those of the given alerts; undefined when none is pending. */
   nextDue(exceptAlerts: readonly string[]): Promise<string | undefined>
@@ -107,7 +108,8 @@ function queue(db: Kysely<StateTables>): Pick<AlertDeliveryStore, 'due' | 'take'
         finished_at: outcome.finishedAt ?? null,
         ...(outcome.attempts === undefined ? {} : { attempts: outcome.attempts }),
       }
-      await db.updateTable('alert_deliveries').set(columns).where('id', '=', id).execute()
+      const query = db.updateTable('alert_deliveries').set(columns).where('id', '=', id)
+      await query.where('state', '=', 'pending').execute()
     },
     async nextDue(exceptAlerts) {
       const query = ready(db, exceptAlerts).select('next_attempt_at').orderBy('next_attempt_at').limit(1)

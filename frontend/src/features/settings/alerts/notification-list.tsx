@@ -50,6 +50,14 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
     cell: ({ object }) => <span title={object ?? undefined}>{object ?? strings.none}</span>,
   },
   {
+    id: 'attempts',
+    header: strings.columns.attempts,
+    width: '84px',
+    align: 'end',
+    cell: ({ attempts }) => <span>{attempts}</span>,
+    belowOnPhone: true,
+  },
+  {
     id: 'answer',
     header: strings.columns.answer,
     width: 'minmax(96px, 2fr)',
@@ -64,6 +72,13 @@ const COLUMNS: readonly ColumnSpec<AlertDelivery>[] = [
     header: strings.columns.at,
     width: '104px',
     cell: ({ created_at: at }) => <RelativeTime at={at} />,
+  },
+  {
+    id: 'next',
+    header: strings.columns.next,
+    width: '112px',
+    cell: ({ next_attempt_at: at, state }) => (state === 'pending' ? <RelativeTime at={at} /> : strings.none),
+    hideOnPhone: true,
   },
 ]
 

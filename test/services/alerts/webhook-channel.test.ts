@@ -1,14 +1,16 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type FakeReceiver, isSigned, startFakeReceiver } from '../../support/network/fake-receiver.ts'
 import { startTestService, type TestService } from '../../support/service.ts'
+import { LONG } from '../../support/effort.ts'
 import { stateKinds } from '../../support/state-kinds.ts'
+import { webhookRules } from './payload-rules.ts'
 import { CI_SLOWNESS, sleep, until } from '../../support/waiting.ts'
 
 /** Causes three events, `operation.started`, `operation.finished` and `operation.failed`. */
 const happen = (service: TestService) => service.post('/api/compact', { table: 'no.such' })
 
 for (const kind of stateKinds) {
-  describe.skipIf(kind.skip)(`webhooks on ${kind.name}`, () => {
+  describe.skipIf(kind.skip)(`the signed channel of an alert on ${kind.name}`, () => {
     let service: TestService
     let receiver: FakeReceiver
     beforeEach(async () => {
@@ -16,7 +18,7 @@ for (const kind of stateKinds) {
       const place = await kind.place()
       service = await startTestService({
         env: { ...place.env, WEBHOOK_ALLOW_PRIVATE: 'true' },
-        overrides: { webhookRetryDelaysMs: [30, 30, 30] },
+        overrides: { deliveryRetryDelaysMs: [30, 30, 30] },
         onClose: place.remove,
       })
     })
@@ -25,12 +27,18 @@ for (const kind of stateKinds) {
       await receiver.close()
     })
 
-    const subscribe = async (types: readonly string[] = ['operation.*'], url = receiver.url) => {
-      const { status, body } = await service.post('/api/webhooks', { url, types })
+    let made = 0
+    const subscribe = async (events: readonly string[] = ['operation.*'], url = receiver.url) => {
+      made += 1
+      const { status, body } = await service.post('/api/alerts', {
+        name: `receiver ${made}`,
+        events,
+        channel: { type: 'webhook', url },
+      })
       expect(status).toBe(201)
-      return body
+      return { id: body.id, secret: body.signing_secret }
     }
-    const deliveries = async (id: string) => (await service.get(`/api/webhooks/${id}/deliveries`)).body
+    const deliveries = async (id: string) => (await service.get(`/api/alerts/${id}/deliveries`)).body
     const settled = async (id: string, count: number) => {
       const isSettled = ({ state }: { state: string }): boolean => state !== 'pending'
       const read = async () => {
@@ -40,7 +48,7 @@ for (const kind of stateKinds) {
       return await until(read, async () => `${count} settled deliveries: ${JSON.stringify(await deliveries(id))}`)
     }
 
-    it('receive the selected events, signed and with a timestamp', async () => {
+    it('sends the members of a selected event, signed and with a timestamp', async () => {
       const { id, secret } = await subscribe(['operation.finished', 'notebook.*'])
       await happen(service)
       await receiver.until(1)
@@ -52,23 +60,31 @@ for (const kind of stateKinds) {
       expect(isSigned({ ...message!, body: `${message!.body} ` }, secret)).toBe(false)
       expect(message!.headers['webhook-id']).toBe(delivery.id)
       expect(Math.abs(Date.now() / 1000 - Number(message!.headers['webhook-timestamp']))).toBeLessThan(10)
-      expect(JSON.parse(message!.body)).toMatchObject({
+      const sent = webhookRules.parse(JSON.parse(message!.body))
+      expect(sent).toMatchObject({
         seq: delivery.event_seq,
         type: 'operation.finished',
-        webhook_id: id,
+        object_type: 'operation',
         data: { operation: 'compact', state: 'failed' },
+        id: delivery.id,
+        kind: 'trigger',
+        alert: { id, name: 'receiver 1' },
+        held_back: 0,
       })
+      const [event] = (await service.get('/api/events?type=operation.finished')).body.events
+      const { seq, at, type, object_type, object_id, data } = sent
+      expect({ seq, at, type, object_type, object_id, data }).toEqual(event)
     })
 
-    it('receive no events from before their creation', async () => {
+    it('sends no event from before the alert', async () => {
       await happen(service)
       const { id } = await subscribe()
       await happen(service)
       const seqs = (await settled(id, 3)).map(({ event_seq: seq }: { event_seq: number }) => seq)
-      expect(seqs.sort()).toEqual([4, 5, 6])
+      expect(seqs.sort()).toEqual([5, 6, 7]) // 4: the creation of the alert
     })
 
-    it('are retried after a failure with the same id until they respond', async () => {
+    it('repeats a failed delivery with the same id until the receiver accepts it', async () => {
       receiver.replies = [500, 'cut']
       const { id } = await subscribe(['operation.started'])
       await happen(service)
@@ -77,7 +93,18 @@ for (const kind of stateKinds) {
       expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id']))).toEqual(new Set([delivery.id]))
     })
 
-    it('are given up after the last attempt, and at once on 410', async () => {
+    it('repeats a delivery with the same id when the receiver does not answer for ten seconds', LONG, async () => {
+      receiver.replies = ['hang']
+      const { id } = await subscribe(['operation.started'])
+      await happen(service)
+      const [delivery] = await settled(id, 1)
+      expect(delivery).toMatchObject({ state: 'delivered', attempts: 2, last_status: 200 })
+      expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([delivery.id, delivery.id])
+      const [first, second] = receiver.received.map(({ headers }) => Number(headers['webhook-timestamp']))
+      expect(second! - first!).toBeGreaterThanOrEqual(9)
+    })
+
+    it('gives a delivery up after the last attempt, and at once when the receiver answers 410', async () => {
       receiver.replies = [500, 500, 500, 503]
       const { id } = await subscribe(['operation.started'])
       await happen(service)
@@ -87,7 +114,7 @@ for (const kind of stateKinds) {
       expect((await settled(id, 2))[0]).toMatchObject({ state: 'failed', attempts: 1, last_status: 410 })
     })
 
-    it('do not follow redirects', async () => {
+    it('follows no redirect', async () => {
       const elsewhere = await startFakeReceiver()
       receiver.replies = Array.from({ length: 4 }, () => ({ redirect: elsewhere.url }))
       const { id } = await subscribe(['operation.started'])
@@ -97,7 +124,7 @@ for (const kind of stateKinds) {
       await elsewhere.close()
     })
 
-    it('that hang delay neither requests nor other webhooks', async () => {
+    it('delays neither requests nor other alerts when a receiver hangs', async () => {
       const other = await startFakeReceiver()
       receiver.replies = Array.from({ length: 20 }, () => 'hang')
       await subscribe()
@@ -111,7 +138,7 @@ for (const kind of stateKinds) {
       await other.close()
     })
 
-    it('receive every event across a restart', async () => {
+    it('sends every event across a restart', async () => {
       receiver.replies = Array.from({ length: 3 }, () => 500)
       const { id } = await subscribe(['operation.started'])
       await happen(service)
@@ -122,7 +149,7 @@ for (const kind of stateKinds) {
       expect(all.map(({ state }: { state: string }) => state)).toEqual(['delivered', 'delivered'])
     })
 
-    it('receive an event whose attempts restarts cancel again and again', async () => {
+    it('sends an event whose attempts restarts cancel again and again', async () => {
       receiver.replies = Array.from({ length: 6 }, () => 'hang')
       const { id } = await subscribe(['operation.started'])
       await happen(service)
@@ -134,25 +161,18 @@ for (const kind of stateKinds) {
       expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
     })
 
-    it('receive no events after they are deleted, and show their secret once', async () => {
-      const { id, secret } = await subscribe()
-      const list = await service.get('/api/webhooks')
-      expect(list.body).toMatchObject([{ id, url: receiver.url, types: ['operation.*'], created_by: 'admin' }])
-      expect(JSON.stringify(list.body)).not.toContain(secret)
-      expect((await service.call('DELETE', `/api/webhooks/${id}`)).status).toBe(204)
+    it('sends no event after the alert is deleted', async () => {
+      const { id } = await subscribe()
+      expect((await service.call('DELETE', `/api/alerts/${id}`)).status).toBe(204)
       await happen(service)
       await sleep(200)
       expect(receiver.received).toEqual([])
-      expect((await service.get(`/api/webhooks/${id}/deliveries`)).status).toBe(404)
-      const actions = (await service.get('/api/audit?object_type=webhook')).body.map(
-        ({ action }: { action: string }) => action,
-      )
-      expect(actions).toEqual(['webhook.delete', 'webhook.create'])
+      expect((await service.get(`/api/alerts/${id}/deliveries`)).status).toBe(404)
     })
   })
 }
 
-describe('webhook addresses', () => {
+describe('addresses of the signed channel', () => {
   it.each([
     'http://127.0.0.1/x',
     'http://2130706433/x',
@@ -174,17 +194,9 @@ describe('webhook addresses', () => {
     'nonsense',
   ])('%s is refused', async (url) => {
     const service = await startTestService()
-    const { status, body } = await service.post('/api/webhooks', { url })
-    expect([status, body.code, body.errors?.[0]?.path]).toEqual([422, 'UNPROCESSABLE', 'url'])
-    await service.close()
-  })
-
-  it('event types that no event has are refused', async () => {
-    const service = await startTestService()
-    for (const type of ['table.sick', 'nope.*']) {
-      const { status, body } = await service.post('/api/webhooks', { url: 'https://hooks.example/x', types: [type] })
-      expect([status, body.errors?.[0]?.path]).toEqual([422, 'types.0'])
-    }
+    const alert = { name: 'a', events: ['*'], channel: { type: 'webhook', url } }
+    const { status, body } = await service.post('/api/alerts', alert)
+    expect([status, body.code, body.errors?.[0]?.path]).toEqual([422, 'UNPROCESSABLE', 'channel.url'])
     await service.close()
   })
 })

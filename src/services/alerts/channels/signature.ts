@@ -1,10 +1,10 @@
-import { toBase64Url } from '../identity/token-service.ts'
+import { toBase64Url } from '../../identity/token-service.ts'
 
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 
 /** A new signing secret: `whsec_` and 256 random bits in base64. */
-export function newWebhookSecret(randomBytes: (length: number) => Uint8Array): string {
+export function newSigningSecret(randomBytes: (length: number) => Uint8Array): string {
   return `${PREFIX}${toBase64(randomBytes(SECRET_BYTES))}`
 }
 

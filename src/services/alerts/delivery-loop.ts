@@ -1,45 +1,26 @@
 import { type Loop, type NextTick, startLoop } from '../../lib/start-loop.ts'
+import type { AlertDelivery, AlertDeliveryStore } from '../../storage/stores/alerts/alert-delivery-store.ts'
 import type { Logger } from '../logger.ts'
-import { outcomeOf, type DeliveryOutcome, RETRY_DELAYS_MS } from './delivery-outcome.ts'
-import type { Reply } from './http-sender.ts'
+import { outcomeOf, RETRY_DELAYS_MS } from '../outbound/delivery-outcome.ts'
+import type { Reply } from '../outbound/http-sender.ts'
 import { createSendingSet } from './sending-set.ts'
 
-/** A delivery that is due. */
-export interface QueuedDelivery {
-  readonly id: string
-  /** Who gets it: deliveries of one target that hang do not delay those of others. */
-  readonly targetId: string
-  /** Attempts so far. */
-  readonly attempts: number
-}
-
-/** Stored deliveries, which several processes may send. */
-export interface DeliveryQueue<Delivery extends QueuedDelivery> {
-  /** Due deliveries, except those of the given targets; the longest overdue first. */
-  due(now: string, limit: number, exceptTargets: readonly string[]): Promise<readonly Delivery[]>
-  /** Leases a due delivery for an attempt until `leaseUntil`; false when another process has it. */
-  take(delivery: Delivery, leaseUntil: string): Promise<boolean>
-  settle(id: string, outcome: DeliveryOutcome): Promise<void>
-  /** When the next delivery is due, except those of the given targets; undefined when none is pending. */
-  nextDue(exceptTargets: readonly string[]): Promise<string | undefined>
-  /** Deletes deliveries that ended before the given time. */
-  deleteFinished(before: string): Promise<number>
-}
-
-export interface DeliveryLoopDeps<Delivery extends QueuedDelivery> {
-  /** What is sent, for the log. */
-  readonly name: string
-  readonly queue: DeliveryQueue<Delivery>
-  /** Adds deliveries to the queue. Returns the time, in ms, at which it must be called again if nothing happens before. */
-  readonly schedule: () => Promise<number | undefined>
-  /** Makes one attempt; undefined when there is nothing to send any more. */
-  readonly send: (delivery: Delivery, signal: AbortSignal) => Promise<Reply | undefined>
-  /** Calls the listener after each commit of this process. */
-  readonly onCommit: (listener: () => void) => () => void
+/** What an attempt needs. */
+export interface AttemptDeps {
+  readonly deliveries: AlertDeliveryStore
+  /** Sends it; undefined when it is not to be sent any more. */
+  readonly send: (delivery: AlertDelivery, signal: AbortSignal) => Promise<Reply | undefined>
   readonly now: () => Date
   readonly log: Logger
   /** Delays after failed attempts, in ms; default {@link RETRY_DELAYS_MS}. */
   readonly retryDelaysMs?: readonly number[] | undefined
+}
+
+export interface DeliveryLoopDeps extends AttemptDeps {
+  /** Adds deliveries to the queue. Returns the time, in ms, at which it must be called again if nothing happens before. */
+  readonly schedule: () => Promise<number | undefined>
+  /** Calls the listener after each commit of this process. */
+  readonly onCommit: (listener: () => void) => () => void
 }
 
 /** Sends deliveries in the background: at least once each, also across restarts. */
@@ -58,9 +39,9 @@ const IDLE_MS = 5000
 const KEEP_FINISHED_MS = 30 * 24 * 60 * 60 * 1000
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000
 
-/** A loop over a queue of deliveries. */
-export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: DeliveryLoopDeps<Delivery>): DeliveryLoop {
-  const { queue, log, now } = deps
+/** A loop over the queue of deliveries, which several processes may send. */
+export function createDeliveryLoop(deps: DeliveryLoopDeps): DeliveryLoop {
+  const { deliveries, log, now } = deps
   const sending = createSendingSet()
   let loop: Loop | undefined
   let listening: readonly (() => void)[] = []
@@ -68,13 +49,13 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
 
   async function sendDue(signal: AbortSignal): Promise<void> {
     while (!signal.aborted && sending.size() < AT_ONCE) {
-      const due = await queue.due(now().toISOString(), AT_ONCE - sending.size(), sending.busyTargets())
+      const due = await deliveries.due(now().toISOString(), AT_ONCE - sending.size(), sending.busyAlerts())
       if (due.length === 0) return
       for (const delivery of due) {
-        if (sending.busyTargets().includes(delivery.targetId)) continue // its earlier deliveries are in this batch
+        if (sending.busyAlerts().includes(delivery.alertId)) continue // its earlier deliveries are in this batch
         await sending.add(delivery, async (taken) => {
           const leaseUntil = new Date(now().getTime() + LEASE_MS).toISOString()
-          const mine = await queue.take(delivery, leaseUntil)
+          const mine = await deliveries.take(delivery, leaseUntil)
           taken()
           if (mine) await attemptDelivery(deps, delivery, signal)
         })
@@ -85,14 +66,14 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
   async function sweep(): Promise<void> {
     if (now().getTime() - sweptAt < SWEEP_INTERVAL_MS) return
     sweptAt = now().getTime()
-    await queue.deleteFinished(new Date(sweptAt - KEEP_FINISHED_MS).toISOString())
+    await deliveries.deleteFinished(new Date(sweptAt - KEEP_FINISHED_MS).toISOString())
   }
 
   async function tick(signal: AbortSignal): Promise<NextTick> {
     const scheduleAt = (await deps.schedule()) ?? Number.POSITIVE_INFINITY
     await sendDue(signal)
     await sweep()
-    const next = sending.size() < AT_ONCE ? await queue.nextDue(sending.busyTargets()) : undefined
+    const next = sending.size() < AT_ONCE ? await deliveries.nextDue(sending.busyAlerts()) : undefined
     const sendAt = next === undefined ? Number.POSITIVE_INFINITY : Date.parse(next)
     const dueMs = Math.min(scheduleAt, sendAt) - now().getTime()
     return { waitMs: Math.min(IDLE_MS, Math.max(1, dueMs)) }
@@ -104,7 +85,7 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
       const started = startLoop({
         everyMs: IDLE_MS,
         tick,
-        onError: (error) => log.error(`${deps.name} could not be processed`, { error }),
+        onError: (error) => log.error('alerts could not be processed', { error }),
       })
       loop = started
       const wake = (): void => started.wake()
@@ -119,11 +100,7 @@ export function createDeliveryLoop<Delivery extends QueuedDelivery>(deps: Delive
 }
 
 /** Sends a delivery that this process has leased, and stores what became of it. */
-export async function attemptDelivery<Delivery extends QueuedDelivery>(
-  deps: Pick<DeliveryLoopDeps<Delivery>, 'queue' | 'send' | 'now' | 'log' | 'name' | 'retryDelaysMs'>,
-  delivery: Delivery,
-  signal: AbortSignal,
-): Promise<void> {
+export async function attemptDelivery(deps: AttemptDeps, delivery: AlertDelivery, signal: AbortSignal): Promise<void> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(ATTEMPT_LIMIT_MS)])
   const reply = await deps.send(delivery, limit).catch((error: unknown) => ({ error }))
   if (reply === undefined) return // removed meanwhile
@@ -131,13 +108,13 @@ export async function attemptDelivery<Delivery extends QueuedDelivery>(
   // the attempts of a delivery.
   if (signal.aborted) {
     const { id, attempts } = delivery
-    await deps.queue.settle(id, { state: 'pending', nextAttemptAt: deps.now().toISOString(), attempts })
+    await deps.deliveries.settle(id, { state: 'pending', nextAttemptAt: deps.now().toISOString(), attempts })
     return
   }
   const delays = deps.retryDelaysMs ?? RETRY_DELAYS_MS
   const outcome = outcomeOf(reply, { now: deps.now(), retryDelayMs: delays[delivery.attempts] })
-  await deps.queue.settle(delivery.id, outcome)
+  await deps.deliveries.settle(delivery.id, outcome)
   if (outcome.state === 'delivered') return
-  const { targetId: target_id, id: delivery_id } = delivery
-  deps.log.warn(`a delivery of ${deps.name} failed`, { target_id, delivery_id, reply })
+  const { alertId: alert_id, id: delivery_id } = delivery
+  deps.log.warn('a delivery of an alert failed', { alert_id, delivery_id, reply })
 }
