@@ -45,6 +45,7 @@ import { createMetricsAccess } from '../services/metrics/access.ts'
 import { createGraphService } from '../services/lifecycle/graph-service.ts'
 import type { LockTimes } from '../services/operations/table-lock.ts'
 import { createIdempotencyService } from '../services/operations/idempotency-service.ts'
+import { createQueryService } from '../services/query/query-service.ts'
 import type { Logger } from '../services/logger.ts'
 import type { MonitorSettings } from '../services/pipelines/monitor-service.ts'
 import { createRefusalLog } from '../services/audit/refusal-log.ts'
@@ -236,6 +237,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const definitions = openGraphs(options, { common, sandbox })
+  const queries = createQueryService({ ...common, ...state, engine, sandbox })
   const { environments, graphs } = definitions
   const upkeep = openMaintenance({
     quarantineDays: config.quarantineDays,
@@ -272,6 +274,7 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   return {
     ...identity,
     ...upkeep,
+    queries,
     ...streamingServices,
     ...deploying,
     ...fleet,
@@ -355,6 +358,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     feed: state.feed,
     webhooks: services.webhooks,
     alerts: services.alerts,
+    queries: services.queries,
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,
     health: services.health,
