@@ -221,6 +221,7 @@ async function openFoundation(options: ContextOptions, closings: Closings) {
     streams,
     metrics,
     sandbox,
+    queries: createQueryService({ ...state, catalog, engine, sandbox, now }),
     idempotency,
     refusals,
   }
@@ -237,7 +238,6 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   const tokens = createTokenService({ ...common, tokens: createTokenStore(db), alone, inTransaction, audit })
   const identity = openIdentity(config, { ...common, db, tokens, inTransaction, audit })
   const definitions = openGraphs(options, { common, sandbox })
-  const queries = createQueryService({ ...common, ...state, engine, sandbox })
   const { environments, graphs } = definitions
   const upkeep = openMaintenance({
     quarantineDays: config.quarantineDays,
@@ -274,7 +274,6 @@ async function openServices(options: ContextOptions, foundation: Foundation) {
   return {
     ...identity,
     ...upkeep,
-    queries,
     ...streamingServices,
     ...deploying,
     ...fleet,
@@ -358,7 +357,7 @@ function appContext({ config, log }: ContextOptions, foundation: Foundation, ser
     feed: state.feed,
     webhooks: services.webhooks,
     alerts: services.alerts,
-    queries: services.queries,
+    queries: foundation.queries,
     newRequestId: () => newId('req'),
     idempotency: foundation.idempotency,
     health: services.health,

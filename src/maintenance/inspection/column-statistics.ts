@@ -40,7 +40,9 @@ export async function readColumnStatistics(table: Table): Promise<TableStatistic
   const snapshot = currentSnapshot(table.metadata)
   const manifests = snapshot === undefined ? [] : await loadManifests(table, snapshot)
   const schema = currentSchema(table.metadata)
-  const leaves = [...walkFields(schema)].flatMap(({ field }) => (isNested(field.type) ? [] : [{ field, type: field.type }]))
+  const leaves = [...walkFields(schema)].flatMap(({ field }) =>
+    isNested(field.type) ? [] : [{ field, type: field.type }],
+  )
   const sums = leaves.map(({ field, type }) => new ColumnSum(field.id, type))
   let dataFiles = 0
   let rows = 0

@@ -41,9 +41,15 @@ export const queryRequest = z
 export const queryAnswer = z
   .object({
     success: z.literal(true),
-    columns: z.array(z.object({ name: z.string(), type: z.string().meta({ description: 'An Iceberg type, else that of the engine' }) })),
+    columns: z.array(
+      z.object({
+        name: z.string(),
+        type: z.string().meta({ description: 'An Iceberg type, else that of the engine' }),
+      }),
+    ),
     rows: z.array(z.array(z.unknown())).meta({
-      description: 'Values in the order of the columns; 64-bit integers, decimals and times are texts, nested values too',
+      description:
+        'Values in the order of the columns; 64-bit integers, decimals and times are texts, nested values too',
     }),
     truncated: z.boolean().meta({ description: 'There are more rows, or long values were shortened' }),
     tables: z.array(z.object({ table: z.string(), snapshot_id: snapshotId.nullable() })),

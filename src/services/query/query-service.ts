@@ -2,7 +2,7 @@ import { formatIdentifier, parseIdentifier } from '../../catalog/table-identifie
 import { loadIfPresent } from '../../catalog/load-if-present.ts'
 import type { RequestContext } from '../../domain/audit.ts'
 import { DomainError } from '../../domain/errors.ts'
-import type { NamedTable } from '../../engines/sql-sandbox.ts'
+import type { NamedTable, SqlSandbox } from '../../engines/sql-sandbox.ts'
 import { IcebergError } from '../../iceberg/errors.ts'
 import { fileKey } from '../../iceberg/scan/file-scope.ts'
 import { type FileScanTask, planFiles } from '../../iceberg/scan/scan.ts'
@@ -14,7 +14,14 @@ import type { InTransaction } from '../../storage/transactions.ts'
 import type { AuditRecorder } from '../audit/audit-service.ts'
 import type { CatalogService } from '../catalogs/catalog-service.ts'
 import { quoted, type ReplacedTable, withRelations } from './query-text.ts'
-import { checkQuery, type QueriedRows, type QueriedTable, type QueryEngine, relationName, runQuery } from './run-query.ts'
+import {
+  checkQuery,
+  type QueriedRows,
+  type QueriedTable,
+  type QueryEngine,
+  relationName,
+  runQuery,
+} from './run-query.ts'
 import { type AsOf, versionOf } from './table-version.ts'
 import type { z } from 'zod'
 
@@ -67,7 +74,7 @@ async function readRows(deps: QueryServiceDeps, { name, request, caller }: RowsO
   const table = await deps.catalog.current().loadTable(parseIdentifier(name))
   const relation = relationName(table.identifier.name)
   const queried = await openTable(table, { relation, asOf: asOfRequest(request) })
-  const sql = rowsSql(queried, request)
+  const sql = rowsSql(queried, request, deps.sandbox)
   if (request.dry_run === true) return dryRun(deps, { sql, tables: [queried], caller, began })
   await record(deps, caller.context, { tables: [name], where: request.where })
   const isAnyOrder = request.where === undefined && request.order_by === undefined
@@ -106,16 +113,21 @@ async function allRows(
   return { files, found: await run(files) }
 }
 
-function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest): string {
+function rowsSql({ name, schema, label }: QueriedTable, request: RowsRequest, sandbox: SqlSandbox): string {
+  const names = sandbox.columnsOf(schema.fields) // some differ from those of the table
   const column = (text: string): string => {
-    const asked = text.trim()
-    if (schema.fields.some((field) => field.name === asked)) return quoted(asked)
-    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${asked}`)
+    const at = schema.fields.findIndex((field) => field.name === text.trim())
+    const found = names[at]
+    if (found !== undefined) return quoted(found.name)
+    throw new IcebergError('NO_SUCH_COLUMN', `${label} has no top-level column ${text.trim()}`)
   }
   const columns = request.columns === undefined ? '*' : request.columns.split(',').map(column).join(', ')
   // a condition of its own lines cannot end in a comment that hides the rest
   const where = request.where === undefined ? '' : `\nWHERE (\n${request.where}\n)`
-  const order = request.order_by === undefined ? '' : `\nORDER BY ${column(request.order_by)}${request.descending === true ? ' DESC' : ''}`
+  const order =
+    request.order_by === undefined
+      ? ''
+      : `\nORDER BY ${column(request.order_by)}${request.descending === true ? ' DESC' : ''}`
   return `SELECT ${columns} FROM ${name}${where}${order}`
 }
 
@@ -164,7 +176,10 @@ async function findTable({ catalog }: QueryServiceDeps, levels: readonly string[
   const [only, ...others] = alike
   if (only !== undefined && others.length === 0) return catalog.current().loadTable(only)
   const why = only === undefined ? `there is no table ${name}` : `${name} is the name of ${alike.length} tables`
-  throw new DomainError('UNPROCESSABLE', `${why}: write namespace.name, such as ${alike.map(formatIdentifier)[0] ?? 'demo.orders'}`)
+  throw new DomainError(
+    'UNPROCESSABLE',
+    `${why}: write namespace.name, such as ${alike.map(formatIdentifier)[0] ?? 'demo.orders'}`,
+  )
 }
 
 interface Opening {
@@ -262,8 +277,16 @@ interface ReadTables {
 }
 
 /** Who read which tables is kept, without rows. */
-async function record({ inTransaction, audit }: QueryServiceDeps, context: RequestContext, { tables, sql, where }: ReadTables) {
-  const details = { tables: [...tables], ...(sql === undefined ? {} : { sql }), ...(where === undefined ? {} : { where }) }
+async function record(
+  { inTransaction, audit }: QueryServiceDeps,
+  context: RequestContext,
+  { tables, sql, where }: ReadTables,
+) {
+  const details = {
+    tables: [...tables],
+    ...(sql === undefined ? {} : { sql }),
+    ...(where === undefined ? {} : { where }),
+  }
   const [objectId] = tables
   await inTransaction((tx) =>
     audit.record(tx, { ...context, action: 'table.query', objectType: 'table', objectId, details }),

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { runRollback } from '../../../src/maintenance/rollback.ts'
 import { openLab, type StreamLab } from '../../streaming/support.ts'
+import { sleep } from '../../support/waiting.ts'
 import { actor, type Actor } from '../../support/lifecycle.ts'
 
 let lab: StreamLab
 let engineer: Actor
-const sleep = (ms: number) => new Promise((done) => void setTimeout(done, ms))
 beforeAll(async () => {
   lab = await openLab()
   engineer = await actor(lab.service, 'ed', 'DataEngineer')
@@ -61,7 +61,9 @@ describe('GET /api/table/{table}/rows', () => {
   })
 
   it('reads columns, conditions and orders', async () => {
-    const { body } = await rows(`columns=name&where=${encodeURIComponent("id > 11 AND name <> 'n13' -- all")}&order_by=id&descending=true`)
+    const { body } = await rows(
+      `columns=name&where=${encodeURIComponent("id > 11 AND name <> 'n13' -- all")}&order_by=id&descending=true`,
+    )
     expect(body.rows).toEqual([['n14'], ['n12']])
   })
 
@@ -78,6 +80,16 @@ describe('GET /api/table/{table}/rows', () => {
     expect((await rows('snapshot_id=7&ref=main')).status).toBe(400)
   })
 
+  it('tells columns apart whose names differ in case only', async () => {
+    await lab.createTable('s.twins', [
+      ['name', 'string'],
+      ['Name', 'string'],
+    ])
+    await lab.append('s.twins', "SELECT 'small' AS c1, 'great' AS c2")
+    expect((await rows('columns=Name', 's.twins')).body.rows).toEqual([['great']])
+    expect((await rows('columns=name', 's.twins')).body.rows).toEqual([['small']])
+  })
+
   it('tells what it would read without reading it', async () => {
     const { body } = await rows('dry_run=true')
     expect(body).toMatchObject({ rows: [], read_bytes: 0, planned_files: 2 })
@@ -88,7 +100,10 @@ describe('GET /api/table/{table}/rows', () => {
     ['columns=nope', /no top-level column nope/],
     ['order_by=nope', /no top-level column nope/],
     ['where=nope%20%3D%201', /nope/],
-    [`where=${encodeURIComponent('1=1) UNION ALL SELECT * FROM duckdb_settings() WHERE (true')}`, /not allowed|duckdb_settings/],
+    [
+      `where=${encodeURIComponent('1=1) UNION ALL SELECT * FROM duckdb_settings() WHERE (true')}`,
+      /not allowed|duckdb_settings/,
+    ],
     [`where=${encodeURIComponent("id IN (SELECT 1 FROM read_text('/etc/passwd'))")}`, /read_text/],
     [`where=${encodeURIComponent('true; DROP TABLE orders')}`, /.+/],
   ])('refuses %s', async (query, detail) => {

@@ -2,7 +2,14 @@ import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
 
 import { IcebergError } from '../../../iceberg/errors.ts'
 import { parseJson } from '../../../iceberg/json/lossless-json.ts'
-import type { ColumnReferences, NamedTable, RelationShape, ResultColumn, SqlSandbox, UserSql } from '../../sql-sandbox.ts'
+import type {
+  ColumnReferences,
+  NamedTable,
+  RelationShape,
+  ResultColumn,
+  SqlSandbox,
+  UserSql,
+} from '../../sql-sandbox.ts'
 import type { SqlQuery } from '../../sql-syntax.ts'
 
 import { isFatal } from '../session/errors.ts'

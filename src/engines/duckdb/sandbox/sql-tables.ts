@@ -1,5 +1,6 @@
 import { IcebergError } from '../../../iceberg/errors.ts'
 import type { NamedTable } from '../../sql-sandbox.ts'
+import { singleSelect } from './user-sql.ts'
 
 /** The tables that a query names, and the names of its named queries. */
 interface Found {
@@ -12,13 +13,11 @@ type Tree = Readonly<Record<string, unknown>>
 
 /**
  * The tables that a query names, from the engine's own syntax tree (`json_serialize_sql`), in the order of the text. A name without
- * a schema that a `WITH` of the query defines anywhere is not a table. `INVALID_ARGUMENT` for a text that the engine cannot parse.
+ * a schema that a `WITH` of the query defines anywhere is not a table. `INVALID_ARGUMENT` unless the text is one SELECT.
  */
 export function tablesIn(text: string, serialized: unknown): readonly NamedTable[] {
-  const { error, error_message: message, statements } = serialized as Tree
-  if (error === true) throw refusal(String(message))
   const found: Found = { tables: new Map(), named: new Set() }
-  visit(statements, found)
+  visit(singleSelect(serialized), found)
   const bytes = Buffer.from(text, 'utf8')
   return [...found.tables]
     .filter(([, table]) => levelsOf(table).length > 1 || !found.named.has(fold(String(table['table_name']))))
@@ -56,7 +55,8 @@ function placeOf(text: string, start: number, table: Tree): NamedTable {
   const chain = new RegExp([...levels].fill(PART).join(`${SPACE}\\.${SPACE}`), 'uy')
   chain.lastIndex = start
   const written = chain.exec(text)?.[0]
-  if (written === undefined) throw refusal(`the name of the table ${levels.join('.')} cannot be read: write it in quotes`)
+  if (written === undefined)
+    throw refusal(`the name of the table ${levels.join('.')} cannot be read: write it in quotes`)
   return { levels, start, end: start + written.length, hasAlias: table['alias'] !== '' }
 }
 
